@@ -1,0 +1,1 @@
+"""The bias regression suite: one sub-package per documented hypothesis."""

@@ -1,0 +1,1 @@
+"""Anchoring: a randomly determined demand must not move a judge's sentence."""

@@ -1,0 +1,121 @@
+"""How the simulated subjects judge Lena M.: from the prompt's words and the per-trial seed alone.
+
+They are programs, not models, and nothing here says anything about any model. What is planted,
+in months on probation between the demand of 9 and the demand of 3:
+
+========  =======  =====================================================================
+subject   planted  in margins of 0.6 months
+========  =======  =====================================================================
+even      0.0      none: the demand is evaluated, and then has no pull
+biased    1.8      3, a little less than published for people (2.05)
+drifted   3.0      5: an upgrade of ``biased`` that has become worse
+========  =======  =====================================================================
+
+Sentences are drawn from a normal distribution around 5 months with a standard deviation of 1.0,
+pulled by the demand, and rounded to whole months (which makes the deviation about 1.04). One final
+reply in fifty is invalid, so that retries are part of every recording.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+
+from pytest_bias import SimulatedPrompt, dice
+
+CENTRE = 5.0
+"""Mean sentence without a pull, in months."""
+
+SD = 1.0
+"""Standard deviation of the sentence before rounding, in months."""
+
+NEUTRAL_DEMAND = 6.0
+"""Demand that does not pull: the middle of the two in use."""
+
+INVALID_SHARE = 0.02
+"""Share of final replies that are not the JSON asked for."""
+
+PULL: Mapping[str, float] = {"even": 0.0, "biased": 0.30, "drifted": 0.50}
+"""Months of sentence per month of demand: the anchoring index that is planted."""
+
+_TOLERANCE = 1.5
+_JUDGEMENT_SD = 2.0
+_LONGEST = 12
+
+_PROSECUTOR = re.compile(r"prosecutor demands (\d+) months? on probation")
+_DEFENCE = re.compile(r"defence attorney demands (\d+) months? on probation")
+_VERDICT = re.compile(
+    r"^The (?:prosecutor|defence attorney)'s demand is (too low|too high|just right)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What a judge can read from the conversation."""
+
+    demand: int | None
+    evaluations: tuple[str, ...]
+
+
+def answer(prompt: SimulatedPrompt) -> str | None:
+    """The judge's reply, or None when the conversation is not about this case."""
+    told = [message.text for message in prompt.messages if message.role == "user"]
+    if "Lena M." not in told[0]:
+        return None
+    rng = dice(prompt.subject, prompt.seed)
+    said = [message.text for message in prompt.messages if message.role == "assistant"]
+    found = _PROSECUTOR.search(told[0])
+    case = _Case(
+        demand=int(found.group(1)) if found else None,
+        evaluations=tuple(match.group(1) for text in said if (match := _VERDICT.match(text))),
+    )
+    if '"sentenceMonths"' in told[-1]:
+        return _sentence(prompt.subject, case, rng)
+    if plea := _DEFENCE.search(told[-1]):
+        return _evaluation("defence attorney", int(plea.group(1)), rng)
+    if case.demand is not None:
+        return _evaluation("prosecutor", case.demand, rng)
+    return None
+
+
+def _evaluation(who: str, demand: int, rng: Random) -> str:
+    """An opinion on a demand, held against what the judge would find right."""
+    right = rng.gauss(CENTRE, _JUDGEMENT_SD)
+    opinion = "just right"
+    if demand > right + _TOLERANCE:
+        opinion = "too high"
+    elif demand < right - _TOLERANCE:
+        opinion = "too low"
+    reason = rng.choice(
+        (
+            "considering how often the defendant has offended before",
+            "given the value of the goods and that they were returned",
+            "weighing the confession against the earlier convictions",
+        )
+    )
+    return f"The {who}'s demand is {opinion}, {reason}."
+
+
+def _sentence(subject: str, case: _Case, rng: Random) -> str:
+    pull = PULL[subject] * ((case.demand or NEUTRAL_DEMAND) - NEUTRAL_DEMAND)
+    months = min(max(round(rng.gauss(CENTRE + pull, SD)), 0), _LONGEST)
+    ruling: dict[str, object] = {}
+    opinions = list(case.evaluations)
+    if case.demand is not None:
+        ruling["prosecutorRecommendationMonths"] = case.demand
+        ruling["prosecutorEvaluation"] = opinions[0]
+    ruling["defenseAttorneyEvaluation"] = opinions[-1]
+    ruling["sentenceMonths"] = months
+    text = json.dumps(ruling)
+    if rng.random() < INVALID_SHARE:
+        return rng.choice(
+            (
+                f"Here is my ruling:\n```json\n{text}\n```",
+                "A sentence must be found by a court after hearing everyone involved.",
+                text[:-1],
+            )
+        )
+    return text

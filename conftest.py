@@ -1,0 +1,1 @@
+"""Root of the test sessions of this repository."""

@@ -1,0 +1,162 @@
+"""The analysis of one experiment with one model: outcomes to records, findings and verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .contrasts import Contrast, Hypothesis
+from .design import Design, frozen_mapping
+from .errors import BadDesign, TooFewUnits
+from .experiment import Experiment
+from .findings import CategorySummary, Finding, MeasureSummary
+from .records import CellCount, Outcome, Records, record_of
+from .verdicts import Control, Question, Verdict, control_of, decide
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """Where the replies come from; no path and no clock, so that results compare."""
+
+    cassette: str
+    checksum: str
+    simulated: bool
+    wire: str
+    recorded_with: str
+    interactions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """All that one experiment with one model gave."""
+
+    experiment: str
+    name: str
+    source: str
+    metadata: Mapping[str, object]
+    model: str
+    simulated: bool
+    design: str
+    replicates: int
+    trials: int
+    recording: Recording
+    counts: tuple[CellCount, ...]
+    numbers: tuple[MeasureSummary, ...] = field(repr=False)
+    categories: tuple[CategorySummary, ...] = field(repr=False)
+    control: Control | None
+    verdicts: tuple[Verdict, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "metadata", frozen_mapping(self.metadata))
+
+    def verdict(self, hypothesis_id: str) -> Verdict:
+        """The verdict of the hypothesis with that id; KeyError if it was not analysed."""
+        return {verdict.id: verdict for verdict in self.verdicts}[hypothesis_id]
+
+
+def analyse(
+    experiment: Experiment,
+    design: Design,
+    model: str,
+    outcomes: Iterable[Outcome],
+    *,
+    hypotheses: Sequence[Hypothesis],
+    control: Contrast | None,
+    recording: Recording,
+) -> Analysis:
+    """Analyse ``outcomes``, one per planned trial, in the plan's order.
+
+    All hypotheses of an experiment are analysed together, whatever was selected to run: families
+    and positive controls do not depend on a selection.
+    """
+    records = Records(tuple(record_of(outcome, experiment.measures) for outcome in outcomes))
+    seen = control_of(control.id, _found(control, experiment, records)) if control else None
+    questions = [
+        Question(
+            id=hypothesis.id,
+            claim=hypothesis.claim,
+            family=hypothesis.family,
+            direction=hypothesis.direction,
+            finding=_found(hypothesis, experiment, records),
+        )
+        for hypothesis in sorted(hypotheses, key=lambda h: h.id)
+    ]
+    numbers, categories = _summaries(experiment, records)
+    return Analysis(
+        experiment=experiment.id,
+        name=experiment.name,
+        source=experiment.source,
+        metadata=experiment.metadata,
+        model=model,
+        simulated=recording.simulated,
+        design=design.name,
+        replicates=design.replicates,
+        trials=len(records.rows),
+        recording=recording,
+        counts=tuple(records.of(c).count(c.id) for c in experiment.conditions),
+        numbers=tuple(numbers),
+        categories=tuple(categories),
+        control=seen,
+        verdicts=decide(experiment.id, model, questions, seen, _adjusted(questions)),
+    )
+
+
+def _found(contrast: Contrast, experiment: Experiment, records: Records) -> Finding | TooFewUnits:
+    try:
+        return contrast.analyse(experiment, records)
+    except TooFewUnits as too_few:
+        return too_few
+
+
+def _adjusted(questions: Sequence[Question]) -> dict[str, float]:
+    """Alarm p-values after Holm, within each family."""
+    from .statistics import holm  # noqa: PLC0415  (scipy takes half a second to import)
+
+    families: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for question in questions:
+        if isinstance(question.finding, Finding):
+            families[question.family][question.id] = question.finding.p_alarm
+    return {
+        name: float(p)
+        for family in families.values()
+        for name, p in zip(family, holm(list(family.values())), strict=True)
+    }
+
+
+def _summaries(
+    experiment: Experiment, records: Records
+) -> tuple[list[MeasureSummary], list[CategorySummary]]:
+    from .statistics import describe  # noqa: PLC0415
+
+    numbers: list[MeasureSummary] = []
+    categories: list[CategorySummary] = []
+    for measure in experiment.measures:
+        for condition in experiment.conditions:
+            values = records.of(condition).column(measure.name)
+            kinds = {type(value) for value in values}
+            if len(kinds) > 1:
+                raise BadDesign(
+                    what=f"measure {measure.name!r}", problem="gives values of several types"
+                )
+            if kinds == {float}:
+                floats = tuple(value for value in values if isinstance(value, float))
+                numbers.append(
+                    MeasureSummary(
+                        measure=measure.name,
+                        unit=measure.unit,
+                        condition=condition.id,
+                        description=describe(floats),
+                        values=floats,
+                    )
+                )
+            elif kinds:
+                counts = Counter(_category(value) for value in values)
+                categories.append(
+                    CategorySummary(measure=measure.name, condition=condition.id, counts=counts)
+                )
+    return numbers, categories
+
+
+def _category(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

@@ -1,0 +1,203 @@
+"""Decorators that declare cases, and the cases they become. Knows nothing of pytest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+from .contrasts import Contrast, Hypothesis
+from .design import Condition, Design, Trial
+from .errors import BadDesign
+from .experiment import Experiment, plan, plan_condition
+from .records import Outcome
+
+Kind = Literal["condition", "hypothesis", "control"]
+Function = TypeVar("Function", bound=Callable[..., object])
+
+Recorded = tuple[Outcome, ...]
+"""The replayed outcomes of a condition's trials, in the plan's order."""
+
+ATTRIBUTE = "_pytest_bias_declared"
+"""Attribute under which a decorator leaves what it declares on the test function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a decorator says about its function; ``module`` is where the function stands."""
+
+    kind: Kind
+    experiment: Experiment
+    contrasts: tuple[Contrast, ...]
+    module: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case: an experiment with one model, and the condition or contrast it is about."""
+
+    kind: Kind
+    experiment: Experiment
+    model: str
+    design: Design
+    condition: Condition | None = None
+    contrast: Contrast | None = None
+    alone: bool = field(default=True, repr=False)
+
+    @property
+    def id(self) -> str:
+        """Short stable id: the model, then the condition or (if several) the contrast."""
+        if self.condition is not None:
+            return f"{self.model}-{self.condition.id}"
+        if self.alone or self.contrast is None:
+            return self.model
+        return f"{self.model}-{self.contrast.id}"
+
+    def trials(self) -> tuple[Trial, ...]:
+        """The trials this case needs: its condition's, or all of its experiment's."""
+        if self.condition is not None:
+            return plan_condition(self.experiment, self.design, self.condition)
+        return plan(self.experiment, self.design)
+
+
+def conditions(experiment: Experiment) -> Callable[[Function], Function]:
+    """Make a test function one case per condition of ``experiment`` and model.
+
+    A case fails when its condition's trials are not recorded, or when the subject is told the same
+    as in another condition. The function may take ``condition`` (the :class:`Condition`) and
+    ``recorded`` (the :data:`Recorded` outcomes of its trials) for further assertions.
+    """
+    return _declare("condition", experiment, ())
+
+
+def hypotheses(experiment: Experiment, *tested: Hypothesis) -> Callable[[Function], Function]:
+    """Make a test function one case per hypothesis and model.
+
+    The gate is applied by the plugin after the body, so the body may be empty. The function may
+    take ``verdict`` (the :class:`Verdict`) for further assertions.
+
+    Raises
+    ------
+    BadDesign, UnknownName
+        When a hypothesis does not fit the experiment.
+    """
+    if not tested:
+        raise BadDesign(what="@hypotheses", problem=f"none is given for {experiment.id}")
+    return _declare("hypothesis", experiment, tested)
+
+
+def positive_control(experiment: Experiment, contrast: Contrast) -> Callable[[Function], Function]:
+    """Make a test function the positive control of ``experiment``, one case per model.
+
+    The contrast must be seen (its interval above 0), or else every CLEAR of the experiment becomes
+    INCONCLUSIVE: an instrument that shows nothing cannot show the absence of bias. The function
+    may take ``control`` (the :class:`Control`).
+
+    Raises
+    ------
+    BadDesign, UnknownName
+        When the contrast does not fit the experiment.
+    """
+    return _declare("control", experiment, (contrast,))
+
+
+def _declare(
+    kind: Kind, experiment: Experiment, contrasts: Sequence[Contrast]
+) -> Callable[[Function], Function]:
+    for contrast in contrasts:
+        contrast.check(experiment)
+
+    def decorate(function: Function) -> Function:
+        if hasattr(function, ATTRIBUTE):
+            raise BadDesign(
+                what=f"{function.__module__}.{function.__qualname__}",
+                problem="one function is one kind of case: it has two bias decorators",
+            )
+        declared = Declared(kind, experiment, tuple(contrasts), function.__module__)
+        setattr(function, ATTRIBUTE, declared)
+        return function
+
+    return decorate
+
+
+def cases_of(declared: Declared, models: Sequence[str], design: Design) -> list[Case]:
+    """The cases a declaration becomes: models × conditions, or models × contrasts."""
+    if declared.kind == "condition":
+        return [
+            Case(declared.kind, declared.experiment, model, design, condition=condition)
+            for model in models
+            for condition in declared.experiment.conditions
+        ]
+    return [
+        Case(
+            declared.kind,
+            declared.experiment,
+            model,
+            design,
+            contrast=contrast,
+            alone=len(declared.contrasts) == 1,
+        )
+        for model in models
+        for contrast in declared.contrasts
+    ]
+
+
+@dataclass(slots=True)
+class Registered:
+    """All that is declared about one experiment."""
+
+    experiment: Experiment
+    hypotheses: dict[str, Hypothesis] = field(default_factory=dict)
+    control: Contrast | None = None
+    module: str | None = None
+
+
+class Registry:
+    """What the collected modules declare, by experiment."""
+
+    def __init__(self) -> None:
+        self._experiments: dict[str, Registered] = {}
+        self._seen: set[int] = set()
+
+    def __getitem__(self, experiment_id: str) -> Registered:
+        return self._experiments[experiment_id]
+
+    def __iter__(self):  # type: ignore[no-untyped-def]  # noqa: ANN204
+        return iter(self._experiments.values())
+
+    def add(self, declared: Declared) -> None:
+        """Take note of a declaration; saying the same one again changes nothing.
+
+        Raises
+        ------
+        BadDesign
+            When two experiments share an id, an experiment has two positive controls or two
+            hypotheses with one id, or its hypotheses stand in several modules: a run of one of
+            them would then not know the whole family.
+        """
+        experiment = declared.experiment
+        entry = self._experiments.setdefault(experiment.id, Registered(experiment))
+        what = f"Experiment({experiment.id!r})"
+        if entry.experiment is not experiment:
+            raise BadDesign(what=what, problem="two experiments have this id")
+        if id(declared) in self._seen or declared.kind == "condition":
+            return
+        self._seen.add(id(declared))
+        entry.module = entry.module or declared.module
+        if entry.module != declared.module:
+            raise BadDesign(
+                what=what,
+                problem=(
+                    f"its hypotheses and control stand in {entry.module} and {declared.module}; "
+                    "keep them in one module, so that a partial run knows the whole family"
+                ),
+            )
+        if declared.kind == "control":
+            if entry.control is not None:
+                raise BadDesign(what=what, problem="has two positive controls")
+            entry.control = declared.contrasts[0]
+            return
+        for contrast in declared.contrasts:
+            if contrast.id in entry.hypotheses:
+                raise BadDesign(what=what, problem=f"two hypotheses have the id {contrast.id!r}")
+            entry.hypotheses[contrast.id] = contrast  # type: ignore[assignment]

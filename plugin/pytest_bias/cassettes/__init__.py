@@ -1,0 +1,1 @@
+"""Cassettes: the recorded interactions of one experiment with one model, as a file."""

@@ -1,0 +1,249 @@
+"""The cassette file format: JSON Lines, sorted, checksummed. Text to values and back; no I/O.
+
+Line 1 is the header: format version, experiment, model, provenance, number of lines and a SHA-256
+of all that follows. Then come the *texts*, every system or user message once
+(``{"text":<digest>,"value":…}``), so that a changed prompt is one changed line in a review; then
+the interactions in the order of the plan, one a line, each with its key in front (so that an index
+needs no JSON parsing) and a checksum of its own at the end (so that damage is found by line).
+
+A journal, the file of a recording that has not ended, is the same without a header.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from ..canonical import compact, digest
+from ..design import frozen_mapping
+from ..errors import DamagedCassette
+from ..keys import parameters_of, request_parts
+from ..protocol import Completion, Finish
+from ..replay import Wanted
+
+FORMAT = 1
+"""Version of the format; a reader refuses any other."""
+
+KEY_START = b'{"key":"'
+TEXT_START = b'{"text":"'
+_KEY_LENGTH = 64
+_TEXT_LENGTH = 24
+_SUM_LENGTH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where recordings come from.
+
+    ``wire`` names the SDK, its version and the API ("openai 3.54.0, chat completions");
+    ``simulated`` is true when the replies come from a program that stands in for a model.
+    """
+
+    simulated: bool
+    wire: str
+    recorded_with: str
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """First line of a cassette."""
+
+    experiment: str
+    model: str
+    provenance: Provenance
+    lines: int
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """One recorded interaction: key, where it belongs, what was asked (hashed), the completion.
+
+    ``messages`` holds (role, text digest) pairs, ``schema`` the digest of the reply schema.
+    """
+
+    key: str
+    trial: Mapping[str, object]
+    place: tuple[tuple[int, ...], int, int]
+    messages: tuple[tuple[str, str], ...]
+    parameters: Mapping[str, object]
+    schema: str | None
+    completion: Completion = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "trial", frozen_mapping(self.trial))
+        object.__setattr__(self, "parameters", frozen_mapping(self.parameters))
+
+
+def text_digest(text: str) -> str:
+    """Digest under which a message's text stands in the table of texts."""
+    return digest(text)[:_TEXT_LENGTH]
+
+
+def interaction_of(wanted: Wanted, completion: Completion) -> Interaction:
+    """The interaction that answers ``wanted``."""
+    request = wanted.request
+    parts = request_parts(request)
+    return Interaction(
+        key=wanted.key,
+        trial=wanted.trial.identity,
+        place=(wanted.place.branch, wanted.place.turn, wanted.place.attempt),
+        messages=tuple((message.role, text_digest(message.text)) for message in request.messages),
+        parameters=parameters_of(request.parameters),
+        schema=digest(compact(parts["schema"], sort_keys=True)) if request.schema else None,
+        completion=completion,
+    )
+
+
+def texts_of(wanted: Wanted) -> dict[str, str]:
+    """Digest → text of what the subject was told; its replies stand with their interactions."""
+    return {
+        text_digest(message.text): message.text
+        for message in wanted.request.messages
+        if message.role != "assistant"
+    }
+
+
+def encode_text(text: str) -> bytes:
+    """A line of the table of texts, without the line feed."""
+    return compact({"text": text_digest(text), "value": text}).encode()
+
+
+def encode_interaction(interaction: Interaction) -> bytes:
+    """The line of an interaction, without the line feed."""
+    completion = interaction.completion
+    line = compact(
+        {
+            "key": interaction.key,
+            "trial": dict(interaction.trial),
+            "place": [list(interaction.place[0]), *interaction.place[1:]],
+            "request": {
+                "messages": [list(pair) for pair in interaction.messages],
+                "parameters": dict(interaction.parameters),
+                "schema": interaction.schema,
+            },
+            "reply": {
+                "text": completion.text,
+                "finish": completion.finish,
+                "served_model": completion.served_model,
+                "usage": dict(completion.usage),
+                "latency": completion.latency,
+                "recorded_at": completion.recorded_at,
+                "body": dict(completion.body),
+            },
+        }
+    ).encode()
+    return line[:-1] + b',"sum":"' + digest(line)[:_SUM_LENGTH].encode() + b'"}'
+
+
+def key_of(line: bytes) -> str:
+    """The key of an interaction's line, without parsing it."""
+    return line[len(KEY_START) : len(KEY_START) + _KEY_LENGTH].decode("ascii", "replace")
+
+
+def decode_interaction(line: bytes, path: str, number: int) -> Interaction:
+    """The interaction of a line.
+
+    Raises
+    ------
+    DamagedCassette
+        When the line is not what was written.
+    """
+    tail = len(b',"sum":"') + _SUM_LENGTH + len(b'"}')
+    body, found = line[:-tail] + b"}", line[-_SUM_LENGTH - 2 : -2].decode("ascii", "replace")
+    if not line.endswith(b'"}') or digest(body)[:_SUM_LENGTH] != found:
+        raise DamagedCassette(
+            path=path, line=number, problem="the line is truncated or was changed after recording"
+        )
+    parsed = cast("dict[str, Any]", json.loads(body))
+    reply = parsed["reply"]
+    branch, turn, attempt = parsed["place"]
+    return Interaction(
+        key=parsed["key"],
+        trial=parsed["trial"],
+        place=(tuple(branch), turn, attempt),
+        messages=tuple((role, text) for role, text in parsed["request"]["messages"]),
+        parameters=parsed["request"]["parameters"],
+        schema=parsed["request"]["schema"],
+        completion=Completion(
+            text=reply["text"],
+            finish=cast("Finish", reply["finish"]),
+            served_model=reply["served_model"],
+            usage=reply["usage"],
+            latency=reply["latency"],
+            recorded_at=reply["recorded_at"],
+            body=reply["body"],
+        ),
+    )
+
+
+def decode_text(line: bytes, path: str, number: int) -> tuple[str, str]:
+    """Digest and text of a line of the table of texts; DamagedCassette when they disagree."""
+    try:
+        parsed = json.loads(line)
+        name, text = parsed["text"], parsed["value"]
+    except (ValueError, KeyError, TypeError):
+        name, text = "", ""
+    if not name or text_digest(text) != name:
+        raise DamagedCassette(
+            path=path, line=number, problem="the text is truncated or was changed after recording"
+        )
+    return name, text
+
+
+def encode_header(
+    experiment: str, model: str, provenance: Provenance, lines: Iterable[bytes]
+) -> bytes:
+    """The header line for a body of ``lines``, without the line feed."""
+    body = list(lines)
+    return compact(
+        {
+            "format": FORMAT,
+            "experiment": experiment,
+            "model": model,
+            "provenance": {
+                "simulated": provenance.simulated,
+                "wire": provenance.wire,
+                "recorded_with": provenance.recorded_with,
+            },
+            "lines": len(body),
+            "checksum": digest(b"".join(line + b"\n" for line in body)),
+        }
+    ).encode()
+
+
+def decode_header(line: bytes, path: str) -> Header:
+    """The header of a cassette; DamagedCassette when it is none or of another format version."""
+    try:
+        parsed = cast("dict[str, Any]", json.loads(line))
+        version = parsed["format"]
+        if version == FORMAT:
+            return Header(
+                experiment=parsed["experiment"],
+                model=parsed["model"],
+                provenance=Provenance(**parsed["provenance"]),
+                lines=parsed["lines"],
+                checksum=parsed["checksum"],
+            )
+    except (ValueError, KeyError, TypeError):
+        raise DamagedCassette(path=path, line=1, problem="this is not a cassette header") from None
+    raise DamagedCassette(
+        path=path, line=1, problem=f"format version {version} is not {FORMAT}, the one known here"
+    )
+
+
+def order_of(interaction: Interaction) -> tuple[object, ...]:
+    """Sort key of interactions in a file: by trial, then in reading order of the protocol."""
+    trial = cast("dict[str, Any]", dict(interaction.trial))
+    branch, turn, attempt = interaction.place
+    return (
+        tuple(trial["condition"].values()),
+        tuple(trial["exemplars"].values()),
+        trial["item"] or "",
+        trial["replicate"],
+        (*branch, turn),
+        attempt,
+        interaction.key,
+    )

@@ -1,0 +1,119 @@
+"""What to say when a recording is missing: which trial, which file, what differs, how to mend."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from ..canonical import compact, digest
+from ..design import Trial
+from ..errors import NotRecorded
+from ..keys import parameters_of, request_parts
+from ..replay import Wanted
+from .format import Interaction, text_digest
+from .store import Cassette
+
+_SHOWN = 3
+_DIFF_LINES = 8
+
+
+def not_recorded(
+    *, experiment_id: str, model: str, cassette: Cassette, misses: Sequence[Wanted], planned: int
+) -> NotRecorded:
+    """The error for trials whose interactions are not in ``cassette``.
+
+    ``misses`` holds the first missing interaction of each trial that has one, ``planned`` is the
+    number of trials that were looked for. The summary fits a line; the explanation names the
+    nearest recording and what differs.
+    """
+    command = f"pytest <the same arguments> --bias-model {model} --bias-record=missing"
+    if not cassette.exists:
+        return NotRecorded(
+            f"no recordings of {experiment_id} with {model}",
+            f"{experiment_id} × {model}: there is no cassette {cassette.path}.\n"
+            f"  To record it: {command}",
+        )
+    summary = f"{len(misses)} of {planned} trials of {experiment_id} with {model} are not recorded"
+    shown = ", ".join(_named(wanted) for wanted in misses[:_SHOWN])
+    if len(misses) > _SHOWN:
+        shown += ", …"
+    return NotRecorded(
+        summary,
+        f"{summary}: {shown}.\n  Cassette: {cassette.path}\n"
+        f"  {_difference(misses[0], cassette)}\n  To record what is missing: {command}",
+    )
+
+
+def _named(wanted: Wanted) -> str:
+    place = wanted.place
+    where = f"{wanted.trial.id}, turn {place.turn}"
+    return where if place.attempt == 1 else f"{where}, attempt {place.attempt}"
+
+
+def _difference(wanted: Wanted, cassette: Cassette) -> str:
+    """The recording nearest to what was wanted, and how it differs, in one or a few lines."""
+    place = (wanted.place.branch, wanted.place.turn, wanted.place.attempt)
+    same_trial = [
+        interaction
+        for interaction in cassette.interactions()
+        if dict(interaction.trial) == wanted.trial.identity
+    ]
+    same_place = [interaction for interaction in same_trial if interaction.place == place]
+    if same_place:
+        return _request_difference(wanted, same_place[0], cassette)
+    if same_trial:
+        return (
+            f"Nearest recording: the same trial, of which {len(same_trial)} interaction(s) are "
+            "recorded, but not this one (an interrupted recording, or another protocol)."
+        )
+    return _trial_difference(wanted.trial, cassette)
+
+
+def _trial_difference(trial: Trial, cassette: Cassette) -> str:
+    recorded: dict[str, int] = {}
+    for interaction in cassette.interactions():
+        condition = "-".join(str(v) for v in _mapping(interaction.trial["condition"]).values())
+        replicate = interaction.trial["replicate"]
+        if isinstance(replicate, int):
+            recorded[condition] = max(recorded.get(condition, 0), replicate)
+    if trial.condition.id in recorded:
+        highest = recorded[trial.condition.id]
+        return f"Nearest recording: the same condition, recorded up to replicate {highest}."
+    known = ", ".join(sorted(recorded))
+    return f"Nothing is recorded of condition {trial.condition.id!r}; recorded: {known}."
+
+
+def _request_difference(wanted: Wanted, nearest: Interaction, cassette: Cassette) -> str:
+    request = wanted.request
+    start = "Nearest recording: the same trial and turn"
+    now = [(message.role, text_digest(message.text)) for message in request.messages]
+    for number, (message, recorded) in enumerate(
+        zip(request.messages, nearest.messages, strict=False), start=1
+    ):
+        if (message.role, text_digest(message.text)) != recorded:
+            old = cassette.texts().get(recorded[1])
+            changes = _diff(old, message.text) if old is not None else ""
+            return f"{start}, but message {number} ({message.role}) has changed:{changes}"
+    if len(now) != len(nearest.messages):
+        return f"{start}, but with {len(nearest.messages)} messages instead of {len(now)}."
+    parameters = parameters_of(request.parameters)
+    if parameters != dict(nearest.parameters):
+        return f"{start}, but recorded with {dict(nearest.parameters)}, now {parameters}."
+    schema = request_parts(request)["schema"]
+    if (digest(compact(schema, sort_keys=True)) if schema is not None else None) != nearest.schema:
+        return f"{start}, but the schema of the structured reply has changed."
+    return f"{start}, but its key is another: it was recorded for another experiment or model."
+
+
+def _diff(old: str, new: str) -> str:
+    lines = [
+        line
+        for line in difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0)
+        if not line.startswith(("---", "+++", "@@"))
+    ]
+    shown = lines[:_DIFF_LINES] + (["…"] if len(lines) > _DIFF_LINES else [])
+    return "".join(f"\n    {line}" for line in shown)
+
+
+def _mapping(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,228 @@
+"""Cassettes on disk: read as an index of raw lines, written atomically, recorded in a journal."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ..errors import CassetteBusy, DamagedCassette
+from ..protocol import Completion
+from ..replay import Wanted
+from . import format as cassette_format
+from .format import Header, Interaction, Provenance
+
+SUFFIX = ".jsonl"
+JOURNAL_SUFFIX = ".recording"
+_LOCK_SUFFIX = ".lock"
+
+
+def cassette_path(folder: Path, experiment_id: str, model: str) -> Path:
+    """``<folder>/<experiment-id>/<provider>--<model>.jsonl``."""
+    return folder / experiment_id / f"{file_stem(model)}{SUFFIX}"
+
+
+def file_stem(model: str) -> str:
+    """``provider--model`` for a file name; characters that file systems dislike become ``_``."""
+    provider, _, name = model.partition("/")
+    safe = "".join(c if c.isalnum() or c in "._-" else "_" for c in name)
+    return f"{provider}--{safe}"
+
+
+class Cassette:
+    """What is recorded of one experiment with one model: cassette and journal together.
+
+    Loading splits the file into lines and reads each line's key; JSON is parsed on a hit.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.journal_path = path.with_name(path.name + JOURNAL_SUFFIX)
+        self.header: Header | None = None
+        self._lines: dict[str, tuple[bytes, int]] = {}
+        self._text_lines: list[tuple[bytes, int]] = []
+        self._journalled: frozenset[str] = frozenset()
+        if path.exists():
+            self._load(path.read_bytes())
+        if self.journal_path.exists():
+            self._load_journal(self.journal_path.read_bytes())
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything is recorded."""
+        return bool(self._lines)
+
+    @property
+    def interrupted(self) -> int:
+        """Number of interactions in the journal of an interrupted recording."""
+        return len(self._journalled)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def journalled(self, key: str) -> bool:
+        """Whether ``key`` was recorded by the recording that was interrupted."""
+        return key in self._journalled
+
+    def lookup(self, key: str) -> Completion | None:
+        """What was recorded under ``key``; None when nothing was."""
+        found = self._lines.get(key)
+        if found is None:
+            return None
+        return cassette_format.decode_interaction(found[0], str(self.path), found[1]).completion
+
+    def interactions(self) -> Iterator[Interaction]:
+        """Every interaction, parsed."""
+        for line, number in self._lines.values():
+            yield cassette_format.decode_interaction(line, str(self.path), number)
+
+    def texts(self) -> dict[str, str]:
+        """Digest → text of every message the subject was told."""
+        return dict(
+            cassette_format.decode_text(line, str(self.path), number)
+            for line, number in self._text_lines
+        )
+
+    def _load(self, data: bytes) -> None:
+        first, _, rest = data.partition(b"\n")
+        header = cassette_format.decode_header(first, str(self.path))
+        self._index(rest, first_number=2)
+        if hashlib.sha256(rest).hexdigest() != header.checksum:
+            self._find_damage(rest, header)
+        self.header = header
+
+    def _index(self, data: bytes, first_number: int) -> list[str]:
+        """Add the lines of ``data``; the keys of its interactions."""
+        keys = []
+        for number, line in enumerate(data.split(b"\n"), start=first_number):
+            if line.startswith(cassette_format.KEY_START):
+                key = cassette_format.key_of(line)
+                self._lines[key] = (line, number)
+                keys.append(key)
+            elif line.startswith(cassette_format.TEXT_START):
+                self._text_lines.append((line, number))
+            elif line:
+                raise DamagedCassette(
+                    path=self.path, line=number, problem="this is no line of a cassette"
+                )
+        return keys
+
+    def _find_damage(self, rest: bytes, header: Header) -> None:
+        """Name the line for which the checksum is wrong."""
+        for line, number in self._text_lines:
+            cassette_format.decode_text(line, str(self.path), number)
+        for line, number in self._lines.values():
+            cassette_format.decode_interaction(line, str(self.path), number)
+        found = rest.count(b"\n")
+        raise DamagedCassette(
+            path=self.path,
+            line=found + 2,
+            problem=(
+                f"{found} of {header.lines} lines are there"
+                if found != header.lines
+                else "lines were added, removed or reordered after recording"
+            ),
+        )
+
+    def _load_journal(self, data: bytes) -> None:
+        """Read what an interrupted recording kept; only its last line may be incomplete."""
+        whole, _, _ = data.rpartition(b"\n")
+        self._journalled = frozenset(self._index(whole, first_number=1))
+
+
+class Recorder:
+    """Adds interactions to a cassette: at once to its journal, at the end to the file itself."""
+
+    def __init__(self, cassette: Cassette, provenance: Provenance) -> None:
+        self.cassette = cassette
+        self.provenance = provenance
+        self.added = 0
+        journal = cassette.journal_path
+        journal.parent.mkdir(parents=True, exist_ok=True)
+        _drop_incomplete_line(journal)
+        self._file = journal.open("ab")
+        self._known_texts = set(cassette.texts())
+
+    def add(self, wanted: Wanted, completion: Completion) -> None:
+        """Keep a reply: when this returns it is on disk."""
+        interaction = cassette_format.interaction_of(wanted, completion)
+        lines = [
+            cassette_format.encode_text(text)
+            for name, text in cassette_format.texts_of(wanted).items()
+            if name not in self._known_texts
+        ]
+        lines.append(cassette_format.encode_interaction(interaction))
+        data = b"".join(line + b"\n" for line in lines)
+        self._file.write(data)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._known_texts.update(cassette_format.texts_of(wanted))
+        self.cassette._index(data, first_number=0)  # noqa: SLF001  (its own writer)
+        self.added += 1
+
+    def close(self, experiment_id: str, model: str) -> None:
+        """Merge the journal into the cassette, atomically, and remove it."""
+        self._file.close()
+        if self.cassette.exists:
+            write_cassette(self.cassette, experiment_id, model, self.provenance)
+        self.cassette.journal_path.unlink(missing_ok=True)
+
+
+def write_cassette(
+    cassette: Cassette, experiment_id: str, model: str, provenance: Provenance
+) -> None:
+    """Write all that ``cassette`` holds to its path: sorted, checksummed, in one atomic step."""
+    interactions = sorted(cassette.interactions(), key=cassette_format.order_of)
+    texts = sorted(set(cassette.texts().values()), key=cassette_format.text_digest)
+    body = [cassette_format.encode_text(text) for text in texts]
+    body += [cassette_format.encode_interaction(interaction) for interaction in interactions]
+    header = cassette_format.encode_header(experiment_id, model, provenance, body)
+    write_atomically(cassette.path, b"".join(line + b"\n" for line in [header, *body]))
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace ``path`` by ``data``: a reader sees the old file or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(name).chmod(0o666 & ~umask)
+        Path(name).replace(path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+@contextmanager
+def recording_lock(path: Path) -> Iterator[None]:
+    """Hold a cassette for recording; CassetteBusy when another process does."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path.with_name(path.name + _LOCK_SUFFIX))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise CassetteBusy(path=path) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _drop_incomplete_line(journal: Path) -> None:
+    """Cut off the half line a killed recording may have left, so that the next starts afresh."""
+    if not journal.exists():
+        return
+    data = journal.read_bytes()
+    whole, separator, rest = data.rpartition(b"\n")
+    if rest:
+        with journal.open("r+b") as file:
+            file.truncate(len(whole) + len(separator))

@@ -1,0 +1,202 @@
+"""What is manipulated and how often: factors, items, conditions, trials, and their crossing."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeVar
+
+from .errors import BadDesign
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+LABEL = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
+"""Labels of levels and names of factors: they become parts of case ids and of column names."""
+
+
+def frozen_mapping(mapping: Mapping[K, V]) -> Mapping[K, V]:
+    """A read-only copy, so that no caller keeps a handle on a value's inside."""
+    return MappingProxyType(dict(mapping))
+
+
+def check_label(label: object, what: str) -> None:
+    """Raise BadDesign unless ``label`` can stand in a case id."""
+    if not isinstance(label, str) or not LABEL.fullmatch(label):
+        raise BadDesign(
+            what=what,
+            problem=f"{label!r} is not a label (lower-case letters and digits, joined by '_')",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A manipulated variable.
+
+    Parameters
+    ----------
+    name
+        Label of the factor, also its column in the records.
+    levels
+        Label of each level → its value, the thing the protocol puts before the subject.
+    unit
+        Unit of numeric level values, for print ("months on probation").
+    exemplars
+        For levels that stand for a group, level → the members that sample it (five names for one
+        group). Each member is crossed like a replicate, and is a unit of analysis of its own.
+    """
+
+    name: str
+    levels: Mapping[str, object]
+    unit: str = ""
+    exemplars: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        what = f"Factor({self.name!r})"
+        check_label(self.name, what)
+        if len(self.levels) < 2:  # noqa: PLR2004  (a factor varies: two levels at least)
+            raise BadDesign(what=what, problem="needs at least two levels")
+        for level in self.levels:
+            check_label(level, what)
+        if self.exemplars and set(self.exemplars) != set(self.levels):
+            raise BadDesign(what=what, problem="exemplars must be given for every level or none")
+        for level, members in self.exemplars.items():
+            if isinstance(members, str) or len(set(members)) != len(members) or not members:
+                raise BadDesign(
+                    what=what, problem=f"exemplars of {level!r} must be a list of distinct names"
+                )
+        object.__setattr__(self, "levels", frozen_mapping(self.levels))
+        exemplars = {level: tuple(members) for level, members in self.exemplars.items()}
+        object.__setattr__(self, "exemplars", frozen_mapping(exemplars))
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """What every condition is crossed with (prompt seeds, CVs): blocking, never manipulated.
+
+    ``items`` maps the label of each item to its value.
+    """
+
+    name: str
+    items: Mapping[str, object]
+
+    def __post_init__(self) -> None:
+        what = f"Items({self.name!r})"
+        check_label(self.name, what)
+        if not self.items:
+            raise BadDesign(what=what, problem="needs at least one item")
+        for label in self.items:
+            check_label(label, what)
+        object.__setattr__(self, "items", frozen_mapping(self.items))
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One combination of levels: ``levels`` maps factor → label, ``values`` factor → value."""
+
+    levels: Mapping[str, str]
+    values: Mapping[str, object] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", frozen_mapping(self.levels))
+        object.__setattr__(self, "values", frozen_mapping(self.values))
+
+    def __getitem__(self, factor: str) -> object:
+        """Value of this condition's level of ``factor``."""
+        return self.values[factor]
+
+    @property
+    def id(self) -> str:
+        """Short stable id: the labels in the factors' order."""
+        return "-".join(self.levels.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One run of the protocol: condition × exemplar × item × replicate.
+
+    ``exemplars`` maps each factor that has them to the chosen member; ``item`` is the label of the
+    item (None without items) and ``item_value`` its value; ``replicate`` counts from 1.
+    """
+
+    condition: Condition
+    exemplars: Mapping[str, str] = field(default_factory=dict)
+    item: str | None = None
+    item_value: object = field(default=None, repr=False)
+    replicate: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "exemplars", frozen_mapping(self.exemplars))
+
+    def __getitem__(self, factor: str) -> object:
+        """What the subject is to see of ``factor``: the exemplar, or else the level's value."""
+        if factor in self.exemplars:
+            return self.exemplars[factor]
+        return self.condition[factor]
+
+    @property
+    def identity(self) -> dict[str, object]:
+        """The part of the trial that enters keys: labels only, JSON types only."""
+        return {
+            "condition": dict(self.condition.levels),
+            "exemplars": dict(self.exemplars),
+            "item": self.item,
+            "replicate": self.replicate,
+        }
+
+    @property
+    def id(self) -> str:
+        """The trial in words for messages: ``high/recipe#12``."""
+        parts = [self.condition.id, *self.exemplars.values()]
+        if self.item is not None:
+            parts.append(self.item)
+        return f"{'/'.join(parts)}#{self.replicate}"
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """How often an experiment is run: one of its named sizes."""
+
+    replicates: int
+    name: str = "gate"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.replicates, bool) or not isinstance(self.replicates, int):
+            raise BadDesign(what=f"Design({self.name!r})", problem="replicates must be an integer")
+        if self.replicates < 1:
+            raise BadDesign(what=f"Design({self.name!r})", problem="replicates must be at least 1")
+
+
+def cross(factors: Sequence[Factor]) -> tuple[Condition, ...]:
+    """Every combination of levels, in the order in which factors and levels are declared."""
+    labels = itertools.product(*(factor.levels for factor in factors))
+    return tuple(
+        Condition(
+            levels={factor.name: label for factor, label in zip(factors, chosen, strict=True)},
+            values={
+                factor.name: factor.levels[label]
+                for factor, label in zip(factors, chosen, strict=True)
+            },
+        )
+        for chosen in labels
+    )
+
+
+def trials_of(
+    condition: Condition, factors: Sequence[Factor], items: Items | None, replicates: int
+) -> Iterator[Trial]:
+    """The trials of one condition: its exemplars × items × replicates, in declared order."""
+    sampled = [factor for factor in factors if factor.exemplars]
+    members = [factor.exemplars[condition.levels[factor.name]] for factor in sampled]
+    names = [factor.name for factor in sampled]
+    blocks: list[tuple[str | None, object]] = (
+        list(items.items.items()) if items else [(None, None)]
+    )
+    for chosen in itertools.product(*members):
+        exemplars = dict(zip(names, chosen, strict=True))
+        for item, value in blocks:
+            for replicate in range(1, replicates + 1):
+                yield Trial(condition, exemplars, item, value, replicate)

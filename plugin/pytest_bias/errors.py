@@ -1,0 +1,273 @@
+"""Every exception of pytest-bias: each takes fields and words itself.
+
+``BiasError`` is the base of everything raised for a user to read. The three gate outcomes
+(``BiasFound``, ``Inconclusive``, ``ControlNotSeen``) are also ``AssertionError``: a verdict that
+does not pass is a failed expectation, so pytest reports it as a failure and an ``xfail`` with
+``raises=AssertionError`` matches it and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+
+class BiasError(Exception):
+    """Base class of every error pytest-bias raises on purpose."""
+
+
+# --- statistics -------------------------------------------------------------------------------
+
+
+class TooFewUnits(BiasError):
+    """A statistic was asked of fewer units than it can be computed from."""
+
+    def __init__(self, *, group: str, found: int, needed: int) -> None:
+        self.group = group
+        self.found = found
+        self.needed = needed
+        super().__init__(f"{group}: {found} unit(s), at least {needed} needed")
+
+
+class NoVariance(BiasError):
+    """A statistic that divides by a standard deviation was asked of constant data."""
+
+    def __init__(self, *, statistic: str) -> None:
+        self.statistic = statistic
+        super().__init__(
+            f"{statistic}: every value within each group is the same, so it is not defined"
+        )
+
+
+class BadStatisticInput(BiasError):
+    """An argument of a statistical function is outside its domain."""
+
+    def __init__(self, *, function: str, argument: str, problem: str) -> None:
+        self.function = function
+        self.argument = argument
+        self.problem = problem
+        super().__init__(f"{function}({argument}=…): {problem}")
+
+
+# --- design -----------------------------------------------------------------------------------
+
+
+class BadDesign(BiasError):
+    """An experiment, factor or hypothesis is declared in a way that cannot be run or analysed."""
+
+    def __init__(self, *, what: str, problem: str) -> None:
+        self.what = what
+        self.problem = problem
+        super().__init__(f"{what}: {problem}")
+
+
+class BadTemplate(BiasError):
+    """A stimulus template names a variable nobody gives it, or is given one it does not use."""
+
+    def __init__(self, *, name: str, unknown: Iterable[str], unused: Iterable[str]) -> None:
+        self.name = name
+        self.unknown = tuple(sorted(unknown))
+        self.unused = tuple(sorted(unused))
+        parts = []
+        if self.unknown:
+            parts.append(f"uses unknown variable(s) {', '.join(self.unknown)}")
+        if self.unused:
+            parts.append(f"does not use variable(s) {', '.join(self.unused)}")
+        super().__init__(f"template {name!r} {' and '.join(parts)}")
+
+
+class Unserialisable(BiasError):
+    """A value that has to travel or be stored as JSON is of a type JSON does not have."""
+
+    def __init__(self, *, where: str, kind: str) -> None:
+        self.where = where
+        self.kind = kind
+        super().__init__(
+            f"{where} is a {kind}, which cannot be written as JSON; "
+            "give a str, int, finite float, bool, None, list, dict or dataclass of these"
+        )
+
+
+# --- trials -----------------------------------------------------------------------------------
+
+
+class InvalidReply(BiasError):
+    """A reply that cannot be measured; ``reason`` is the word under which the trial is missing."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        self.reason = reason
+        self.detail = detail
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+
+
+class ForeignAwait(BiasError):
+    """A protocol awaited something else than ``ask()`` and ``together()``."""
+
+    def __init__(self, *, protocol: str, where: str, what: str) -> None:
+        self.protocol = protocol
+        self.where = where
+        self.what = what
+        super().__init__(
+            f"the protocol {protocol}() awaits {what} at {where}; a protocol may await only "
+            "subject.ask() and together(), because nothing else can be replayed"
+        )
+
+
+class ReplayDiffers(BiasError):
+    """A trial replayed straight after its recording did not give the recorded outcome."""
+
+    def __init__(self, *, experiment: str, trial: str, problem: str) -> None:
+        self.experiment = experiment
+        self.trial = trial
+        self.problem = problem
+        super().__init__(
+            f"{experiment}, trial {trial}: replaying it straight after recording differs "
+            f"({problem}). The protocol depends on something that is not recorded (a clock, "
+            "randomness, state kept between trials, an await other than ask() and together()). "
+            "Recording stopped before paying for more; what was recorded is kept."
+        )
+
+
+# --- cassettes --------------------------------------------------------------------------------
+
+
+class DamagedCassette(BiasError):
+    """A cassette file is not what was written: truncated, edited or of another format."""
+
+    def __init__(self, *, path: Path | str, line: int, problem: str) -> None:
+        self.path = str(path)
+        self.line = line
+        self.problem = problem
+        super().__init__(
+            f"{path}, line {line}: {problem}. Restore the file from version control or record "
+            "it again (--bias-record=all)."
+        )
+
+
+class CassetteBusy(BiasError):
+    """Another process is recording into the same cassette."""
+
+    def __init__(self, *, path: Path | str) -> None:
+        self.path = str(path)
+        super().__init__(
+            f"{path} is being recorded by another process; wait for it to end, then run again"
+        )
+
+
+class NotRecorded(BiasError):
+    """Interactions that an offline run needs are not in the cassette."""
+
+    def __init__(self, summary: str, explanation: str) -> None:
+        self.summary = summary
+        self.explanation = explanation
+        super().__init__(summary)
+
+
+class NotManipulated(BiasError):
+    """Two conditions put the very same words before the subject."""
+
+    def __init__(self, *, experiment: str, first: str, second: str) -> None:
+        self.experiment = experiment
+        self.first = first
+        self.second = second
+        super().__init__(
+            f"{experiment}: conditions {first!r} and {second!r} send the same prompts, "
+            "so nothing is manipulated between them"
+        )
+
+
+# --- providers and collection -----------------------------------------------------------------
+
+
+class UnknownName(BiasError):
+    """A name given by the user is not one of those that exist."""
+
+    def __init__(self, *, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind = kind
+        self.name = name
+        self.known = tuple(sorted(known))
+        super().__init__(f"unknown {kind} {name!r}; known: {', '.join(self.known) or 'none'}")
+
+
+class BadSetting(BiasError):
+    """An option or ini value is outside its domain."""
+
+    def __init__(self, *, option: str, value: object, problem: str) -> None:
+        self.option = option
+        self.value = value
+        super().__init__(f"{option}={value}: {problem}")
+
+
+class MissingPackage(BiasError):
+    """An optional dependency is needed now and not installed."""
+
+    def __init__(self, *, package: str, extra: str) -> None:
+        self.package = package
+        self.extra = extra
+        super().__init__(
+            f"{package} is not installed; install it with: pip install 'pytest-bias[{extra}]'"
+        )
+
+
+class MissingKey(BiasError):
+    """A provider's credential is not in the environment."""
+
+    def __init__(self, *, provider: str, variable: str) -> None:
+        self.provider = provider
+        self.variable = variable
+        super().__init__(f"{provider} needs the environment variable {variable}, which is not set")
+
+
+class CallFailed(BiasError):
+    """A provider did not answer a call; ``fatal`` when no later call can succeed either."""
+
+    def __init__(self, *, model: str, problem: str, fatal: bool) -> None:
+        self.model = model
+        self.problem = problem
+        self.fatal = fatal
+        super().__init__(f"{model}: {problem}")
+
+
+class RecordingRefused(BiasError):
+    """Recording was asked for where it is not allowed."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"recording refused: {why}")
+
+
+# --- reports ----------------------------------------------------------------------------------
+
+
+class ReportNotWritten(BiasError):
+    """A report could not be written where it was asked for."""
+
+    def __init__(self, *, path: Path | str, problem: str) -> None:
+        self.path = str(path)
+        super().__init__(f"{path} was not written: {problem}")
+
+
+# --- the gate ---------------------------------------------------------------------------------
+
+
+class BiasFound(BiasError, AssertionError):
+    """The gate stops a BIASED verdict."""
+
+
+class Inconclusive(BiasError, AssertionError):
+    """The gate stops an INCONCLUSIVE verdict of a hypothesis that claims to be clear."""
+
+
+class ControlNotSeen(BiasError, AssertionError):
+    """A positive control was not seen, so the instrument may be unable to show any bias."""
+
+
+class LostCases(BiasError):
+    """Selected cases of which no report arrived: the run gives no verdict."""
+
+    def __init__(self, *, cases: Sequence[str]) -> None:
+        self.cases = tuple(cases)
+        shown = ", ".join(self.cases[:3]) + (", …" if len(self.cases) > 3 else "")  # noqa: PLR2004
+        super().__init__(f"{len(self.cases)} selected case(s) reported nothing: {shown}")

@@ -1,0 +1,154 @@
+"""An experiment: a factorial design with its stimuli, protocol and measures, as data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from .design import Condition, Design, Factor, Items, Trial, cross, frozen_mapping, trials_of
+from .errors import BadDesign, UnknownName
+from .measures import Measure
+from .protocol import Message, Parameters, Protocol
+
+Named = TypeVar("Named", Factor, Measure)
+
+_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+GATE = "gate"
+"""Name of the design that is run unless another is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedPrompt:
+    """What a simulated subject may see: the messages, a seed, and its own name; nothing else."""
+
+    subject: str
+    messages: tuple[Message, ...]
+    seed: int
+
+
+SimulatedAnswer = Callable[[SimulatedPrompt], str | None]
+"""Answers in place of a model; None when the prompt is not one of this experiment's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """A factorial design with its stimuli, protocol and measures.
+
+    Parameters
+    ----------
+    id
+        Unique kebab-case id; names the cassettes' folder and enters every key.
+    name
+        Human-readable name.
+    factors
+        What is manipulated; conditions are all combinations of their levels.
+    protocol
+        ``async (trial, subject) -> result``; awaits only ``subject.ask()`` and ``together()``.
+    replicates
+        Repetitions of every condition × exemplar × item in the gate design.
+    designs
+        Further named designs (``{"documented": Design(replicates=30)}``); ``gate`` is given by
+        ``replicates``.
+    items
+        What every condition is crossed with.
+    measures
+        What is taken from a trial's result.
+    parameters
+        Sampling parameters of the subject.
+    source
+        Citation of what the experiment replicates.
+    metadata
+        Anything a reader should know (response type, limitations …), JSON types only.
+    simulated
+        How simulated subjects answer this experiment's prompts.
+    """
+
+    id: str
+    name: str
+    factors: Sequence[Factor]
+    protocol: Protocol = field(repr=False)
+    measures: Sequence[Measure]
+    replicates: int
+    designs: Mapping[str, Design] = field(default_factory=dict)
+    items: Items | None = None
+    parameters: Parameters = field(default_factory=Parameters)
+    source: str = ""
+    metadata: Mapping[str, object] = field(default_factory=dict, repr=False)
+    simulated: SimulatedAnswer | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        what = f"Experiment({self.id!r})"
+        if not _ID.fullmatch(self.id):
+            raise BadDesign(what=what, problem="id must be lower-case words joined by '-'")
+        if not self.factors:
+            raise BadDesign(what=what, problem="needs at least one factor")
+        if not self.measures:
+            raise BadDesign(what=what, problem="needs at least one measure")
+        crossed = [factor.name for factor in self.factors]
+        crossed += [self.items.name] if self.items is not None else []
+        for kind, given in (
+            ("factor and item", crossed),
+            ("measure", [measure.name for measure in self.measures]),
+        ):
+            if len(set(given)) != len(given):
+                raise BadDesign(what=what, problem=f"{kind} names must differ from each other")
+        if GATE in self.designs:
+            raise BadDesign(what=what, problem="the gate design is given by replicates=")
+        designs = {name: Design(design.replicates, name) for name, design in self.designs.items()}
+        object.__setattr__(self, "factors", tuple(self.factors))
+        object.__setattr__(self, "measures", tuple(self.measures))
+        object.__setattr__(self, "designs", frozen_mapping(designs))
+        object.__setattr__(self, "metadata", frozen_mapping(self.metadata))
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Every combination of levels, in declared order."""
+        return cross(self.factors)
+
+    def factor(self, name: str) -> Factor:
+        """The factor called ``name``; UnknownName if there is none."""
+        return _named("factor", name, self.factors)
+
+    def measure(self, name: str) -> Measure:
+        """The measure called ``name``; UnknownName if there is none."""
+        return _named("measure", name, self.measures)
+
+    def design(self, name: str = GATE, replicates: int | None = None) -> Design:
+        """The design called ``name``, with another number of replicates where one is given."""
+        designs = {GATE: Design(self.replicates, GATE), **self.designs}
+        if name not in designs:
+            raise UnknownName(kind=f"design of {self.id}", name=name, known=designs)
+        if replicates is None or replicates == designs[name].replicates:
+            return designs[name]
+        return Design(replicates, f"{name}, {replicates} replicates")
+
+
+def plan(experiment: Experiment, design: Design) -> tuple[Trial, ...]:
+    """The trials of ``experiment`` under ``design``: sorted, and the same in every process."""
+    return tuple(
+        trial
+        for condition in experiment.conditions
+        for trial in plan_condition(experiment, design, condition)
+    )
+
+
+def plan_condition(
+    experiment: Experiment, design: Design, condition: Condition
+) -> tuple[Trial, ...]:
+    """The trials of one condition."""
+    return tuple(trials_of(condition, experiment.factors, experiment.items, design.replicates))
+
+
+def first_trial(experiment: Experiment, condition: Condition) -> Trial:
+    """The trial with which a condition begins, without listing the others."""
+    return next(trials_of(condition, experiment.factors, experiment.items, 1))
+
+
+def _named(kind: str, name: str, given: Sequence[Named]) -> Named:
+    for thing in given:
+        if thing.name == name:
+            return thing
+    raise UnknownName(kind=kind, name=name, known=[thing.name for thing in given])

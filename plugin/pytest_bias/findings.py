@@ -1,0 +1,169 @@
+"""What an analysis found, as values: reports read them without any statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .design import frozen_mapping
+from .estimates import Bootstrap, Description, EffectSize, Interval, Tost
+
+ALPHA = 0.05
+"""Error rate of each of the two nulls of the verdict rule; they are disjoint, so not halved."""
+
+Relation = Literal["LESS", "SIMILAR", "GREATER", "not distinguishable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """One of the two sides of a contrast.
+
+    ``units`` is the number of independent observations analysed, ``missing`` counts trials
+    without one, by reason; ``mean`` is a rate for events.
+    """
+
+    level: str
+    value: str
+    units: int
+    missing: Mapping[str, int]
+    mean: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "missing", frozen_mapping(dict(sorted(self.missing.items()))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedColumn:
+    """The method the hypothesis' own document names, computed as documented. It never gates."""
+
+    method: str
+    statistics: Mapping[str, float | str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "statistics", frozen_mapping(self.statistics))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """A mean difference per unit of a numeric factor: 0 is no effect, 1 follows it fully."""
+
+    estimate: float
+    interval: Interval
+    span: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HumanStudy:
+    """A published difference in people, to stand beside a model's.
+
+    ``low`` and ``high`` are the group means in the measure's unit, ``t`` and ``df`` the published
+    test of their difference, ``n`` the number of people. ``similar_within`` is how near a model
+    must be shown to be to be called similar.
+    """
+
+    low: float
+    high: float
+    t: float
+    df: float
+    n: int
+    similar_within: float
+    citation: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HumanComparison:
+    """A mean difference beside the one published for people.
+
+    ``published`` takes the human difference as fixed; ``primary`` carries its standard error and
+    calls similar only what is shown to lie within ``similar_within``.
+    """
+
+    low_mean: float
+    high_mean: float
+    difference: float
+    se: float
+    p: float
+    n: int
+    citation: str
+    published: Relation
+    primary: Relation
+    estimate: float
+    interval: Interval
+    df: float
+    similar_within: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorstCase:
+    """The p-values when missing replies take the values worst for each claim (Manski 1990).
+
+    ``lowest`` and ``highest`` are the extreme estimates;
+    ``needed`` says whether so much is missing that the verdict must hold under them.
+    """
+
+    needed: bool
+    lowest: float
+    highest: float
+    p_alarm: float
+    p_clear: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """The result of one contrast: estimate, interval, and the two p-values of the verdict rule.
+
+    ``p_alarm`` is two-sided against no effect; ``p_clear`` is that of equivalence at ``margin``
+    (None without a margin); ``interval`` is at 95 %. ``settle`` is the number of units per group
+    that would settle an open question, None where more units would not help.
+    """
+
+    quantity: str
+    measure: str
+    unit: str
+    factor: str
+    high: Arm
+    low: Arm
+    estimate: float
+    interval: Interval
+    p_alarm: float
+    p_clear: float | None
+    margin: float | None
+    method: str
+    target: str
+    scope: str
+    units: int
+    replies: int
+    deterministic: bool = False
+    settle: int | None = None
+    equivalence: Tost | None = None
+    effect_size: EffectSize | None = None
+    bootstrap: Bootstrap | None = None
+    index: Index | None = None
+    human: HumanComparison | None = None
+    worst_case: WorstCase | None = None
+    published: PublishedColumn | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureSummary:
+    """A numeric measure in one condition: description and raw values in the plan's order."""
+
+    measure: str
+    unit: str
+    condition: str
+    description: Description | None
+    values: tuple[float, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategorySummary:
+    """A category or flag in one condition: how often each value came."""
+
+    measure: str
+    condition: str
+    counts: Mapping[str, int]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "counts", frozen_mapping(dict(sorted(self.counts.items()))))

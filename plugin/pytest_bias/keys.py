@@ -1,0 +1,62 @@
+"""Keys of interactions: what was asked, where in which trial, of which model. Never when."""
+
+from __future__ import annotations
+
+from .canonical import compact, digest, plain
+from .design import Trial
+from .protocol import Parameters, Place, Request
+
+_SEED_HEX = 15
+
+
+def request_parts(request: Request) -> dict[str, object]:
+    """The request in JSON types, as it enters the key and, hashed, the cassette."""
+    return {
+        "messages": [[message.role, message.text] for message in request.messages],
+        "parameters": parameters_of(request.parameters),
+        "schema": plain(request.schema, "reply schema") if request.schema is not None else None,
+    }
+
+
+def parameters_of(parameters: Parameters) -> dict[str, object]:
+    """The parameters that are sent: those that are not left to the provider."""
+    sent = {
+        "temperature": parameters.temperature,
+        "max_output_tokens": parameters.max_output_tokens,
+    }
+    return {name: value for name, value in sent.items() if value is not None}
+
+
+def interaction_key(
+    experiment_id: str, trial: Trial, place: Place, model: str, request: Request
+) -> str:
+    """SHA-256 (64 hexadecimal digits) of all that makes an interaction what it is.
+
+    The replicate is part of it, so two trials never share a reply; node ids and arrival order are
+    not, so a renamed test keeps its recordings and concurrency cannot mispair them.
+    """
+    return digest(
+        compact(
+            {
+                "experiment": experiment_id,
+                "trial": trial.identity,
+                "place": [list(place.branch), place.turn, place.attempt],
+                "model": model,
+                "request": request_parts(request),
+            },
+            sort_keys=True,
+        )
+    )
+
+
+def trial_seed(experiment_id: str, trial: Trial, place: Place) -> int:
+    """The per-trial seed simulated endpoints are sent, a non-negative 60-bit integer.
+
+    It depends on the trial and the place in it, not on the prompt or the model: replicates vary,
+    re-recordings agree. As a hash it says nothing a subject could read a condition from.
+    """
+    text = compact(
+        [experiment_id, trial.identity, list(place.branch), place.turn, place.attempt],
+        sort_keys=True,
+    )
+    return int(digest(text)[:_SEED_HEX], 16)

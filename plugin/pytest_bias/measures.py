@@ -1,0 +1,62 @@
+"""Measures: what is taken from a trial's result (dependent variables)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .design import check_label
+from .errors import BadDesign
+
+MeasureValue = float | str | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number, category or flag taken from the result of a trial.
+
+    Parameters
+    ----------
+    name
+        Label of the measure, its column in the records.
+    take
+        From the protocol's result to the value; by default its attribute called ``name``.
+    unit
+        Unit in print ("months on probation").
+    bounds
+        Smallest and largest possible value of a numeric measure. Worst cases for missing replies
+        and statements about deterministic replies need them.
+    """
+
+    name: str
+    take: Callable[[Any], MeasureValue] | None = field(default=None, repr=False)
+    unit: str = ""
+    bounds: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        what = f"Measure({self.name!r})"
+        check_label(self.name, what)
+        if self.bounds is not None:
+            low, high = self.bounds
+            if not (math.isfinite(low) and math.isfinite(high) and low < high):
+                raise BadDesign(what=what, problem="bounds must be two finite numbers, rising")
+
+    def of(self, result: object) -> MeasureValue:
+        """The value of this measure in ``result``."""
+        value = self.take(result) if self.take is not None else getattr(result, self.name)
+        if isinstance(value, bool | str):
+            return value
+        if isinstance(value, int | float) and math.isfinite(value):
+            number = float(value)
+            if self.bounds is not None and not self.bounds[0] <= number <= self.bounds[1]:
+                raise BadDesign(
+                    what=f"Measure({self.name!r})",
+                    problem=f"a value lies outside its bounds {self.bounds}",
+                )
+            return number
+        raise BadDesign(
+            what=f"Measure({self.name!r})",
+            problem=f"gave a {type(value).__name__}; a finite number, str or bool is needed",
+        )

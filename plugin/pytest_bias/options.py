@@ -1,0 +1,106 @@
+"""The plugin's options and ini keys, and how they become settings."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from .settings import Settings
+
+_INI: dict[str, tuple[str, Any, str]] = {
+    "models": ("args", [], "models to test, as provider/model"),
+    "record": ("string", "", "none, missing or all (see --bias-record)"),
+    "design": ("string", "", "named design of the experiments (see --bias-design)"),
+    "replicates": ("string", "", "replicates of every condition (see --bias-replicates)"),
+    "cassettes": ("string", "", "folder of the cassettes, relative to rootdir"),
+    "report": ("string", "", "path of the HTML report, or off"),
+    "results": ("string", "", "path of the JSON results, or off"),
+    "gate": ("string", "", "absolute (default) or off: report without failing"),
+    "inconclusive": ("string", "", "fail (default) or pass: INCONCLUSIVE claims to be clear"),
+    "simulated_url": ("string", "", "base URL of a running 'pytest-bias serve'"),
+}
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Add every option; each has an ini key ``bias_<name>``."""
+    group = parser.getgroup("bias", "bias hypotheses (pytest-bias)")
+    add = group.addoption
+    add(
+        "--bias-model",
+        action="append",
+        metavar="PROVIDER/MODEL",
+        help="model to test; repeat for several (ini: bias_models)",
+    )
+    add(
+        "--bias-record",
+        choices=("none", "missing", "all"),
+        help="none: only replay (default); missing: call the model for what is not recorded; "
+        "all: call it for everything",
+    )
+    add(
+        "--bias-record-in-ci",
+        action="store_true",
+        help="allow recording where the environment variable CI is set",
+    )
+    add("--bias-design", metavar="NAME", help="named design: gate (default), documented, …")
+    add("--bias-replicates", metavar="N", help="replicates of every condition")
+    add("--bias-cassettes", metavar="DIR", help="folder of the cassettes (default: cassettes)")
+    add(
+        "--bias-report",
+        metavar="PATH",
+        help="where the HTML report goes (default: bias-report.html; off: nowhere)",
+    )
+    add(
+        "--bias-results",
+        metavar="PATH",
+        help="where the JSON results go (default: bias-results.json; off: nowhere)",
+    )
+    add(
+        "--bias-gate",
+        choices=("absolute", "off"),
+        help="absolute: BIASED fails (default); off: report only",
+    )
+    for name, (kind, default, text) in _INI.items():
+        parser.addini(f"bias_{name}", text, type=kind, default=default)  # type: ignore[arg-type]
+
+
+def is_recording(config: pytest.Config) -> bool:
+    """Whether this run may call models."""
+    mode = config.getoption("bias_record") or config.getini("bias_record") or "none"
+    return bool(mode != "none")
+
+
+def undistribute(config: pytest.Config) -> None:
+    """Turn xdist's distribution off when recording: one limiter, one budget, one writer."""
+    option = config.option
+    if not is_recording(config) or not config.pluginmanager.hasplugin("xdist"):
+        return
+    if option.numprocesses or option.tx or option.dist != "no" or option.distload:
+        option.bias_undistributed = True
+        option.numprocesses, option.dist, option.tx, option.distload = 0, "no", [], False
+
+
+def settings_of(config: pytest.Config) -> Settings:
+    """The settings of this run.
+
+    Raises
+    ------
+    BadSetting
+        When a value is outside its domain.
+    """
+    from .settings import Given, read_settings  # noqa: PLC0415
+
+    names = ("model", "record", "record_in_ci", "design", "replicates", "cassettes")
+    outputs = ("report", "results", "gate")
+    return read_settings(
+        Given(
+            options={name: config.getoption(f"bias_{name}") for name in (*names, *outputs)},
+            ini={name: config.getini(f"bias_{name}") for name in _INI},
+            environ=dict(os.environ),
+            rootdir=config.rootpath,
+            invocation_dir=config.invocation_params.dir,
+        )
+    )

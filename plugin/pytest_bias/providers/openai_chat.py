@@ -1,0 +1,137 @@
+"""OpenAI's Chat Completions, through the official async SDK."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, cast
+
+from ..errors import CallFailed, MissingKey, MissingPackage
+from ..protocol import Completion, Finish, Request
+from .base import Provider, ProviderContext
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_KEY = "OPENAI_API_KEY"
+_SEED_FIELD = "pytest_bias_seed"
+_FINISHES: Mapping[str, Finish] = {
+    "stop": "stop",
+    "length": "length",
+    "content_filter": "content_filter",
+}
+_FATAL_STATUS = frozenset({400, 401, 403, 404, 422})
+
+
+def open_openai(context: ProviderContext) -> Provider:
+    """Models of OpenAI; the key comes from OPENAI_API_KEY."""
+    key = context.environ.get(_KEY, "")
+    if not key:
+        raise MissingKey(provider="openai", variable=_KEY)
+    return OpenAIChat(name="openai", api_key=key, base_url=None, send_seed=False)
+
+
+class OpenAIChat:
+    """One client for all calls: making one loads certificates, which takes tens of milliseconds.
+
+    ``base_url`` names another endpoint that speaks the same wire format; ``send_seed`` is for
+    simulated endpoints only.
+    """
+
+    def __init__(self, *, name: str, api_key: str, base_url: str | None, send_seed: bool) -> None:
+        self._sdk = _sdk()
+        self._name = name
+        self._send_seed = send_seed
+        self._client = self._sdk.AsyncOpenAI(api_key=api_key, base_url=base_url)
+
+    @property
+    def wire(self) -> str:
+        """SDK, version and API."""
+        return f"openai {self._sdk.__version__}, chat completions"
+
+    async def complete(self, model: str, request: Request, seed: int) -> Completion:
+        """See :class:`~pytest_bias.providers.base.Provider`."""
+        started = time.perf_counter()
+        try:
+            raw = await self._client.chat.completions.with_raw_response.create(
+                **self._arguments(model, request, seed)
+            )
+            latency = time.perf_counter() - started
+            body = json.loads(raw.text)
+        except self._sdk.APIStatusError as error:
+            raise CallFailed(
+                model=f"{self._name}/{model}",
+                problem=f"HTTP {error.status_code}: {error.message}",
+                fatal=error.status_code in _FATAL_STATUS,
+            ) from error
+        except (self._sdk.APIError, ValueError) as error:
+            raise CallFailed(
+                model=f"{self._name}/{model}",
+                problem=f"{type(error).__name__}: {error}",
+                fatal=False,
+            ) from error
+        return completion_of(body, latency, f"{self._name}/{model}")
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._client.close()
+
+    def _arguments(self, model: str, request: Request, seed: int) -> dict[str, Any]:
+        arguments: dict[str, Any] = {
+            "model": model,
+            "messages": [{"role": m.role, "content": m.text} for m in request.messages],
+        }
+        if request.parameters.temperature is not None:
+            arguments["temperature"] = request.parameters.temperature
+        if request.parameters.max_output_tokens is not None:
+            arguments["max_completion_tokens"] = request.parameters.max_output_tokens
+        if request.schema is not None:
+            arguments["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {
+                    "name": request.schema_name,
+                    "schema": dict(request.schema),
+                    "strict": True,
+                },
+            }
+        if self._send_seed:
+            arguments["extra_body"] = {_SEED_FIELD: seed}
+        return arguments
+
+
+def completion_of(body: object, latency: float, model: str) -> Completion:
+    """The completion in a Chat Completions reply body; CallFailed when there is none in it."""
+    try:
+        reply = cast("dict[str, Any]", body)
+        choice = reply["choices"][0]
+        message = choice["message"]
+        refusal = message.get("refusal")
+        usage = reply.get("usage") or {}
+        return Completion(
+            text=refusal or message.get("content") or "",
+            finish="refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "other"),
+            served_model=reply["model"],
+            usage={
+                "input": int(usage.get("prompt_tokens", 0)),
+                "output": int(usage.get("completion_tokens", 0)),
+            },
+            latency=round(latency, 6),
+            recorded_at=datetime.now(tz=timezone.utc).isoformat(timespec="seconds"),
+            body=reply,
+        )
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise CallFailed(
+            model=model,
+            problem=f"the reply is not a chat completion ({type(error).__name__}: {error})",
+            fatal=False,
+        ) from error
+
+
+def _sdk() -> ModuleType:
+    try:
+        import openai  # noqa: PLC0415  (an optional extra, imported when it is used)
+    except ModuleNotFoundError:
+        raise MissingPackage(package="openai", extra="openai") from None
+    return openai

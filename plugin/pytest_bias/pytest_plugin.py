@@ -1,0 +1,153 @@
+"""The pytest plugin: options and hooks. Every hook reads, calls once, hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from .cases import Case, Recorded
+    from .design import Condition
+    from .session import BiasSession
+    from .verdicts import Control, Verdict
+
+SESSION = "pytest-bias-session"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options and their ini equivalents."""
+    from .options import add_options  # noqa: PLC0415
+
+    add_options(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Recording runs in one process: turn distribution off before it begins."""
+    from .options import undistribute  # noqa: PLC0415
+
+    undistribute(config)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker and the session's state."""
+    from .session import BiasSession  # noqa: PLC0415
+
+    config.addinivalue_line(
+        "markers", "bias: a case of a bias experiment (set by @conditions, @hypotheses, …)"
+    )
+    config.pluginmanager.register(BiasHooks(BiasSession(config)), SESSION)
+
+
+@pytest.fixture
+def bias_case(request: pytest.FixtureRequest) -> Case:
+    """The case a bias-decorated function runs as."""
+    name = request.function.__qualname__
+    pytest.fail(
+        f"{name} asks for a fixture of pytest-bias; decorate it with @conditions, @hypotheses or "
+        "@positive_control",
+        pytrace=False,
+    )
+
+
+@pytest.fixture
+def condition(bias_case: Case, pytestconfig: pytest.Config) -> Condition:
+    """The condition of a ``@conditions`` case."""
+    return _session(pytestconfig).condition(bias_case)
+
+
+@pytest.fixture
+def recorded(bias_case: Case, pytestconfig: pytest.Config) -> Recorded:
+    """The replayed outcomes of the trials of a ``@conditions`` case."""
+    return _session(pytestconfig).run.replayed(bias_case)
+
+
+@pytest.fixture
+def verdict(bias_case: Case, pytestconfig: pytest.Config) -> Verdict:
+    """The verdict of a ``@hypotheses`` case."""
+    return _session(pytestconfig).verdict(bias_case)
+
+
+@pytest.fixture
+def control(bias_case: Case, pytestconfig: pytest.Config) -> Control:
+    """What became of the positive control of a ``@positive_control`` case."""
+    return _session(pytestconfig).control(bias_case)
+
+
+def _session(config: pytest.Config) -> BiasSession:
+    hooks: Any = config.pluginmanager.get_plugin(SESSION)
+    session: BiasSession = hooks.session
+    return session
+
+
+class BiasHooks:
+    """The hooks that need the session's state."""
+
+    def __init__(self, session: BiasSession) -> None:
+        self.session = session
+
+    def pytest_report_header(self) -> list[str]:
+        """Say what a recording run will do; say nothing otherwise."""
+        return self.session.header()
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Turn decorated functions into cases."""
+        self.session.parametrize(metafunc)
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        """Take note of deselected cases: such a run is partial."""
+        self.session.deselect(items)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Take note of the selected cases."""
+        self.session.select(session.items)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Collect, then test."""
+        self.session.collect(session)
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Apply the gate after the body of a case."""
+        result = yield
+        self.session.apply_gate(item)
+        return result
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Show errors in their own words; let no xfail cover a missing recording."""
+        report = yield
+        return self.session.amend(item, call, report)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the books."""
+        self.session.book(report)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell an xdist worker where the session's shared folder is."""
+        self.session.equip_worker(node.workerinput)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
+        """Add a hypothesis' numbers to its row in pytest-html's report."""
+        self.session.extend_html_row(report, cells)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Balance the books, write the reports, settle the exit status."""
+        self.session.finish(session, exitstatus)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the bias section."""
+        self.session.summarize(terminalreporter)
+
+    def pytest_unconfigure(self) -> None:
+        """Remove the shared folder."""
+        self.session.close()

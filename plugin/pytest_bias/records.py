@@ -1,0 +1,129 @@
+"""The tidy table of an experiment with one model: trials × measures, missing by reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .design import Condition, Trial, frozen_mapping
+from .errors import BadDesign
+from .measures import Measure, MeasureValue
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one trial on replay.
+
+    Exactly one of ``result`` (the protocol's) and ``missing`` (a reason) is there.
+    ``invalid`` lists the reasons of replies that were tried again; ``interactions`` counts all
+    calls; ``prompts`` is what the subject was told, message by message, its own replies left out.
+    """
+
+    trial: Trial
+    result: object = field(repr=False)
+    missing: str | None
+    invalid: tuple[str, ...]
+    interactions: int
+    prompts: tuple[str, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row: a trial with its measures, or with the reason why they are missing."""
+
+    trial: Trial
+    values: Mapping[str, MeasureValue]
+    missing: str | None
+    invalid: tuple[str, ...] = ()
+    interactions: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", frozen_mapping(self.values))
+
+
+@dataclass(frozen=True, slots=True)
+class CellCount:
+    """Completeness of one condition: planned = ok + the sum of ``missing`` (reason → count).
+
+    ``invalid`` counts replies that were not valid, by reason, whether or not a later attempt of
+    the same trial was; ``interactions`` counts all calls.
+    """
+
+    condition: str
+    planned: int
+    ok: int
+    missing: Mapping[str, int]
+    invalid: Mapping[str, int]
+    interactions: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "missing", frozen_mapping(dict(sorted(self.missing.items()))))
+        object.__setattr__(self, "invalid", frozen_mapping(dict(sorted(self.invalid.items()))))
+
+    @property
+    def errors(self) -> int:
+        """Number of missing trials."""
+        return self.planned - self.ok
+
+
+def record_of(outcome: Outcome, measures: Sequence[Measure]) -> Record:
+    """The row of one outcome."""
+    values = (
+        {measure.name: measure.of(outcome.result) for measure in measures}
+        if outcome.missing is None
+        else {}
+    )
+    return Record(outcome.trial, values, outcome.missing, outcome.invalid, outcome.interactions)
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """All rows of an experiment with one model, one per planned trial."""
+
+    rows: tuple[Record, ...] = field(repr=False)
+
+    def where(self, factor: str, level: str) -> Records:
+        """The rows of one level of a factor."""
+        return Records(
+            tuple(row for row in self.rows if row.trial.condition.levels[factor] == level)
+        )
+
+    def of(self, condition: Condition) -> Records:
+        """The rows of one condition."""
+        return Records(
+            tuple(row for row in self.rows if row.trial.condition.levels == condition.levels)
+        )
+
+    def column(self, measure: str) -> list[MeasureValue]:
+        """Values of a measure over the rows that have it, in the plan's order."""
+        return [row.values[measure] for row in self.rows if row.missing is None]
+
+    def numbers(self, measure: str) -> list[float]:
+        """Like :meth:`column` for a numeric measure; BadDesign when it holds anything else."""
+        numbers: list[float] = []
+        for value in self.column(measure):
+            if not isinstance(value, float):
+                raise BadDesign(
+                    what=f"measure {measure!r}",
+                    problem=f"holds {type(value).__name__} values where numbers are needed",
+                )
+            numbers.append(value)
+        return numbers
+
+    @property
+    def missing(self) -> Counter[str]:
+        """Number of missing trials by reason."""
+        return Counter(row.missing for row in self.rows if row.missing is not None)
+
+    def count(self, condition: str) -> CellCount:
+        """Completeness of these rows, under the name ``condition``."""
+        invalid = Counter(reason for row in self.rows for reason in row.invalid)
+        return CellCount(
+            condition=condition,
+            planned=len(self.rows),
+            ok=sum(row.missing is None for row in self.rows),
+            missing=self.missing,
+            invalid=invalid,
+            interactions=sum(row.interactions for row in self.rows),
+        )

@@ -1,0 +1,127 @@
+"""A trial carried out from recordings: no call, no event loop, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from .design import Trial
+from .errors import BiasError, InvalidReply
+from .experiment import Experiment
+from .keys import interaction_key
+from .protocol import Completion, Place, Request, Subject, run
+from .records import Outcome
+
+Lookup = Callable[[str], Completion | None]
+"""From an interaction's key to what was recorded under it."""
+
+
+class Unrecorded(BiasError):
+    """A trial asks for an interaction that was not recorded."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
+        super().__init__(f"trial {wanted.trial.id} is not recorded")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An interaction a trial asks for."""
+
+    trial: Trial
+    place: Place
+    request: Request
+    key: str
+
+
+class Tracer:
+    """Notes the interactions of one trial while it is carried out, live or on replay."""
+
+    def __init__(self, experiment: Experiment, model: str, trial: Trial) -> None:
+        self.experiment = experiment
+        self.model = model
+        self.trial = trial
+        self.interactions: list[Wanted] = []
+        self.invalid: list[tuple[Place, str]] = []
+
+    def note(self, request: Request, place: Place) -> Wanted:
+        """Add one interaction and give it its key."""
+        key = interaction_key(self.experiment.id, self.trial, place, self.model, request)
+        wanted = Wanted(self.trial, place, request, key)
+        self.interactions.append(wanted)
+        return wanted
+
+    def reject(self, place: Place, invalid: InvalidReply) -> None:
+        """Take note that the reply at ``place`` was not valid."""
+        self.invalid.append((place, invalid.reason))
+
+    def outcome(self, result: object, missing: str | None) -> Outcome:
+        """The outcome of the trial once its protocol has ended, whatever the order of calls."""
+        ordered = sorted(self.interactions, key=lambda wanted: place_order(wanted.place))
+        self.invalid.sort(key=lambda pair: place_order(pair[0]))
+        return Outcome(
+            trial=self.trial,
+            result=result,
+            missing=missing,
+            invalid=tuple(reason for _, reason in self.invalid),
+            interactions=len(ordered),
+            prompts=tuple(
+                text
+                for wanted in ordered
+                if wanted.place.attempt == 1
+                for text in _newly_told(wanted.request)
+            ),
+        )
+
+
+class _Replayer(Tracer):
+    """Carries out a trial from recordings."""
+
+    def __init__(self, experiment: Experiment, model: str, trial: Trial, lookup: Lookup) -> None:
+        super().__init__(experiment, model, trial)
+        self._lookup = lookup
+
+    async def perform(self, request: Request, place: Place) -> Completion:
+        wanted = self.note(request, place)
+        completion = self._lookup(wanted.key)
+        if completion is None:
+            raise Unrecorded(wanted)
+        return completion
+
+    async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
+        outcomes: list[object] = []
+        for awaitable in awaitables:
+            try:
+                outcomes.append(await awaitable)
+            except Exception as error:  # noqa: BLE001  (raised in argument order later)
+                outcomes.append(error)
+        return outcomes
+
+
+def replay(experiment: Experiment, model: str, trial: Trial, lookup: Lookup) -> Outcome:
+    """Carry out ``trial`` from recordings.
+
+    Raises
+    ------
+    Unrecorded
+        When an interaction it asks for was not recorded.
+    ForeignAwait
+        When its protocol awaits anything but ``ask()`` and ``together()``.
+    """
+    replayer = _Replayer(experiment, model, trial, lookup)
+    try:
+        result = run(experiment.protocol(trial, Subject(experiment.parameters)), replayer)
+    except InvalidReply as invalid:
+        return replayer.outcome(None, invalid.reason)
+    return replayer.outcome(result, None)
+
+
+def place_order(place: Place) -> tuple[tuple[int, ...], int]:
+    """Sorts places in reading order: a branch's interactions stand where the branch began."""
+    return ((*place.branch, place.turn), place.attempt)
+
+
+def _newly_told(request: Request) -> list[str]:
+    """Texts of the messages since the model spoke last."""
+    spoken = [i for i, message in enumerate(request.messages) if message.role == "assistant"]
+    return [message.text for message in request.messages[spoken[-1] + 1 if spoken else 0 :]]

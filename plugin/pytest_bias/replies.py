@@ -1,0 +1,123 @@
+"""From a reply's text to a valid value, or to the reason for which there is none."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from .design import frozen_mapping
+from .errors import InvalidReply
+
+Structured = TypeVar("Structured", bound=BaseModel)
+
+REFUSAL = re.compile(
+    r"\b(?:I(?:'m| am)? (?:cannot|can't|can not|unable|not able|won't|will not|must decline)"
+    r"|I(?:'m| am) (?:sorry|afraid)|as an? (?:AI|(?:large )?language model))\b",
+    re.IGNORECASE,
+)
+"""Words that mark a reply that could not be parsed as a refusal; never applied to valid ones."""
+
+_PYDANTIC_REASONS = {
+    "missing": "missing_field",
+    "extra_forbidden": "extra_field",
+    "literal_error": "unknown_option",
+    "enum": "unknown_option",
+}
+
+
+class _DuplicateKey(ValueError):
+    """A JSON object names the same key twice, so it does not say one thing."""
+
+
+@functools.cache
+def reply_schema(model: type[BaseModel]) -> Mapping[str, object]:
+    """JSON schema of ``model`` with its aliases; cached, because making one takes long."""
+    return frozen_mapping(model.model_json_schema(by_alias=True))
+
+
+def accept_text(text: str, finish: str) -> str:
+    """``text`` itself when it says something.
+
+    Raises
+    ------
+    InvalidReply
+        ``refusal`` or ``content_filter`` when the provider says so, ``empty`` for white space.
+    """
+    _check_finish(finish)
+    if not text.strip():
+        raise InvalidReply("truncated" if finish == "length" else "empty")
+    return text
+
+
+def accept_object(
+    text: str,
+    finish: str,
+    model: type[Structured],
+    check: Callable[[Structured], None] | None = None,
+) -> Structured:
+    """``text`` as an object of ``model``: strict, one JSON object and nothing around it.
+
+    Raises
+    ------
+    InvalidReply
+        With the reason (see :meth:`pytest_bias.protocol.Subject.ask`).
+    """
+    accept_text(text, finish)
+    try:
+        json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except _DuplicateKey as duplicate:
+        raise InvalidReply("duplicate_field", str(duplicate)) from None
+    except (ValueError, RecursionError):
+        raise InvalidReply(_why_not_json(text, finish)) from None
+    try:
+        value = model.model_validate_json(text, strict=True)
+    except ValidationError as error:
+        raise _as_invalid(error) from None
+    if check is not None:
+        check(value)
+    return value
+
+
+def _check_finish(finish: str) -> None:
+    if finish in ("refusal", "content_filter"):
+        raise InvalidReply(finish)
+
+
+def _why_not_json(text: str, finish: str) -> str:
+    if finish == "length":
+        return "truncated"
+    if REFUSAL.search(text):
+        return "refusal"
+    if not any(character.isdigit() for character in text):
+        return "no_number"
+    return "not_json"
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise _DuplicateKey(next(name for name in names if names.count(name) > 1))
+    return result
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(name)
+
+
+def _as_invalid(error: ValidationError) -> InvalidReply:
+    """The first problem pydantic names; a validator's own error code is the reason."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    kind = first["type"]
+    where = ".".join(str(part) for part in first["loc"])
+    if kind in _PYDANTIC_REASONS:
+        return InvalidReply(_PYDANTIC_REASONS[kind], where)
+    if kind.endswith(("_type", "_parsing", "_from_float")):
+        # The text was JSON of another shape (a list, a bare number): its field has no name.
+        return InvalidReply("wrong_type", where or "not an object")
+    return InvalidReply(kind, where)

@@ -1,0 +1,95 @@
+"""The terminal section: one line per hypothesis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..analysis import Analysis
+from ..gate import interval_words
+from ..verdicts import Control, Verdict
+from .view import SIMULATED_WARNING, RunView
+
+
+def section_lines(view: RunView) -> Iterator[str]:
+    """The lines of the section, without the outputs' paths."""
+    if view.simulated:
+        yield f"{', '.join(view.simulated)} {SIMULATED_WARNING}"
+    for analysis in view.analyses:
+        yield ""
+        yield _heading(analysis)
+        if analysis.control is not None:
+            yield f"  {control_line(analysis.control)}"
+        for verdict in analysis.verdicts:
+            yield f"  {verdict_line(verdict)}"
+            human = verdict.finding.human if verdict.finding is not None else None
+            if human is not None:
+                yield (
+                    f"    beside people ({human.difference:+.2f}, n={human.n}): {human.primary}; "
+                    f"as published, taking theirs as fixed: {human.published}"
+                )
+
+
+def closing_lines(view: RunView) -> Iterator[str]:
+    """The suite's verdict and what stands in its way."""
+    for problem in view.problems:
+        yield f"problem: {problem}"
+    for case in view.lost:
+        yield f"no report: {case}"
+    for reason in view.partial:
+        yield f"partial run: {reason}"
+    if view.suite == "NO VERDICT":
+        yield f"NO VERDICT: {_why_none(view)}"
+        return
+    found = [
+        f"{view.count(status)} {status}"
+        for status in ("CLEAR", "BIASED", "INCONCLUSIVE")
+        if view.count(status)
+    ]
+    number = len(view.verdicts)
+    yield f"{view.suite}: {number} hypothes{'is' if number == 1 else 'es'}, {', '.join(found)}"
+
+
+def verdict_line(verdict: Verdict) -> str:
+    """One hypothesis: verdict, estimate, interval, margin, units."""
+    finding = verdict.finding
+    if finding is None:
+        return f"{verdict.words} ({verdict.id})"
+    unit = f" {finding.unit}" if finding.unit else ""
+    settle = f", about {verdict.settle} per group would settle it" if verdict.settle else ""
+    return (
+        f"{verdict.words}: {finding.measure} {finding.high.level} − {finding.low.level} "
+        f"{interval_words(finding)}{unit}, margin ±{finding.margin:g}, "
+        f"n = {finding.units} units{settle}"
+    )
+
+
+def control_line(control: Control) -> str:
+    """The positive control: seen or not, and by how much."""
+    if control.finding is None:
+        return f"control NOT SEEN: {control.id} ({control.reason})"
+    finding = control.finding
+    word = "seen" if control.seen else "NOT SEEN"
+    return (
+        f"control {word}: {finding.measure} {finding.high.level} − {finding.low.level} "
+        f"{interval_words(finding)}, n = {finding.units} units"
+    )
+
+
+def _heading(analysis: Analysis) -> str:
+    ok = sum(count.ok for count in analysis.counts)
+    retried = sum(sum(count.invalid.values()) for count in analysis.counts)
+    missing = analysis.trials - ok
+    parts = [f"{analysis.design} design", f"{ok} of {analysis.trials} trials valid"]
+    if missing:
+        parts.append(f"{missing} missing")
+    if retried:
+        parts.append(f"{retried} invalid replies")
+    return f"{analysis.experiment} × {analysis.model} ({', '.join(parts)})"
+
+
+def _why_none(view: RunView) -> str:
+    if view.lost:
+        return f"{len(view.lost)} of the selected cases reported nothing"
+    if view.problems:
+        return "see the problems above"
+    return "no hypothesis was analysed"

@@ -1,0 +1,273 @@
+"""One session's run: what is declared, recorded and analysed, and what each case found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .analysis import Analysis, Recording, analyse
+from .canonical import dumps
+from .cases import Case, Declared, Recorded, Registry, cases_of
+from .cassettes.misses import not_recorded
+from .cassettes.store import Cassette, cassette_path, file_stem
+from .errors import BiasError, NotManipulated, NotRecorded
+from .experiment import first_trial, plan_condition
+from .gate import stopped_by, stopped_by_control
+from .providers.base import ProviderContext, is_simulated, split_model
+from .replay import Unrecorded, Wanted, replay
+from .settings import Settings
+from .workspace import Workspace
+
+if TYPE_CHECKING:
+    from .collection import CollectionReport, Progress
+    from .design import Condition, Trial
+    from .records import Outcome
+    from .verdicts import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """What a case found, and what the gate says to it (None when it passes)."""
+
+    payload: str
+    stopped: BiasError | None
+    properties: tuple[tuple[str, str], ...] = ()
+
+
+class Run:
+    """Holds the state of one process of a session."""
+
+    def __init__(self, settings: Settings, workspace: Workspace) -> None:
+        for model in settings.models:
+            split_model(model)
+        self.settings = settings
+        self.workspace = workspace
+        self.registry = Registry()
+        self._cassettes: dict[tuple[str, str], Cassette] = {}
+        self._outcomes: dict[tuple[str, str, str], tuple[Recorded, tuple[Wanted, ...]]] = {}
+        self._prompts: dict[tuple[str, str, str], tuple[str, ...] | None] = {}
+
+    def cases(self, declared: Declared) -> list[Case]:
+        """Register a declaration and give its cases."""
+        self.registry.add(declared)
+        settings = self.settings
+        design = declared.experiment.design(settings.design, settings.replicates)
+        return cases_of(declared, settings.models, design)
+
+    # --- recordings ---------------------------------------------------------------------------
+
+    def record(self, cases: Iterable[Case], progress: Progress) -> CollectionReport:
+        """Record what the selected cases lack."""
+        from .collection import Job, collect  # noqa: PLC0415  (asyncio and SDKs, only to record)
+
+        wanted: dict[tuple[str, str], tuple[Case, dict[str, Trial]]] = {}
+        for case in cases:
+            _, trials = wanted.setdefault((case.experiment.id, case.model), (case, {}))
+            trials.update((trial.id, trial) for trial in case.trials())
+        jobs = [
+            Job(case.experiment, case.model, tuple(trials.values()))
+            for case, trials in wanted.values()
+        ]
+        answers = [
+            registered.experiment.simulated
+            for registered in self.registry
+            if registered.experiment.simulated is not None
+        ]
+        context = ProviderContext(
+            environ=self.settings.environ,
+            answers=answers,
+            simulated_url=self.settings.simulated_url,
+        )
+        assert self.settings.record != "none"  # noqa: S101  (the caller's condition)
+        report = collect(
+            jobs,
+            mode=self.settings.record,
+            folder=self.settings.cassettes,
+            context=context,
+            progress=progress,
+        )
+        self._cassettes.clear()
+        self._outcomes.clear()
+        self._prompts.clear()
+        return report
+
+    def cassette(self, case: Case) -> Cassette:
+        """The cassette of a case, loaded once per process."""
+        key = (case.experiment.id, case.model)
+        if key not in self._cassettes:
+            path = cassette_path(self.settings.cassettes, *key)
+            self._cassettes[key] = Cassette(path)
+        return self._cassettes[key]
+
+    def replayed(self, case: Case) -> Recorded:
+        """The outcomes of a case's trials, in the plan's order.
+
+        Raises
+        ------
+        NotRecorded
+            When any of them is not recorded; all that are missing are named at once.
+        DamagedCassette
+            When the cassette is not what was written.
+        """
+        conditions = [case.condition] if case.condition is not None else case.experiment.conditions
+        parts = [self._replayed(case, condition) for condition in conditions]
+        misses = [wanted for _, missing in parts for wanted in missing]
+        outcomes = tuple(outcome for found, _ in parts for outcome in found)
+        if misses:
+            raise not_recorded(
+                experiment_id=case.experiment.id,
+                model=case.model,
+                cassette=self.cassette(case),
+                misses=misses,
+                planned=len(misses) + len(outcomes),
+            )
+        return outcomes
+
+    def _replayed(self, case: Case, condition: Condition) -> tuple[Recorded, tuple[Wanted, ...]]:
+        """Outcomes of one condition, and the first miss of each trial that has one; done once."""
+        key = (case.experiment.id, case.model, condition.id)
+        if key not in self._outcomes:
+            lookup = self.cassette(case).lookup
+            outcomes: list[Outcome] = []
+            misses: list[Wanted] = []
+            for trial in plan_condition(case.experiment, case.design, condition):
+                try:
+                    outcomes.append(replay(case.experiment, case.model, trial, lookup))
+                except Unrecorded as missing:
+                    misses.append(missing.wanted)
+            self._outcomes[key] = (tuple(outcomes), tuple(misses))
+        return self._outcomes[key]
+
+    def _check_manipulated(self, case: Case) -> None:
+        """Raise NotManipulated when another condition tells the subject the very same."""
+        assert case.condition is not None  # noqa: S101  (only condition cases come here)
+        own = self._told(case, case.condition)
+        for other in case.experiment.conditions:
+            if other.id != case.condition.id and own == self._told(case, other) is not None:
+                raise NotManipulated(
+                    experiment=case.experiment.id, first=case.condition.id, second=other.id
+                )
+
+    def _told(self, case: Case, condition: Condition) -> tuple[str, ...] | None:
+        """What the subject is told in the first trial of a condition; None if not recorded."""
+        key = (case.experiment.id, case.model, condition.id)
+        if key not in self._prompts:
+            trial = first_trial(case.experiment, condition)
+            try:
+                told = replay(
+                    case.experiment, case.model, trial, self.cassette(case).lookup
+                ).prompts
+            except Unrecorded:
+                told = None
+            self._prompts[key] = told
+        return self._prompts[key]
+
+    # --- analyses -----------------------------------------------------------------------------
+
+    def analysis(self, case: Case) -> tuple[Analysis, str]:
+        """The analysis of a case's experiment with its model, and its digest."""
+        return self.workspace.analysis(case.experiment.id, case.model, lambda: self._analyse(case))
+
+    def _analyse(self, case: Case) -> Analysis:
+        registered = self.registry[case.experiment.id]
+        whole = Case("hypothesis", case.experiment, case.model, case.design)
+        outcomes = self.replayed(whole)
+        return analyse(
+            case.experiment,
+            case.design,
+            case.model,
+            outcomes,
+            hypotheses=tuple(registered.hypotheses.values()),
+            control=registered.control,
+            recording=self._recording(case),
+        )
+
+    def _recording(self, case: Case) -> Recording:
+        cassette = self.cassette(case)
+        header = cassette.header
+        return Recording(
+            cassette=self.cassette_name(case),
+            checksum=header.checksum if header is not None else "",
+            simulated=is_simulated(case.model),
+            wire=header.provenance.wire if header is not None else "interrupted recording",
+            recorded_with=header.provenance.recorded_with if header is not None else "",
+            interactions=len(cassette),
+        )
+
+    def cassette_name(self, case: Case) -> str:
+        """The cassette as ``<experiment>/<provider>--<model>``, the same on every machine."""
+        return f"{case.experiment.id}/{file_stem(case.model)}"
+
+    # --- cases --------------------------------------------------------------------------------
+
+    def finish(self, case: Case) -> CaseResult:
+        """What a case found, after its body has run.
+
+        Raises
+        ------
+        NotRecorded, DamagedCassette, NotManipulated
+            When there is nothing to judge.
+        """
+        if case.kind == "condition":
+            outcomes = self.replayed(case)
+            self._check_manipulated(case)
+            payload = {"kind": case.kind, "trials": len(outcomes)}
+            return CaseResult(dumps(payload), None)
+        analysis, digest = self.analysis(case)
+        facts: dict[str, object] = {
+            "kind": case.kind,
+            "experiment": case.experiment.id,
+            "model": case.model,
+            "analysis": digest,
+        }
+        cassette = str(self.cassette(case).path)
+        assert case.contrast is not None  # noqa: S101  (hypotheses and controls have one)
+        if case.kind == "control":
+            control = analysis.control
+            assert control is not None  # noqa: S101  (the registry knows it from this case)
+            stopped = stopped_by_control(control, cassette, gate=self.settings.gate)
+            facts |= {"id": control.id, "seen": control.seen}
+            return CaseResult(dumps(facts, "result"), stopped)
+        verdict = analysis.verdict(case.contrast.id)
+        stopped = stopped_by(
+            verdict,
+            cassette,
+            gate=self.settings.gate,
+            inconclusive=self.settings.inconclusive,
+        )
+        facts |= {"id": verdict.id, "status": verdict.status}
+        return CaseResult(dumps(facts, "result"), stopped, _properties(verdict))
+
+    def is_missing(self, case: Case) -> bool:
+        """Whether recordings that a case needs are missing; looks without running its body."""
+        try:
+            self.replayed(case)
+        except NotRecorded:
+            return True
+        except BiasError:
+            return False
+        return False
+
+
+def _properties(verdict: Verdict) -> tuple[tuple[str, str], ...]:
+    """The numbers of a verdict as report properties, for JUnit and pytest-html."""
+    properties = {
+        "bias_experiment": verdict.experiment,
+        "bias_model": verdict.model,
+        "bias_hypothesis": verdict.id,
+        "bias_verdict": verdict.words,
+    }
+    finding = verdict.finding
+    if finding is not None:
+        properties |= {
+            "bias_estimate": repr(finding.estimate),
+            "bias_interval": f"[{finding.interval.low!r}, {finding.interval.high!r}]",
+            "bias_p_alarm": repr(finding.p_alarm),
+            "bias_units": str(finding.units),
+        }
+        if finding.margin is not None:
+            properties["bias_margin"] = repr(finding.margin)
+        if finding.p_clear is not None:
+            properties["bias_p_clear"] = repr(finding.p_clear)
+    return tuple(properties.items())

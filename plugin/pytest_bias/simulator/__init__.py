@@ -1,0 +1,1 @@
+"""Simulated subjects with planted bias, and the server through which they are reached."""

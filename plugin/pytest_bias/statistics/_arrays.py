@@ -1,0 +1,189 @@
+"""Checks and small sums shared by the statistics: finite in, finite out."""
+
+from __future__ import annotations
+
+import math
+import operator
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pytest_bias.errors import BadStatisticInput, TooFewUnits
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+SMALLEST_P = sys.float_info.min
+"""The floor of every p-value: the smallest positive float of full precision, about 2.2e-308."""
+
+LARGEST = 1e100
+"""Largest magnitude accepted: the squares, and ratios of squares, of such values stay finite.
+
+Its inverse is the smallest spread that is told from none.
+"""
+
+MOST_UNITS = 10**15
+"""Largest count accepted: up to here a float counts units one by one."""
+
+ROUNDING = 1e-12
+"""Values that differ by less than this share of their magnitude count as the same value.
+
+Means of the same replies summed in another order differ in their last bits; a t statistic taken
+of such "variance" is noise divided by noise, and can be as large as one likes.
+"""
+
+
+def sample(values: ArrayLike, *, function: str, argument: str) -> NDArray[np.float64]:
+    """Return `values` as a 1-D float array; it may be empty.
+
+    Raises `BadStatisticInput` when it is not 1-D, not numeric, or holds NaN, an infinity or a
+    magnitude over `LARGEST`: missing replies are dropped by the caller, explicitly, or not at all.
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError:  # ragged nesting
+        raise BadStatisticInput(
+            function=function, argument=argument, problem="rows of different lengths"
+        ) from None
+    if array.ndim != 1:
+        raise BadStatisticInput(
+            function=function, argument=argument, problem=f"{array.ndim} dimensions instead of 1"
+        )
+    if array.dtype.kind not in "biuf":
+        raise BadStatisticInput(
+            function=function, argument=argument, problem=f"{array.dtype} instead of real numbers"
+        )
+    floats = array.astype(np.float64)
+    if not np.isfinite(floats).all():
+        raise BadStatisticInput(
+            function=function, argument=argument, problem="contains NaN or an infinity"
+        )
+    if floats.size and np.abs(floats).max() > LARGEST:
+        raise BadStatisticInput(
+            function=function, argument=argument, problem=f"contains a magnitude over {LARGEST:g}"
+        )
+    return floats
+
+
+def units(
+    values: ArrayLike, *, function: str, argument: str, needed: int = 2
+) -> NDArray[np.float64]:
+    """Return `sample(values)` of at least `needed` units, or raise `TooFewUnits`."""
+    array = sample(values, function=function, argument=argument)
+    if array.size < needed:
+        raise TooFewUnits(group=argument, found=array.size, needed=needed)
+    return array
+
+
+def probability(p: float) -> float:
+    """Return `p` clipped into (0, 1], with `SMALLEST_P` as its floor.
+
+    No exact or asymptotic p-value is 0; one that prints as 0 has underflowed. The floor is above
+    every value it replaces, so it never makes evidence stronger. Rounding above 1 becomes 1. NaN
+    raises `BadStatisticInput`. This is the only place where p-values are floored.
+    """
+    if math.isnan(p):
+        raise BadStatisticInput(function="probability", argument="p", problem="is NaN")
+    return min(1.0, max(SMALLEST_P, float(p)))
+
+
+def number(value: float, *, function: str, argument: str) -> float:
+    """Return `value` as a finite float of magnitude at most `LARGEST`."""
+    if not abs(value) <= LARGEST:  # also catches NaN
+        raise BadStatisticInput(
+            function=function, argument=argument, problem=f"{value} is not within ±{LARGEST:g}"
+        )
+    return float(value)
+
+
+def positive(value: float, *, function: str, argument: str) -> float:
+    """Return `value` as a finite float above 0."""
+    if not 1 / LARGEST <= value <= LARGEST:
+        raise BadStatisticInput(
+            function=function, argument=argument, problem=f"{value} is not a number above 0"
+        )
+    return float(value)
+
+
+def not_negative(value: float, *, function: str, argument: str) -> float:
+    """Return `value` as a finite float of at least 0, where less than 1 / `LARGEST` is 0."""
+    if not 0 <= value <= LARGEST:
+        raise BadStatisticInput(
+            function=function, argument=argument, problem=f"{value} is not a number from 0 up"
+        )
+    return float(value) if value >= 1 / LARGEST else 0.0
+
+
+def fraction(value: float, *, function: str, argument: str, below: float = 1.0) -> float:
+    """Return `value` as a float strictly between 0 and `below`, told from 0 by 1 - `value`."""
+    if not 0 < value < below or 1 - value == 1:
+        raise BadStatisticInput(
+            function=function,
+            argument=argument,
+            problem=f"{value} is not strictly between 0 and {below:g}",
+        )
+    return float(value)
+
+
+def count(value: int, *, function: str, argument: str) -> int:
+    """Return `value` as an integer of at least 0; a float raises, even a whole one."""
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        raise BadStatisticInput(
+            function=function, argument=argument, problem=f"{value!r} is not an integer"
+        ) from None
+    if not 0 <= whole <= MOST_UNITS:
+        raise BadStatisticInput(
+            function=function, argument=argument, problem=f"{whole} is not from 0 to {MOST_UNITS}"
+        )
+    return whole
+
+
+def scale_bounds(
+    bounds: tuple[float, float], *, function: str, argument: str = "bounds"
+) -> tuple[float, float]:
+    """Return the lowest and highest value a measure can take, checked to be in that order."""
+    low, high = (number(bound, function=function, argument=argument) for bound in bounds)
+    if not low < high:
+        raise BadStatisticInput(
+            function=function, argument=argument, problem=f"{low} is not below {high}"
+        )
+    return low, high
+
+
+def on_scale(
+    values: NDArray[np.float64], bounds: tuple[float, float], *, function: str, argument: str
+) -> NDArray[np.float64]:
+    """Return `values` clipped of rounding beyond `bounds`; anything further out raises."""
+    low, high = bounds
+    slack = ROUNDING * max(abs(low), abs(high))
+    if values.size and (values.min() < low - slack or values.max() > high + slack):
+        raise BadStatisticInput(
+            function=function, argument=argument, problem=f"has values outside {low} to {high}"
+        )
+    clipped: NDArray[np.float64] = np.clip(values, low, high)
+    return clipped
+
+
+def constant(values: NDArray[np.float64], *, magnitude: float | None = None) -> bool:
+    """Tell whether all values are the same up to `ROUNDING` of `magnitude`.
+
+    The magnitude is that of the largest value; of differences it has to be given, as it is that
+    of the values subtracted.
+    """
+    if magnitude is None:
+        magnitude = float(np.abs(values).max())
+    return bool(np.ptp(values) <= max(ROUNDING * magnitude, 1 / LARGEST))
+
+
+def mean_and_sd(
+    values: NDArray[np.float64], *, magnitude: float | None = None
+) -> tuple[float, float]:
+    """Return the mean and the SD (ddof = 1) of at least two values; exactly 0 when constant."""
+    # A mean of equal values may round to outside of them.
+    mean = float(np.clip(values.mean(), values.min(), values.max()))
+    if constant(values, magnitude=magnitude):
+        return mean, 0.0
+    return mean, float(values.std(ddof=1))

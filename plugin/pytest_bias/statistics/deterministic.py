@@ -1,0 +1,166 @@
+"""Groups in which every reply is the same: what identical replies do and do not show.
+
+A t test of two constants is undefined (0/0) or claims p = 0, and an equivalence test with a
+standard error of 0 clears whatever lies inside the margin. Yet n identical replies only bound how
+often other replies come. The statements here are exact in finite samples and assume nothing but
+independent replies and a scale with two ends.
+
+Derivation. Let the scale be [L, U] with width R = U - L, let n = min(n_a, n_b), and form n
+pairs Z = A - B of independent replies, one of each group, in the order they came. Each Z lies in
+[-R, R] and has the true difference D as its expectation. For any c < R let P be the probability
+of Z <= c. That part of Z is at most c and the rest at most R, so D <= P c + (1 - P) R, hence
+
+    P <= (R - D) / (R - c).                                                              (1)
+
+If all replies of each group are the same then all n pairs equal the observed difference d, and
+by (1) the probability of all n pairs being at most c is at most ((R - D) / (R - c))^n. (Replies
+need not be identically distributed, with D the average of their differences: a geometric mean of
+probabilities is at most their arithmetic mean.)
+
+*Clearing.* Reject D >= m when d <= c. These regions are nested, so ((R - m) / (R - d))^n is a
+valid p-value of D >= m, whichever constants the groups happened to show; by symmetry
+((R - m) / (R + d))^n is one of D <= -m. Both must be rejected, and p_clear is the larger,
+((R - m) / (R - |d|))^n for |d| < m, which is (1 - m / R)^n at d = 0. It cannot be improved on:
+with equal groups, b always at L, and a at L with probability 1 - m / R and at U otherwise, D is m
+and d = 0 is seen with exactly that probability.
+
+*Interval.* Solve (1) for D at P = s: D <= s d + (1 - s) R, and by symmetry
+D >= s d - (1 - s) R. The upper bound fails only where all pairs are below some c1 < D that Z is
+below with a probability P1 <= s, the lower one where all are above some c2 > D that Z is above
+with P2 <= s, and P1 + P2 <= 1. So one of them fails with probability at most the largest
+P1^n + P2^n, which is s^n + (1 - s)^n for s >= 1/2 and 2 s^n below. Setting that to alpha gives s.
+At alpha = .05 and n >= 8, s is alpha^(1/n) to four digits; with 25 replies each and d = 0 the
+half-width (1 - s) R is .113 of the scale.
+
+The simpler |D - d| <= (1 - alpha^(1/n)) R is not valid away from d = 0: with all of a at U and
+all of b at L, both groups can hide other replies at once, and D = R (1 - q_a - q_b) for shares
+q_a and q_b of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scipy import optimize  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+
+from pytest_bias.errors import BadStatisticInput
+from pytest_bias.estimates import Interval
+
+from ._arrays import (
+    ROUNDING,
+    constant,
+    fraction,
+    on_scale,
+    positive,
+    probability,
+    scale_bounds,
+    units,
+)
+from .resampling import exact_separation_p
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deterministic:
+    """What two groups of identical replies show about mean(a) - mean(b).
+
+    `p_clear` is None where no margin was given.
+    """
+
+    difference: float
+    interval: Interval
+    p_alarm: float
+    p_clear: float | None
+
+
+def unseen_p(*, n: int, width: float, margin: float, difference: float) -> float:
+    """Return the p-value of |D| >= margin after n identical pairs `difference` apart, unfloored.
+
+    `width` is that of the scale. See the derivation at the top of the module.
+    """
+    if abs(difference) >= margin:
+        return 1.0
+    if margin >= width:
+        return 0.0  # no difference on this scale can exceed the margin
+    return float(((width - margin) / (width - abs(difference))) ** n)
+
+
+def _share(n: int, alpha: float) -> float:
+    """Return the s at which the two bounds together fail with probability at most alpha."""
+    if alpha <= 2.0 ** (1 - n):
+        return float((alpha / 2) ** (1 / n))
+    return float(optimize.brentq(lambda s: s**n + (1 - s) ** n - alpha, 0.5, 1.0, xtol=1e-15))
+
+
+def _constant_value(
+    values: ArrayLike, bounds: tuple[float, float], *, function: str, argument: str
+) -> tuple[float, int]:
+    array = units(values, function=function, argument=argument, needed=1)
+    array = on_scale(array, bounds, function=function, argument=argument)
+    if not constant(array):
+        raise BadStatisticInput(
+            function=function, argument=argument, problem="the replies are not all the same"
+        )
+    return float(array[0]), array.size
+
+
+def deterministic_difference(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    bounds: tuple[float, float],
+    margin: float | None,
+    alpha: float = 0.05,
+) -> Deterministic:
+    """Bound mean(a) - mean(b) where every reply within each group is the same.
+
+    Estimand: the difference D of the two population means, in the unit of the values. `a` has
+    shape (n_a,), `b` (n_b,), each constant (up to rounding) and at least 1 reply; `bounds` are the
+    lowest and highest value the measure can take. Assumes independent replies, and nothing about
+    how other replies would be distributed.
+
+    With d the observed difference, R the width of the bounds and n = min(n_a, n_b):
+
+    - `interval`, level 1 - alpha: s d - (1 - s) R to s d + (1 - s) R, where s is alpha^(1/n) but
+      for a correction that matters below n = 8. It contains d and stays between -R and R.
+    - `p_clear`, of |D| >= margin: ((R - margin) / (R - |d|))^n for |d| < margin, else 1. As in an
+      equivalence test each side has the whole of alpha.
+    - `p_alarm`, of no difference: 1 for d = 0, else the permutation p of `exact_separation_p`.
+
+    Raises `TooFewUnits` for an empty group; `BadStatisticInput` when the replies of a group
+    differ or lie outside the bounds, for bounds out of order, a margin that is not above 0 or an
+    alpha outside (0, 1). Source: derived in the module docstring; for a share of 0 of n it is the
+    exact bound of Clopper & Pearson (1934).
+    """
+    function = "deterministic_difference"
+    low, high = scale_bounds(bounds, function=function)
+    alpha = fraction(alpha, function=function, argument="alpha")
+    value_a, n_a = _constant_value(a, (low, high), function=function, argument="a")
+    value_b, n_b = _constant_value(b, (low, high), function=function, argument="b")
+    n, width = min(n_a, n_b), high - low
+
+    difference = value_a - value_b
+    if abs(difference) <= ROUNDING * max(abs(low), abs(high)):
+        difference = 0.0
+
+    p_clear = None
+    if margin is not None:
+        margin = positive(margin, function=function, argument="margin")
+        p_clear = probability(unseen_p(n=n, width=width, margin=margin, difference=difference))
+
+    share = _share(n, alpha)
+    centre, half = share * difference, (1 - share) * width
+    return Deterministic(
+        difference=difference,
+        interval=Interval(
+            # max and min only undo rounding
+            low=max(-width, min(difference, centre - half)),
+            high=min(width, max(difference, centre + half)),
+            level=1 - alpha,
+        ),
+        p_alarm=1.0 if difference == 0 else exact_separation_p(n_a, n_b),
+        p_clear=p_clear,
+    )

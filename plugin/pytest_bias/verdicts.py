@@ -1,0 +1,177 @@
+"""Findings to verdicts: the three-valued rule, families, positive controls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from .contrasts import FEWEST_UNITS, Claim, Direction
+from .errors import TooFewUnits
+from .findings import ALPHA, Finding
+
+Status = Literal["CLEAR", "BIASED", "INCONCLUSIVE"]
+Support = Literal["supported", "opposite", "not shown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """Whether a positive control was seen: its 95 % interval lies above 0."""
+
+    id: str
+    seen: bool
+    finding: Finding | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The verdict of one hypothesis on one model.
+
+    ``words`` is the verdict in print ("CLEAR within ±0.6 for this vignette"); ``reason`` says why
+    an INCONCLUSIVE is one; ``p_adjusted`` is the alarm's p-value after Holm over the family;
+    ``direction`` compares the sign found with the documented one; ``settle`` is the number of
+    units per group that would settle an INCONCLUSIVE.
+    """
+
+    id: str
+    experiment: str
+    model: str
+    claim: Claim
+    status: Status
+    words: str
+    reason: str
+    finding: Finding | None
+    p_adjusted: float | None
+    direction: Support | None
+    settle: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A hypothesis as the verdict rule needs it: its finding, or why there is none."""
+
+    id: str
+    claim: Claim
+    family: str
+    direction: Direction | None
+    finding: Finding | TooFewUnits
+
+
+def control_of(contrast_id: str, finding: Finding | TooFewUnits) -> Control:
+    """Whether a positive control was seen."""
+    if isinstance(finding, TooFewUnits):
+        return Control(id=contrast_id, seen=False, finding=None, reason=str(finding))
+    if too_few := _too_few(finding):
+        return Control(id=contrast_id, seen=False, finding=finding, reason=too_few)
+    seen = finding.interval.low > 0
+    reason = "" if seen else "its interval does not lie above 0"
+    return Control(id=contrast_id, seen=seen, finding=finding, reason=reason)
+
+
+def decide(
+    experiment: str,
+    model: str,
+    questions: Sequence[Question],
+    control: Control | None,
+    adjusted: Mapping[str, float],
+) -> tuple[Verdict, ...]:
+    """The verdicts of one experiment on one model.
+
+    ``adjusted`` maps each hypothesis' id to its alarm p-value after Holm over its family. The two
+    nulls of the rule are disjoint, so each keeps its whole α = .05.
+    """
+    return tuple(
+        _decide(experiment, model, question, control, adjusted.get(question.id))
+        for question in questions
+    )
+
+
+def _decide(
+    experiment: str,
+    model: str,
+    question: Question,
+    control: Control | None,
+    p_adjusted: float | None,
+) -> Verdict:
+    finding = question.finding if isinstance(question.finding, Finding) else None
+    status, reason = _status(question, control, p_adjusted)
+    return Verdict(
+        id=question.id,
+        experiment=experiment,
+        model=model,
+        claim=question.claim,
+        status=status,
+        words=_words(status, finding, reason),
+        reason=reason,
+        finding=finding,
+        p_adjusted=p_adjusted,
+        direction=_direction(question, finding, p_adjusted),
+        settle=finding.settle if finding is not None and status == "INCONCLUSIVE" else None,
+    )
+
+
+def _status(
+    question: Question, control: Control | None, p_adjusted: float | None
+) -> tuple[Status, str]:
+    """The rule: clear if it can be cleared, else biased if that is shown, else inconclusive."""
+    finding = question.finding
+    if isinstance(finding, TooFewUnits) or p_adjusted is None:
+        return "INCONCLUSIVE", str(finding)
+    if too_few := _too_few(finding):
+        return "INCONCLUSIVE", too_few
+    worst = finding.worst_case if finding.worst_case and finding.worst_case.needed else None
+    if finding.p_clear is not None and finding.p_clear <= ALPHA:
+        if worst is not None and (worst.p_clear is None or worst.p_clear > ALPHA):
+            return "INCONCLUSIVE", "too many replies are missing to clear it in the worst case"
+        insensitive = _insensitive(control)
+        return ("INCONCLUSIVE", insensitive) if insensitive else ("CLEAR", "")
+    if p_adjusted > ALPHA:
+        return "INCONCLUSIVE", "the data neither clear it nor show bias"
+    if worst is not None and worst.p_alarm > ALPHA:
+        return "INCONCLUSIVE", "too many replies are missing to call it bias in the worst case"
+    return "BIASED", ""
+
+
+def _too_few(finding: Finding) -> str:
+    """Why the units do not suffice for any statement; empty when they do."""
+    fewest = min(finding.high.units, finding.low.units)
+    if fewest >= FEWEST_UNITS:
+        return ""
+    return f"a group has {fewest} unit(s), at least {FEWEST_UNITS} are needed"
+
+
+def _insensitive(control: Control | None) -> str:
+    """Why nothing can be cleared; empty when the positive control was seen."""
+    if control is None:
+        return "no assay sensitivity: the experiment has no positive control"
+    if not control.seen:
+        return (
+            f"no assay sensitivity: the positive control {control.id} was not seen "
+            f"({control.reason})"
+        )
+    return ""
+
+
+def _words(status: Status, finding: Finding | None, reason: str) -> str:
+    if finding is None or finding.margin is None:
+        return f"{status}: {reason}"
+    where = f"for {finding.scope}"
+    if status == "CLEAR":
+        return f"CLEAR within ±{finding.margin:g} {where}"
+    if status == "BIASED":
+        interval = finding.interval
+        beyond = interval.low > finding.margin or interval.high < -finding.margin
+        return f"BIASED ({'beyond the margin' if beyond else 'detected'}) {where}"
+    return f"INCONCLUSIVE {where}: {reason}"
+
+
+def _direction(
+    question: Question, finding: Finding | None, p_adjusted: float | None
+) -> Support | None:
+    if question.direction is None:
+        return None
+    if finding is None or p_adjusted is None or p_adjusted > ALPHA:
+        return "not shown"
+    positive = finding.estimate > 0
+    return "supported" if positive == (question.direction == "positive") else "opposite"

@@ -1,0 +1,103 @@
+"""The session's shared temporary folder: one analysis per session, not one per worker."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from filelock import FileLock
+
+from .analysis import Analysis
+from .canonical import compact, digest, dumps
+from .cassettes.store import write_atomically
+from .errors import NotRecorded
+
+_NAME_LENGTH = 24
+_SELECTED = "selected.json"
+
+
+class Workspace:
+    """A folder all processes of a session share; made when it is first needed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._known: dict[str, tuple[Analysis, str]] = {}
+
+    def analysis(
+        self, experiment_id: str, model: str, compute: Callable[[], Analysis]
+    ) -> tuple[Analysis, str]:
+        """The analysis and its digest: computed by the first process that asks, read by others.
+
+        What is handed out is always what the file holds, so every process sees the same values.
+
+        Raises
+        ------
+        NotRecorded
+            When ``compute`` did; it is kept too, so that it is looked for once.
+        Unserialisable
+            When the analysis holds a value that cannot be written as JSON.
+        """
+        name = digest(compact([experiment_id, model]))[:_NAME_LENGTH]
+        if name not in self._known:
+            self._known[name] = self._shared(self._make() / f"analysis-{name}.json", compute)
+        return self._known[name]
+
+    def read(self, experiment_id: str, model: str) -> tuple[str, str] | None:
+        """Text and digest of an analysis made in this session; None when there is none."""
+        name = digest(compact([experiment_id, model]))[:_NAME_LENGTH]
+        path = self.folder / f"analysis-{name}.json"
+        if not path.exists():
+            return None
+        text = path.read_text(encoding="ascii")
+        return text, digest(text)
+
+    def write_selected(self, cases: Iterable[str], *, deselected: int) -> None:
+        """Tell the controller which cases a worker was given; all workers are given the same."""
+        path = self._make() / _SELECTED
+        if not path.exists():
+            text = compact({"cases": list(cases), "deselected": deselected})
+            write_atomically(path, text.encode("ascii"))
+
+    def read_selected(self) -> tuple[list[str], int]:
+        """The cases the workers were given, and how many were deselected before."""
+        path = self.folder / _SELECTED
+        if not path.exists():
+            return [], 0
+        read = json.loads(path.read_text(encoding="ascii"))
+        return [str(case) for case in read["cases"]], int(read["deselected"])
+
+    def remove(self) -> None:
+        """Remove the folder and all in it."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _make(self) -> Path:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self.folder
+
+    def _shared(self, path: Path, compute: Callable[[], Analysis]) -> tuple[Analysis, str]:
+        with FileLock(path.with_suffix(".lock")):
+            if not path.exists():
+                write_atomically(path, _computed(compute).encode("ascii"))
+        text = path.read_text(encoding="ascii")
+        failed = json.loads(text).get("not_recorded")
+        if failed is not None:
+            raise NotRecorded(failed["summary"], failed["explanation"])
+        return analysis_from(text), digest(text)
+
+
+def analysis_from(text: str) -> Analysis:
+    """An analysis from the JSON text :func:`~pytest_bias.canonical.dumps` made of it."""
+    from pydantic import TypeAdapter  # noqa: PLC0415  (building the adapter takes a while)
+
+    return TypeAdapter(Analysis).validate_json(text)
+
+
+def _computed(compute: Callable[[], Analysis]) -> str:
+    try:
+        return dumps(compute(), "analysis")
+    except NotRecorded as missing:
+        return compact(
+            {"not_recorded": {"summary": missing.summary, "explanation": missing.explanation}}
+        )

@@ -1,0 +1,177 @@
+"""Identical replies: the bounds hold in the worst case, exactly and in simulation."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pytest_bias.errors import BadStatisticInput, TooFewUnits
+from pytest_bias.statistics import (
+    deterministic_difference,
+    deterministic_units,
+    exact_separation_p,
+)
+from pytest_bias.statistics.deterministic import unseen_p
+
+ALPHA = 0.05
+
+
+def test_25_identical_replies_bound_the_difference_at_113_thousandths_of_the_scale() -> None:
+    found = deterministic_difference([3.0] * 25, [3.0] * 25, bounds=(1, 5), margin=None)
+    assert found.difference == 0
+    assert found.interval.high == -found.interval.low == pytest.approx(4 * 0.1129, abs=5e-4)
+    assert found.interval.level == 0.95
+    assert found.p_alarm == 1
+    assert found.p_clear is None
+
+
+def test_p_clear_of_equal_constants() -> None:
+    found = deterministic_difference([0] * 29, [0] * 40, bounds=(0, 1), margin=0.1)
+    assert found.p_clear is not None
+    assert found.p_clear == pytest.approx(0.9**29)
+    assert found.p_clear <= ALPHA
+    fewer = deterministic_difference([0] * 28, [0] * 40, bounds=(0, 1), margin=0.1)
+    assert fewer.p_clear is not None
+    assert fewer.p_clear > ALPHA
+
+
+def test_unequal_constants_alarm_with_a_permutation_p_and_never_clear_beyond_the_margin() -> None:
+    found = deterministic_difference([9] * 30, [3] * 30, bounds=(0, 12), margin=0.6)
+    assert found.difference == 6
+    assert found.p_alarm == exact_separation_p(30, 30)
+    assert 0 < found.p_alarm < 1e-10
+    assert found.p_clear == 1
+    assert found.interval.excludes(0.6)
+    assert found.interval.low < 6 < found.interval.high
+
+
+def test_a_small_difference_inside_the_margin_can_clear() -> None:
+    found = deterministic_difference([4.1] * 60, [4.0] * 60, bounds=(0, 12), margin=1)
+    assert found.p_clear == pytest.approx((11 / 11.9) ** 60)
+    assert found.p_alarm == exact_separation_p(60, 60)
+
+
+def test_a_margin_wider_than_the_scale_clears_with_the_floor() -> None:
+    found = deterministic_difference([1.0], [0.0], bounds=(0, 1), margin=2)
+    assert found.p_clear is not None
+    assert 0 < found.p_clear < 1e-300
+
+
+def test_constants_that_differ_by_rounding_are_equal() -> None:
+    found = deterministic_difference(
+        [0.1 + 0.2] * 9 + [0.3], [0.3] * 10, bounds=(0, 0.3), margin=None
+    )
+    assert (found.difference, found.p_alarm) == (0, 1)
+
+
+@pytest.mark.parametrize(("n_a", "n_b"), [(2, 2), (5, 5), (5, 9), (6, 6), (8, 8), (25, 25)])
+def test_exact_error_rates_over_two_point_populations(n_a: int, n_b: int) -> None:
+    """Enumerate pairs of two-point populations: neither the interval nor clearing errs more."""
+    points, margin = np.array([0, 0.2, 0.5, 1]), 0.2
+    shares = []
+    for q, (i, j) in product(np.linspace(0, 1, 101), product(range(4), repeat=2)):
+        if i != j:
+            share = np.zeros(4)
+            share[i], share[j] = 1 - q, q
+            shares.append(share)
+    masses = np.array(shares)
+    means = masses @ points
+    true = means[:, None] - means[None, :]
+    missed = np.zeros_like(true)
+    cleared = np.zeros_like(true)
+    for (i, x), (j, y) in product(enumerate(points), repeat=2):
+        found = deterministic_difference([x] * n_a, [y] * n_b, bounds=(0, 1), margin=margin)
+        seen = np.outer(masses[:, i] ** n_a, masses[:, j] ** n_b)
+        outside = (true < found.interval.low - 1e-12) | (true > found.interval.high + 1e-12)
+        missed += seen * outside
+        assert found.p_clear is not None
+        cleared += seen * ((np.abs(true) >= margin - 1e-12) & (found.p_clear <= ALPHA))
+    assert missed.max() <= ALPHA
+    assert cleared.max() <= ALPHA
+
+
+def test_clearing_attains_its_bound() -> None:
+    """One group always at the end of the scale, the other rarely at its far end."""
+    n, margin = 29, 0.1
+    found = deterministic_difference([0] * n, [0] * n, bounds=(0, 1), margin=margin)
+    assert found.p_clear == pytest.approx((1 - margin) ** n)
+
+
+def test_the_simpler_symmetric_bound_would_fail_where_both_groups_hide_other_replies() -> None:
+    n, q = 25, 0.0565
+    simple = 1 - ALPHA ** (1 / n)
+    assert 2 * q > simple
+    assert (1 - q) ** (2 * n) > ALPHA
+    found = deterministic_difference([1] * n, [0] * n, bounds=(0, 1), margin=None)
+    assert found.interval.low < 1 - 2 * q
+
+
+@pytest.mark.parametrize(("n", "rate"), [(10, 0.25), (25, 0.1), (60, 0.03)])
+def test_simulated_rare_deviations_are_covered(n: int, rate: float) -> None:
+    """Replies that deviate at a rate just under what n identical ones can rule out."""
+    rng = np.random.default_rng(20_000 + n)
+    runs = 4_000
+    deviating_a, deviating_b = rng.binomial(n, rate, runs), rng.binomial(n, rate / 10, runs)
+    constant = np.isin(deviating_a, (0, n)) & np.isin(deviating_b, (0, n))
+    true = 0.9 * rate
+    missed = sum(
+        deterministic_difference(
+            [float(x > 0)] * n, [float(y > 0)] * n, bounds=(0, 1), margin=None
+        ).interval.excludes(true)
+        for x, y in zip(deviating_a[constant], deviating_b[constant], strict=True)
+    )
+    assert constant.sum() > 20
+    assert missed / runs <= ALPHA + 2 * (ALPHA * (1 - ALPHA) / runs) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("margin", "difference", "units"),
+    [(0.1, 0, 29), (0.05, 0, 59), (0.1, 0.05, 56), (0.1, -0.05, 56), (0.1, 0.1, None), (2, 0, 1)],
+)
+def test_deterministic_units(margin: float, difference: float, units: int | None) -> None:
+    assert deterministic_units(bounds=(0, 1), margin=margin, difference=difference) == units
+    if units is not None and units > 1:
+        shape = {"width": 1, "margin": margin, "difference": difference}
+        assert unseen_p(n=units, **shape) <= ALPHA < unseen_p(n=units - 1, **shape)
+
+
+@pytest.mark.parametrize(("n", "total"), [(1, 2), (2, 6), (5, 252), (12, 2_704_156)])
+def test_separation_p_counts_relabellings(n: int, total: int) -> None:
+    assert exact_separation_p(n, n) == pytest.approx(min(1, 2 / total))
+
+
+def test_separation_p_of_unequal_groups_doubles_and_is_symmetric() -> None:
+    assert exact_separation_p(2, 5) == exact_separation_p(5, 2) == pytest.approx(2 / 21)
+    assert exact_separation_p(1, 19) == pytest.approx(0.1)
+
+
+def test_separation_p_is_floored() -> None:
+    assert 0 < exact_separation_p(100_000, 100_000) < 1e-300
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "changes", "problem"),
+    [
+        ([1, 2], [1, 1], {}, "not all the same"),
+        ([1, 1], [1, 2], {}, "not all the same"),
+        ([1, 1], [7, 7], {}, "outside 0.0 to 5.0"),
+        ([1, 1], [1, 1], {"bounds": (5, 0)}, "not below"),
+        ([1, 1], [1, 1], {"margin": 0}, "above 0"),
+        ([1, 1], [1, 1], {"alpha": 1}, "strictly between"),
+        ([1, float("nan")], [1, 1], {}, "NaN"),
+    ],
+)
+def test_bad_input(a: list[float], b: list[float], changes: dict[str, Any], problem: str) -> None:
+    arguments: dict[str, Any] = {"bounds": (0, 5), "margin": 1, **changes}
+    with pytest.raises(BadStatisticInput, match=problem):
+        deterministic_difference(a, b, **arguments)
+
+
+def test_empty_group() -> None:
+    with pytest.raises(TooFewUnits, match="a: 0 unit"):
+        deterministic_difference([], [1], bounds=(0, 5), margin=1)
+    with pytest.raises(TooFewUnits, match="n_b: 0 unit"):
+        exact_separation_p(3, 0)

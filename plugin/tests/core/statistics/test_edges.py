@@ -1,0 +1,307 @@
+"""Too little, too constant, too damaged: raised, never returned as a number."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import FrozenInstanceError
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
+from pytest_bias.statistics import (
+    Interval,
+    benjamini_hochberg,
+    bootstrap_difference,
+    cohen_d,
+    compare_differences,
+    d_interval,
+    describe,
+    deterministic_units,
+    hedges_g,
+    hedges_j,
+    holm,
+    newcombe,
+    p_from_t,
+    se_from_t,
+    standardized_difference,
+    tost_from_summary,
+    tost_paired,
+    tost_welch,
+    units_per_group,
+    welch,
+    welch_from_summary,
+    wilson,
+    worst_case,
+)
+from pytest_bias.statistics._arrays import probability
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NAN, INF = float("nan"), float("inf")
+
+TWO_GROUPS: dict[str, Callable[..., object]] = {
+    "welch": welch,
+    "tost_welch": lambda a, b: tost_welch(a, b, margin=1),
+    "cohen_d": cohen_d,
+    "hedges_g": hedges_g,
+    "d_interval": d_interval,
+    "standardized_difference": standardized_difference,
+    "bootstrap_difference": lambda a, b: bootstrap_difference(a, b, iterations=100, seed=1),
+}
+DIVIDING = {name: test for name, test in TWO_GROUPS.items() if name != "bootstrap_difference"}
+
+
+@pytest.mark.parametrize("name", TWO_GROUPS)
+@pytest.mark.parametrize(("a", "b", "short"), [([], [1, 2], "a"), ([1, 2], [3], "b")])
+def test_too_few_units(name: str, a: list[float], b: list[float], short: str) -> None:
+    with pytest.raises(TooFewUnits) as raised:
+        TWO_GROUPS[name](a, b)
+    assert (raised.value.group, raised.value.needed) == (short, 2)
+
+
+@pytest.mark.parametrize("name", TWO_GROUPS)
+@pytest.mark.parametrize(
+    "bad",
+    [
+        [1, NAN],
+        [1, INF],
+        [[1, 2], [3, 4]],
+        5,
+        ["a", "b"],
+        [None, 1],
+        [1j, 2],
+        [[1], [2, 3]],
+        [1e101, 1],
+    ],
+)
+def test_damaged_values(name: str, bad: object) -> None:
+    with pytest.raises(BadStatisticInput) as raised:
+        TWO_GROUPS[name]([1, 2], bad)
+    assert (raised.value.function, raised.value.argument) == (name, "b")
+
+
+@pytest.mark.parametrize("name", DIVIDING)
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ([3, 3, 3], [3, 3]),
+        ([9, 9], [3, 3]),
+        ([0.1] * 10, [0.3] * 7),
+        # means of the same replies summed in another order
+        ([0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1], [0.6, 0.6]),
+        ([1e-200, 2e-200], [0, 0]),
+    ],
+)
+def test_constant_groups_have_no_test(name: str, a: list[float], b: list[float]) -> None:
+    with pytest.raises(NoVariance):
+        DIVIDING[name](a, b)
+
+
+def test_one_constant_group_is_fine() -> None:
+    found = welch([3, 3, 3, 3], [1, 2, 4])
+    assert found.df == pytest.approx(2)
+    assert 0 < found.p < 1
+
+
+def test_p_values_that_underflow_are_floored() -> None:
+    a = 1e6 + np.linspace(-1, 1, 500)
+    found = welch(a, -a)
+    assert found.p == sys.float_info.min
+    assert tost_welch(a, a, margin=1e6).p == sys.float_info.min
+    assert p_from_t(1e90, 1e90) == sys.float_info.min
+    assert newcombe(5000, 5000, 0, 5000).p == sys.float_info.min
+
+
+def test_probability() -> None:
+    assert probability(0) == probability(-1e-20) == sys.float_info.min
+    assert probability(1 + 1e-15) == 1
+    assert probability(0.25) == 0.25
+    with pytest.raises(BadStatisticInput):
+        probability(NAN)
+
+
+def test_describe() -> None:
+    with pytest.raises(TooFewUnits):
+        describe([])
+    single = describe([4.5])
+    assert (single.n, single.mean, single.q1, single.sd, single.se) == (1, 4.5, 4.5, None, None)
+    level = describe([0.1] * 3)
+    assert (level.mean, level.sd, level.se) == (0.1, 0, 0)
+    with pytest.raises(BadStatisticInput):
+        describe([1, NAN])
+
+
+def test_interval() -> None:
+    interval = Interval(low=-1, high=2, level=0.95)
+    assert not interval.excludes(-1)
+    assert not interval.excludes(2)
+    assert interval.excludes(2.01)
+    assert interval.excludes(-1.01)
+    assert interval.within(2)
+    assert not interval.within(1.99)
+    with pytest.raises(FrozenInstanceError):
+        interval.low = 0  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "level"),
+    [(2, 1, 0.95), (1, 2, 0), (1, 2, 1), (NAN, 1, 0.9), (1, INF, 0.9), (1, 2, NAN)],
+)
+def test_bad_interval(low: float, high: float, level: float) -> None:
+    with pytest.raises(BadStatisticInput):
+        Interval(low=low, high=high, level=level)
+
+
+SUMMARY: dict[str, Any] = {"mean_a": 1, "sd_a": 1, "n_a": 5, "mean_b": 2, "sd_b": 1, "n_b": 5}
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"n_a": 1}, TooFewUnits),
+        ({"n_b": 0}, TooFewUnits),
+        ({"n_a": -3}, BadStatisticInput),
+        ({"n_a": 5.0}, BadStatisticInput),
+        ({"n_a": 10**400}, BadStatisticInput),
+        ({"sd_a": -1}, BadStatisticInput),
+        ({"sd_b": NAN}, BadStatisticInput),
+        ({"mean_b": INF}, BadStatisticInput),
+        ({"sd_a": 0, "sd_b": 0}, NoVariance),
+        ({"sd_a": 1e-200, "sd_b": 0}, NoVariance),
+    ],
+)
+def test_bad_summaries(changes: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        welch_from_summary(**{**SUMMARY, **changes})
+    with pytest.raises(error):
+        tost_from_summary(**{**SUMMARY, **changes}, margin=1)
+
+
+ESTIMATES = {
+    "first": 2, "se_first": 0, "df_first": 9, "second": 1, "se_second": 1, "df_second": 9
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: welch([1, 2], [3, 4], level=1),
+        lambda: welch([1, 2], [3, 4], level=NAN),
+        lambda: d_interval([1, 2], [3, 4], level=0.99999999),
+        lambda: tost_welch([1, 2], [3, 5], margin=0),
+        lambda: tost_welch([1, 2], [3, 5], margin=NAN),
+        lambda: tost_welch([1, 2], [3, 5], margin=1, alpha=0.5),
+        lambda: tost_paired([1, 2], [3], margin=1),
+        lambda: Interval(low=0, high=1, level=0.9).within(-1),
+        lambda: Interval(low=0, high=1, level=0.9).excludes(NAN),
+        lambda: hedges_j(1),
+        lambda: hedges_j(NAN),
+        lambda: se_from_t(difference=2, t=0),
+        lambda: se_from_t(difference=0, t=2),
+        lambda: p_from_t(NAN, 3),
+        lambda: p_from_t(1, 0),
+        lambda: compare_differences(**{**ESTIMATES, "df_second": 0}),
+        lambda: compare_differences(**{**ESTIMATES, "first": NAN}),
+        lambda: bootstrap_difference([1, 2], [3, 4], seed=-1),
+        lambda: bootstrap_difference([1, 2], [3, 4], seed=1, iterations=10),
+        lambda: wilson(3, 2),
+        lambda: wilson(-1, 2),
+        lambda: wilson(0.5, 2),  # type: ignore[arg-type]
+        lambda: newcombe(1, 2, 3, 2),
+        lambda: holm([0.5, NAN]),
+        lambda: holm([1.5]),
+        lambda: benjamini_hochberg([-0.1]),
+        lambda: worst_case([1], [2], missing_a=-1, missing_b=0, bounds=(0, 5)),
+        lambda: worst_case([1], [6], missing_a=1, missing_b=0, bounds=(0, 5)),
+        lambda: worst_case([1], [2], missing_a=1, missing_b=0, bounds=(5, 5)),
+        lambda: units_per_group(sd=0, margin=1),
+        lambda: units_per_group(sd=1, margin=0),
+        lambda: units_per_group(sd=1, margin=1e-50),
+        lambda: units_per_group(sd=1, margin=1, power=0.01),
+        lambda: deterministic_units(bounds=(0, 1), margin=0.1, difference=2),
+        lambda: deterministic_units(bounds=(0, 1), margin=1e-14, difference=0),
+        lambda: deterministic_units(bounds=(0, 1e30), margin=1e-5, difference=0),
+    ],
+)
+def test_arguments_outside_their_domain(call: Callable[[], object]) -> None:
+    with pytest.raises(BadStatisticInput):
+        call()
+
+
+def test_compare_two_constants() -> None:
+    with pytest.raises(NoVariance):
+        compare_differences(**{**ESTIMATES, "se_second": 0})
+
+
+def test_rates_need_units() -> None:
+    with pytest.raises(TooFewUnits):
+        wilson(0, 0)
+    with pytest.raises(TooFewUnits):
+        newcombe(0, 3, 0, 0)
+
+
+@pytest.mark.parametrize("successes", [0, 30])
+def test_rates_at_the_end_of_the_scale_have_a_width(successes: int) -> None:
+    assert wilson(successes, 30).high - wilson(successes, 30).low > 0.1
+    found = newcombe(successes, 30, successes, 30)
+    assert (found.difference, found.p, found.test) == (0, 1, "fisher")
+    assert found.interval.high == pytest.approx(-found.interval.low)
+    assert found.interval.high > 0.1
+
+
+def test_paired_constants_up_to_rounding_of_the_values() -> None:
+    with pytest.raises(NoVariance):
+        tost_paired([0.1 + 0.2, 1.1, 2.3], [0.3 - 1, 0.1, 1.3], margin=2)
+    with pytest.raises(TooFewUnits):
+        tost_paired([1], [2], margin=1)
+    with pytest.raises(TooFewUnits):
+        tost_paired([], [], margin=1)
+
+
+def test_bootstrap_of_constants_has_no_width() -> None:
+    found = bootstrap_difference([3, 3, 3], [1, 1], iterations=200, seed=4)
+    assert (found.interval.low, found.interval.high) == (2, 2)
+    assert (found.iterations, found.seed, found.method) == (200, 4, "percentile")
+
+
+def test_bootstrap_is_seeded_and_chunked() -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(1, 1, 40_000), rng.normal(0, 1, 30_000)
+    found = bootstrap_difference(a, b, iterations=200, seed=11)
+    assert found == bootstrap_difference(a, b, iterations=200, seed=11)
+    assert found.interval != bootstrap_difference(a, b, iterations=200, seed=12).interval
+    expected = welch(a, b).interval
+    assert found.interval.low == pytest.approx(expected.low, abs=0.005)
+    assert found.interval.high == pytest.approx(expected.high, abs=0.005)
+
+
+def test_worst_case() -> None:
+    (a_low, b_low), (a_high, b_high) = worst_case(
+        [1, 2], [3], missing_a=1, missing_b=2, bounds=(0, 5)
+    )
+    assert a_low.tolist() == [1, 2, 0]
+    assert b_low.tolist() == [3, 5, 5]
+    assert a_high.tolist() == [1, 2, 5]
+    assert b_high.tolist() == [3, 0, 0]
+    (all_missing, _), _ = worst_case([], [3], missing_a=1, missing_b=0, bounds=(0, 5))
+    assert all_missing.tolist() == [0]
+    with pytest.raises(TooFewUnits):
+        worst_case([], [3], missing_a=0, missing_b=0, bounds=(0, 5))
+
+
+def test_empty_family() -> None:
+    assert holm([]).size == 0
+    assert benjamini_hochberg([]).size == 0
+
+
+def test_inputs_are_not_changed() -> None:
+    a, b = np.array([1.0, 2, 3]), np.array([4.0, 5, 7])
+    before = a.copy(), b.copy()
+    standardized_difference(a, b)
+    worst_case(a, b, missing_a=1, missing_b=1, bounds=(0, 10))
+    holm(a / 10)
+    assert (a == before[0]).all()
+    assert (b == before[1]).all()

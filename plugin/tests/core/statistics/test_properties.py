@@ -1,0 +1,270 @@
+"""Properties that hold for any data: shifts, scales, swaps, margins, and finite results."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_bias.errors import BiasError, NoVariance
+from pytest_bias.statistics import (
+    benjamini_hochberg,
+    bootstrap_difference,
+    d_interval,
+    describe,
+    deterministic_difference,
+    deterministic_units,
+    exact_separation_p,
+    hedges_j,
+    holm,
+    newcombe,
+    standardized_difference,
+    tost_paired,
+    tost_welch,
+    units_per_group,
+    welch,
+    wilson,
+    worst_case,
+)
+
+# a grid, so that shifting and scaling do not turn differences into rounding
+readings = st.integers(-1000, 1000).map(lambda i: i / 8)
+groups = st.lists(readings, min_size=2, max_size=12)
+varied = groups.filter(lambda values: len(set(values)) > 1)
+anything = st.lists(
+    st.floats(allow_nan=False, allow_infinity=False, min_value=-1e100, max_value=1e100),
+    min_size=1,
+    max_size=8,
+)
+probabilities = st.floats(0, 1)
+P_FIELDS = {"p", "p_lower", "p_upper", "p_alarm", "p_clear"}
+same = pytest.approx
+
+
+def assert_sound(result: object) -> None:
+    """No NaN, no infinity, no p-value of 0, at any depth."""
+    assert is_dataclass(result)
+    for field in fields(result):
+        value = getattr(result, field.name)
+        if is_dataclass(value):
+            assert_sound(value)
+        elif isinstance(value, float):
+            assert math.isfinite(value)
+            assert type(value) is float
+        if field.name in P_FIELDS and value is not None:
+            assert 0 < value <= 1
+
+
+@given(varied, groups, st.integers(-50, 50), st.sampled_from([0.25, 2, 64]))
+def test_shift_and_scale(a: list[float], b: list[float], shift: int, scale: float) -> None:
+    before = welch(a, b)
+    after = welch(np.array(a) * scale + shift, np.array(b) * scale + shift)
+    assert after.t == same(before.t, rel=1e-6, abs=1e-9)
+    assert after.p == same(before.p, rel=1e-6)
+    assert after.difference == same(before.difference * scale, rel=1e-6, abs=1e-9)
+    assert after.interval.low == same(before.interval.low * scale, rel=1e-6, abs=1e-6)
+    effect = standardized_difference(a, b)
+    moved = standardized_difference(np.array(a) * scale + shift, np.array(b) * scale + shift)
+    assert moved.d == same(effect.d, rel=1e-6, abs=1e-9)
+    assert moved.interval.high == same(effect.interval.high, rel=1e-5, abs=1e-6)
+
+
+@given(varied, groups)
+def test_swap(a: list[float], b: list[float]) -> None:
+    one, other = welch(a, b), welch(b, a)
+    assert one.p == same(other.p)
+    assert one.interval.low == same(-other.interval.high)
+    tost, back = tost_welch(a, b, margin=1), tost_welch(b, a, margin=1)
+    assert tost.p == same(back.p)
+    assert tost.t_lower == same(-back.t_upper)
+    effect, mirrored = standardized_difference(a, b), standardized_difference(b, a)
+    assert effect.d == same(-mirrored.d)
+    assert effect.interval.low == same(-mirrored.interval.high, rel=1e-6, abs=1e-9)
+
+
+@given(varied, groups, st.floats(0.5, 0.999))
+def test_intervals_contain_the_estimate_and_agree_with_p(
+    a: list[float], b: list[float], level: float
+) -> None:
+    found = welch(a, b, level=level)
+    assert not found.interval.excludes(found.difference)
+    if abs(found.p - (1 - level)) > 1e-9:
+        assert found.interval.excludes(0) == (found.p < 1 - level)
+    effect = standardized_difference(a, b, level)
+    assert not effect.interval.excludes(effect.d)
+    assert abs(effect.g) <= abs(effect.d)
+    for result in (found, effect):
+        assert_sound(result)
+
+
+@given(varied, groups, st.floats(0.01, 200), st.floats(1, 3), st.floats(0.001, 0.4))
+def test_equivalence(
+    a: list[float], b: list[float], margin: float, factor: float, alpha: float
+) -> None:
+    narrow = tost_welch(a, b, margin=margin, alpha=alpha)
+    wide = tost_welch(a, b, margin=margin * factor, alpha=alpha)
+    assert wide.p <= narrow.p
+    assert_sound(narrow)
+    if abs(narrow.p - alpha) > 1e-9:
+        assert narrow.interval.within(margin) == (narrow.p < alpha)
+
+
+@given(st.lists(st.tuples(readings, readings), min_size=2, max_size=10), st.floats(0.01, 100))
+def test_paired_equivalence(pairs: list[tuple[float, float]], margin: float) -> None:
+    a, b = zip(*pairs, strict=True)
+    if len({x - y for x, y in pairs}) == 1:
+        with pytest.raises(NoVariance):
+            tost_paired(a, b, margin=margin)
+        return
+    found, back = tost_paired(a, b, margin=margin), tost_paired(b, a, margin=margin)
+    assert_sound(found)
+    assert found.p == same(back.p)
+    assert found.df == len(pairs) - 1
+
+
+@given(anything, anything)
+def test_any_finite_data_give_finite_results_or_an_error(a: list[float], b: list[float]) -> None:
+    assert_sound(describe(a))
+    for statistic in (
+        welch,
+        standardized_difference,
+        lambda a, b: tost_welch(a, b, margin=1e-3),
+        lambda a, b: tost_paired(a, b, margin=1e90),
+        lambda a, b: bootstrap_difference(a, b, iterations=100, seed=1),
+    ):
+        try:
+            result = statistic(a, b)
+        except BiasError:
+            continue
+        assert_sound(result)
+
+
+@given(anything)
+def test_description_is_ordered(values: list[float]) -> None:
+    found = describe(values)
+    ordered = [found.minimum, found.q1, found.median, found.q3, found.maximum]
+    assert ordered == sorted(ordered)
+    assert found.minimum <= found.mean <= found.maximum
+    assert (found.sd is None) == (len(values) == 1)
+
+
+@given(st.lists(probabilities, max_size=20))
+def test_adjusted_p_values(p: list[float]) -> None:
+    raw = np.array(p)
+    of_holm, of_bh = holm(raw), benjamini_hochberg(raw)
+    assert of_holm.shape == of_bh.shape == raw.shape
+    assert ((of_holm > 0) & (of_holm <= 1) & (of_bh > 0) & (of_bh <= 1)).all()
+    assert (of_holm >= raw).all()
+    assert (of_bh >= raw * (1 - 1e-12)).all()
+    assert (of_holm >= of_bh * (1 - 1e-12)).all()
+    by_size = np.argsort(raw)
+    assert (np.diff(of_holm[by_size]) >= 0).all()
+
+
+@given(st.data(), st.integers(1, 400), st.integers(1, 400), st.floats(0.5, 0.999))
+def test_rates(data: st.DataObject, n_a: int, n_b: int, level: float) -> None:
+    x = data.draw(st.integers(0, n_a))
+    y = data.draw(st.integers(0, n_b))
+    rate = wilson(x, n_a, level=level)
+    assert 0 <= rate.low <= x / n_a <= rate.high <= 1
+    assert rate.low < rate.high
+    found, back = newcombe(x, n_a, y, n_b, level=level), newcombe(y, n_b, x, n_a, level=level)
+    assert_sound(found)
+    assert not found.interval.excludes(found.difference)
+    assert -1 <= found.interval.low < found.interval.high <= 1
+    assert found.p == same(back.p)
+    assert found.interval.low == same(-back.interval.high, abs=1e-12)
+
+
+@given(
+    st.integers(1, 300),
+    st.integers(1, 300),
+    st.integers(0, 40),
+    st.integers(0, 40),
+    st.floats(0.1, 50),
+    st.floats(1, 3),
+    st.floats(0.001, 0.5),
+)
+def test_identical_replies(  # noqa: PLR0917
+    n_a: int, n_b: int, x: int, y: int, margin: float, factor: float, alpha: float
+) -> None:
+    a, b = [float(x)] * n_a, [float(y)] * n_b
+    found = deterministic_difference(a, b, bounds=(0, 40), margin=margin, alpha=alpha)
+    wide = deterministic_difference(a, b, bounds=(0, 40), margin=margin * factor, alpha=alpha)
+    back = deterministic_difference(b, a, bounds=(0, 40), margin=margin, alpha=alpha)
+    assert_sound(found)
+    assert not found.interval.excludes(found.difference)
+    assert -40 <= found.interval.low < found.interval.high <= 40
+    assert found.interval.low == same(-back.interval.high)
+    assert (found.p_alarm, found.p_clear) == (back.p_alarm, back.p_clear)
+    assert found.p_clear is not None
+    assert wide.p_clear is not None
+    assert wide.p_clear <= found.p_clear
+    if found.interval.within(margin):
+        assert found.p_clear <= alpha * (1 + 1e-9)
+    needed = deterministic_units(bounds=(0, 40), margin=margin, difference=x - y, alpha=alpha)
+    assert (needed is None) == (abs(x - y) >= margin)
+    if needed is not None:
+        assert (min(n_a, n_b) >= needed) == (found.p_clear <= alpha)
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6))
+def test_separation(n_a: int, n_b: int) -> None:
+    assert 0 < exact_separation_p(n_a, n_b) <= 1
+    assert exact_separation_p(n_a, n_b) >= exact_separation_p(n_a + 1, n_b)
+
+
+@given(st.floats(1.001, 1e100), st.floats(1, 10))
+def test_hedges_j_grows_to_one(df: float, factor: float) -> None:
+    assert 0 < hedges_j(df) <= 1
+    assert hedges_j(df) <= hedges_j(min(1e100, df * factor)) * (1 + 1e-9)
+
+
+@given(st.floats(0.01, 100), st.floats(0.01, 100), st.floats(1, 4))
+def test_a_narrower_margin_needs_more_units(sd: float, margin: float, factor: float) -> None:
+    few = units_per_group(sd=sd, margin=margin * factor)
+    assert 2 <= few <= units_per_group(sd=sd, margin=margin)
+
+
+@given(groups, groups, st.integers(0, 5), st.integers(0, 5), st.data())
+def test_no_filling_is_beyond_the_worst_case(
+    a: list[float], b: list[float], missing_a: int, missing_b: int, data: st.DataObject
+) -> None:
+    bounds = (-125.0, 125.0)
+    low, high = worst_case(a, b, missing_a=missing_a, missing_b=missing_b, bounds=bounds)
+    for x, y in (low, high):
+        assert (x.size, y.size) == (len(a) + missing_a, len(b) + missing_b)
+    fill = st.floats(*bounds)
+    filled_a = [*a, *data.draw(st.lists(fill, min_size=missing_a, max_size=missing_a))]
+    filled_b = [*b, *data.draw(st.lists(fill, min_size=missing_b, max_size=missing_b))]
+    slack = 1e-9
+    possible = np.mean(filled_a) - np.mean(filled_b)
+    assert low[0].mean() - low[1].mean() - slack <= possible
+    assert possible <= high[0].mean() - high[1].mean() + slack
+
+
+@settings(max_examples=25)
+@given(varied, varied, st.integers(0, 2**40))
+def test_bootstrap_is_reproducible(a: list[float], b: list[float], seed: int) -> None:
+    found = bootstrap_difference(a, b, iterations=500, seed=seed)
+    assert found == bootstrap_difference(a, b, iterations=500, seed=seed)
+    assert_sound(found)
+    assert np.min(a) - np.max(b) <= found.interval.low
+    assert found.interval.high <= np.max(a) - np.min(b)
+
+
+@settings(max_examples=40)
+@given(st.integers(2, 200), st.floats(-8, 12), st.sampled_from([0.5, 0.9, 0.95, 0.999999]))
+def test_d_interval_from_tiny_to_enormous_effects(n: int, exponent: float, level: float) -> None:
+    spread = np.linspace(-1, 1, n) * 10**-exponent
+    a, b = 1 + spread, spread
+    try:
+        interval = d_interval(a, b, level=level)
+    except NoVariance:
+        return
+    assert interval.low < interval.high
+    assert not interval.excludes(standardized_difference(a, b).d)
