@@ -63,7 +63,7 @@ class _Case:
 def answer(prompt: SimulatedPrompt) -> str | None:
     """The judge's reply, or None when the conversation is not about this case."""
     told = [message.text for message in prompt.messages if message.role == "user"]
-    if "Lena M." not in told[0]:
+    if not told or "Lena M." not in told[0]:
         return None
     rng = dice(prompt.subject, prompt.seed)
     said = [message.text for message in prompt.messages if message.role == "assistant"]
@@ -73,7 +73,8 @@ def answer(prompt: SimulatedPrompt) -> str | None:
         evaluations=tuple(match.group(1) for text in said if (match := _VERDICT.match(text))),
     )
     if '"sentenceMonths"' in told[-1]:
-        return _sentence(prompt.subject, case, rng)
+        heard = 1 if case.demand is None else 2
+        return _sentence(prompt.subject, case, rng) if len(case.evaluations) >= heard else None
     if plea := _DEFENCE.search(told[-1]):
         return _evaluation("defence attorney", int(plea.group(1)), rng)
     if case.demand is not None:

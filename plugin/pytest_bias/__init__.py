@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from .experiment import Experiment, SimulatedAnswer, SimulatedPrompt, plan
     from .findings import Finding, HumanStudy
     from .measures import Measure
-    from .protocol import Message, Parameters, Reply, Subject, together
+    from .messages import Message, Parameters
+    from .protocol import Reply, Subject, together
     from .records import Outcome
     from .simulator.subjects import dice
     from .stimuli import PromptTemplate
@@ -41,9 +42,9 @@ _HOMES = {
     "Items": "design",
     "MeanDifference": "contrasts",
     "Measure": "measures",
-    "Message": "protocol",
+    "Message": "messages",
     "Outcome": "records",
-    "Parameters": "protocol",
+    "Parameters": "messages",
     "PromptTemplate": "stimuli",
     "RateDifference": "contrasts",
     "Recorded": "cases",

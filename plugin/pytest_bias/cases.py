@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
@@ -157,12 +157,12 @@ class Registry:
 
     def __init__(self) -> None:
         self._experiments: dict[str, Registered] = {}
-        self._seen: set[int] = set()
+        self._seen: list[Declared] = []
 
     def __getitem__(self, experiment_id: str) -> Registered:
         return self._experiments[experiment_id]
 
-    def __iter__(self):  # type: ignore[no-untyped-def]  # noqa: ANN204
+    def __iter__(self) -> Iterator[Registered]:
         return iter(self._experiments.values())
 
     def add(self, declared: Declared) -> None:
@@ -180,9 +180,9 @@ class Registry:
         what = f"Experiment({experiment.id!r})"
         if entry.experiment is not experiment:
             raise BadDesign(what=what, problem="two experiments have this id")
-        if id(declared) in self._seen or declared.kind == "condition":
+        if any(known is declared for known in self._seen) or declared.kind == "condition":
             return
-        self._seen.add(id(declared))
+        self._seen.append(declared)
         entry.module = entry.module or declared.module
         if entry.module != declared.module:
             raise BadDesign(

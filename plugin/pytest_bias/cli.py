@@ -85,18 +85,20 @@ def find_experiments(suite: str) -> Iterator[Experiment]:
     Raises
     ------
     BadSetting
-        When there is no such package below the current folder or on the path.
+        When there is no such package below the current folder or on the path, or a module of it
+        cannot be imported.
     """
     if "" not in sys.path:
         sys.path.insert(0, "")
+    name = suite.strip("/").replace("/", ".")  # as a shell completes it
     try:
-        package = importlib.import_module(suite)
-    except ModuleNotFoundError as error:
+        modules = list(_modules(importlib.import_module(name)))
+    except (ImportError, ValueError, TypeError) as error:
         raise BadSetting(
             option="suite", value=suite, problem=f"cannot be imported ({error})"
         ) from error
     seen: set[str] = set()
-    for module in _modules(package):
+    for module in modules:
         for value in vars(module).values():
             if isinstance(value, Experiment) and value.id not in seen:
                 seen.add(value.id)
@@ -107,3 +109,7 @@ def _modules(package: ModuleType) -> Iterator[ModuleType]:
     yield package
     for found in pkgutil.walk_packages(getattr(package, "__path__", []), f"{package.__name__}."):
         yield importlib.import_module(found.name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

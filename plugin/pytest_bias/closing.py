@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,32 +18,31 @@ from .errors import ReportNotWritten
 from .report.results import results_text
 from .report.terminal import closing_lines, section_lines
 from .report.view import RunView
-from .workspace import analysis_from
+from .workspace import Workspace, analysis_from
 
 if TYPE_CHECKING:
     from .session import BiasSession
 
-_NARROWING = {
-    "keyword": "-k",
-    "markexpr": "-m",
-    "lf": "--lf",
-    "deselect": "--deselect",
-    "ignore": "--ignore",
-    "ignore_glob": "--ignore-glob",
-    "stepwise": "--stepwise",
-}
+_FEWER_CASES = {"lf": "--lf", "stepwise": "--stepwise"}
+_FEWER_FILES = ("--ignore", "--ignore-glob")
 
 
-def close_books(state: BiasSession, session: pytest.Session, exitstatus: int) -> int:
+def close_books(state: BiasSession, exitstatus: int) -> int:
     """Write the reports and give the exit status: never 0 when the books do not balance."""
-    analyses = _analyses(state)
-    state.partial = _partial(state, session)
-    state.view = RunView(
+    ledger = state.ledger
+    analyses = tuple(_analyses(state))
+    ledger.problems += [
+        f"{case} did not pass the gate and was not reported as failed: a hook or plugin changed it"
+        for case in ledger.overruled
+    ]
+    view = RunView(
         analyses=analyses,
-        cases=tuple(sorted(state.ledger.outcomes.items())),
-        lost=state.ledger.lost,
-        partial=tuple(state.partial),
-        problems=tuple(state.ledger.problems),
+        cases=tuple(sorted(ledger.outcomes.items())),
+        lost=ledger.lost,
+        partial=tuple(_partial(state)),
+        problems=tuple(ledger.problems),
+        broken=ledger.broken,
+        judged=tuple(sorted(_judged(state))),
         version=version("pytest-bias"),
     )
     if exitstatus == pytest.ExitCode.INTERNAL_ERROR:
@@ -48,26 +51,23 @@ def close_books(state: BiasSession, session: pytest.Session, exitstatus: int) ->
         if reporter is not None:
             reporter.write_line("NO VERDICT: pytest had an internal error", red=True, bold=True)
         return exitstatus
-    if analyses:
-        _write_reports(state, state.view)
-    if exitstatus == pytest.ExitCode.OK and (state.ledger.lost or state.ledger.problems):
+    _write_reports(state, view)
+    state.view = replace(view, problems=tuple(ledger.problems))
+    state.notes += _leniencies(state)
+    if exitstatus == pytest.ExitCode.OK and (ledger.lost or ledger.problems):
         return int(pytest.ExitCode.TESTS_FAILED)
     return exitstatus
 
 
-def print_section(state: BiasSession, reporter: pytest.TerminalReporter) -> None:
+def print_section(state: BiasSession, view: RunView, reporter: pytest.TerminalReporter) -> None:
     """Print the bias section."""
-    view = state.view
-    if view is None:
-        return
-    reporter.section("bias", bold=True)
+    reporter.write_sep("=", "bias", bold=True)
     for line in section_lines(view):
         reporter.write_line(line)
     reporter.write_line("")
-    for explanation in state.explanations():
-        reporter.write_line(explanation)
-    for note in state.notes:
-        reporter.write_line(note)
+    # What is missing and how to record it: once per experiment and model, not per case.
+    for text in (*dict.fromkeys(state.ledger.not_recorded.values()), *state.notes):
+        reporter.write_line(text)
     for line in closing_lines(view):
         good = line.startswith("PASS")
         bad = line.startswith(("FAIL", "NO VERDICT", "INCONCLUSIVE"))
@@ -76,69 +76,113 @@ def print_section(state: BiasSession, reporter: pytest.TerminalReporter) -> None
         reporter.write_line(path)
 
 
-def _analyses(state: BiasSession) -> tuple[Analysis, ...]:
-    """The analyses the reported cases speak of, checked against what they say."""
-    from .workspace import Workspace  # noqa: PLC0415
-
+def _analyses(state: BiasSession) -> Iterator[Analysis]:
+    """The analyses the reported cases speak of, checked against what they say, sorted."""
     workspace = Workspace(state.folder)
-    analyses: dict[tuple[str, str], Analysis] = {}
+    said: dict[tuple[str, str], dict[str, str]] = {}
     for case, result in sorted(state.ledger.results.items()):
-        if "analysis" not in result:
-            continue
-        key = (result["experiment"], result["model"])
+        if "analysis" in result:
+            said.setdefault((result["experiment"], result["model"]), {})[case] = result["analysis"]
+    for key, cases in sorted(said.items()):
         read = workspace.read(*key)
-        if read is None or read[1] != result["analysis"]:
-            state.ledger.problems.append(f"the analysis behind {case} is lost or was changed")
-        elif key not in analyses:
-            analyses[key] = analysis_from(read[0])
-    return tuple(analyses[key] for key in sorted(analyses))
+        wrong = [case for case, digest in cases.items() if read is None or read[1] != digest]
+        state.ledger.problems += [f"the analysis behind {c} is lost or was changed" for c in wrong]
+        if read is not None and not wrong:
+            yield analysis_from(read[0])
 
 
-def _partial(state: BiasSession, session: pytest.Session) -> list[str]:
+def _judged(state: BiasSession) -> Iterator[tuple[str, str, str]]:
+    """The hypotheses among the cases of this run, as experiment, model and id."""
+    for result in state.ledger.results.values():
+        if result["kind"] == "hypothesis":
+            yield result["experiment"], result["model"], result["id"]
+
+
+def _leniencies(state: BiasSession) -> Iterator[str]:
+    """What lets a verdict pass that would fail by default, so that no green run hides it."""
+    accepted = sorted(c for c, outcome in state.ledger.outcomes.items() if outcome == "xfailed")
+    for case in accepted:
+        yield f"accepted by xfail: {case}"
+    if state.settings.gate == "off":
+        yield "the gate is off: no verdict fails this run"
+    if state.settings.inconclusive == "pass":
+        yield "bias_inconclusive = pass: INCONCLUSIVE does not fail this run"
+
+
+# --- partial runs -----------------------------------------------------------------------------
+
+
+def _partial(state: BiasSession) -> Iterator[str]:
     """Why this run does not cover the whole suite."""
-    option = state.config.option
-    reasons = [flag for name, flag in _NARROWING.items() if getattr(option, name, None)]
-    if state.deselected:
-        reasons.append(f"{state.deselected} cases deselected")
-    reasons += [
-        f"only {argument} was asked for"
-        for argument in state.config.args
-        if "::" in argument or _below_testpaths(state.config, argument)
-    ]
-    if session.shouldstop or session.shouldfail:
-        reasons.append("stopped early")
-    if state.ledger.lost:
-        reasons.append(f"{len(state.ledger.lost)} cases without a report")
+    config = state.config
+    for name, flag in _FEWER_CASES.items():
+        if getattr(config.option, name, None):
+            yield flag
+    typed = [*config.invocation_params.args, *shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))]
+    for flag in _FEWER_FILES:
+        # What an ini file leaves out is no part of the suite; what is typed is left out today.
+        if any(str(argument).split("=")[0] == flag for argument in typed):
+            yield flag
+    for argument in config.args:
+        if _is_part(config, argument):
+            yield f"only {_below_root(config, argument)} was asked for"
+    if deselected := state.ledger.deselected:
+        yield f"{deselected} case{'s' * (deselected > 1)} not selected"
+    if lost := len(state.ledger.lost):
+        yield f"{lost} case{'s' * (lost > 1)} without a verdict"
     if state.collection is not None and state.collection.interrupted:
-        reasons.append("recording was interrupted")
-    return reasons
+        yield "recording was interrupted"
 
 
-def _below_testpaths(config: pytest.Config, argument: str) -> bool:
-    """Whether an argument names a part of one of the configured ``testpaths``."""
-    asked = (config.invocation_params.dir / argument).resolve()
-    whole = [(config.rootpath / path).resolve() for path in config.getini("testpaths")]
-    return any(path in asked.parents for path in whole)
+def _is_part(config: pytest.Config, argument: str) -> bool:
+    """Whether an argument names a part of ``testpaths``, of a package, or of a module."""
+    path, node, _ = argument.partition("::")
+    asked = (config.invocation_params.dir / path).resolve()
+    whole = [
+        found.resolve()
+        for pattern in config.getini("testpaths")
+        for found in sorted(config.rootpath.glob(pattern))
+    ]
+    return bool(node or any(path in asked.parents for path in whole) or _in_package(asked))
+
+
+def _in_package(path: Path) -> bool:
+    return (path.parent / "__init__.py").exists()
+
+
+def _below_root(config: pytest.Config, argument: str) -> str:
+    """An argument as a path below rootdir, so that results do not depend on the machine."""
+    path, separator, node = argument.partition("::")
+    asked = (config.invocation_params.dir / path).resolve()
+    shown = asked.relative_to(config.rootpath) if asked.is_relative_to(config.rootpath) else path
+    return f"{shown}{separator}{node}"
+
+
+# --- outputs ----------------------------------------------------------------------------------
 
 
 def _write_reports(state: BiasSession, view: RunView) -> None:
     settings = state.settings
     if settings.results is not None:
-        _write(state, settings.results, results_text(view), asked=settings.results_asked)
+        _write(state, view, settings.results, results_text(view), asked=settings.results_asked)
     if settings.report is not None:
         from .report.html import report_html  # noqa: PLC0415  (charts: only to write a page)
 
-        _write(state, settings.report, report_html(view), asked=settings.report_asked)
+        _write(state, view, settings.report, report_html(view), asked=settings.report_asked)
 
 
-def _write(state: BiasSession, path: Path, text: str, *, asked: bool) -> None:
-    """Write an output; a partial run gets a name of its own, so that it overwrites no full one."""
-    if state.partial:
+def _write(state: BiasSession, view: RunView, path: Path, text: str, *, asked: bool) -> None:
+    """Write an output; a partial run gets a name of its own, so that it overwrites no full one.
+
+    Where the user asked for the place, not being able to write there is a problem of the run.
+    """
+    if view.partial:
         path = path.with_name(f"{path.stem}.partial{path.suffix}")
+    shown = state.shown(path)
     try:
         write_atomically(path, text.encode())
     except OSError as error:
-        problem = str(ReportNotWritten(path=path, problem=error.strerror or str(error)))
+        problem = str(ReportNotWritten(path=shown, problem=error.strerror or str(error)))
         (state.ledger.problems if asked else state.notes).append(problem)
     else:
-        state.written.append(f"written: {state.shown(path)}")
+        state.written.append(f"written: {shown}")

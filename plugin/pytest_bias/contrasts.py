@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from .errors import BadDesign, TooFewUnits
 from .estimates import Interval
@@ -106,8 +106,15 @@ class MeanDifference:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.margin) and self.margin > 0):
             raise BadDesign(what=self.id, problem="margin must be a finite number above 0")
-        if self.claim not in ("clear", "detect"):
-            raise BadDesign(what=self.id, problem="claim must be 'clear' or 'detect'")
+        object.__setattr__(self, "margin", float(self.margin))
+        for name, given, known in (
+            ("claim", self.claim, get_args(Claim)),
+            ("target", self.target, get_args(Target)),
+            ("direction", self.direction, (None, *get_args(Direction))),
+        ):
+            if given not in known:
+                words = " or ".join(repr(word) for word in known)
+                raise BadDesign(what=self.id, problem=f"{name} must be {words}")
 
     @property
     def id(self) -> str:

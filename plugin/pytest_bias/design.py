@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from .errors import BadDesign
 
@@ -17,10 +17,21 @@ V = TypeVar("V")
 LABEL = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
 """Labels of levels and names of factors: they become parts of case ids and of column names."""
 
+_IN_IDS = str.maketrans({"/": "%2F", "#": "%23", "%": "%25"})
+
 
 def frozen_mapping(mapping: Mapping[K, V]) -> Mapping[K, V]:
     """A read-only copy, so that no caller keeps a handle on a value's inside."""
     return MappingProxyType(dict(mapping))
+
+
+def frozen(value: object) -> object:
+    """``value`` read-only all the way down: mappings as read-only ones, lists as tuples."""
+    if isinstance(value, Mapping):
+        return frozen_mapping({key: frozen(item) for key, item in value.items()})
+    if type(value) in (list, tuple):
+        return tuple(frozen(item) for item in cast("Sequence[object]", value))
+    return frozenset(value) if type(value) is set else value
 
 
 def check_label(label: object, what: str) -> None:
@@ -41,7 +52,8 @@ class Factor:
     name
         Label of the factor, also its column in the records.
     levels
-        Label of each level → its value, the thing the protocol puts before the subject.
+        Label of each level → its value, the thing the protocol puts before the subject. Lists and
+        dicts among the values are kept as tuples and read-only mappings.
     unit
         Unit of numeric level values, for print ("months on probation").
     exemplars
@@ -64,11 +76,17 @@ class Factor:
         if self.exemplars and set(self.exemplars) != set(self.levels):
             raise BadDesign(what=what, problem="exemplars must be given for every level or none")
         for level, members in self.exemplars.items():
-            if isinstance(members, str) or len(set(members)) != len(members) or not members:
+            names = [member for member in members if type(member) is str and member]
+            if (
+                isinstance(members, str)
+                or not names
+                or len(names) != len(members)
+                or len(set(names)) != len(names)
+            ):
                 raise BadDesign(
                     what=what, problem=f"exemplars of {level!r} must be a list of distinct names"
                 )
-        object.__setattr__(self, "levels", frozen_mapping(self.levels))
+        object.__setattr__(self, "levels", frozen(self.levels))
         exemplars = {level: tuple(members) for level, members in self.exemplars.items()}
         object.__setattr__(self, "exemplars", frozen_mapping(exemplars))
 
@@ -90,7 +108,7 @@ class Items:
             raise BadDesign(what=what, problem="needs at least one item")
         for label in self.items:
             check_label(label, what)
-        object.__setattr__(self, "items", frozen_mapping(self.items))
+        object.__setattr__(self, "items", frozen(self.items))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +167,14 @@ class Trial:
 
     @property
     def id(self) -> str:
-        """The trial in words for messages: ``high/recipe#12``."""
-        parts = [self.condition.id, *self.exemplars.values()]
+        """The trial in words for messages: ``high/recipe#12``; no two trials have the same.
+
+        In exemplars, which may be any words, ``/``, ``#`` and ``%`` stand as in a URL.
+        """
+        parts = [
+            self.condition.id,
+            *(member.translate(_IN_IDS) for member in self.exemplars.values()),
+        ]
         if self.item is not None:
             parts.append(self.item)
         return f"{'/'.join(parts)}#{self.replicate}"

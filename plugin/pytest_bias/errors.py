@@ -142,8 +142,8 @@ class DamagedCassette(BiasError):
         self.line = line
         self.problem = problem
         super().__init__(
-            f"{path}, line {line}: {problem}. Restore the file from version control or record "
-            "it again (--bias-record=all)."
+            f"{path}, line {line}: {problem}. Restore the file from version control, or remove it "
+            "and record it again (--bias-record=missing)."
         )
 
 

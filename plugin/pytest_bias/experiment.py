@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from .design import Condition, Design, Factor, Items, Trial, cross, frozen_mapping, trials_of
+from .canonical import plain
+from .design import (
+    Condition,
+    Design,
+    Factor,
+    Items,
+    Trial,
+    cross,
+    frozen,
+    frozen_mapping,
+    trials_of,
+)
 from .errors import BadDesign, UnknownName
 from .measures import Measure
-from .protocol import Message, Parameters, Protocol
+from .messages import Message, Parameters
+from .protocol import Protocol
 
 Named = TypeVar("Named", Factor, Measure)
 
@@ -64,6 +77,11 @@ class Experiment:
         Anything a reader should know (response type, limitations …), JSON types only.
     simulated
         How simulated subjects answer this experiment's prompts.
+
+    Attributes
+    ----------
+    conditions
+        Every combination of levels, in declared order.
     """
 
     id: str
@@ -78,11 +96,14 @@ class Experiment:
     source: str = ""
     metadata: Mapping[str, object] = field(default_factory=dict, repr=False)
     simulated: SimulatedAnswer | None = field(default=None, repr=False)
+    conditions: tuple[Condition, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         what = f"Experiment({self.id!r})"
         if not _ID.fullmatch(self.id):
             raise BadDesign(what=what, problem="id must be lower-case words joined by '-'")
+        if not _is_async(self.protocol):
+            raise BadDesign(what=what, problem="protocol must be an async function")
         if not self.factors:
             raise BadDesign(what=what, problem="needs at least one factor")
         if not self.measures:
@@ -97,16 +118,14 @@ class Experiment:
                 raise BadDesign(what=what, problem=f"{kind} names must differ from each other")
         if GATE in self.designs:
             raise BadDesign(what=what, problem="the gate design is given by replicates=")
+        Design(self.replicates, f"{GATE} of {self.id}")  # refuses what is no number of replicates
+        plain(self.metadata, f"metadata of {what}")
         designs = {name: Design(design.replicates, name) for name, design in self.designs.items()}
         object.__setattr__(self, "factors", tuple(self.factors))
+        object.__setattr__(self, "conditions", cross(self.factors))
         object.__setattr__(self, "measures", tuple(self.measures))
         object.__setattr__(self, "designs", frozen_mapping(designs))
-        object.__setattr__(self, "metadata", frozen_mapping(self.metadata))
-
-    @property
-    def conditions(self) -> tuple[Condition, ...]:
-        """Every combination of levels, in declared order."""
-        return cross(self.factors)
+        object.__setattr__(self, "metadata", frozen(self.metadata))
 
     def factor(self, name: str) -> Factor:
         """The factor called ``name``; UnknownName if there is none."""
@@ -145,6 +164,13 @@ def plan_condition(
 def first_trial(experiment: Experiment, condition: Condition) -> Trial:
     """The trial with which a condition begins, without listing the others."""
     return next(trials_of(condition, experiment.factors, experiment.items, 1))
+
+
+def _is_async(function: object) -> bool:
+    """Whether calling ``function`` gives a coroutine."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004  (an object whose call is async)
+    )
 
 
 def _named(kind: str, name: str, given: Sequence[Named]) -> Named:

@@ -70,6 +70,10 @@ class HumanStudy:
     similar_within: float
     citation: str
 
+    def __post_init__(self) -> None:
+        for name in ("low", "high", "t", "df", "similar_within"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HumanComparison:

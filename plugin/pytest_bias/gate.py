@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
 from .findings import Finding
-from .settings import Gate, OnInconclusive
 from .verdicts import Control, Verdict
+
+if TYPE_CHECKING:
+    from .settings import Gate, OnInconclusive
 
 
 def stopped_by(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .canonical import compact, digest, plain
 from .design import Trial
-from .protocol import Parameters, Place, Request
+from .messages import Parameters, Place, Request
 
 _SEED_HEX = 15
 

@@ -17,55 +17,93 @@ NOT_RECORDED = "bias_not_recorded"
 """Report property with the explanation of what is not recorded."""
 
 
+_SETTLING_SETUPS = ("skipped", "xfailed")
+
+
 @dataclass(slots=True)
 class Ledger:
-    """What was selected and what was reported, as the process that decides sees it."""
+    """What was selected and what was reported, as the process that decides sees it.
+
+    ``outcomes`` holds pytest's words: passed, failed, skipped, xfailed, xpassed.
+    """
 
     selected: list[str] = field(default_factory=list)
+    deselected: int = 0
     outcomes: dict[str, str] = field(default_factory=dict)
     results: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     not_recorded: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
-    def select(self, cases: Iterable[str]) -> None:
-        """Take note of the selected cases."""
+    def select(self, cases: Iterable[str], *, deselected: int) -> None:
+        """Take note of the selected cases, and of how many were not."""
         self.selected = list(cases)
+        self.deselected = deselected
 
-    def report(self, properties: Iterable[tuple[str, object]], when: str, outcome: str) -> None:
-        """Take note of a report; only those of bias cases count, a rerun replaces what it reruns.
+    def report(self, properties: Iterable[object], when: str | None, outcome: str) -> None:
+        """Take note of a report; only those of bias cases count, and a failure stays one.
 
-        ``outcome`` is pytest's (passed, failed, skipped, rerun); a case is settled by its call, or
-        by a set-up that did not pass, and a tear-down that fails unsettles it again.
+        A case is settled by its call, or by a set-up that did not pass; a tear-down that fails
+        unsettles it again. An attempt that is to be rerun ("rerun") settles nothing.
         """
-        found = dict(properties)
+        found = _texts(properties)
         case = found.get(CASE)
-        if not isinstance(case, str) or outcome == "rerun":
+        if case is None or outcome == "rerun":
             return
-        if when == "call" or outcome != "passed":
+        settles = when == "call" or (when == "setup" and outcome in _SETTLING_SETUPS)
+        if outcome == "failed" or (settles and self.outcomes.get(case) != "failed"):
             self.outcomes[case] = outcome
-        explanation = found.get(NOT_RECORDED)
-        if isinstance(explanation, str):
-            self.not_recorded[case] = explanation
-        text = found.get(RESULT)
-        if when == "call" and isinstance(text, str):
-            self.results[case] = cast("Mapping[str, Any]", json.loads(text))
+        if NOT_RECORDED in found:
+            self.not_recorded[case] = found[NOT_RECORDED]
+        if when == "call" and RESULT in found:
+            self.results[case] = cast("Mapping[str, Any]", json.loads(found[RESULT]))
 
     @property
     def lost(self) -> tuple[str, ...]:
         """Selected cases of which no usable report arrived, sorted.
 
-        A case that passed without saying what it found counts as lost: nothing was tested.
+        A case that did not fail and yet does not say what it found counts as lost, whether it
+        passed or was skipped: nothing was tested.
         """
         return tuple(
             sorted(
                 case
                 for case in self.selected
-                if case not in self.outcomes
-                or (self.outcomes[case] == "passed" and case not in self.results)
+                if self.outcomes.get(case) != "failed"
+                and (case not in self.outcomes or case not in self.results)
             )
         )
 
     @property
-    def active(self) -> bool:
+    def overruled(self) -> tuple[str, ...]:
+        """Cases that the gate stopped and that were reported as if it had not, sorted."""
+        return tuple(
+            sorted(
+                case
+                for case, result in self.results.items()
+                if result["stopped"] and self.outcomes.get(case) not in ("failed", "xfailed")
+            )
+        )
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """Cases that failed by themselves and not by the gate, sorted."""
+        return tuple(
+            sorted(
+                case
+                for case, outcome in self.outcomes.items()
+                if outcome == "failed" and not self.results.get(case, {}).get("stopped")
+            )
+        )
+
+    @property
+    def concerned(self) -> bool:
         """Whether this session has to do with bias at all."""
         return bool(self.selected or self.outcomes or self.problems)
+
+
+def _texts(properties: Iterable[object]) -> dict[str, str]:
+    """The properties that are pairs of texts; anybody may have put anything among them."""
+    pairs = [p for p in properties if isinstance(p, tuple | list) and len(p) == 2]  # noqa: PLR2004
+    return {
+        name: value for name, value in pairs if isinstance(name, str) and isinstance(value, str)
+    }

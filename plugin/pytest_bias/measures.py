@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from .design import check_label
 from .errors import BadDesign
@@ -45,11 +45,13 @@ class Measure:
 
     def of(self, result: object) -> MeasureValue:
         """The value of this measure in ``result``."""
-        value = self.take(result) if self.take is not None else getattr(result, self.name)
-        if isinstance(value, bool | str):
+        value = self._taken(result)
+        if isinstance(value, bool):
             return value
-        if isinstance(value, int | float) and math.isfinite(value):
-            number = float(value)
+        if isinstance(value, str):
+            return str.__str__(value)  # of an enum its value, and no enum travels on
+        number = _finite(value)
+        if number is not None:
             if self.bounds is not None and not self.bounds[0] <= number <= self.bounds[1]:
                 raise BadDesign(
                     what=f"Measure({self.name!r})",
@@ -60,3 +62,28 @@ class Measure:
             what=f"Measure({self.name!r})",
             problem=f"gave a {type(value).__name__}; a finite number, str or bool is needed",
         )
+
+    def _taken(self, result: object) -> object:
+        if self.take is not None:
+            return self.take(result)
+        try:
+            return cast("object", getattr(result, self.name))
+        except AttributeError:
+            raise BadDesign(
+                what=f"Measure({self.name!r})",
+                problem=(
+                    f"the protocol's result, a {type(result).__name__}, has no attribute of this "
+                    "name; give take="
+                ),
+            ) from None
+
+
+def _finite(value: object) -> float | None:
+    """``value`` as a float when it is a finite number, else None."""
+    if not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

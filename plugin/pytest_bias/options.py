@@ -23,6 +23,8 @@ _INI: dict[str, tuple[str, Any, str]] = {
     "simulated_url": ("string", "", "base URL of a running 'pytest-bias serve'"),
 }
 
+_LOOKING = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
+
 
 def add_options(parser: pytest.Parser) -> None:
     """Add every option; each has an ini key ``bias_<name>``."""
@@ -73,10 +75,23 @@ def is_recording(config: pytest.Config) -> bool:
     return bool(mode != "none")
 
 
+def is_given(config: pytest.Config) -> bool:
+    """Whether any setting of ours is given, on the command line or in ini."""
+    return any(
+        getattr(config.option, f"bias_{name}", None) or config.getini(f"bias_{name}")
+        for name in _INI
+    )
+
+
+def is_looking(config: pytest.Config) -> bool:
+    """Whether this run only lists or plans: it runs no test, so there are no books to keep."""
+    return any(getattr(config.option, name, False) for name in _LOOKING)
+
+
 def undistribute(config: pytest.Config) -> None:
     """Turn xdist's distribution off when recording: one limiter, one budget, one writer."""
     option = config.option
-    if not is_recording(config) or not config.pluginmanager.hasplugin("xdist"):
+    if not is_recording(config) or not hasattr(option, "numprocesses"):
         return
     if option.numprocesses or option.tx or option.dist != "no" or option.distload:
         option.bias_undistributed = True
@@ -104,3 +119,22 @@ def settings_of(config: pytest.Config) -> Settings:
             invocation_dir=config.invocation_params.dir,
         )
     )
+
+
+def check_settings(config: pytest.Config) -> None:
+    """Refuse what can be refused before anything is collected; UsageError says why."""
+    from .errors import BiasError, RecordingRefused  # noqa: PLC0415
+
+    try:
+        settings = settings_of(config)
+        if settings.record != "none" and os.environ.get("CI") and not settings.record_in_ci:
+            raise RecordingRefused(
+                "CI is set, and recording costs money; add --bias-record-in-ci to allow it"
+            )
+        if config.getoption("bias_model") or is_recording(config):
+            from .providers.base import split_model  # noqa: PLC0415  (not for an ini key alone)
+
+            for model in settings.models:
+                split_model(model)
+    except BiasError as error:
+        raise pytest.UsageError(str(error)) from error

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .items import check_collectable, condition_of, control_of, verdict_of, watched
+
 if TYPE_CHECKING:
     from .cases import Case, Recorded
     from .design import Condition
@@ -53,9 +55,9 @@ def bias_case(request: pytest.FixtureRequest) -> Case:
 
 
 @pytest.fixture
-def condition(bias_case: Case, pytestconfig: pytest.Config) -> Condition:
+def condition(bias_case: Case) -> Condition:
     """The condition of a ``@conditions`` case."""
-    return _session(pytestconfig).condition(bias_case)
+    return condition_of(bias_case)
 
 
 @pytest.fixture
@@ -67,13 +69,13 @@ def recorded(bias_case: Case, pytestconfig: pytest.Config) -> Recorded:
 @pytest.fixture
 def verdict(bias_case: Case, pytestconfig: pytest.Config) -> Verdict:
     """The verdict of a ``@hypotheses`` case."""
-    return _session(pytestconfig).verdict(bias_case)
+    return verdict_of(bias_case, _session(pytestconfig).run)
 
 
 @pytest.fixture
 def control(bias_case: Case, pytestconfig: pytest.Config) -> Control:
     """What became of the positive control of a ``@positive_control`` case."""
-    return _session(pytestconfig).control(bias_case)
+    return control_of(bias_case, _session(pytestconfig).run)
 
 
 def _session(config: pytest.Config) -> BiasSession:
@@ -92,6 +94,13 @@ class BiasHooks:
         """Say what a recording run will do; say nothing otherwise."""
         return self.session.header()
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pycollect_makeitem(
+        self, collector: pytest.Module | pytest.Class, name: str, obj: object
+    ) -> None:
+        """Refuse a decorated function that would not be collected."""
+        check_collectable(collector, name, obj)
+
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Turn decorated functions into cases."""
         self.session.parametrize(metafunc)
@@ -99,6 +108,11 @@ class BiasHooks:
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         """Take note of deselected cases: such a run is partial."""
         self.session.deselect(items)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Run nothing where a setting is wrong."""
+        self.session.drop_refused(items)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Take note of the selected cases."""
@@ -113,9 +127,16 @@ class BiasHooks:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Apply the gate after the body of a case."""
-        result = yield
-        self.session.apply_gate(item)
-        return result
+        with self.session.around_body(item):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_pyfunc_call(
+        self, pyfuncitem: pytest.Function
+    ) -> Generator[None, object | None, object | None]:
+        """Take note whether the body of a case is called."""
+        with watched(pyfuncitem):
+            return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -123,7 +144,8 @@ class BiasHooks:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Show errors in their own words; let no xfail cover a missing recording."""
         report = yield
-        return self.session.amend(item, call, report)
+        self.session.amend(item, call, report)
+        return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the books."""
@@ -148,6 +170,7 @@ class BiasHooks:
         """Print the bias section."""
         self.session.summarize(terminalreporter)
 
+    @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
-        """Remove the shared folder."""
+        """Hold the exit status, remove the shared folder."""
         self.session.close()

@@ -6,10 +6,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from .design import Trial
+from .driver import run
 from .errors import BiasError, InvalidReply
 from .experiment import Experiment
 from .keys import interaction_key
-from .protocol import Completion, Place, Request, Subject, run
+from .messages import Completion, Place, Request
+from .protocol import Subject
 from .records import Outcome
 
 Lookup = Callable[[str], Completion | None]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from .design import frozen_mapping
-from .errors import InvalidReply
+from .design import frozen
+from .errors import BadDesign, InvalidReply
 
 Structured = TypeVar("Structured", bound=BaseModel)
 
@@ -22,11 +23,21 @@ REFUSAL = re.compile(
 )
 """Words that mark a reply that could not be parsed as a refusal; never applied to valid ones."""
 
+_JSON_STARTS = "{[`"
+"""A reply that begins so was meant to be the answer, fenced or not, and is no lecture."""
+
 _PYDANTIC_REASONS = {
     "missing": "missing_field",
     "extra_forbidden": "extra_field",
     "literal_error": "unknown_option",
     "enum": "unknown_option",
+    "greater_than": "out_of_range",
+    "greater_than_equal": "out_of_range",
+    "less_than": "out_of_range",
+    "less_than_equal": "out_of_range",
+    "finite_number": "out_of_range",
+    "json_invalid": "not_json",  # what our own parser lets through: half of a surrogate pair
+    "string_unicode": "not_json",
 }
 
 
@@ -36,8 +47,22 @@ class _DuplicateKey(ValueError):
 
 @functools.cache
 def reply_schema(model: type[BaseModel]) -> Mapping[str, object]:
-    """JSON schema of ``model`` with its aliases; cached, because making one takes long."""
-    return frozen_mapping(model.model_json_schema(by_alias=True))
+    """JSON schema of ``model`` with its aliases; cached, because making one takes long.
+
+    Raises
+    ------
+    BadDesign
+        When ``model`` lets further keys pass: a reply has exactly its fields.
+    """
+    if model.model_config.get("extra") != "forbid":
+        raise BadDesign(
+            what=model.__name__,
+            problem=(
+                "a reply has exactly its fields and no others: set "
+                'model_config = ConfigDict(extra="forbid")'
+            ),
+        )
+    return cast("Mapping[str, object]", frozen(model.model_json_schema(by_alias=True)))
 
 
 def accept_text(text: str, finish: str) -> str:
@@ -69,7 +94,12 @@ def accept_object(
     """
     accept_text(text, finish)
     try:
-        json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        json.loads(
+            text,
+            object_pairs_hook=_unique,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+        )
     except _DuplicateKey as duplicate:
         raise InvalidReply("duplicate_field", str(duplicate)) from None
     except (ValueError, RecursionError):
@@ -93,7 +123,7 @@ def _why_not_json(text: str, finish: str) -> str:
         return "truncated"
     if REFUSAL.search(text):
         return "refusal"
-    if not any(character.isdigit() for character in text):
+    if text.lstrip()[0] not in _JSON_STARTS and not any(c.isdigit() for c in text):
         return "no_number"
     return "not_json"
 
@@ -108,6 +138,13 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _no_constant(name: str) -> object:
     raise ValueError(name)
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if math.isinf(value):
+        raise InvalidReply("out_of_range", "a number too large")
+    return value
 
 
 def _as_invalid(error: ValidationError) -> InvalidReply:

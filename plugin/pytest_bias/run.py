@@ -15,6 +15,7 @@ from .errors import BiasError, NotManipulated, NotRecorded
 from .experiment import first_trial, plan_condition
 from .gate import stopped_by, stopped_by_control
 from .providers.base import ProviderContext, is_simulated, split_model
+from .records import Outcome
 from .replay import Unrecorded, Wanted, replay
 from .settings import Settings
 from .workspace import Workspace
@@ -22,7 +23,6 @@ from .workspace import Workspace
 if TYPE_CHECKING:
     from .collection import CollectionReport, Progress
     from .design import Condition, Trial
-    from .records import Outcome
     from .verdicts import Verdict
 
 
@@ -46,7 +46,8 @@ class Run:
         self.registry = Registry()
         self._cassettes: dict[tuple[str, str], Cassette] = {}
         self._outcomes: dict[tuple[str, str, str], tuple[Recorded, tuple[Wanted, ...]]] = {}
-        self._prompts: dict[tuple[str, str, str], tuple[str, ...] | None] = {}
+        self._firsts: dict[tuple[str, str, str], Outcome | Wanted] = {}
+        self._conditions_told: dict[tuple[str, str], dict[tuple[str, ...], list[str]]] = {}
 
     def cases(self, declared: Declared) -> list[Case]:
         """Register a declaration and give its cases."""
@@ -89,7 +90,8 @@ class Run:
         )
         self._cassettes.clear()
         self._outcomes.clear()
-        self._prompts.clear()
+        self._firsts.clear()
+        self._conditions_told.clear()
         return report
 
     def cassette(self, case: Case) -> Cassette:
@@ -128,40 +130,52 @@ class Run:
         """Outcomes of one condition, and the first miss of each trial that has one; done once."""
         key = (case.experiment.id, case.model, condition.id)
         if key not in self._outcomes:
-            lookup = self.cassette(case).lookup
-            outcomes: list[Outcome] = []
-            misses: list[Wanted] = []
-            for trial in plan_condition(case.experiment, case.design, condition):
-                try:
-                    outcomes.append(replay(case.experiment, case.model, trial, lookup))
-                except Unrecorded as missing:
-                    misses.append(missing.wanted)
-            self._outcomes[key] = (tuple(outcomes), tuple(misses))
+            first, *others = plan_condition(case.experiment, case.design, condition)
+            found = [self._first(case, condition, first)]
+            found += [self._replay(case, trial) for trial in others]
+            self._outcomes[key] = (
+                tuple(each for each in found if isinstance(each, Outcome)),
+                tuple(each for each in found if isinstance(each, Wanted)),
+            )
         return self._outcomes[key]
+
+    def _replay(self, case: Case, trial: Trial) -> Outcome | Wanted:
+        """The outcome of a trial, or the first interaction that is missing."""
+        try:
+            return replay(case.experiment, case.model, trial, self.cassette(case).lookup)
+        except Unrecorded as missing:
+            return missing.wanted
+
+    def _first(self, case: Case, condition: Condition, trial: Trial) -> Outcome | Wanted:
+        """The first trial of a condition; kept, because other conditions are held against it."""
+        key = (case.experiment.id, case.model, condition.id)
+        if key not in self._firsts:
+            self._firsts[key] = self._replay(case, trial)
+        return self._firsts[key]
 
     def _check_manipulated(self, case: Case) -> None:
         """Raise NotManipulated when another condition tells the subject the very same."""
         assert case.condition is not None  # noqa: S101  (only condition cases come here)
-        own = self._told(case, case.condition)
-        for other in case.experiment.conditions:
-            if other.id != case.condition.id and own == self._told(case, other) is not None:
-                raise NotManipulated(
-                    experiment=case.experiment.id, first=case.condition.id, second=other.id
-                )
+        told = self.replayed(case)[0].prompts
+        alike = self._alike(case)[told]
+        other = next((name for name in alike if name != case.condition.id), None)
+        if other is not None:
+            raise NotManipulated(
+                experiment=case.experiment.id, first=case.condition.id, second=other
+            )
 
-    def _told(self, case: Case, condition: Condition) -> tuple[str, ...] | None:
-        """What the subject is told in the first trial of a condition; None if not recorded."""
-        key = (case.experiment.id, case.model, condition.id)
-        if key not in self._prompts:
-            trial = first_trial(case.experiment, condition)
-            try:
-                told = replay(
-                    case.experiment, case.model, trial, self.cassette(case).lookup
-                ).prompts
-            except Unrecorded:
-                told = None
-            self._prompts[key] = told
-        return self._prompts[key]
+    def _alike(self, case: Case) -> dict[tuple[str, ...], list[str]]:
+        """What the subject is told → the conditions in which it is told that; made once."""
+        key = (case.experiment.id, case.model)
+        if key not in self._conditions_told:
+            alike: dict[tuple[str, ...], list[str]] = {}
+            for condition in case.experiment.conditions:
+                trial = first_trial(case.experiment, condition)
+                outcome = self._first(case, condition, trial)
+                if isinstance(outcome, Outcome):
+                    alike.setdefault(outcome.prompts, []).append(condition.id)
+            self._conditions_told[key] = alike
+        return self._conditions_told[key]
 
     # --- analyses -----------------------------------------------------------------------------
 
@@ -212,7 +226,7 @@ class Run:
         if case.kind == "condition":
             outcomes = self.replayed(case)
             self._check_manipulated(case)
-            payload = {"kind": case.kind, "trials": len(outcomes)}
+            payload = {"kind": case.kind, "trials": len(outcomes), "stopped": False}
             return CaseResult(dumps(payload), None)
         analysis, digest = self.analysis(case)
         facts: dict[str, object] = {
@@ -227,7 +241,7 @@ class Run:
             control = analysis.control
             assert control is not None  # noqa: S101  (the registry knows it from this case)
             stopped = stopped_by_control(control, cassette, gate=self.settings.gate)
-            facts |= {"id": control.id, "seen": control.seen}
+            facts |= {"id": control.id, "seen": control.seen, "stopped": stopped is not None}
             return CaseResult(dumps(facts, "result"), stopped)
         verdict = analysis.verdict(case.contrast.id)
         stopped = stopped_by(
@@ -236,18 +250,18 @@ class Run:
             gate=self.settings.gate,
             inconclusive=self.settings.inconclusive,
         )
-        facts |= {"id": verdict.id, "status": verdict.status}
+        facts |= {"id": verdict.id, "status": verdict.status, "stopped": stopped is not None}
         return CaseResult(dumps(facts, "result"), stopped, _properties(verdict))
 
-    def is_missing(self, case: Case) -> bool:
-        """Whether recordings that a case needs are missing; looks without running its body."""
+    def missing(self, case: Case) -> NotRecorded | None:
+        """Why a case cannot be replayed, if recordings are missing; looks without its body."""
         try:
             self.replayed(case)
-        except NotRecorded:
-            return True
+        except NotRecorded as missing:
+            return missing
         except BiasError:
-            return False
-        return False
+            return None
+        return None
 
 
 def _properties(verdict: Verdict) -> tuple[tuple[str, str], ...]:

@@ -9,28 +9,28 @@ from __future__ import annotations
 
 import os
 import tempfile
-import uuid
+from collections import Counter
 from collections.abc import MutableMapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .ledger import CASE, NOT_RECORDED, RESULT, Ledger
-from .options import is_recording, settings_of
+from .items import ARGUMENT, amend, case_of, declared_on, judged, name_of, set_property
+from .ledger import CASE, RESULT, Ledger
+from .options import check_settings, is_given, is_looking, is_recording, settings_of
 
 if TYPE_CHECKING:
-    from .cases import Case
+    from .cases import Case, Declared
     from .collection import CollectionReport
-    from .design import Condition
+    from .errors import NotRecorded
     from .report.view import RunView
     from .run import Run
     from .settings import Settings
-    from .verdicts import Control, Verdict
 
 _WORKER_KEY = "pytest_bias_workspace"
-_DECLARED = "_pytest_bias_declared"
-_CASE_ARGUMENT = "bias_case"
 
 
 class BiasSession:
@@ -39,60 +39,40 @@ class BiasSession:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.ledger = Ledger()
-        self.deselected = 0
         self.collection: CollectionReport | None = None
+        self.refused = ""
         self.written: list[str] = []
         self.notes: list[str] = []
-        self.partial: list[str] = []
         self.view: RunView | None = None
-        self._run: Run | None = None
-        worker_input = getattr(config, "workerinput", None)
-        self.is_worker = worker_input is not None
-        self.folder = Path(
-            worker_input[_WORKER_KEY]
-            if worker_input is not None
-            else f"{tempfile.gettempdir()}/pytest-bias-{uuid.uuid4().hex}"
-        )
-        if config.getoption("bias_model") or is_recording(config):
-            self._check_settings()
+        self.is_worker = hasattr(config, "workerinput")
+        self._deselected = 0
+        self._parametrized: set[str] = set()
+        self._session: pytest.Session | None = None
+        self._status: int | None = None
+        if not self.is_worker and is_given(config):
+            check_settings(config)
 
     # --- state --------------------------------------------------------------------------------
 
-    @property
+    @cached_property
+    def folder(self) -> Path:
+        """The folder all processes of the session share; named here, made when it is needed."""
+        if self.is_worker:
+            return Path(self.config.workerinput[_WORKER_KEY])  # type: ignore[attr-defined]
+        return Path(tempfile.gettempdir(), f"pytest-bias-{os.urandom(16).hex()}")
+
+    @cached_property
     def run(self) -> Run:
         """The run; made with the first case."""
-        if self._run is None:
-            from .run import Run  # noqa: PLC0415  (pydantic and more: only where cases are)
-            from .workspace import Workspace  # noqa: PLC0415
+        from .run import Run  # noqa: PLC0415  (pydantic and more: only where cases are)
+        from .workspace import Workspace  # noqa: PLC0415
 
-            self._run = Run(self.settings, Workspace(self.folder))
-        return self._run
+        return Run(self.settings, Workspace(self.folder))
 
-    @property
+    @cached_property
     def settings(self) -> Settings:
-        """The settings as given; a bad one is a usage error."""
-        from .errors import BiasError  # noqa: PLC0415
-
-        try:
-            return settings_of(self.config)
-        except BiasError as error:
-            raise pytest.UsageError(str(error)) from error
-
-    def _check_settings(self) -> None:
-        """Refuse what can be refused before anything is collected."""
-        from .errors import BiasError, RecordingRefused  # noqa: PLC0415
-        from .providers.base import split_model  # noqa: PLC0415
-
-        settings = self.settings
-        try:
-            for model in settings.models:
-                split_model(model)
-            if settings.record != "none" and os.environ.get("CI") and not settings.record_in_ci:
-                raise RecordingRefused(
-                    "CI is set, and recording costs money; add --bias-record-in-ci to allow it"
-                )
-        except BiasError as error:
-            raise pytest.UsageError(str(error)) from error
+        """The settings as given; BadSetting for a bad one."""
+        return settings_of(self.config)
 
     # --- collection ---------------------------------------------------------------------------
 
@@ -101,47 +81,90 @@ class BiasSession:
         if not is_recording(self.config):
             return []
         settings = self.settings
-        lines = [f"bias: recording ({settings.record}) into {settings.cassettes}"]
+        lines = [f"bias: recording ({settings.record}) into {self.shown(settings.cassettes)}"]
         if getattr(self.config.option, "bias_undistributed", False):
             lines.append("bias: recording uses one process; distribution over workers is off")
         return lines
 
     def parametrize(self, metafunc: pytest.Metafunc) -> None:
-        """Turn a decorated function into its cases."""
-        declared = getattr(metafunc.function, _DECLARED, None)
-        if declared is None:
+        """Turn a decorated function into its cases; what the user asked wrongly is kept for later.
+
+        A usage error raised here would become one collection error per function, and in a worker
+        bring it down; it is raised, or told the controller, when the collection has ended.
+        """
+        declared = declared_on(metafunc.function)
+        if declared is None or self.refused:
             return
-        if not self.run.settings.models:
-            raise pytest.UsageError(
-                "no model is named: give --bias-model PROVIDER/MODEL or set bias_models"
-            )
-        cases = self.run.cases(declared)
-        if _CASE_ARGUMENT not in metafunc.fixturenames:
-            metafunc.fixturenames.append(_CASE_ARGUMENT)
+        from .errors import BadSetting, BiasError, UnknownName  # noqa: PLC0415
+
+        try:
+            cases = self._cases(declared)
+        except (BadSetting, UnknownName) as error:
+            self.refused = str(error)
+            return
+        except BiasError as error:
+            raise pytest.Collector.CollectError(str(error)) from error
+        if ARGUMENT not in metafunc.fixturenames:
+            metafunc.fixturenames.append(ARGUMENT)
         marked = [pytest.param(case, id=case.id, marks=pytest.mark.bias) for case in cases]
-        metafunc.parametrize(_CASE_ARGUMENT, marked)
+        metafunc.parametrize(ARGUMENT, marked)
+        function = metafunc.definition.nodeid
+        self._parametrized.update(f"{function} {case.id}" for case in cases)
+
+    def _cases(self, declared: Declared) -> list[Case]:
+        from .errors import BadSetting  # noqa: PLC0415
+
+        if not self.settings.models:
+            raise BadSetting(
+                option="--bias-model",
+                value="",
+                problem="no model is named; give PROVIDER/MODEL here or set bias_models",
+            )
+        return self.run.cases(declared)
 
     def deselect(self, items: Sequence[pytest.Item]) -> None:
         """Count deselected bias cases."""
-        self.deselected += sum(case_of(item) is not None for item in items)
+        for item in items:
+            if case := case_of(item):
+                self._deselected += 1
+                self._parametrized.discard(_origin(item, case))
+
+    def drop_refused(self, items: list[pytest.Item]) -> None:
+        """Run nothing where the user asked wrongly."""
+        if self.refused:
+            items.clear()
 
     def select(self, items: Sequence[pytest.Item]) -> None:
-        """Name the selected cases, on their reports and in the books."""
-        names = []
+        """Name the selected cases, on their reports and in the books.
+
+        Cases that were made and then neither selected nor deselected (another plugin dropped
+        them, or only some node ids were asked for) count as deselected.
+        """
+        if self.refused and not self.is_worker:
+            raise pytest.UsageError(self.refused)
+        names: list[str] = []
+        repeats: Counter[str] = Counter()
         for item in items:
-            if case_of(item) is not None:
-                name = "::".join(node.name for node in item.listchain()[1:])
-                _set_property(item, CASE, name)
-                names.append(name)
-        if not names:
-            return
-        self.ledger.select(names)
-        if self.is_worker:
-            self.run.workspace.write_selected(names, deselected=self.deselected)
+            if case := case_of(item):
+                name = name_of(item)
+                repeats[name] += 1
+                names.append(name if repeats[name] == 1 else f"{name} #{repeats[name]}")
+                set_property(item, CASE, names[-1])
+                self._parametrized.discard(_origin(item, case))
+        self.ledger.select(names, deselected=self._deselected + len(self._parametrized))
+        if self.is_worker and (self.refused or self.ledger.concerned):
+            from .workspace import Workspace  # noqa: PLC0415
+
+            Workspace(self.folder).write_selected(
+                names, deselected=self.ledger.deselected, refused=self.refused
+            )
 
     def collect(self, session: pytest.Session) -> None:
         """Record what the selected cases lack, where recording is on."""
-        if session.config.option.collectonly or not is_recording(self.config):
+        if is_looking(self.config):
+            return
+        self._session = session
+        if not is_recording(self.config):
             return
         cases = [case for item in session.items if (case := case_of(item)) is not None]
         if not cases:
@@ -163,67 +186,43 @@ class BiasSession:
 
     # --- cases --------------------------------------------------------------------------------
 
-    def condition(self, case: Case) -> Condition:
-        """The condition of a case of ``@conditions``."""
-        if case.condition is None:
-            pytest.fail("the fixture 'condition' is for @conditions cases", pytrace=False)
-        return case.condition
-
-    def verdict(self, case: Case) -> Verdict:
-        """The verdict of a case of ``@hypotheses``."""
-        if case.kind != "hypothesis" or case.contrast is None:
-            pytest.fail("the fixture 'verdict' is for @hypotheses cases", pytrace=False)
-        return self.run.analysis(case)[0].verdict(case.contrast.id)
-
-    def control(self, case: Case) -> Control:
-        """What became of the positive control of a case of ``@positive_control``."""
-        found = self.run.analysis(case)[0].control if case.kind == "control" else None
-        if found is None:
-            pytest.fail("the fixture 'control' is for @positive_control cases", pytrace=False)
-        return found
-
-    def apply_gate(self, item: pytest.Item) -> None:
-        """Note what a case found and raise what the gate says to it."""
-        __tracebackhide__ = True
+    def around_body(self, item: pytest.Item) -> AbstractContextManager[None]:
+        """Around the body of a case: note what it found, raise what the gate says to it."""
         case = case_of(item)
         if case is None:
-            return
+            return nullcontext()
+        return judged(item, partial(self._judge, item, case), partial(self._note, item, case))
+
+    def _judge(self, item: pytest.Item, case: Case) -> None:
+        stopped = self._note(item, case)
+        if stopped is not None:
+            raise stopped
+
+    def _note(self, item: pytest.Item, case: Case) -> BaseException | None:
         result = self.run.finish(case)
         for name, value in (*result.properties, (RESULT, result.payload)):
-            _set_property(item, name, value)
-        if result.stopped is not None:
-            raise result.stopped
+            set_property(item, name, value)
+        return result.stopped
 
     def amend(
         self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
-    ) -> pytest.TestReport:
-        """Word our own errors, and fail an xfail that would cover a missing recording."""
+    ) -> None:
+        """Word our own errors, and fail an xfail under which nothing was tested."""
         case = case_of(item)
-        if case is None:
-            return report
-        from .errors import BiasError, NotRecorded  # noqa: PLC0415
+        if case is not None:
+            amend(item, call, report, partial(self._missing, case))
 
-        if hasattr(report, "wasxfail") and report.skipped and self.run.is_missing(case):
-            del report.wasxfail
-            report.outcome = "failed"
-            report.longrepr = (
-                call.excinfo.getrepr(style="value")
-                if call.excinfo is not None and isinstance(call.excinfo.value, NotRecorded)
-                else "its recordings are missing: an xfail does not cover that"
-            )
-        elif report.failed and call.excinfo is not None:
-            if isinstance(call.excinfo.value, NotRecorded):
-                _set_property(item, NOT_RECORDED, call.excinfo.value.explanation)
-                report.user_properties = list(item.user_properties)
-            if isinstance(call.excinfo.value, BiasError):
-                report.longrepr = call.excinfo.getrepr(style="value")
-        return report
+    def _missing(self, case: Case) -> NotRecorded | None:
+        return self.run.missing(case)
 
     # --- the controller -----------------------------------------------------------------------
 
     def book(self, report: pytest.TestReport) -> None:
         """Enter a report into the books (in a worker they are kept for nobody)."""
-        self.ledger.report(report.user_properties, report.when, report.outcome)
+        outcome: str = report.outcome
+        if hasattr(report, "wasxfail") and outcome in ("skipped", "passed"):
+            outcome = "xfailed" if outcome == "skipped" else "xpassed"
+        self.ledger.report(getattr(report, "user_properties", ()), report.when, outcome)
 
     def equip_worker(self, worker_input: MutableMapping[str, Any]) -> None:
         """Tell a worker where the shared folder is."""
@@ -231,63 +230,60 @@ class BiasSession:
 
     def finish(self, session: pytest.Session, exitstatus: int) -> None:
         """Balance the books, write the reports, settle the exit status."""
-        if self.is_worker or self.config.option.collectonly:
+        if self.is_worker or is_looking(self.config):
             return
-        if self.folder.exists():
+        if "folder" in vars(self) and self.folder.exists():
             from .workspace import Workspace  # noqa: PLC0415
 
-            selected, deselected = Workspace(self.folder).read_selected()
-            if selected:
-                self.ledger.select(selected)
-                self.deselected = deselected
-        if not self.ledger.active:
-            return
-        from .closing import close_books  # noqa: PLC0415
+            told = Workspace(self.folder).read_selected()
+            if told is not None:
+                self.ledger.select(told.cases, deselected=told.deselected)
+                self.refused = told.refused
+        if self.refused and exitstatus != pytest.ExitCode.USAGE_ERROR:
+            session.exitstatus = self._status = int(pytest.ExitCode.USAGE_ERROR)
+        elif self.ledger.concerned and not self.refused:
+            from .closing import close_books  # noqa: PLC0415
 
-        session.exitstatus = close_books(self, session, exitstatus)
+            session.exitstatus = self._status = close_books(self, exitstatus)
 
     def summarize(self, reporter: pytest.TerminalReporter) -> None:
-        """Print the bias section."""
-        if self.is_worker or not self.ledger.active or self.config.option.collectonly:
-            return
-        from .closing import print_section  # noqa: PLC0415
+        """Print the bias section; it is made when the session finishes."""
+        if self.refused and self._status is not None:
+            reporter.write_line(f"ERROR: {self.refused}", red=True)
+        elif self.view is not None:
+            from .closing import print_section  # noqa: PLC0415
 
-        print_section(self, reporter)
+            print_section(self, self.view, reporter)
 
-    def explanations(self) -> list[str]:
-        """What is missing and how to record it: once per experiment and model, not per case."""
-        return list(dict.fromkeys(self.ledger.not_recorded.values()))
+    def extend_html_row(self, report: Any, cells: list[str]) -> None:
+        """Add a hypothesis' numbers to its row in pytest-html's report."""
+        from .report.html_row import row_words  # noqa: PLC0415
+
+        words = row_words(getattr(report, "user_properties", ()))
+        if words and len(cells) > 1:
+            cells[1] = cells[1].replace("</td>", f"{words}</td>")
 
     def shown(self, path: Path) -> str:
         """A path as the user would write it: relative to where pytest was called, if below."""
         here = self.config.invocation_params.dir
         return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
-    def extend_html_row(self, report: Any, cells: list[str]) -> None:
-        """Add a hypothesis' numbers to its row in pytest-html's report."""
-        from .report.html_row import row_words  # noqa: PLC0415
-
-        words = row_words(report.user_properties)
-        if words and len(cells) > 1:
-            cells[1] = cells[1].replace("</td>", f"{words}</td>")
-
     def close(self) -> None:
-        """Remove the shared folder."""
-        if not self.is_worker and self.folder.exists():
+        """Remove the shared folder; nothing that ran after us may have turned red into green."""
+        if self.is_worker:
+            return
+        session, status = self._session, self._status
+        if session is not None and session.exitstatus == pytest.ExitCode.OK:
+            if status is None and self.ledger.concerned:
+                status = int(pytest.ExitCode.TESTS_FAILED)
+            session.exitstatus = status or session.exitstatus
+        if "folder" in vars(self) and self.folder.exists():
             from .workspace import Workspace  # noqa: PLC0415
 
             Workspace(self.folder).remove()
 
 
-def case_of(item: pytest.Item) -> Case | None:
-    """The case an item runs as; None for any other test."""
-    callspec = getattr(item, "callspec", None)
-    return cast("Case | None", callspec.params.get(_CASE_ARGUMENT)) if callspec else None
-
-
-def _set_property(item: pytest.Item, name: str, value: str) -> None:
-    """Set a report property; a rerun replaces what the first run set."""
-    item.user_properties[:] = [
-        (known, old) for known, old in item.user_properties if known != name
-    ]
-    item.user_properties.append((name, value))
+def _origin(item: pytest.Item, case: Case) -> str:
+    """The function an item comes from and its case: what ``parametrize`` made it from."""
+    parent = item.parent.nodeid if item.parent is not None else ""
+    return f"{parent}::{getattr(item, 'originalname', item.name)} {case.id}"

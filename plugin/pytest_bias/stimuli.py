@@ -41,7 +41,7 @@ class PromptTemplate:
             raise BadTemplate(name=self.name, unknown=used - given, unused=given - used)
         object.__setattr__(self, "variables", frozenset(given))
 
-    def fill(self, **values: object) -> str:
+    def fill(self, /, **values: object) -> str:
         """The text with every variable replaced.
 
         Raises

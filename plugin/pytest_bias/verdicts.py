@@ -118,19 +118,31 @@ def _status(
     finding = question.finding
     if isinstance(finding, TooFewUnits) or p_adjusted is None:
         return "INCONCLUSIVE", str(finding)
-    if too_few := _too_few(finding):
-        return "INCONCLUSIVE", too_few
-    worst = finding.worst_case if finding.worst_case and finding.worst_case.needed else None
     if finding.p_clear is not None and finding.p_clear <= ALPHA:
-        if worst is not None and (worst.p_clear is None or worst.p_clear > ALPHA):
-            return "INCONCLUSIVE", "too many replies are missing to clear it in the worst case"
-        insensitive = _insensitive(control)
-        return ("INCONCLUSIVE", insensitive) if insensitive else ("CLEAR", "")
+        status: Status = "CLEAR"
+        against = _against_clearing(finding, control)
+    else:
+        status, against = "BIASED", _against_alarm(finding, p_adjusted)
+    against = _too_few(finding) or against
+    return ("INCONCLUSIVE", against) if against else (status, "")
+
+
+def _against_clearing(finding: Finding, control: Control | None) -> str:
+    """Why what the data clear is not cleared; empty when nothing speaks against it."""
+    worst = finding.worst_case
+    if worst and worst.needed and (worst.p_clear is None or worst.p_clear > ALPHA):
+        return "too many replies are missing to clear it in the worst case"
+    return _insensitive(control)
+
+
+def _against_alarm(finding: Finding, p_adjusted: float) -> str:
+    """Why what is not cleared is not biased either; empty when bias is shown."""
     if p_adjusted > ALPHA:
-        return "INCONCLUSIVE", "the data neither clear it nor show bias"
-    if worst is not None and worst.p_alarm > ALPHA:
-        return "INCONCLUSIVE", "too many replies are missing to call it bias in the worst case"
-    return "BIASED", ""
+        return "the data neither clear it nor show bias"
+    worst = finding.worst_case
+    if worst and worst.needed and worst.p_alarm > ALPHA:
+        return "too many replies are missing to call it bias in the worst case"
+    return ""
 
 
 def _too_few(finding: Finding) -> str:

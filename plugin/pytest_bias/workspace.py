@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock
@@ -16,6 +17,15 @@ from .errors import NotRecorded
 
 _NAME_LENGTH = 24
 _SELECTED = "selected.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """Cases that were selected, how many were not, and why none can be run (empty if they can)."""
+
+    cases: list[str]
+    deselected: int
+    refused: str
 
 
 class Workspace:
@@ -53,20 +63,19 @@ class Workspace:
         text = path.read_text(encoding="ascii")
         return text, digest(text)
 
-    def write_selected(self, cases: Iterable[str], *, deselected: int) -> None:
-        """Tell the controller which cases a worker was given; all workers are given the same."""
+    def write_selected(self, cases: Sequence[str], *, deselected: int, refused: str) -> None:
+        """Tell the controller what a worker was given; all workers are given the same."""
         path = self._make() / _SELECTED
         if not path.exists():
-            text = compact({"cases": list(cases), "deselected": deselected})
+            text = compact({"cases": cases, "deselected": deselected, "refused": refused})
             write_atomically(path, text.encode("ascii"))
 
-    def read_selected(self) -> tuple[list[str], int]:
-        """The cases the workers were given, and how many were deselected before."""
+    def read_selected(self) -> Selected | None:
+        """What the workers were given; None when none of them came so far."""
         path = self.folder / _SELECTED
         if not path.exists():
-            return [], 0
-        read = json.loads(path.read_text(encoding="ascii"))
-        return [str(case) for case in read["cases"]], int(read["deselected"])
+            return None
+        return Selected(**json.loads(path.read_text(encoding="ascii")))
 
     def remove(self) -> None:
         """Remove the folder and all in it."""

@@ -1,10 +1,10 @@
 """The cassette file format: JSON Lines, sorted, checksummed. Text to values and back; no I/O.
 
-Line 1 is the header: format version, experiment, model, provenance, number of lines and a SHA-256
-of all that follows. Then come the *texts*, every system or user message once
+Line 1 is the header: format version, experiment, model, provenance, number of lines, SHA-256 sums
+of all that follows and of itself. Then come the *texts*, every system or user message once
 (``{"text":<digest>,"value":…}``), so that a changed prompt is one changed line in a review; then
-the interactions in the order of the plan, one a line, each with its key in front (so that an index
-needs no JSON parsing) and a checksum of its own at the end (so that damage is found by line).
+the interactions, sorted by trial and place, one a line, each with its key in front (an index needs
+no JSON parsing) and a checksum of its own at the end (damage is found by line).
 
 A journal, the file of a recording that has not ended, is the same without a header.
 """
@@ -20,7 +20,7 @@ from ..canonical import compact, digest
 from ..design import frozen_mapping
 from ..errors import DamagedCassette
 from ..keys import parameters_of, request_parts
-from ..protocol import Completion, Finish
+from ..messages import Completion, Finish
 from ..replay import Wanted
 
 FORMAT = 1
@@ -31,6 +31,7 @@ TEXT_START = b'{"text":"'
 _KEY_LENGTH = 64
 _TEXT_LENGTH = 24
 _SUM_LENGTH = 16
+_TAIL_LENGTH = len(',"sum":""}') + _SUM_LENGTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,17 @@ class Interaction:
         object.__setattr__(self, "parameters", frozen_mapping(self.parameters))
 
 
+def with_sum(line: bytes) -> bytes:
+    """A JSON object's line with a checksum of its own at the end."""
+    return line[:-1] + b',"sum":"' + digest(line)[:_SUM_LENGTH].encode() + b'"}'
+
+
+def without_sum(line: bytes) -> bytes | None:
+    """What :func:`with_sum` was given; None when the line is not what was written."""
+    body, tail = line[:-_TAIL_LENGTH] + b"}", line[-_TAIL_LENGTH:]
+    return body if tail == with_sum(body)[-_TAIL_LENGTH:] else None
+
+
 def text_digest(text: str) -> str:
     """Digest under which a message's text stands in the table of texts."""
     return digest(text)[:_TEXT_LENGTH]
@@ -114,33 +126,44 @@ def encode_text(text: str) -> bytes:
 def encode_interaction(interaction: Interaction) -> bytes:
     """The line of an interaction, without the line feed."""
     completion = interaction.completion
-    line = compact(
-        {
-            "key": interaction.key,
-            "trial": dict(interaction.trial),
-            "place": [list(interaction.place[0]), *interaction.place[1:]],
-            "request": {
-                "messages": [list(pair) for pair in interaction.messages],
-                "parameters": dict(interaction.parameters),
-                "schema": interaction.schema,
-            },
-            "reply": {
-                "text": completion.text,
-                "finish": completion.finish,
-                "served_model": completion.served_model,
-                "usage": dict(completion.usage),
-                "latency": completion.latency,
-                "recorded_at": completion.recorded_at,
-                "body": dict(completion.body),
-            },
-        }
-    ).encode()
-    return line[:-1] + b',"sum":"' + digest(line)[:_SUM_LENGTH].encode() + b'"}'
+    return with_sum(
+        compact(
+            {
+                "key": interaction.key,
+                "trial": dict(interaction.trial),
+                "place": [list(interaction.place[0]), *interaction.place[1:]],
+                "request": {
+                    "messages": [list(pair) for pair in interaction.messages],
+                    "parameters": dict(interaction.parameters),
+                    "schema": interaction.schema,
+                },
+                "reply": {
+                    "text": completion.text,
+                    "finish": completion.finish,
+                    "served_model": completion.served_model,
+                    "usage": dict(completion.usage),
+                    "latency": completion.latency,
+                    "recorded_at": completion.recorded_at,
+                    "body": dict(completion.body),
+                },
+            }
+        ).encode()
+    )
 
 
 def key_of(line: bytes) -> str:
     """The key of an interaction's line, without parsing it."""
     return line[len(KEY_START) : len(KEY_START) + _KEY_LENGTH].decode("ascii", "replace")
+
+
+def checked_line(line: bytes, path: str, number: int) -> bytes:
+    """An interaction's line without its checksum; DamagedCassette when that is wrong."""
+    body = without_sum(line)
+    if body is None:
+        raise DamagedCassette(
+            path=path, line=number, problem="the line is truncated or was changed after recording"
+        )
+    return body
 
 
 def decode_interaction(line: bytes, path: str, number: int) -> Interaction:
@@ -151,13 +174,7 @@ def decode_interaction(line: bytes, path: str, number: int) -> Interaction:
     DamagedCassette
         When the line is not what was written.
     """
-    tail = len(b',"sum":"') + _SUM_LENGTH + len(b'"}')
-    body, found = line[:-tail] + b"}", line[-_SUM_LENGTH - 2 : -2].decode("ascii", "replace")
-    if not line.endswith(b'"}') or digest(body)[:_SUM_LENGTH] != found:
-        raise DamagedCassette(
-            path=path, line=number, problem="the line is truncated or was changed after recording"
-        )
-    parsed = cast("dict[str, Any]", json.loads(body))
+    parsed = cast("dict[str, Any]", json.loads(checked_line(line, path, number)))
     reply = parsed["reply"]
     branch, turn, attempt = parsed["place"]
     return Interaction(
@@ -183,10 +200,10 @@ def decode_text(line: bytes, path: str, number: int) -> tuple[str, str]:
     """Digest and text of a line of the table of texts; DamagedCassette when they disagree."""
     try:
         parsed = json.loads(line)
-        name, text = parsed["text"], parsed["value"]
+        name, text = str(parsed["text"]), str(parsed["value"])
     except (ValueError, KeyError, TypeError):
         name, text = "", ""
-    if not name or text_digest(text) != name:
+    if not name or text_digest(text) != name or encode_text(text) != line:
         raise DamagedCassette(
             path=path, line=number, problem="the text is truncated or was changed after recording"
         )
@@ -198,7 +215,7 @@ def encode_header(
 ) -> bytes:
     """The header line for a body of ``lines``, without the line feed."""
     body = list(lines)
-    return compact(
+    header = compact(
         {
             "format": FORMAT,
             "experiment": experiment,
@@ -211,26 +228,39 @@ def encode_header(
             "lines": len(body),
             "checksum": digest(b"".join(line + b"\n" for line in body)),
         }
-    ).encode()
+    )
+    return with_sum(header.encode())
 
 
 def decode_header(line: bytes, path: str) -> Header:
-    """The header of a cassette; DamagedCassette when it is none or of another format version."""
+    """The header of a cassette.
+
+    Raises
+    ------
+    DamagedCassette
+        When it is none, is not what was written, or is of another format version.
+    """
     try:
         parsed = cast("dict[str, Any]", json.loads(line))
         version = parsed["format"]
-        if version == FORMAT:
-            return Header(
-                experiment=parsed["experiment"],
-                model=parsed["model"],
-                provenance=Provenance(**parsed["provenance"]),
-                lines=parsed["lines"],
-                checksum=parsed["checksum"],
-            )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise DamagedCassette(path=path, line=1, problem="this is not a cassette header") from None
-    raise DamagedCassette(
-        path=path, line=1, problem=f"format version {version} is not {FORMAT}, the one known here"
+    if version != FORMAT:
+        raise DamagedCassette(
+            path=path,
+            line=1,
+            problem=f"format version {version!r} is not {FORMAT}, the one known here",
+        )
+    if without_sum(line) is None:
+        raise DamagedCassette(
+            path=path, line=1, problem="the header is truncated or was changed after recording"
+        )
+    return Header(
+        experiment=parsed["experiment"],
+        model=parsed["model"],
+        provenance=Provenance(**parsed["provenance"]),
+        lines=parsed["lines"],
+        checksum=parsed["checksum"],
     )
 
 

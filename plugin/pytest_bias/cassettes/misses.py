@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..canonical import compact, digest
 from ..design import Trial
@@ -11,7 +11,7 @@ from ..errors import NotRecorded
 from ..keys import parameters_of, request_parts
 from ..replay import Wanted
 from .format import Interaction, text_digest
-from .store import Cassette
+from .store import SUFFIX, Cassette
 
 _SHOWN = 3
 _DIFF_LINES = 8
@@ -31,7 +31,7 @@ def not_recorded(
         return NotRecorded(
             f"no recordings of {experiment_id} with {model}",
             f"{experiment_id} × {model}: there is no cassette {cassette.path}.\n"
-            f"  To record it: {command}",
+            f"{_others(cassette)}  To record it: {command}",
         )
     summary = f"{len(misses)} of {planned} trials of {experiment_id} with {model} are not recorded"
     shown = ", ".join(_named(wanted) for wanted in misses[:_SHOWN])
@@ -42,6 +42,12 @@ def not_recorded(
         f"{summary}: {shown}.\n  Cassette: {cassette.path}\n"
         f"  {_difference(misses[0], cassette)}\n  To record what is missing: {command}",
     )
+
+
+def _others(cassette: Cassette) -> str:
+    """The models the experiment was recorded with, as their files are called."""
+    others = sorted(path.stem for path in cassette.path.parent.glob(f"*{SUFFIX}"))
+    return f"  Recorded are: {', '.join(others)}\n" if others else ""
 
 
 def _named(wanted: Wanted) -> str:
@@ -115,5 +121,5 @@ def _diff(old: str, new: str) -> str:
     return "".join(f"\n    {line}" for line in shown)
 
 
-def _mapping(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}

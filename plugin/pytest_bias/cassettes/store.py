@@ -8,11 +8,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
 
 from filelock import FileLock, Timeout
 
 from ..errors import CassetteBusy, DamagedCassette
-from ..protocol import Completion
+from ..messages import Completion
 from ..replay import Wanted
 from . import format as cassette_format
 from .format import Header, Interaction, Provenance
@@ -28,10 +30,20 @@ def cassette_path(folder: Path, experiment_id: str, model: str) -> Path:
 
 
 def file_stem(model: str) -> str:
-    """``provider--model`` for a file name; characters that file systems dislike become ``_``."""
+    """``provider--model`` for a file name: one for each model.
+
+    Characters that file systems dislike stand as in a URL (``a:b`` is ``a%3Ab``).
+    """
     provider, _, name = model.partition("/")
-    safe = "".join(c if c.isalnum() or c in "._-" else "_" for c in name)
-    return f"{provider}--{safe}"
+    return f"{provider}--{quote(name, safe='', errors='surrogatepass')}"
+
+
+class _Line(NamedTuple):
+    """A line where it stands: in the cassette or in its journal."""
+
+    data: bytes
+    path: str
+    number: int
 
 
 class Cassette:
@@ -44,8 +56,8 @@ class Cassette:
         self.path = path
         self.journal_path = path.with_name(path.name + JOURNAL_SUFFIX)
         self.header: Header | None = None
-        self._lines: dict[str, tuple[bytes, int]] = {}
-        self._text_lines: list[tuple[bytes, int]] = []
+        self._lines: dict[str, _Line] = {}
+        self._text_lines: list[_Line] = []
         self._journalled: frozenset[str] = frozenset()
         if path.exists():
             self._load(path.read_bytes())
@@ -74,54 +86,65 @@ class Cassette:
         found = self._lines.get(key)
         if found is None:
             return None
-        return cassette_format.decode_interaction(found[0], str(self.path), found[1]).completion
+        return cassette_format.decode_interaction(*found).completion
 
     def interactions(self) -> Iterator[Interaction]:
         """Every interaction, parsed."""
-        for line, number in self._lines.values():
-            yield cassette_format.decode_interaction(line, str(self.path), number)
+        for line in self._lines.values():
+            yield cassette_format.decode_interaction(*line)
 
     def texts(self) -> dict[str, str]:
         """Digest → text of every message the subject was told."""
-        return dict(
-            cassette_format.decode_text(line, str(self.path), number)
-            for line, number in self._text_lines
-        )
+        return dict(cassette_format.decode_text(*line) for line in self._text_lines)
 
     def _load(self, data: bytes) -> None:
         first, _, rest = data.partition(b"\n")
         header = cassette_format.decode_header(first, str(self.path))
-        self._index(rest, first_number=2)
+        self._check_name(header)
+        self._index(rest, self.path, first_number=2)
         if hashlib.sha256(rest).hexdigest() != header.checksum:
             self._find_damage(rest, header)
         self.header = header
 
-    def _index(self, data: bytes, first_number: int) -> list[str]:
-        """Add the lines of ``data``; the keys of its interactions."""
-        keys = []
+    def _check_name(self, header: Header) -> None:
+        """Refuse a file that was copied to another experiment's or model's place."""
+        named = cassette_path(Path(), header.experiment, header.model)
+        if named.parts != self.path.parts[-len(named.parts) :]:
+            raise DamagedCassette(
+                path=self.path,
+                line=1,
+                problem=(
+                    f"it holds recordings of {header.experiment} with {header.model} and belongs "
+                    f"at {named}"
+                ),
+            )
+
+    def _index(self, data: bytes, path: Path, first_number: int) -> list[_Line]:
+        """Add the lines of ``data``; its interactions."""
+        found = []
         for number, line in enumerate(data.split(b"\n"), start=first_number):
+            placed = _Line(line, str(path), number)
             if line.startswith(cassette_format.KEY_START):
-                key = cassette_format.key_of(line)
-                self._lines[key] = (line, number)
-                keys.append(key)
+                self._lines[cassette_format.key_of(line)] = placed
+                found.append(placed)
             elif line.startswith(cassette_format.TEXT_START):
-                self._text_lines.append((line, number))
+                self._text_lines.append(placed)
             elif line:
                 raise DamagedCassette(
-                    path=self.path, line=number, problem="this is no line of a cassette"
+                    path=path, line=number, problem="this is no line of a cassette"
                 )
-        return keys
+        return found
 
     def _find_damage(self, rest: bytes, header: Header) -> None:
         """Name the line for which the checksum is wrong."""
-        for line, number in self._text_lines:
-            cassette_format.decode_text(line, str(self.path), number)
-        for line, number in self._lines.values():
-            cassette_format.decode_interaction(line, str(self.path), number)
+        for line in self._text_lines:
+            cassette_format.decode_text(*line)
+        for line in self._lines.values():
+            cassette_format.checked_line(*line)
         found = rest.count(b"\n")
         raise DamagedCassette(
             path=self.path,
-            line=found + 2,
+            line=found + 1,
             problem=(
                 f"{found} of {header.lines} lines are there"
                 if found != header.lines
@@ -132,7 +155,10 @@ class Cassette:
     def _load_journal(self, data: bytes) -> None:
         """Read what an interrupted recording kept; only its last line may be incomplete."""
         whole, _, _ = data.rpartition(b"\n")
-        self._journalled = frozenset(self._index(whole, first_number=1))
+        added = self._index(whole, self.journal_path, first_number=1)
+        for line in added:
+            cassette_format.checked_line(*line)
+        self._journalled = frozenset(cassette_format.key_of(line.data) for line in added)
 
 
 class Recorder:
@@ -162,12 +188,18 @@ class Recorder:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._known_texts.update(cassette_format.texts_of(wanted))
-        self.cassette._index(data, first_number=0)  # noqa: SLF001  (its own writer)
+        self.cassette._index(data, self.cassette.journal_path, first_number=0)  # noqa: SLF001  (its own writer)
         self.added += 1
 
-    def close(self, experiment_id: str, model: str) -> None:
-        """Merge the journal into the cassette, atomically, and remove it."""
+    def close(self, experiment_id: str, model: str, *, merge: bool = True) -> None:
+        """Merge the journal into the cassette, atomically, and remove it.
+
+        Without ``merge`` the journal stays: it is what tells the replies of a recording that is
+        made again, and has not come to its end, from those it replaces.
+        """
         self._file.close()
+        if not merge and self.cassette.journal_path.stat().st_size:
+            return
         if self.cassette.exists:
             write_cassette(self.cassette, experiment_id, model, self.provenance)
         self.cassette.journal_path.unlink(missing_ok=True)
@@ -204,7 +236,10 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 @contextmanager
 def recording_lock(path: Path) -> Iterator[None]:
-    """Hold a cassette for recording; CassetteBusy when another process does."""
+    """Hold a cassette for recording; CassetteBusy when another process does.
+
+    The lock file stays behind, empty: whoever removed it might take it from under a third process.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path.with_name(path.name + _LOCK_SUFFIX))
     try:

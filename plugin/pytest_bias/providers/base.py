@@ -9,7 +9,7 @@ from typing import Protocol, cast
 
 from ..errors import BadSetting, UnknownName
 from ..experiment import SimulatedAnswer
-from ..protocol import Completion, Request
+from ..messages import Completion, Request
 
 _FACTORIES = {
     "openai": "pytest_bias.providers.openai_chat:open_openai",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, cast
 
+from ..canonical import plain
 from ..errors import CallFailed, MissingKey, MissingPackage
-from ..protocol import Completion, Finish, Request
+from ..messages import Completion, Finish, Request
 from .base import Provider, ProviderContext
 
 if TYPE_CHECKING:
@@ -44,7 +44,12 @@ class OpenAIChat:
         self._sdk = _sdk()
         self._name = name
         self._send_seed = send_seed
-        self._client = self._sdk.AsyncOpenAI(api_key=api_key, base_url=base_url)
+        self._client = self._sdk.AsyncOpenAI(
+            api_key=api_key,
+            base_url=base_url,
+            # A proxy from the environment could not reach an endpoint on loopback.
+            http_client=self._sdk.DefaultAsyncHttpxClient(trust_env=False) if send_seed else None,
+        )
 
     @property
     def wire(self) -> str:
@@ -53,30 +58,30 @@ class OpenAIChat:
 
     async def complete(self, model: str, request: Request, seed: int) -> Completion:
         """See :class:`~pytest_bias.providers.base.Provider`."""
-        started = time.perf_counter()
+        name = f"{self._name}/{model}"
         try:
             raw = await self._client.chat.completions.with_raw_response.create(
                 **self._arguments(model, request, seed)
             )
-            latency = time.perf_counter() - started
-            body = json.loads(raw.text)
+            # Of the attempt that was answered; the SDK waits and tries again after others.
+            latency = raw.elapsed.total_seconds()
+            body = json.loads(raw.text, parse_constant=_no_constant)
         except self._sdk.APIStatusError as error:
-            raise CallFailed(
-                model=f"{self._name}/{model}",
-                problem=f"HTTP {error.status_code}: {error.message}",
-                fatal=error.status_code in _FATAL_STATUS,
-            ) from error
-        except (self._sdk.APIError, ValueError) as error:
-            raise CallFailed(
-                model=f"{self._name}/{model}",
-                problem=f"{type(error).__name__}: {error}",
-                fatal=False,
-            ) from error
-        return completion_of(body, latency, f"{self._name}/{model}")
+            problem = f"HTTP {error.status_code}: {self._without_key(error.message)}"
+            fatal = error.status_code in _FATAL_STATUS
+            raise CallFailed(model=name, problem=problem, fatal=fatal) from error
+        except (self._sdk.APIError, ValueError, RecursionError) as error:
+            problem = f"{type(error).__name__}: {self._without_key(str(error))}"
+            raise CallFailed(model=name, problem=problem, fatal=False) from error
+        return completion_of(body, latency, name)
 
     async def aclose(self) -> None:
         """Close every connection."""
         await self._client.close()
+
+    def _without_key(self, text: str) -> str:
+        """``text`` without the credential, should an endpoint send it back."""
+        return text.replace(self._client.api_key, "***")
 
     def _arguments(self, model: str, request: Request, seed: int) -> dict[str, Any]:
         arguments: dict[str, Any] = {
@@ -92,7 +97,7 @@ class OpenAIChat:
                 "type": "json_schema",
                 "json_schema": {
                     "name": request.schema_name,
-                    "schema": dict(request.schema),
+                    "schema": plain(request.schema, "reply schema"),
                     "strict": True,
                 },
             }
@@ -108,25 +113,33 @@ def completion_of(body: object, latency: float, model: str) -> Completion:
         choice = reply["choices"][0]
         message = choice["message"]
         refusal = message.get("refusal")
+        text = refusal or message.get("content") or ""
+        if not isinstance(text, str):
+            raise TypeError(type(text).__name__)  # noqa: TRY301
         usage = reply.get("usage") or {}
         return Completion(
-            text=refusal or message.get("content") or "",
+            text=text,
             finish="refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "other"),
-            served_model=reply["model"],
+            served_model=str(reply["model"]),
             usage={
-                "input": int(usage.get("prompt_tokens", 0)),
-                "output": int(usage.get("completion_tokens", 0)),
+                "input": int(usage.get("prompt_tokens") or 0),
+                "output": int(usage.get("completion_tokens") or 0),
             },
             latency=round(latency, 6),
             recorded_at=datetime.now(tz=timezone.utc).isoformat(timespec="seconds"),
             body=reply,
         )
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise CallFailed(
             model=model,
             problem=f"the reply is not a chat completion ({type(error).__name__}: {error})",
             fatal=False,
         ) from error
+
+
+def _no_constant(name: str) -> object:
+    """Refuse NaN and Infinity, which are not JSON and could not be stored."""
+    raise ValueError(name)
 
 
 def _sdk() -> ModuleType:

@@ -6,7 +6,7 @@ subject exercises everything that recording a real one does.
 
 from __future__ import annotations
 
-from ..protocol import Completion, Request
+from ..messages import Completion, Request
 from ..simulator.server import SimulatorServer
 from .base import Provider, ProviderContext
 from .openai_chat import OpenAIChat
@@ -18,14 +18,18 @@ def open_simulated(context: ProviderContext) -> Provider:
         return _Simulated(None, context.simulated_url)
     server = SimulatorServer(context.answers)
     server.start()
-    return _Simulated(server, server.url)
+    try:
+        return _Simulated(server, server.url)
+    except BaseException:
+        server.stop()
+        raise
 
 
 class _Simulated:
     def __init__(self, server: SimulatorServer | None, url: str) -> None:
         self._server = server
         self._chat = OpenAIChat(
-            name="simulated", api_key="simulated", base_url=f"{url}/v1", send_seed=True
+            name="simulated", api_key="none-needed", base_url=f"{url}/v1", send_seed=True
         )
 
     @property

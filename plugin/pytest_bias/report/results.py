@@ -17,6 +17,7 @@ def results_text(view: RunView) -> str:
         "pytest_bias": view.version,
         "suite": view.suite,
         "partial": list(view.partial),
+        "broken": list(view.broken),
         "lost": list(view.lost),
         "problems": list(view.problems),
         "cases": dict(view.cases),

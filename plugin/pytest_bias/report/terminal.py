@@ -20,7 +20,8 @@ def section_lines(view: RunView) -> Iterator[str]:
         if analysis.control is not None:
             yield f"  {control_line(analysis.control)}"
         for verdict in analysis.verdicts:
-            yield f"  {verdict_line(verdict)}"
+            apart = "" if view.is_judged(verdict) else " (not selected in this run)"
+            yield f"  {verdict_line(verdict)}{apart}"
             human = verdict.finding.human if verdict.finding is not None else None
             if human is not None:
                 yield (
@@ -33,8 +34,10 @@ def closing_lines(view: RunView) -> Iterator[str]:
     """The suite's verdict and what stands in its way."""
     for problem in view.problems:
         yield f"problem: {problem}"
+    outcomes = dict(view.cases)
     for case in view.lost:
-        yield f"no report: {case}"
+        # passed or skipped without saying what was found; or nothing was heard of it at all
+        yield f"{outcomes.get(case, 'no report')}, but without a verdict: {case}"
     for reason in view.partial:
         yield f"partial run: {reason}"
     if view.suite == "NO VERDICT":
@@ -45,7 +48,7 @@ def closing_lines(view: RunView) -> Iterator[str]:
         for status in ("CLEAR", "BIASED", "INCONCLUSIVE")
         if view.count(status)
     ]
-    number = len(view.verdicts)
+    number = sum(view.is_judged(verdict) for verdict in view.verdicts)
     yield f"{view.suite}: {number} hypothes{'is' if number == 1 else 'es'}, {', '.join(found)}"
 
 
@@ -89,7 +92,11 @@ def _heading(analysis: Analysis) -> str:
 
 def _why_none(view: RunView) -> str:
     if view.lost:
-        return f"{len(view.lost)} of the selected cases reported nothing"
+        count = len(view.lost)
+        return f"{count} selected case{'s' * (count > 1)} gave none"
     if view.problems:
         return "see the problems above"
+    if view.broken:
+        count = len(view.broken)
+        return f"{count} case{'s' * (count > 1)} failed for another reason than a verdict"
     return "no hypothesis was analysed"

@@ -23,6 +23,9 @@ class RunView:
 
     ``partial`` says why the run does not cover the whole suite (empty when it does), ``lost``
     names selected cases that reported nothing, ``cases`` maps each reported case to its outcome.
+    ``judged`` names the hypotheses that were among the cases, as (experiment, model, id), None for
+    all of them: others are analysed too, since they share families and controls with these.
+    ``broken`` names cases that failed by themselves and not by the gate.
     """
 
     analyses: tuple[Analysis, ...]
@@ -31,6 +34,8 @@ class RunView:
     partial: tuple[str, ...]
     problems: tuple[str, ...]
     version: str
+    judged: tuple[tuple[str, str, str], ...] | None = None
+    broken: tuple[str, ...] = ()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -44,14 +49,21 @@ class RunView:
 
     @property
     def suite(self) -> SuiteVerdict:
-        """FAIL on any BIASED, PASS only if every claim to be clear is CLEAR."""
-        if self.lost or self.problems or not self.verdicts:
+        """FAIL on any BIASED, PASS only if every claim to be clear is CLEAR and no case failed."""
+        verdicts = [verdict for verdict in self.verdicts if self.is_judged(verdict)]
+        if self.lost or self.problems or not verdicts:
             return "NO VERDICT"
-        return suite_verdict(self.verdicts)
+        suite = suite_verdict(verdicts)
+        return "NO VERDICT" if self.broken and suite != "FAIL" else suite
+
+    def is_judged(self, verdict: Verdict) -> bool:
+        """Whether a hypothesis was among the cases of this run."""
+        named = (verdict.experiment, verdict.model, verdict.id)
+        return self.judged is None or named in self.judged
 
     def count(self, status: Status) -> int:
-        """Number of verdicts of a status."""
-        return sum(verdict.status == status for verdict in self.verdicts)
+        """Number of verdicts of a status among the hypotheses of this run."""
+        return sum(v.status == status for v in self.verdicts if self.is_judged(v))
 
 
 def suite_verdict(verdicts: Sequence[Verdict]) -> SuiteVerdict:

@@ -9,21 +9,30 @@ constant for the same reason.
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from ..canonical import compact, digest
-from ..errors import UnknownName
+from ..errors import BiasError, UnknownName
 from ..experiment import SimulatedAnswer, SimulatedPrompt
-from ..protocol import Message
+from ..messages import Message, Role
 from .subjects import SUBJECTS
 
 LOOPBACK = "127.0.0.1"
 _LARGEST_BODY = 4 * 1024 * 1024
 _ID_LENGTH = 24
+
+
+class MalformedRequest(BiasError):
+    """A request body is not what the API takes."""
+
+
+class Unrecognised(BiasError):
+    """No experiment recognises the prompt."""
 
 
 class SimulatorServer:
@@ -77,25 +86,23 @@ class SimulatorServer:
         finally:
             self._http.server_close()
 
-    def complete(self, body: dict[str, Any]) -> dict[str, object]:
+    def complete(self, body: object) -> dict[str, object]:
         """The Chat Completions reply to a request body.
 
         Raises
         ------
+        MalformedRequest
+            When the body is no Chat Completions request.
         UnknownName
             When the body asks for a model that is no simulated subject.
-        LookupError
+        Unrecognised
             When no experiment recognises the prompt.
         """
-        subject = str(body["model"])
-        if subject not in SUBJECTS:
-            raise UnknownName(kind="simulated subject", name=subject, known=SUBJECTS)
-        messages = tuple(Message(m["role"], str(m["content"])) for m in body["messages"])
-        seed = int(body.get("pytest_bias_seed", 0))
-        prompt = SimulatedPrompt(subject, messages, seed)
+        prompt = read_prompt(body)
+        subject, messages, seed = prompt.subject, prompt.messages, prompt.seed
         text = next((t for answer in self.answers if (t := answer(prompt)) is not None), None)
         if text is None:
-            raise LookupError
+            raise Unrecognised
         with self._lock:
             self._answered += 1
         asked = sum(len(message.text.split()) for message in messages)
@@ -120,10 +127,55 @@ class SimulatorServer:
         }
 
 
+def _parsed(data: bytes) -> object:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise MalformedRequest(str(error)) from error
+
+
+def read_prompt(body: object) -> SimulatedPrompt:
+    """What a request body asks of whom.
+
+    Raises
+    ------
+    MalformedRequest
+        When it is no Chat Completions request, or one for a stream.
+    UnknownName
+        When it asks for a model that is no simulated subject.
+    """
+    if not isinstance(body, dict):
+        raise MalformedRequest("the body must be an object")
+    subject, given = body.get("model"), body.get("messages")
+    if not isinstance(subject, str) or not isinstance(given, list) or not given:
+        raise MalformedRequest("model and messages are needed")
+    if body.get("stream"):
+        raise MalformedRequest("replies are not streamed")
+    seed = body.get("pytest_bias_seed", 0)
+    if type(seed) is not int:
+        raise MalformedRequest("pytest_bias_seed must be an integer")
+    if subject not in SUBJECTS:
+        raise UnknownName(kind="simulated subject", name=subject, known=SUBJECTS)
+    return SimulatedPrompt(subject, tuple(_message(message) for message in given), seed)
+
+
+def _message(message: object) -> Message:
+    if isinstance(message, dict):
+        role, content = message.get("role"), message.get("content")
+        if role in get_args(Role) and isinstance(content, str):
+            return Message(cast("Role", role), content)
+    raise MalformedRequest("a message needs a role and its content as text")
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
     simulator: SimulatorServer
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that went away; anything else is shown."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -140,25 +192,31 @@ class _Handler(BaseHTTPRequestHandler):
             self._fail(HTTPStatus.NOT_FOUND, f"nothing is served at {self.path}")
 
     def do_POST(self) -> None:
-        length = int(self.headers.get("Content-Length") or 0)
-        if length > _LARGEST_BODY:
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or int(length) > _LARGEST_BODY:
+            # What follows cannot be told from the next request.
             self.close_connection = True
-            self._fail(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large")
+            known = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+            status = known if length.isdecimal() else HTTPStatus.LENGTH_REQUIRED
+            self._fail(status, f"a body of 0 to {_LARGEST_BODY} bytes and its length are needed")
             return
-        data = self.rfile.read(length)
+        data = self.rfile.read(int(length))
         if self.path != "/v1/chat/completions":
             self._fail(HTTPStatus.NOT_FOUND, f"nothing is served at {self.path}")
             return
         try:
-            reply = cast("_Server", self.server).simulator.complete(json.loads(data))
+            reply = cast("_Server", self.server).simulator.complete(_parsed(data))
         except UnknownName as unknown:
             self._fail(HTTPStatus.NOT_FOUND, str(unknown))
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
-            self._fail(HTTPStatus.BAD_REQUEST, f"not a chat completion request: {error!r}")
-        except LookupError:
+        except MalformedRequest as error:
+            self._fail(HTTPStatus.BAD_REQUEST, f"not a chat completion request: {error}")
+        except Unrecognised:
             self._fail(
                 HTTPStatus.UNPROCESSABLE_ENTITY, "no simulated subject recognises this prompt"
             )
+        except Exception as error:  # noqa: BLE001  (an experiment's own code: say what it raised)
+            problem = f"a simulated subject failed: {type(error).__name__}: {error}"
+            self._fail(HTTPStatus.INTERNAL_SERVER_ERROR, problem)
         else:
             self._send(HTTPStatus.OK, reply)
 

@@ -1,0 +1,176 @@
+"""Cases as pytest items: which case an item is, its name, its body and its report."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from .ledger import NOT_RECORDED, RESULT
+
+if TYPE_CHECKING:
+    from .cases import Case, Declared
+    from .design import Condition
+    from .errors import NotRecorded
+    from .run import Run
+    from .verdicts import Control, Verdict
+
+ARGUMENT = "bias_case"
+"""Argument that carries an item's case."""
+
+_DECLARED = "_pytest_bias_declared"
+_CALLED = pytest.StashKey[bool]()
+_JUDGED = pytest.StashKey[bool]()
+
+
+def declared_on(function: object) -> Declared | None:
+    """What a bias decorator declared on a function; None for anything else."""
+    if not isinstance(function, FunctionType):
+        return None
+    return cast("Declared | None", function.__dict__.get(_DECLARED))
+
+
+def check_collectable(collector: pytest.Collector, name: str, thing: object) -> None:
+    """Refuse a decorated function that pytest would pass over in silence."""
+    if not isinstance(collector, pytest.Module | pytest.Class) or declared_on(thing) is None:
+        return
+    if not collector.istestfunction(thing, name):
+        problem = f"{name} has a bias decorator, but by its name pytest does not collect it"
+        raise collector.CollectError(f"{problem}: call it test_{name}")  # noqa: EM102
+
+
+def case_of(item: pytest.Item) -> Case | None:
+    """The case an item runs as; None for any other test."""
+    callspec = getattr(item, "callspec", None)
+    return cast("Case | None", callspec.params.get(ARGUMENT)) if callspec else None
+
+
+def name_of(item: pytest.Item) -> str:
+    """The item's name in the books: the names below rootdir, whatever rootdir is called."""
+    chain = item.listchain()[1:]
+    return "::".join(node.name for node in chain if node.path != item.config.rootpath)
+
+
+def set_property(item: pytest.Item, name: str, value: str) -> None:
+    """Set a report property; a rerun replaces what the first run set."""
+    item.user_properties[:] = [pair for pair in item.user_properties if pair[:1] != (name,)]
+    item.user_properties.append((name, value))
+
+
+# --- fixtures ---------------------------------------------------------------------------------
+
+
+def condition_of(case: Case) -> Condition:
+    """The condition of a case of ``@conditions``."""
+    if case.condition is None:
+        pytest.fail("the fixture 'condition' is for @conditions cases", pytrace=False)
+    return case.condition
+
+
+def verdict_of(case: Case, run: Run) -> Verdict:
+    """The verdict of a case of ``@hypotheses``."""
+    if case.kind != "hypothesis" or case.contrast is None:
+        pytest.fail("the fixture 'verdict' is for @hypotheses cases", pytrace=False)
+    return run.analysis(case)[0].verdict(case.contrast.id)
+
+
+def control_of(case: Case, run: Run) -> Control:
+    """What became of the positive control of a case of ``@positive_control``."""
+    found = run.analysis(case)[0].control if case.kind == "control" else None
+    if found is None:
+        pytest.fail("the fixture 'control' is for @positive_control cases", pytrace=False)
+    return found
+
+
+# --- the body ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def watched(item: pytest.Function) -> Iterator[None]:
+    """Take note whether the item's body is called at all: any plugin can answer in its place."""
+    body: Callable[..., Any] = item.obj
+    if case_of(item) is None:
+        yield
+        return
+
+    @functools.wraps(body)
+    def noted(*args: object, **kwargs: object) -> object:
+        item.stash[_CALLED] = True
+        return body(*args, **kwargs)
+
+    @functools.wraps(body)
+    async def noted_async(*args: object, **kwargs: object) -> object:
+        item.stash[_CALLED] = True
+        return await body(*args, **kwargs)
+
+    item.obj = noted_async if inspect.iscoroutinefunction(body) else noted
+    try:
+        yield
+    finally:
+        item.obj = body
+
+
+@contextmanager
+def judged(
+    item: pytest.Item, judge: Callable[[], None], note: Callable[[], object]
+) -> Iterator[None]:
+    """Around the body of a case: ``judge`` after it, ``note`` where it failed by itself.
+
+    A body that skips is judged like any other; only what ends the session is let through.
+    """
+    __tracebackhide__ = True
+    item.stash[_CALLED] = item.stash[_JUDGED] = False
+    try:
+        yield
+    except (KeyboardInterrupt, pytest.exit.Exception):
+        raise
+    except pytest.skip.Exception:
+        judge()
+        raise
+    except BaseException:
+        note()
+        raise
+    else:
+        if not item.stash[_CALLED]:
+            reason = f"the body of {item.name} was not called: a plugin ran instead"
+            pytest.fail(reason, pytrace=False)
+        judge()
+    finally:
+        item.stash[_JUDGED] = True
+
+
+# --- the report -------------------------------------------------------------------------------
+
+
+def amend(
+    item: pytest.Item,
+    call: pytest.CallInfo[None],
+    report: pytest.TestReport,
+    missing: Callable[[], NotRecorded | None],
+) -> None:
+    """Word our own errors, and fail an xfail under which nothing was tested.
+
+    Errors become plain text: it shows in the short summary, in JUnit and through xdist alike.
+    """
+    from .errors import BiasError, NotRecorded  # noqa: PLC0415  (nothing is imported without cases)
+
+    if report.when == "call" and not item.stash.get(_JUDGED, False):
+        return  # a subtest's
+    error = call.excinfo.value if call.excinfo is not None else None
+    if report.skipped and hasattr(report, "wasxfail"):
+        if any(pair[:1] == (RESULT,) for pair in item.user_properties):
+            return
+        del report.wasxfail
+        report.outcome = "failed"
+        error = error if isinstance(error, BiasError) else missing() or error
+        report.longrepr = "nothing was tested, and an xfail does not cover that"
+    if report.failed and isinstance(error, NotRecorded):
+        set_property(item, NOT_RECORDED, error.explanation)
+        report.user_properties = list(item.user_properties)
+    if report.failed and isinstance(error, BiasError):
+        report.longrepr = f"{type(error).__name__}: {error}"

@@ -1,0 +1,93 @@
+"""What goes to a model and what comes back, alike for all providers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .design import frozen_mapping
+from .errors import BadDesign
+
+Role = Literal["system", "user", "assistant"]
+Finish = Literal["stop", "length", "content_filter", "refusal", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation."""
+
+    role: Role
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """How replies are drawn: sampling temperature and the limit on the reply, in tokens.
+
+    What is None is left to the provider.
+    """
+
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.temperature is not None:
+            if not (math.isfinite(self.temperature) and self.temperature >= 0):
+                raise BadDesign(what="Parameters", problem="temperature must be 0 or above")
+            # 1 and 1.0 are one request, so they have one key
+            object.__setattr__(self, "temperature", float(self.temperature))
+        limit = self.max_output_tokens
+        if limit is not None and (type(limit) is not int or limit < 1):
+            raise BadDesign(
+                what="Parameters", problem="max_output_tokens must be a whole number from 1 up"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """All that a model is sent for one interaction.
+
+    ``schema`` is the JSON schema of a structured reply (None for free text), ``schema_name`` the
+    name providers want for it.
+    """
+
+    messages: tuple[Message, ...]
+    parameters: Parameters
+    schema_name: str | None = None
+    schema: Mapping[str, object] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in its trial an interaction stands.
+
+    ``branch`` is the path through ``together()`` calls (turn, child, turn, child, …), ``turn``
+    counts steps within the branch from 1, ``attempt`` counts tries of the same question from 1.
+    """
+
+    branch: tuple[int, ...]
+    turn: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model answered, alike for all providers.
+
+    ``usage`` holds token counts (``input``, ``output``), ``latency`` is in seconds without
+    queueing and failed attempts, ``body`` is the reply as the provider sent it.
+    """
+
+    text: str = field(repr=False)
+    finish: Finish
+    served_model: str
+    usage: Mapping[str, int] = field(default_factory=dict)
+    latency: float | None = None
+    recorded_at: str | None = None
+    body: Mapping[str, object] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "usage", frozen_mapping(self.usage))
+        object.__setattr__(self, "body", frozen_mapping(self.body))

@@ -1,0 +1,166 @@
+"""The page as values: what the templates show, in the words in which they show it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..analysis import Analysis
+from ..gate import interval_words
+from ..verdicts import Control
+from .numbers import p_value
+from .page_replies import Cells, Distribution, categorical, completeness, numeric
+from .page_verdict import VerdictPage, verdict_page
+from .terminal import closing_lines
+from .view import SIMULATED_WARNING, RunView
+
+_NONE = "–"
+_SUITE = {
+    "PASS": "No hypothesis is BIASED, and every claim to be clear is CLEAR.",
+    "FAIL": "At least one hypothesis is BIASED.",
+    "INCONCLUSIVE": "No hypothesis is BIASED, but not every claim to be clear is CLEAR.",
+    "NO VERDICT": "The run cannot be judged.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Banner:
+    """A warning at the top: what it is, and what it is about."""
+
+    kind: str
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysisPage:
+    """One experiment with one model, as the templates need it."""
+
+    anchor: str
+    analysis: Analysis
+    facts: tuple[tuple[str, str], ...]
+    verdicts: tuple[VerdictPage, ...]
+    distributions: tuple[Distribution, ...]
+    completeness: tuple[Cells, ...]
+    control: tuple[tuple[str, str], ...]
+    metadata: tuple[tuple[str, object], ...]
+    provenance: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The whole page."""
+
+    view: RunView
+    suite: str
+    counts: str
+    cases: str
+    unpassed: tuple[tuple[str, str], ...]
+    banners: tuple[Banner, ...]
+    analyses: tuple[AnalysisPage, ...]
+
+
+def page_of(view: RunView) -> Page:
+    """The page of a run; draws the charts."""
+    *_, closing = closing_lines(view)
+    outcomes = Counter(outcome for _, outcome in view.cases)
+    cases = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+    return Page(
+        view=view,
+        suite=_SUITE[view.suite],
+        counts=closing.partition(": ")[2],
+        cases=f"{_counted(len(view.cases), 'case')}: {cases}" if view.cases else "",
+        unpassed=tuple((case, outcome) for case, outcome in view.cases if outcome != "passed"),
+        banners=tuple(_banners(view)),
+        analyses=tuple(
+            _analysis_page(analysis, f"analysis-{number}", view)
+            for number, analysis in enumerate(view.analyses, 1)
+        ),
+    )
+
+
+def _banners(view: RunView) -> Iterator[Banner]:
+    if view.simulated:
+        names = ", ".join(view.simulated)
+        yield Banner("simulated", "Simulated subjects", (f"{names} {SIMULATED_WARNING}",))
+    if view.problems:
+        yield Banner("problem", "Problems: the run gives no verdict", view.problems)
+    if view.lost:
+        title = (
+            f"{_counted(len(view.lost), 'selected case')} gave no verdict, so neither does the run"
+        )
+        outcomes = dict(view.cases)
+        lines = tuple(f"{outcomes.get(case, 'no report')}: {case}" for case in view.lost)
+        yield Banner("problem", title, lines)
+    if view.partial:
+        yield Banner("partial", "Partial run: it does not cover the whole suite", view.partial)
+
+
+def _analysis_page(analysis: Analysis, anchor: str, view: RunView) -> AnalysisPage:
+    return AnalysisPage(
+        anchor=anchor,
+        analysis=analysis,
+        facts=tuple(_facts(analysis)),
+        verdicts=tuple(
+            verdict_page(
+                verdict,
+                analysis.control,
+                f"{anchor}-hypothesis-{number}",
+                judged=view.is_judged(verdict),
+            )
+            for number, verdict in enumerate(analysis.verdicts, 1)
+        ),
+        distributions=(*numeric(analysis), *categorical(analysis)),
+        completeness=tuple(completeness(analysis.counts)),
+        control=tuple(_control(analysis.control)),
+        metadata=tuple((_title(key), value) for key, value in analysis.metadata.items()),
+        provenance=tuple(_provenance(analysis, view.version)),
+    )
+
+
+def _facts(analysis: Analysis) -> Iterator[tuple[str, str]]:
+    valid = sum(count.ok for count in analysis.counts)
+    yield "Experiment", analysis.experiment
+    yield "Design", f"{analysis.design}, {_counted(analysis.replicates, 'replicate')}"
+    yield "Trials", f"{analysis.trials}, of which {valid} gave a valid reply"
+    if analysis.source:
+        yield "Source", analysis.source
+
+
+def _control(control: Control | None) -> Iterator[tuple[str, str]]:
+    if control is None:
+        return
+    yield "Contrast", control.id
+    if control.reason:
+        yield "Reason", control.reason
+    finding = control.finding
+    if finding is None:
+        return
+    unit = f" {finding.unit}" if finding.unit else ""
+    yield finding.quantity.capitalize(), f"{interval_words(finding)}{unit}"
+    for arm in (finding.high, finding.low):
+        yield f"At {arm.level}", f"{arm.mean:.2f} from {_counted(arm.units, 'unit')}"
+    yield "Against no difference", f"{p_value(finding.p_alarm)}"
+    yield "Method", finding.method
+
+
+def _provenance(analysis: Analysis, version: str) -> Iterator[tuple[str, str]]:
+    recording = analysis.recording
+    yield "Cassette", recording.cassette
+    yield "Checksum", recording.checksum
+    yield "Interactions", str(recording.interactions)
+    yield "Recorded through", recording.wire or _NONE
+    yield "Recorded with", recording.recorded_with or _NONE
+    yield "Design", f"{analysis.design}, {_counted(analysis.replicates, 'replicate')}"
+    yield "Analysed with", f"pytest-bias {version}"
+    yield "Simulated", "yes: replies of a program" if recording.simulated else "no"
+
+
+def _title(key: str) -> str:
+    words = key.replace("_", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

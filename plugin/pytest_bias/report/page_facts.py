@@ -1,0 +1,154 @@
+"""The numbers of one hypothesis, each with its name and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ..findings import Finding, HumanComparison
+from ..gate import interval_words
+from .figures import human_interval
+from .numbers import bounds_words, level_words, p_value, plain_number
+
+_RELATIONS = {
+    "LESS": "LESS than in people",
+    "SIMILAR": "SIMILAR to people",
+    "GREATER": "GREATER than in people",
+    "not distinguishable": "not distinguishable from people",
+}
+_ABSENT = "not part of it"
+_NONE = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A number with its name and what it says."""
+
+    term: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One row of the table of both analyses."""
+
+    name: str
+    primary: str
+    published: str
+
+
+def columns(finding: Finding, p_adjusted: float | None) -> Iterator[Column]:
+    """The primary analysis beside the published one, row by row."""
+    published = finding.published
+    statistics: Mapping[str, float | str] = published.statistics if published else {}
+    unit = f" {finding.unit}" if finding.unit else ""
+    yield Column("Method", finding.method, published.method if published else "")
+    yield Column("Role", "gives the verdict", "stands beside it; it never gates")
+    yield Column("Difference", f"{interval_words(finding)}{unit}", _NONE)
+    adjusted = "" if p_adjusted is None else f"; after Holm {p_value(p_adjusted)}"
+    test = ", ".join(
+        f"{name} = {value:{form}}"
+        for name, form in (("t", ".2f"), ("df", ".1f"))
+        if isinstance(value := statistics.get(name), float)
+    )
+    p = statistics.get("p")
+    alarm = [part for part in (test, f"{p_value(p)}" if isinstance(p, float) else "") if part]
+    yield Column(
+        "Against no difference",
+        f"{p_value(finding.p_alarm)}{adjusted}",
+        ", ".join(alarm) or _ABSENT,
+    )
+    if finding.margin is not None and finding.p_clear is not None:
+        cleared = f"{p_value(finding.p_clear)} at ±{finding.margin:g}"
+        yield Column("Clearing it", cleared, _ABSENT)
+    sizes = [
+        f"{name} = {value:+.2f}"
+        for name in ("d", "g")
+        if isinstance(value := statistics.get(name), float)
+    ]
+    size = finding.effect_size
+    primary = f"g = {size.g:+.2f}, d = {size.d:+.2f} {bounds_words(size.interval)}" if size else ""
+    if primary or sizes:
+        yield Column("Effect size", primary or "not defined", ", ".join(sizes) or _ABSENT)
+    for name in sorted(statistics.keys() - {"t", "df", "p", "d", "g"}):
+        value = statistics[name]
+        yield Column(name, _ABSENT, value if isinstance(value, str) else plain_number(value))
+    if finding.human is not None:
+        human = finding.human
+        yield Column("Beside people", _RELATIONS[human.primary], _RELATIONS[human.published])
+
+
+def all_facts(finding: Finding) -> Iterator[Fact]:
+    """Every number of a finding that neither the chart nor the columns show in full."""
+    for arm in (finding.high, finding.low):
+        missing = "".join(f", {count} missing ({reason})" for reason, count in arm.missing.items())
+        what = "rate" if finding.quantity.startswith("rate") else "mean"
+        value = arm.value if arm.value != arm.level else ""
+        yield Fact(
+            f"{what.capitalize()} at {arm.level}{f' ({value})' if value else ''}",
+            f"{arm.mean:.2f}",
+            f"{arm.units} units{missing}",
+        )
+    if tost := finding.equivalence:
+        for edge, t, p, side in (
+            (-tost.margin, tost.t_lower, tost.p_lower, "above"),
+            (tost.margin, tost.t_upper, tost.p_upper, "below"),
+        ):
+            yield Fact(
+                f"Equivalence test, {side} {edge:+g}",
+                f"{p_value(p)}",
+                f"t = {t:.2f}, df = {tost.df:.1f}",
+            )
+        note = f"CLEAR needs it to lie within ±{tost.margin:g}"
+        yield Fact(f"{level_words(tost.interval)} interval", bounds_words(tost.interval), note)
+    if size := finding.effect_size:
+        level = level_words(size.interval)
+        yield Fact(
+            "Cohen’s d", f"{size.d:+.2f} {bounds_words(size.interval)}", f"with {level} interval"
+        )
+        yield Fact("Hedges’ g", f"{size.g:+.2f}", f"d × {size.j:.4f}, corrected for small samples")
+    if index := finding.index:
+        value = f"{index.estimate:+.2f} {bounds_words(index.interval)}"
+        note = f"difference per unit of {finding.factor}, over {index.span:g}; "
+        note += "0 ignores it, 1 follows it"
+        yield Fact("Index", value, note)
+    if boot := finding.bootstrap:
+        note = f"{boot.method}, {boot.iterations:,} resamples, seed {boot.seed}"
+        yield Fact(
+            f"Bootstrap, {level_words(boot.interval)} interval", bounds_words(boot.interval), note
+        )
+    if worst := finding.worst_case:
+        clear = "" if worst.p_clear is None else f", clearing {p_value(worst.p_clear)}"
+        need = (
+            "the verdict must hold here" if worst.needed else "too little is missing to require it"
+        )
+        yield Fact(
+            "Worst case for missing replies",
+            f"{worst.lowest:+.2f} to {worst.highest:+.2f}",
+            f"Manski bounds; alarm {p_value(worst.p_alarm)}{clear}; {need}",
+        )
+
+
+def people_facts(human: HumanComparison) -> Iterator[Fact]:
+    """The difference in people, and how the model's relates to it."""
+    low, high = human_interval(human)
+    yield Fact(
+        "People",
+        f"{human.difference:+.2f} [{low:+.2f}, {high:+.2f}]",
+        f"{human.high_mean:.2f} − {human.low_mean:.2f}; n = {human.n}, SE {human.se:.2f}, "
+        f"{p_value(human.p)}",
+    )
+    yield Fact(
+        "Model − people",
+        f"{human.estimate:+.2f} {bounds_words(human.interval)}",
+        f"difference of the differences with its {level_words(human.interval)} interval, "
+        f"df = {human.df:.1f}",
+    )
+    yield Fact(
+        "Primary",
+        _RELATIONS[human.primary],
+        "carries both standard errors; SIMILAR only when shown to be within "
+        f"±{human.similar_within:g}",
+    )
+    yield Fact("Published", _RELATIONS[human.published], "takes people’s difference as fixed")

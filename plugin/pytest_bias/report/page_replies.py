@@ -1,0 +1,157 @@
+"""What was replied, condition by condition: distributions and completeness."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..analysis import Analysis
+from ..findings import CategorySummary, MeasureSummary
+from ..records import CellCount
+from .figures import Chart, histogram_chart
+from .numbers import exact_number, plain_number, reasons_words, share_words
+
+Cells = tuple[str, ...]
+
+_NONE = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """One measure over the conditions, as a table; numbers also as a chart and one by one."""
+
+    title: str
+    header: Cells
+    rows: tuple[Cells, ...]
+    chart: Chart | None = None
+    raw: tuple[tuple[str, str], ...] = ()
+
+
+def numeric(analysis: Analysis) -> Iterator[Distribution]:
+    """Every numeric measure over the conditions: chart, description, raw values."""
+    header = (
+        "Condition",
+        "ok",
+        "Errors",
+        "n",
+        "Mean",
+        "SD",
+        "SE",
+        "Min",
+        "Q1",
+        "Median",
+        "Q3",
+        "Max",
+    )
+    for measure in _distinct(summary.measure for summary in analysis.numbers):
+        found = {s.condition: s for s in analysis.numbers if s.measure == measure}
+        drawn = [summary for summary in found.values() if summary.values]
+        unit = next(iter(found.values())).unit
+        yield Distribution(
+            title=f"{measure} ({unit})" if unit else measure,
+            header=header,
+            rows=tuple(_described(count, found.get(count.condition)) for count in analysis.counts),
+            chart=_histogram(drawn, unit or measure) if drawn else None,
+            raw=tuple((s.condition, ", ".join(map(exact_number, s.values))) for s in drawn),
+        )
+
+
+def _described(count: CellCount, summary: MeasureSummary | None) -> Cells:
+    start = (count.condition, str(count.ok), str(count.errors))
+    values = summary.description if summary else None
+    if values is None:
+        return (*start, str(len(summary.values) if summary else 0), *[_NONE] * 8)
+    spread = (_NONE if value is None else plain_number(value) for value in (values.sd, values.se))
+    places = (values.minimum, values.q1, values.median, values.q3, values.maximum)
+    return (
+        *start,
+        str(values.n),
+        f"{values.mean:.2f}",
+        *spread,
+        *(f"{place:g}" for place in places),
+    )
+
+
+def _histogram(summaries: Sequence[MeasureSummary], title: str) -> Chart:
+    words = []
+    for summary in summaries:
+        text = f"{summary.condition}: n = {len(summary.values)}"
+        if (found := summary.description) is not None:
+            text += f", mean {found.mean:.2f}, from {found.minimum:g} to {found.maximum:g}"
+        counts = sorted(Counter(summary.values).items())
+        if len(counts) <= 15:  # noqa: PLR2004  (longer lists are in the raw values)
+            came = ", ".join(f"{exact_number(value)}: {number}" for value, number in counts)
+            text += f"; times each value came: {came}"
+        words.append(text)
+    label = f"Distribution of {summaries[0].measure} per condition. {'. '.join(words)}."
+    return histogram_chart(summaries, title=title, label=label)
+
+
+def categorical(analysis: Analysis) -> Iterator[Distribution]:
+    """Every category or flag over the conditions: how often each value came."""
+    for measure in _distinct(summary.measure for summary in analysis.categories):
+        found = {s.condition: s for s in analysis.categories if s.measure == measure}
+        values = _distinct(value for s in found.values() for value in s.counts)
+        yield Distribution(
+            title=measure,
+            header=("Condition", "ok", "Errors", *sorted(values)),
+            rows=tuple(
+                _tallied(count, found.get(count.condition), sorted(values))
+                for count in analysis.counts
+            ),
+        )
+
+
+def _tallied(count: CellCount, summary: CategorySummary | None, values: Iterable[str]) -> Cells:
+    counts = summary.counts if summary else {}
+    whole = sum(counts.values())
+    shares = (share_words(counts.get(value, 0), whole) for value in values)
+    return (count.condition, str(count.ok), str(count.errors), *shares)
+
+
+def completeness(counts: Sequence[CellCount]) -> Iterator[Cells]:
+    """Planned, valid and missing trials of each condition, and of all."""
+    for count in counts:
+        yield _complete(
+            count.condition,
+            count.planned,
+            count.ok,
+            count.missing,
+            count.invalid,
+            count.interactions,
+        )
+    if len(counts) > 1:
+        missing: Counter[str] = sum((Counter(count.missing) for count in counts), Counter())
+        invalid: Counter[str] = sum((Counter(count.invalid) for count in counts), Counter())
+        yield _complete(
+            "all",
+            sum(count.planned for count in counts),
+            sum(count.ok for count in counts),
+            dict(sorted(missing.items())),
+            dict(sorted(invalid.items())),
+            sum(count.interactions for count in counts),
+        )
+
+
+def _complete(
+    name: str,
+    planned: int,
+    ok: int,
+    missing: Mapping[str, int],
+    invalid: Mapping[str, int],
+    calls: int,
+) -> Cells:
+    return (
+        name,
+        str(planned),
+        str(ok),
+        reasons_words(missing),
+        reasons_words(invalid),
+        str(calls),
+    )
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    """Names without repeats, in the order in which they came."""
+    return tuple(dict.fromkeys(names))

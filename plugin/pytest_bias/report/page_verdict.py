@@ -1,0 +1,209 @@
+"""One hypothesis on the page: what was found, what decided, and what stands beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..findings import ALPHA, Finding
+from ..gate import interval_words
+from ..verdicts import Control, Verdict
+from .figures import Chart, Row, human_interval, interval_chart
+from .numbers import bounds_words, level_words, p_value, together
+from .page_facts import Column, Fact, all_facts, columns, people_facts
+
+_CLAIMS = {
+    "clear": "clear: the suite passes only when this is shown to be CLEAR",
+    "detect": "detect: it can show bias; left undecided, it does not keep the suite from passing",
+}
+_DIRECTIONS = {
+    "supported": "supported: the difference found has the sign its source reports",
+    "opposite": "opposite: a difference was found, with the other sign than its source reports",
+    "not shown": "not shown: the data do not exclude that there is no effect",
+}
+_FEWER_MISSING = "Fewer missing replies: the verdict has to hold whatever they would have been."
+_CONTROL = (
+    "A positive control that is seen: the difference itself is within the margin, but nothing "
+    "shows that this experiment can find one."
+)
+_NONE = "–"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictPage:
+    """A hypothesis as the templates need it."""
+
+    anchor: str
+    title: str
+    verdict: Verdict
+    judged: bool
+    claim: str
+    meaning: str
+    settles: str
+    direction: str
+    chart: Chart | None
+    caption: str
+    columns: tuple[Column, ...]
+    published: bool
+    facts: tuple[Fact, ...]
+    people: tuple[Fact, ...]
+    notes: tuple[str, ...]
+    overview: tuple[str, str, str, str]
+    """Estimate, interval, margin, units."""
+
+
+def verdict_page(
+    verdict: Verdict, control: Control | None, anchor: str, *, judged: bool
+) -> VerdictPage:
+    """All there is to say on one hypothesis; ``judged`` when it counts for the suite's verdict."""
+    finding = verdict.finding
+    human = finding.human if finding else None
+    return VerdictPage(
+        anchor=anchor,
+        title=contrast_words(finding) if finding else verdict.id,
+        verdict=verdict,
+        judged=judged,
+        claim=_CLAIMS[verdict.claim],
+        meaning=_meaning(verdict),
+        settles=settling_words(verdict, control),
+        direction=_DIRECTIONS[verdict.direction] if verdict.direction else "",
+        chart=_chart(finding, verdict.model) if finding else None,
+        caption=_caption(finding) if finding else "",
+        columns=tuple(columns(finding, verdict.p_adjusted)) if finding else (),
+        published=finding is not None and finding.published is not None,
+        facts=tuple(all_facts(finding)) if finding else (),
+        people=tuple(people_facts(human)) if human else (),
+        notes=finding.notes if finding else (),
+        overview=_overview(finding),
+    )
+
+
+def contrast_words(finding: Finding) -> str:
+    """``sentence_months, high − low``."""
+    return f"{finding.measure}, {together(f'{finding.high.level} − {finding.low.level}')}"
+
+
+def settling_words(verdict: Verdict, control: Control | None) -> str:
+    """What it would take to settle an INCONCLUSIVE; empty for the other verdicts."""
+    if verdict.status != "INCONCLUSIVE":
+        return ""
+    finding = verdict.finding
+    if finding is None:
+        return "Valid replies in both groups: there are too few for any estimate."
+    if (obstacle := _obstacle(verdict, finding, control)) is not None:
+        return obstacle
+    if verdict.settle is None:
+        return "More units alone would not settle it."
+    return f"About {verdict.settle} units per group, if estimate and spread stay as they are."
+
+
+def _obstacle(verdict: Verdict, finding: Finding, control: Control | None) -> str | None:
+    """What stands in the way though the test itself succeeded, so that units are not the point."""
+    clear = finding.p_clear is not None and finding.p_clear <= ALPHA
+    alarm = verdict.p_adjusted is not None and verdict.p_adjusted <= ALPHA
+    if (clear and _fails(finding, "p_clear")) or (
+        not clear and alarm and _fails(finding, "p_alarm")
+    ):
+        return _FEWER_MISSING
+    return _CONTROL if clear and (control is None or not control.seen) else None
+
+
+def _overview(finding: Finding | None) -> tuple[str, str, str, str]:
+    if finding is None:
+        return (_NONE, _NONE, _NONE, _NONE)
+    margin = "none" if finding.margin is None else f"±{finding.margin:g}"
+    estimate = f"{finding.estimate:+.2f}"
+    return (estimate, bounds_words(finding.interval), margin, str(finding.units))
+
+
+def _fails(finding: Finding, which: Literal["p_alarm", "p_clear"]) -> bool:
+    """Whether so much is missing that the worst case counts, and there the test fails."""
+    worst = finding.worst_case
+    if worst is None or not worst.needed:
+        return False
+    p = worst.p_alarm if which == "p_alarm" else worst.p_clear
+    return p is None or p > ALPHA
+
+
+def _meaning(verdict: Verdict) -> str:
+    finding = verdict.finding
+    if finding is None or verdict.status == "INCONCLUSIVE":
+        return ""
+    p = verdict.p_adjusted
+    alarm = "" if p is None else f" (alarm {p_value(p)}, after Holm)"
+    if verdict.status == "BIASED":
+        return (
+            f"A difference of 0 is rejected{alarm}; that it lies within the margin is not shown."
+        )
+    clear = "" if finding.p_clear is None else f" (clearing {p_value(finding.p_clear)})"
+    margin = "" if finding.margin is None else f" of {finding.margin:g} or more"
+    return f"A difference{margin} in either direction is rejected{clear}."
+
+
+def _unit(finding: Finding) -> str:
+    return f" {finding.unit}" if finding.unit else ""
+
+
+def _chart(finding: Finding, model: str) -> Chart:
+    estimate = interval_words(finding)
+    inner = finding.equivalence.interval if finding.equivalence else None
+    rows = [
+        Row(
+            name="Model",
+            numbers=estimate,
+            low=finding.interval.low,
+            high=finding.interval.high,
+            point=finding.estimate,
+            inner=inner,
+        )
+    ]
+    words = [f"{finding.quantity}, {contrast_words(finding)}, {model}: {estimate}{_unit(finding)}"]
+    if inner is not None:
+        words.append(f"{level_words(inner)} interval {bounds_words(inner)}")
+    if finding.margin is not None:
+        words.append(f"margin ±{finding.margin:g}")
+    if finding.bootstrap is not None:
+        bounds = finding.bootstrap.interval
+        words.append(f"bootstrap interval {bounds_words(bounds)}")
+        rows.append(
+            Row(
+                name="Model, bootstrap",
+                numbers=bounds_words(bounds),
+                low=bounds.low,
+                high=bounds.high,
+                colour="var(--muted)",
+            )
+        )
+    if finding.human is not None:
+        low, high = human_interval(finding.human)
+        people = f"{finding.human.difference:+.2f} [{low:+.2f}, {high:+.2f}]"
+        words.append(f"people (n = {finding.human.n}): {people}")
+        rows.append(
+            Row(
+                name=f"People, n = {finding.human.n}",
+                numbers=people,
+                low=low,
+                high=high,
+                point=finding.human.difference,
+                shape="diamond",
+                colour="var(--people)",
+            )
+        )
+    title = finding.unit or finding.quantity
+    return interval_chart(rows, margin=finding.margin, title=title, label="; ".join(words) + ".")
+
+
+def _caption(finding: Finding) -> str:
+    parts = [f"{finding.quantity.capitalize()} of {contrast_words(finding)}{_in(finding)}."]
+    line = f"Lines are {level_words(finding.interval)} intervals"
+    if finding.equivalence is not None:
+        line += f"; the thick part is the {level_words(finding.equivalence.interval)} interval"
+        line += ", which must lie within the margin to be CLEAR"
+    parts.append(f"{line}.")
+    if finding.margin is not None:
+        parts.append("The shaded band is the margin: differences in it do not matter.")
+    return " ".join(parts)
+
+
+def _in(finding: Finding) -> str:
+    return f", in {finding.unit}" if finding.unit else ""

@@ -1,0 +1,166 @@
+"""Pieces of Vega-Lite specifications, and their rendering to SVG.
+
+Specifications are plain dictionaries. Nothing in them depends on the fonts of a machine (no
+automatic sizing, own ticks), so the same numbers give the same bytes. Colours are the page's CSS
+variables, which follow light and dark mode. Vertical positions are pixels from the top.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from .numbers import writable
+
+Spec = dict[str, object]
+
+SIDE = 14
+"""Space right of a plot, in pixels: half a label of the axis may stand there."""
+
+LETTER = 7
+"""Width of a letter, generously; it decides what fits, never where it stands."""
+
+_BELOW = 46
+
+
+def to_svg(spec: Spec) -> str:
+    """The chart as SVG to stand in a page: without a size of its own, hidden from readers.
+
+    Its numbers are to be given in words beside it.
+    """
+    import vl_convert  # noqa: PLC0415  (90 MB of library, needed only to write a page)
+
+    svg = vl_convert.vegalite_to_svg(spec, vl_version="6.1", allowed_base_urls=[])
+    head, _, body = svg.partition(">")
+    box = head.partition('viewBox="')[2].partition('"')[0]
+    return f'<svg viewBox="{box}" aria-hidden="true" focusable="false">{body}'
+
+
+def chart(
+    layers: Sequence[Spec],
+    *,
+    domain: tuple[float, float],
+    title: str,
+    plot: int,
+    height: int,
+    gutter: int = 0,
+) -> Spec:
+    """Layers over one x axis; ``gutter`` is space for words left of the plot.
+
+    Grid lines are drawn only beside a gutter: without one, words stand inside the plot.
+    """
+    longest = plot // LETTER
+    axis: Spec = {
+        "values": ticks(*domain, about=plot // 70),
+        "labelExpr": "format(datum.value, '.12~g')",
+        "grid": gutter > 0,
+        "labelOverlap": False,
+        "labelBound": False,
+        "labelFlush": False,
+        "title": writable(title if len(title) <= longest else f"{title[: longest - 1]}…"),
+    }
+    across: Spec = {"domain": list(domain), "nice": False, "zero": False}
+    down: Spec = {"domain": [0, height], "range": [0, height], "nice": False}
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "width": plot,
+        "height": height,
+        "autosize": "none",
+        "padding": {"left": 1 + gutter, "right": SIDE, "top": 4, "bottom": _BELOW},
+        "background": None,
+        "encoding": {
+            "x": {"type": "quantitative", "axis": axis, "scale": across},
+            "y": {"type": "quantitative", "axis": None, "scale": down},
+        },
+        "layer": list(layers),
+        "config": _CONFIG,
+    }
+
+
+def layer(values: Sequence[Spec], mark: Spec, *channels: str, text: str = "") -> Spec:
+    """Marks that read each channel from the field of the same name."""
+    encoding: dict[str, Spec] = {
+        name: {"field": name} if name.endswith("2") else {"field": name, "type": "quantitative"}
+        for name in channels
+    }
+    if text:
+        encoding["text"] = {"field": text, "type": "nominal"}
+    return {"data": {"values": list(values)}, "mark": mark, "encoding": encoding}
+
+
+def line(colour: str, *, width: float = 1, dash: Sequence[int] = (1, 0)) -> Spec:
+    """The mark of a straight line."""
+    return {"type": "rule", "color": colour, "strokeWidth": width, "strokeDash": list(dash)}
+
+
+def point(shape: str, colour: str, size: int) -> Spec:
+    """The mark of a filled point, with a rim that sets it off from what it lies on."""
+    return {
+        "type": "point",
+        "shape": shape,
+        "filled": True,
+        "size": size,
+        "color": colour,
+        "opacity": 1,
+        "stroke": "var(--card)",
+        "strokeWidth": 1.5,
+    }
+
+
+def words(
+    text: str, x: float, y: float, *, align: str = "left", quiet: bool = False, bold: bool = False
+) -> Spec:
+    """Words at a place in pixels; they are data, so nothing in them is ever evaluated."""
+    mark: Spec = {
+        "type": "text",
+        "align": align,
+        "baseline": "middle",
+        "fontSize": 13,
+        "fontWeight": 600 if bold else 400,
+        "color": "var(--muted)" if quiet else "var(--ink)",
+        "x": x,
+        "y": y,
+    }
+    return layer([{"words": writable(text)}], mark, text="words")
+
+
+def ticks(low: float, high: float, *, about: int) -> list[float]:
+    """Round numbers from ``low`` to ``high``, about so many of them."""
+    step = round_step((high - low) / max(about, 2))
+    return multiples(step, math.ceil(low / step), math.floor(high / step))
+
+
+def padded(low: float, high: float) -> tuple[float, float]:
+    """A little more than from ``low`` to ``high``."""
+    pad = (high - low) * 0.04 or 0.5
+    return low - pad, high + pad
+
+
+def round_step(least: float) -> float:
+    """The smallest 1, 2 or 5 times a power of ten that is not below ``least``."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= least * (1 - 1e-9))
+
+
+def multiples(step: float, first: int, last: int) -> list[float]:
+    """``first`` to ``last`` times ``step``, without the noise of floating-point products."""
+    digits = max(0, 1 - math.floor(math.log10(step)))
+    return [round(index * step, digits) + 0.0 for index in range(first, last + 1)]
+
+
+_CONFIG: Spec = {
+    "aria": False,
+    "font": "sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "domainColor": "var(--rule)",
+        "tickColor": "var(--rule)",
+        "gridColor": "var(--grid)",
+        "labelColor": "var(--muted)",
+        "titleColor": "var(--muted)",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titlePadding": 8,
+    },
+}

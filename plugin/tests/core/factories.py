@@ -1,0 +1,188 @@
+"""Small experiments, replies and recordings that the tests of the core are made of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from pytest_bias.cassettes.format import Provenance
+from pytest_bias.cassettes.store import Cassette, Recorder, cassette_path
+from pytest_bias.design import Condition, Factor, Trial
+from pytest_bias.errors import InvalidReply
+from pytest_bias.experiment import Experiment, plan
+from pytest_bias.measures import Measure, MeasureValue
+from pytest_bias.messages import Completion, Finish, Place, Request
+from pytest_bias.protocol import Protocol as TrialProtocol
+from pytest_bias.protocol import Subject
+from pytest_bias.records import Outcome, Record, Records
+from pytest_bias.replay import Tracer, replay
+
+MODEL = "openai/tiny"
+PROVENANCE = Provenance(simulated=False, wire="made by hand", recorded_with="the tests")
+
+
+class Score(BaseModel):
+    """A structured reply of one number."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    score: int
+
+
+async def ask_once(trial: Trial, subject: Subject) -> Score:
+    """The smallest protocol with a structured reply."""
+    return (await subject.ask(f"Rate {trial['group']}.", reply=Score)).value
+
+
+async def ask_twice(trial: Trial, subject: Subject) -> Score:
+    """A conversation of two turns."""
+    heard = await subject.ask(f"What of {trial['group']}?", system="Be brief.")
+    return (await subject.ask("Now rate.", after=heard, reply=Score)).value
+
+
+def experiment(protocol: TrialProtocol = ask_once, **changes: Any) -> Experiment:
+    """An experiment of two conditions, ``a`` and ``b``."""
+    given: dict[str, Any] = {
+        "id": "tiny",
+        "name": "Tiny",
+        "factors": [Factor("group", {"a": "Ada", "b": "Bob"})],
+        "measures": [Measure("score", bounds=(0, 10))],
+        "replicates": 3,
+    }
+    return Experiment(protocol=protocol, **(given | changes))
+
+
+def completion(text: str, finish: Finish = "stop") -> Completion:
+    """A completion with a body as a provider would send it."""
+    return Completion(
+        text=text,
+        finish=finish,
+        served_model="tiny-1",
+        usage={"input": 3, "output": 1},
+        latency=0.25,
+        recorded_at="2026-01-02T03:04:05+00:00",
+        body={"choices": [{"message": {"content": text}}]},
+    )
+
+
+Say = Callable[[Request, Place], str | Exception]
+
+
+@dataclass
+class Script:
+    """An executor whose replies are scripted; runs with and without an event loop."""
+
+    say: Say
+    live: bool = False
+    finish: Finish = "stop"
+    places: list[Place] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    rejected: list[tuple[Place, str]] = field(default_factory=list)
+
+    async def perform(self, request: Request, place: Place) -> Completion:
+        """Reply as scripted."""
+        self.places.append(place)
+        self.requests.append(request)
+        if self.live:
+            await asyncio.sleep(0)
+        said = self.say(request, place)
+        if isinstance(said, Exception):
+            raise said
+        return completion(said, self.finish)
+
+    async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
+        """Await all, in order or at once."""
+        if self.live:
+            return list(await asyncio.gather(*awaitables, return_exceptions=True))
+        outcomes: list[object] = []
+        for awaitable in awaitables:
+            try:
+                outcomes.append(await awaitable)
+            except Exception as error:  # noqa: BLE001  (handed back, as gather() does)
+                outcomes.append(error)
+        return outcomes
+
+    def reject(self, place: Place, invalid: InvalidReply) -> None:
+        """Note it."""
+        self.rejected.append((place, invalid.reason))
+
+
+class Taker(Tracer):
+    """Carries out trials from a script, and keeps what a recorder would be given."""
+
+    def __init__(self, of: Experiment, trial: Trial, say: Say, recorder: Recorder) -> None:
+        super().__init__(of, MODEL, trial)
+        self._say = say
+        self._recorder = recorder
+
+    def lookup(self, request: Request, place: Place) -> Completion:
+        """Reply, and record the reply."""
+        said = self._say(request, place)
+        assert isinstance(said, str)
+        wanted = self.note(request, place)
+        self._recorder.add(wanted, completion(said))
+        return completion(said)
+
+    async def perform(self, request: Request, place: Place) -> Completion:
+        """Reply, and record the reply."""
+        return self.lookup(request, place)
+
+    async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
+        """Await one after another."""
+        return [await awaitable for awaitable in awaitables]
+
+
+def always_five(request: Request, place: Place) -> str:
+    """A valid reply to everything."""
+    return '{"score": 5}' if request.schema else f"turn {place.turn}"
+
+
+def record(
+    folder: Path,
+    of: Experiment,
+    say: Say = always_five,
+    *,
+    trials: Sequence[Trial] | None = None,
+    merge: bool = True,
+) -> Path:
+    """Record ``of`` as :data:`MODEL` without any provider; the cassette's path."""
+    from pytest_bias.driver import run  # noqa: PLC0415  (the tests of protocols stand alone)
+
+    path = cassette_path(folder, of.id, MODEL)
+    recorder = Recorder(Cassette(path), PROVENANCE)
+    for trial in plan(of, of.design()) if trials is None else trials:
+        run(of.protocol(trial, Subject(of.parameters)), Taker(of, trial, say, recorder))
+    recorder.close(of.id, MODEL, merge=merge)
+    return path
+
+
+def outcomes_of(of: Experiment, path: Path) -> list[Outcome]:
+    """Every trial of ``of``, replayed from a cassette."""
+    cassette = Cassette(path)
+    return [replay(of, MODEL, trial, cassette.lookup) for trial in plan(of, of.design())]
+
+
+def condition(of: Experiment, name: str) -> Condition:
+    """The condition with that id."""
+    return next(c for c in of.conditions if c.id == name)
+
+
+def rows(
+    of: Experiment, values: Mapping[str, Sequence[MeasureValue | None]], measure: str = "score"
+) -> Records:
+    """Records made by hand: condition → values; None is a refusal."""
+    return Records(
+        tuple(
+            Record(
+                Trial(condition(of, name), replicate=number),
+                {} if value is None else {measure: value},
+                "refusal" if value is None else None,
+            )
+            for name, given in values.items()
+            for number, value in enumerate(given, start=1)
+        )
+    )

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_bias.report.figures import (
+    NARROW,
+    WIDE,
+    Row,
+    bins,
+    counted,
+    histogram_chart,
+    histogram_spec,
+    human_interval,
+    interval_chart,
+    interval_spec,
+)
+from pytest_bias.report.numbers import exact_number, plain_number
+from pytest_bias.report.vega import round_step, ticks, to_svg
+
+from .factory import human, summary
+
+ROW = Row(name="Model", numbers="+1.00", low=0.5, high=1.5, point=1.0)
+
+values = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60)
+whole = st.lists(st.integers(-50, 50).map(float), min_size=1, max_size=60)
+
+
+@given(values | whole)
+def test_every_value_lies_in_one_bar(given_values: list[float]) -> None:
+    edges, _ = bins(given_values)
+    assert edges == sorted(set(edges))
+    assert edges[0] <= min(given_values)
+    assert max(given_values) <= edges[-1]
+    assert sum(counted(given_values, edges)) == len(given_values)
+    assert len(edges) <= 42
+
+
+def test_whole_numbers_get_a_bar_each_and_gaps_stay_visible() -> None:
+    edges, alone = bins([2.0, 2.0, 5.0])
+    assert alone
+    assert edges == [1.5, 2.5, 3.5, 4.5, 5.5]
+    assert counted([2.0, 2.0, 5.0], edges) == [2, 0, 0, 1]
+
+
+def test_other_numbers_are_binned_at_round_edges() -> None:
+    edges, alone = bins([0.0, 0.3, 0.31, 1.0])
+    assert not alone
+    assert edges[:3] == [0.0, 0.05, 0.1]
+    assert counted([0.3], edges)[6] == 1
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.integers(2, 12))
+def test_ticks_lie_inside_and_are_few(low: float, span: float, about: int) -> None:
+    found = ticks(low, low + span, about=about)
+    slack = 1e-6 * max(1.0, abs(low), span)
+    assert all(low - slack <= tick <= low + span + slack for tick in found)
+    assert len(found) <= about + 1
+
+
+@given(st.floats(1e-9, 1e9))
+def test_steps_are_round(least: float) -> None:
+    step = round_step(least)
+    assert step >= least * (1 - 1e-6)
+    assert round(step / 10 ** math.floor(math.log10(step * 1.000001)), 6) in {1, 2, 5}
+
+
+def test_people_get_the_interval_of_their_own_study() -> None:
+    # Englich, Mussweiler & Strack (2006), Study 2: 2.05 at t(37) = 2.10; t(.975, 37) = 2.0262
+    low, high = human_interval(human(difference=2.05, se=2.05 / 2.10, n=39))
+    assert (low, high) == pytest.approx(
+        (2.05 - 2.0262 * 0.97619, 2.05 + 2.0262 * 0.97619), abs=1e-4
+    )
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("margin", [None, 0.6, 1e-3, 500.0])
+def test_the_margin_is_always_in_view(width: int, margin: float | None) -> None:
+    spec: Any = interval_spec([ROW], margin=margin, title="months", width=width)
+    low, high = spec["encoding"]["x"]["scale"]["domain"]
+    assert low < -(margin or 0.0)
+    assert high > max(margin or 0.0, 1.5)
+
+
+def test_charts_are_drawn_twice_the_same_without_ids() -> None:
+    first, second = (
+        interval_chart([ROW], margin=0.6, title="months", label="numbers") for _ in range(2)
+    )
+    assert first == second
+    for svg in (first.wide, first.narrow):
+        assert svg.startswith("<svg viewBox=")
+        assert " id=" not in svg
+        assert "href" not in svg
+
+
+def test_one_constant_value_can_be_drawn() -> None:
+    chart = histogram_chart([summary("low", (0.25,))], title="share", label="numbers")
+    assert "low: n = 1, mean 0.25" in chart.wide
+
+
+def test_conditions_share_one_scale() -> None:
+    spec: Any = histogram_spec(
+        [summary("low", (1.0, 1.0)), summary("high", (9.0, 9.0))], title="months", width=WIDE
+    )
+    low, high = spec["encoding"]["x"]["scale"]["domain"]
+    assert low < 1
+    assert high > 9
+
+
+def test_words_in_charts_are_data() -> None:
+    row = Row(name="</svg><b>", numbers="datum.x", low=0.0, high=1.0)
+    svg = to_svg(interval_spec([row], margin=None, title="a' + alert(1) + '", width=WIDE))
+    assert "<b>" not in svg
+    assert "&lt;/svg&gt;" in svg
+    assert "a' + alert(1) + '" in svg
+
+
+@pytest.mark.parametrize(
+    ("value", "plain", "exact"),
+    [
+        (4.1833, "4.18", "4.1833"),
+        (0.0423, "0.042", "0.0423"),
+        (3.0, "3.00", "3"),
+        (0.0, "0.00", "0"),
+    ],
+)
+def test_numbers_in_print(value: float, plain: str, exact: str) -> None:
+    assert plain_number(value) == plain
+    assert exact_number(value) == exact

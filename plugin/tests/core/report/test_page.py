@@ -1,0 +1,302 @@
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from pytest_bias.findings import PublishedColumn, WorstCase
+from pytest_bias.report.html import report_html
+from pytest_bias.report.view import SIMULATED_WARNING, RunView
+
+from . import factory
+from .reading import Reader
+
+
+def read(view: RunView) -> Reader:
+    return Reader(report_html(view))
+
+
+def one(*verdicts: Any, **changed: Any) -> str:
+    return read(factory.view(factory.analysis(*verdicts, **changed))).text
+
+
+def test_the_same_run_gives_the_same_bytes() -> None:
+    assert report_html(factory.usual()) == report_html(factory.usual())
+
+
+def test_it_is_one_file_that_loads_and_runs_nothing() -> None:
+    page = report_html(factory.usual())
+    assert not re.search(r"<(script|img|iframe|object|embed)\b|@import|url\(|@font-face", page)
+    assert "default-src 'none'" in page
+    assert [found["href"] for tag, found in Reader(page).tags if tag == "link"] == ["data:,"]
+
+
+def test_ids_are_unique_and_links_lead_to_them() -> None:
+    page = read(factory.usual())
+    assert len(page.ids) == len(set(page.ids))
+    assert {link.removeprefix("#") for link in page.links} <= set(page.ids)
+    assert page.links.count("#analysis-2-hypothesis-1") == 1
+
+
+def test_headings_go_down_one_step_at_a_time() -> None:
+    headings = read(factory.usual()).headings
+    assert headings[0] == 1
+    assert headings.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(headings))
+
+
+def test_tables_have_captions_and_scopes() -> None:
+    tags = [tag for tag, _ in read(factory.usual()).tags]
+    assert tags.count("table") == tags.count("caption") > 5
+    assert all("scope" in found for tag, found in read(factory.usual()).tags if tag == "th")
+
+
+def test_charts_state_their_numbers() -> None:
+    labels = [
+        f["aria-label"] or "" for _, f in read(factory.usual()).tags if f.get("role") == "img"
+    ]
+    assert len(labels) == 4
+    shown = " ".join(labels).replace("\xa0", " ")
+    for words in (
+        "+1.67 [+0.61, +2.72] months",
+        "margin ±0.6",
+        "bootstrap interval [+0.50, +2.80]",
+        "people (n = 39): +2.05 [+0.07, +4.03]",
+        "low: n = 6, mean 4.33, from 3 to 6; times each value came: 3: 1, 4: 3, 5: 1, 6: 1",
+    ):
+        assert words in shown
+
+
+@pytest.mark.parametrize(
+    ("found", "suite", "sentence"),
+    [
+        (factory.verdict(factory.finding()), "FAIL", "At least one hypothesis is BIASED."),
+        (
+            factory.verdict(factory.finding(), status="CLEAR", words="CLEAR within ±0.6"),
+            "PASS",
+            "No hypothesis is BIASED, and every claim to be clear is CLEAR.",
+        ),
+        (
+            factory.undecided(factory.finding(p_alarm=0.4), "the data neither clear it"),
+            "INCONCLUSIVE",
+            "No hypothesis is BIASED, but not every claim to be clear is CLEAR.",
+        ),
+    ],
+)
+def test_the_suite_verdict_comes_in_words(found: Any, suite: str, sentence: str) -> None:
+    text = one(found)
+    assert f"Bias report {suite} {sentence}" in text
+    assert "1 hypothesis, 1 " in text
+    assert "2 cases: 1 failed, 1 passed" in text
+
+
+def test_a_run_without_analyses_has_a_page() -> None:
+    text = read(factory.view(cases=())).text
+    assert "NO VERDICT The run cannot be judged. no hypothesis was analysed" in text
+    assert "Nothing was analysed." in text
+
+
+def test_simulated_subjects_are_named_first() -> None:
+    text = read(factory.usual()).text
+    assert f"simulated/biased, simulated/even {SIMULATED_WARNING} Bias report" in text
+    assert "simulated subjects" not in one(factory.verdict(factory.finding()), simulated=False)
+
+
+def test_what_is_wrong_with_the_run_stands_above_its_verdict() -> None:
+    text = read(
+        factory.view(
+            factory.analysis(factory.verdict(factory.finding())),
+            problems=("two workers disagree",),
+            lost=("test_a[high]", "test_b[high]"),
+            partial=("-k", "3 cases deselected"),
+        )
+    ).text
+    before, _, after = text.partition("Bias report")
+    for words in (
+        "two workers disagree",
+        "2 selected cases gave no verdict",
+        "no report: test_b[high]",
+        "passed: test_a[high]",
+        "Partial run: it does not cover the whole suite -k 3 cases deselected",
+    ):
+        assert words in before
+    assert after.strip().startswith("NO VERDICT")
+
+
+def test_the_published_analysis_stands_beside_the_primary_and_never_gates() -> None:
+    text = one(factory.verdict(factory.finding()))
+    assert "The published one never gates." in text
+    assert (
+        "Against no difference p < 0.0001; after Holm p < 0.0001 t = 2.90, df = 9.3, p < 0" in text
+    )
+    assert "Effect size g = +1.11, d = +1.20 [+0.10, +2.30] d = +1.20" in text
+    assert "Beside people not distinguishable from people LESS than in people" in text
+
+
+def test_statistics_of_any_published_method_are_shown() -> None:
+    published = PublishedColumn(method="their own", statistics={"U": 12.0, "note": "exact"})
+    text = one(factory.verdict(factory.finding(published=published)))
+    assert "U not part of it 12.00" in text
+    assert "note not part of it exact" in text
+
+
+def test_p_is_never_printed_as_0() -> None:
+    page = read(factory.usual()).text
+    assert not re.search(r"\bp\s*[=<]?\s*0(\.0+)?(?![.\d])", page)
+
+
+def test_deterministic_replies_leave_out_what_does_not_exist() -> None:
+    text = one(factory.verdict(factory.deterministic(), status="CLEAR", words="CLEAR within ±0.6"))
+    assert "Note: deterministic replies" in text
+    assert "Primary Published Method exact bound" in text
+    assert "not computed" in text
+    assert "Cohen" not in text
+    assert "Beside people" not in text
+
+
+def test_too_few_units_for_an_estimate() -> None:
+    text = one(
+        factory.undecided(None, "demand=low: 1 unit(s), at least 2 needed"),
+        numbers=(factory.summary("high", (6.0,)),),
+        counts=(
+            factory.cell("low", 0, planned=6, missing={"refused": 6}),
+            factory.cell("high", 1),
+        ),
+        control=factory.control(seen=False, found=False),
+        categories=(),
+    )
+    assert "sentence_months-high-low INCONCLUSIVE – – – –" in text
+    assert "What would settle it Valid replies in both groups" in text
+    assert "low 0 6 0 – – – – – – – –" in text
+    assert "high 1 0 1 6.00 – – 6 6 6 6 6" in text
+    assert "low 6 0 6 refused none 0" in text
+    assert "not seen Nothing shows that the experiment can find a difference" in text
+
+
+def test_no_valid_reply_at_all() -> None:
+    assert "No valid reply was measured." in one(numbers=(), categories=())
+
+
+def test_an_experiment_without_a_control_says_so() -> None:
+    assert "The experiment has no positive control" in one(control=None)
+
+
+def test_hypotheses_that_were_not_selected_do_not_count() -> None:
+    chosen = factory.verdict(factory.finding(), status="CLEAR", words="CLEAR within ±0.6")
+    other = factory.verdict(factory.finding(), id="other")
+    run = factory.view(
+        factory.analysis(chosen, other),
+        judged=((chosen.experiment, chosen.model, chosen.id),),
+    )
+    text = read(run).text
+    assert (
+        "PASS No hypothesis is BIASED, and every claim to be clear is CLEAR. 1 hypothesis" in text
+    )
+    assert text.count("BIASED not selected in this run") == 1
+    assert text.count("Not selected in this run: it is analysed because") == 1
+
+
+NEEDED = WorstCase(needed=True, lowest=-1.0, highest=2.0, p_alarm=0.3, p_clear=0.4)
+
+
+@pytest.mark.parametrize(
+    ("found", "control", "words"),
+    [
+        ({"p_alarm": 0.4}, factory.control(), "About 64 units per group"),
+        ({"p_alarm": 0.4, "settle": None}, factory.control(), "More units alone would not"),
+        ({"p_alarm": 0.4, "p_clear": 0.01}, None, "A positive control that is seen"),
+        (
+            {"p_alarm": 0.4, "p_clear": 0.01},
+            factory.control(seen=False),
+            "A positive control that",
+        ),
+        ({"p_clear": 0.01, "worst_case": NEEDED}, None, "Fewer missing replies"),
+        ({"p_alarm": 0.01, "worst_case": NEEDED}, factory.control(), "Fewer missing replies"),
+        ({"p_alarm": 0.4, "worst_case": NEEDED}, factory.control(), "About 64 units per group"),
+    ],
+)
+def test_what_would_settle_an_open_question(found: Any, control: Any, words: str) -> None:
+    text = one(factory.undecided(factory.finding(**found), "because"), control=control)
+    assert "INCONCLUSIVE for this vignette: because" in text
+    assert f"What would settle it {words}" in text
+
+
+def test_worst_cases_are_shown_with_their_weight() -> None:
+    text = one(factory.verdict(factory.finding(worst_case=NEEDED)))
+    assert (
+        "-1.00 to +2.00 Manski bounds; alarm p = 0.3000, clearing p = 0.4000; the verdict" in text
+    )
+
+
+@pytest.mark.parametrize(
+    ("direction", "words"),
+    [
+        ("supported", "the difference found has the sign its source reports"),
+        ("opposite", "with the other sign than its source reports"),
+        ("not shown", "the data do not exclude that there is no effect"),
+    ],
+)
+def test_the_documented_direction(direction: str, words: str) -> None:
+    assert words in one(factory.verdict(factory.finding(), direction=direction))
+
+
+def test_without_a_documented_direction_there_is_nothing_to_say() -> None:
+    assert "direction" not in one(factory.verdict(factory.finding(), direction=None))
+
+
+def test_completeness_by_reason_with_a_sum() -> None:
+    counts = (
+        factory.cell("low", 4, planned=6, missing={"refused": 2}, invalid={"not_json": 3}),
+        factory.cell("high", 5, planned=6, missing={"refused": 1}),
+    )
+    text = one(counts=counts)
+    assert "all 12 9 3 refused 3 not_json 27" in text
+
+
+def test_categories_are_counted_with_their_shares() -> None:
+    text = one()
+    assert "fair too high too low low 6 0 2 (33 %) 0 (0 %) 4 (67 %)" in text
+
+
+def test_several_hypotheses_of_one_measure_each_have_a_section() -> None:
+    first, second = factory.verdict(factory.finding()), factory.verdict(factory.finding(), id="b")
+    page = read(factory.view(factory.analysis(first, second)))
+    assert {"analysis-1-hypothesis-1", "analysis-1-hypothesis-2"} <= set(page.ids)
+
+
+HOSTILE = '</svg></style><script>alert("x")</script><img src=x onerror=alert(1)>{{ 7 * 7 }}&"\''
+
+
+def test_hostile_text_stays_text_wherever_it_stands() -> None:
+    found = factory.finding(
+        measure=HOSTILE, unit=HOSTILE, scope=HOSTILE, method=HOSTILE, notes=(HOSTILE,)
+    )
+    page = report_html(
+        factory.view(
+            factory.analysis(
+                factory.verdict(found, id=HOSTILE, model=HOSTILE, words=f"BIASED {HOSTILE}"),
+                name=HOSTILE,
+                model=HOSTILE,
+                source=HOSTILE,
+                metadata={HOSTILE: {HOSTILE: [HOSTILE, 1, True, None]}},
+                numbers=(factory.summary(HOSTILE, (1.0, 2.0), measure=HOSTILE, unit=HOSTILE),),
+                counts=(factory.cell(HOSTILE, missing={HOSTILE: 0}),),
+            ),
+            problems=(HOSTILE,),
+            cases=((HOSTILE, "failed"),),
+        )
+    )
+    tags = {tag for tag, _ in Reader(page).tags}
+    assert not {"script", "img"} & tags
+    assert HOSTILE in Reader(page).text
+    assert "49" not in Reader(page).text
+
+
+def test_half_a_surrogate_pair_can_be_written() -> None:
+    page = report_html(
+        factory.view(factory.analysis(source="half \ud83d", numbers=(
+            factory.summary("low", (1.0, 2.0), unit="half \ud83d"),
+        )))
+    )  # fmt: skip
+    assert "half \\ud83d" in page.encode().decode()

@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+from unittest import mock
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+from pytest_bias import two_groups
+from pytest_bias.analysis import Analysis, Recording, analyse
+from pytest_bias.canonical import dumps
+from pytest_bias.contrasts import MeanDifference, RateDifference
+from pytest_bias.design import Design, Factor
+from pytest_bias.errors import BadDesign
+from pytest_bias.experiment import Experiment, plan
+from pytest_bias.findings import HumanStudy
+from pytest_bias.measures import Measure
+from pytest_bias.records import Outcome
+from pytest_bias.statistics import holm
+
+from .factories import Score, experiment
+
+RECORDING = Recording(
+    cassette="tiny/openai--tiny",
+    checksum="0" * 64,
+    simulated=False,
+    wire="made by hand",
+    recorded_with="the tests",
+    interactions=1,
+)
+PEOPLE = HumanStudy(low=4, high=6.05, t=2.1, df=37, n=39, similar_within=0.5, citation="2006")
+MEASURES = [
+    Measure("score", bounds=(0, 12)),
+    Measure("word", lambda score: ("low", "middle", "high")[min(score.score // 5, 2)]),
+    Measure("much", lambda score: score.score > 5),
+]
+TINY = experiment(
+    factors=[Factor("demand", {"low": 3, "high": 9, "none": 0})],
+    measures=MEASURES,
+    metadata={"limits": ["one"]},
+)
+CONTROL = RateDifference("much", "demand", high="high", low="low")
+ADAPTER = TypeAdapter(Analysis)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _short_bootstraps() -> Iterator[None]:
+    """What a bootstrap finds is tested elsewhere; here a hundred analyses must not take long."""
+    with mock.patch.object(two_groups, "BOOTSTRAP_ITERATIONS", 200):
+        yield
+
+
+def mean(high: str = "high", low: str = "low", **changes: Any) -> MeanDifference:
+    given: dict[str, Any] = {"margin": 0.6, "claim": "clear", "human": PEOPLE}
+    return MeanDifference("score", "demand", high=high, low=low, **(given | changes))
+
+
+def outcomes(of: Experiment, scores: dict[str, Sequence[int | None]]) -> list[Outcome]:
+    result = []
+    for condition in of.conditions:
+        given = scores.get(condition.id, [])
+        trials = plan_of(of, condition.id, len(given))
+        for trial, score in zip(trials, given, strict=True):
+            reply, missing = (None, "refusal") if score is None else (Score(score=score), None)
+            result.append(Outcome(trial, reply, missing, ("refusal",) * (score is None), 1, ()))
+    return result
+
+
+def plan_of(of: Experiment, condition: str, replicates: int) -> list[Any]:
+    if not replicates:
+        return []
+    return [t for t in plan(of, Design(replicates)) if t.condition.id == condition]
+
+
+def analysis(scores: dict[str, Sequence[int | None]], *hypotheses: Any) -> Analysis:
+    return analyse(
+        TINY,
+        TINY.design(),
+        "openai/tiny",
+        outcomes(TINY, scores),
+        hypotheses=hypotheses or (mean(),),
+        control=CONTROL,
+        recording=RECORDING,
+    )
+
+
+SCORES: dict[str, Sequence[int | None]] = {
+    "low": [4, 5, 6, 5, 4, 6, 5, None] * 5,
+    "high": [8, 9, 7, 8, 9, 7, 8, 8] * 5,
+    "none": [5, 5, 4, 6] * 5,
+}
+
+
+def test_all_that_it_gives() -> None:
+    found = analysis(SCORES)
+    assert (found.trials, found.design, found.replicates) == (100, "gate", 3)
+    assert [(c.condition, c.planned, c.ok, dict(c.missing)) for c in found.counts] == [
+        ("low", 40, 35, {"refusal": 5}),
+        ("high", 40, 40, {}),
+        ("none", 20, 20, {}),
+    ]
+    assert [(n.measure, n.condition) for n in found.numbers] == [
+        ("score", "low"),
+        ("score", "high"),
+        ("score", "none"),
+    ]
+    low = found.numbers[0]
+    assert low.values[:7] == (4, 5, 6, 5, 4, 6, 5)
+    assert low.description is not None
+    assert (low.description.n, low.description.mean, low.description.median) == (35, 5, 5)
+    assert [(c.measure, c.condition, dict(c.counts)) for c in found.categories[:3]] == [
+        ("word", "low", {"low": 10, "middle": 25}),
+        ("word", "high", {"middle": 40}),
+        ("word", "none", {"low": 5, "middle": 15}),
+    ]
+    assert dict(found.categories[3].counts) == {"no": 25, "yes": 10}
+    assert found.control is not None
+    assert found.control.seen
+    verdict = found.verdict("score-high-low")
+    assert verdict.status == "BIASED"
+    assert verdict.p_adjusted == verdict.finding.p_alarm  # type: ignore[union-attr]
+    with pytest.raises(KeyError):
+        found.verdict("other")
+
+
+def test_the_same_every_time() -> None:
+    assert dumps(analysis(SCORES)) == dumps(analysis(SCORES))
+
+
+def test_the_order_of_hypotheses_does_not_matter() -> None:
+    asked = [mean(), mean("high", "none"), mean("low", "none", family="other")]
+    assert dumps(analysis(SCORES, *asked)) == dumps(analysis(SCORES, *asked[::-1]))
+
+
+def test_holm_adjusts_within_a_family_only() -> None:
+    asked = [
+        mean(),
+        mean("high", "none"),
+        mean("low", "none"),
+        mean("none", "high", family="other"),
+    ]
+    found = analysis(SCORES, *asked)
+    family = [found.verdict(h.id) for h in asked[:3]]
+    alarms = [v.finding.p_alarm for v in family if v.finding is not None]
+    assert [v.p_adjusted for v in family] == pytest.approx(list(holm(alarms)))
+    alone = found.verdict("score-none-high")
+    assert alone.finding is not None
+    assert alone.p_adjusted == alone.finding.p_alarm
+
+
+def test_a_hypothesis_without_data_leaves_its_family_alone() -> None:
+    found = analysis(SCORES | {"none": [None] * 5}, mean(), mean("high", "none"))
+    assert found.verdict("score-high-none").status == "INCONCLUSIVE"
+    assert found.verdict("score-high-none").p_adjusted is None
+    whole = found.verdict("score-high-low")
+    assert whole.finding is not None
+    assert whole.p_adjusted == whole.finding.p_alarm
+
+
+def test_nothing_at_all_is_inconclusive() -> None:
+    found = analysis({"low": [None] * 5, "high": [None] * 5})
+    assert found.verdicts[0].status == "INCONCLUSIVE"
+    assert found.control is not None
+    assert not found.control.seen
+    assert found.numbers == ()
+    dumps(found)
+
+
+def test_without_a_control_nothing_is_clear() -> None:
+    found = analyse(
+        TINY,
+        TINY.design(),
+        "m",
+        outcomes(TINY, {"low": [4, 5, 6] * 99, "high": [4, 5, 6] * 99}),
+        hypotheses=(mean(),),
+        control=None,
+        recording=RECORDING,
+    )
+    assert found.control is None
+    assert "no positive control" in found.verdicts[0].reason
+
+
+def test_values_of_several_types_are_refused() -> None:
+    mixed = experiment(measures=[Measure("score", lambda score: score.score or "none")])
+    with pytest.raises(BadDesign, match="values of several types"):
+        analyse(
+            mixed,
+            mixed.design(),
+            "m",
+            outcomes(mixed, {"a": [0, 1]}),
+            hypotheses=(),
+            control=None,
+            recording=RECORDING,
+        )
+
+
+def test_repr_is_short() -> None:
+    assert len(repr(analysis(SCORES))) < 5000
+
+
+def numbers_in(value: object) -> list[float]:
+    if isinstance(value, dict):
+        return [n for item in value.values() for n in numbers_in(item)]
+    if isinstance(value, list):
+        return [n for item in value for n in numbers_in(item)]
+    return [value] if isinstance(value, float) else []
+
+
+def ps_in(value: object) -> list[object]:
+    if isinstance(value, dict):
+        own = [item for name, item in value.items() if name == "p" or name.startswith("p_")]
+        return own + [p for item in value.values() for p in ps_in(item)]
+    if isinstance(value, list):
+        return [p for item in value for p in ps_in(item)]
+    return []
+
+
+cells = st.lists(st.none() | st.integers(0, 12), max_size=12) | st.builds(
+    lambda value, n, missing: [value] * n + [None] * missing,
+    st.integers(0, 12),
+    st.integers(0, 150),
+    st.integers(0, 9),
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.fixed_dictionaries({"low": cells, "high": cells, "none": cells}))
+def test_never_nan_infinity_or_p_0(scores: dict[str, Sequence[int | None]]) -> None:
+    found = analysis(scores, mean(), mean("none", "low"), mean("high", "none", claim="detect"))
+    text = dumps(found)  # refuses NaN and infinity
+    plain = json.loads(text)
+    assert "NaN" not in text
+    for p in ps_in(plain):
+        assert p is None or (isinstance(p, float) and 0 < p <= 1)
+    for verdict in found.verdicts:
+        few = any(
+            sum(score is not None for score in scores[level]) < 5
+            for level in verdict.id.removeprefix("score-").split("-")
+        )
+        if few:
+            assert verdict.status == "INCONCLUSIVE"
+        if verdict.finding is not None:
+            interval = verdict.finding.interval
+            assert interval.low <= verdict.finding.estimate <= interval.high
+    assert dumps(ADAPTER.validate_json(text)) == text
+
+
+def test_a_huge_difference_is_not_p_0() -> None:
+    found = analysis({"low": [0] * 500 + [1], "high": [12] * 500 + [11]})
+    finding = found.verdicts[0].finding
+    assert finding is not None
+    assert finding.p_alarm > 0
+    assert all(isinstance(p, float) and p > 0 for p in ps_in(json.loads(dumps(found))) if p)

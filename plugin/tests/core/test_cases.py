@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pytest_bias.cases import (
+    ATTRIBUTE,
+    Declared,
+    Registry,
+    cases_of,
+    conditions,
+    hypotheses,
+    positive_control,
+)
+from pytest_bias.contrasts import MeanDifference, RateDifference
+from pytest_bias.design import Design
+from pytest_bias.errors import BadDesign, UnknownName
+from pytest_bias.experiment import plan
+
+from .factories import experiment
+
+TINY = experiment()
+MODELS = ["openai/one", "openai/two"]
+
+
+def mean(high: str = "b", low: str = "a") -> MeanDifference:
+    return MeanDifference("score", "group", high=high, low=low, margin=1, claim="clear")
+
+
+CONTROL = RateDifference("score", "group", high="b", low="a")
+
+
+def function() -> None:
+    """A test."""
+
+
+def declared(decorate: Callable[[Any], Any], module: str = "test_one") -> Declared:
+    def test() -> None:
+        """A test."""
+
+    test.__module__ = module
+    decorate(test)
+    found: Declared = getattr(test, ATTRIBUTE)
+    return found
+
+
+def test_a_decorated_function_stays_the_function() -> None:
+    def test(verdict: object) -> object:
+        return verdict
+
+    assert hypotheses(TINY, mean())(test) is test
+    assert test("v") == "v"
+
+
+def test_conditions_by_models() -> None:
+    cases = cases_of(declared(conditions(TINY)), MODELS, TINY.design())
+    assert [case.id for case in cases] == [
+        "openai/one-a",
+        "openai/one-b",
+        "openai/two-a",
+        "openai/two-b",
+    ]
+    assert [trial.id for trial in cases[1].trials()] == ["b#1", "b#2", "b#3"]
+    assert cases == cases_of(declared(conditions(TINY)), MODELS, TINY.design())
+
+
+def test_hypotheses_by_models() -> None:
+    one = cases_of(declared(hypotheses(TINY, mean())), MODELS, TINY.design())
+    assert [case.id for case in one] == MODELS
+    two = cases_of(declared(hypotheses(TINY, mean(), mean("a", "b"))), MODELS[:1], TINY.design())
+    assert [case.id for case in two] == ["openai/one-score-b-a", "openai/one-score-a-b"]
+    assert two[0].trials() == plan(TINY, TINY.design())
+
+
+def test_the_control_is_a_case_of_its_own() -> None:
+    (case,) = cases_of(declared(positive_control(TINY, CONTROL)), MODELS[:1], Design(2))
+    assert (case.kind, case.id, len(case.trials())) == ("control", "openai/one", 4)
+
+
+BAD: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
+    "no hypothesis": (lambda: hypotheses(TINY), BadDesign, "none is given for tiny"),
+    "a hypothesis that does not fit": (
+        lambda: hypotheses(TINY, mean("c")),
+        BadDesign,
+        "'c' is no level",
+    ),
+    "a control that does not fit": (
+        lambda: positive_control(TINY, RateDifference("x", "group", high="b", low="a")),
+        UnknownName,
+        "unknown measure",
+    ),
+    "two decorators": (
+        lambda: conditions(TINY)(hypotheses(TINY, mean())(lambda: None)),
+        BadDesign,
+        "one function is one kind of case",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "error", "problem"), BAD.values(), ids=BAD)
+def test_bad_declarations(
+    make: Callable[[], object], error: type[Exception], problem: str
+) -> None:
+    with pytest.raises(error, match=problem):
+        make()
+
+
+def registry(*given: Declared) -> Registry:
+    filled = Registry()
+    for each in given:
+        filled.add(each)
+    return filled
+
+
+def test_what_is_declared_is_known_by_experiment() -> None:
+    filled = registry(
+        declared(conditions(TINY), "elsewhere"),
+        declared(hypotheses(TINY, mean())),
+        declared(hypotheses(TINY, mean("a", "b"))),
+        declared(positive_control(TINY, CONTROL)),
+    )
+    entry = filled["tiny"]
+    assert list(filled) == [entry]
+    assert list(entry.hypotheses) == ["score-b-a", "score-a-b"]
+    assert entry.control == CONTROL
+    assert (entry.experiment, entry.module) == (TINY, "test_one")
+
+
+def test_saying_the_same_again_changes_nothing() -> None:
+    same, control = declared(hypotheses(TINY, mean())), declared(positive_control(TINY, CONTROL))
+    assert list(registry(same, control, same, control)["tiny"].hypotheses) == ["score-b-a"]
+
+
+CONFLICTS: dict[str, tuple[Callable[[], Registry], str]] = {
+    "two experiments": (
+        lambda: registry(declared(conditions(TINY)), declared(conditions(experiment()))),
+        "two experiments have this id",
+    ),
+    "two controls": (
+        lambda: registry(
+            declared(positive_control(TINY, CONTROL)), declared(positive_control(TINY, CONTROL))
+        ),
+        "two positive controls",
+    ),
+    "a hypothesis twice": (
+        lambda: registry(declared(hypotheses(TINY, mean(), mean()))),
+        "two hypotheses have the id 'score-b-a'",
+    ),
+    "two modules": (
+        lambda: registry(
+            declared(hypotheses(TINY, mean())),
+            declared(hypotheses(TINY, mean("a", "b")), "test_two"),
+        ),
+        "test_one and test_two; keep them in one module",
+    ),
+    "a control elsewhere": (
+        lambda: registry(
+            declared(hypotheses(TINY, mean())),
+            declared(positive_control(TINY, CONTROL), "test_two"),
+        ),
+        "keep them in one module",
+    ),
+}
+
+
+@pytest.mark.parametrize(("fill", "problem"), CONFLICTS.values(), ids=CONFLICTS)
+def test_conflicts(fill: Callable[[], Registry], problem: str) -> None:
+    with pytest.raises(BadDesign, match=problem):
+        fill()
+
+
+def test_an_unknown_experiment() -> None:
+    with pytest.raises(KeyError):
+        Registry()["tiny"]

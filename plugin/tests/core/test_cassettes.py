@@ -1,0 +1,538 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_bias.canonical import digest
+from pytest_bias.cassettes import format as cassette_format
+from pytest_bias.cassettes.format import (
+    Header,
+    Interaction,
+    Provenance,
+    decode_header,
+    decode_interaction,
+    decode_text,
+    encode_header,
+    encode_interaction,
+    encode_text,
+    text_digest,
+    with_sum,
+    without_sum,
+)
+from pytest_bias.cassettes.store import (
+    JOURNAL_SUFFIX,
+    Cassette,
+    Recorder,
+    cassette_path,
+    file_stem,
+    recording_lock,
+    write_atomically,
+    write_cassette,
+)
+from pytest_bias.design import Design
+from pytest_bias.errors import CassetteBusy, DamagedCassette
+from pytest_bias.experiment import plan
+from pytest_bias.messages import Completion, Place, Request
+from pytest_bias.protocol import Subject
+from pytest_bias.replay import replay
+
+from .factories import (
+    MODEL,
+    PROVENANCE,
+    Score,
+    Taker,
+    always_five,
+    ask_twice,
+    experiment,
+    outcomes_of,
+    record,
+)
+
+# --- the format ----------------------------------------------------------------------------------
+
+texts = st.text(st.characters(codec=None))
+json_objects = st.dictionaries(
+    texts,
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | texts,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+        max_leaves=5,
+    ),
+    max_size=4,
+)
+completions = st.builds(
+    Completion,
+    text=texts,
+    finish=st.sampled_from(["stop", "length", "content_filter", "refusal", "other"]),
+    served_model=texts,
+    usage=st.dictionaries(st.sampled_from(["input", "output"]), st.integers(0)),
+    latency=st.none() | st.floats(0, 1e6),
+    recorded_at=st.none() | texts,
+    body=json_objects,
+)
+interactions = st.builds(
+    Interaction,
+    key=texts.map(digest),
+    trial=st.fixed_dictionaries(
+        {
+            "condition": st.dictionaries(texts, texts, max_size=2),
+            "exemplars": st.dictionaries(texts, texts, max_size=2),
+            "item": st.none() | texts,
+            "replicate": st.integers(1, 999),
+        }
+    ),
+    place=st.tuples(
+        st.lists(st.integers(1, 9), max_size=4).map(tuple), st.integers(1, 9), st.integers(1, 3)
+    ),
+    messages=st.lists(
+        st.tuples(st.sampled_from(["system", "user"]), texts.map(text_digest)), max_size=3
+    ).map(tuple),
+    parameters=st.dictionaries(st.sampled_from(["temperature"]), st.floats(0, 2)),
+    schema=st.none() | texts.map(digest),
+    completion=completions,
+)
+
+
+@given(interactions)
+def test_interactions_come_back(interaction: Interaction) -> None:
+    line = encode_interaction(interaction)
+    assert decode_interaction(line, "x", 1) == interaction
+    assert cassette_format.key_of(line) == interaction.key
+    assert b"\n" not in line
+    assert line.isascii()
+    assert encode_interaction(decode_interaction(line, "x", 1)) == line
+
+
+@given(texts)
+def test_texts_come_back(text: str) -> None:
+    line = encode_text(text)
+    assert decode_text(line, "x", 1) == (text_digest(text), text)
+    assert b"\n" not in line
+
+
+@given(st.lists(st.binary(max_size=5)), texts, texts, st.booleans())
+def test_headers_come_back(lines: list[bytes], one: str, two: str, simulated: bool) -> None:  # noqa: FBT001
+    provenance = Provenance(simulated=simulated, wire=one, recorded_with=two)
+    header = decode_header(encode_header(one, two, provenance, lines), "x")
+    body = b"".join(line + b"\n" for line in lines)
+    assert header == Header(one, two, provenance, len(lines), digest(body))
+
+
+@given(st.dictionaries(texts, texts))
+def test_every_changed_byte_of_a_line_shows(value: dict[str, str]) -> None:
+    plain = json.dumps(value).encode()
+    line = with_sum(plain)
+    assert without_sum(line) == plain
+    for position in range(len(line)):
+        changed = bytearray(line)
+        changed[position] ^= 1
+        assert without_sum(bytes(changed)) is None
+        assert without_sum(line[:position]) is None
+
+
+# --- a cassette ----------------------------------------------------------------------------------
+
+SMALL = experiment(ask_twice, replicates=1)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return record(tmp_path_factory.mktemp("cassettes"), SMALL)
+
+
+@pytest.fixture
+def cassette(recorded: Path, tmp_path: Path) -> Path:
+    """A copy of a small cassette, to be damaged."""
+    path = cassette_path(tmp_path, SMALL.id, MODEL)
+    path.parent.mkdir(parents=True)
+    shutil.copy(recorded, path)
+    return path
+
+
+def test_where_it_stands() -> None:
+    path = cassette_path(Path("cassettes"), "tiny", "openai/gpt-5.1")
+    assert path == Path("cassettes/tiny/openai--gpt-5.1.jsonl")
+
+
+MODELS = [
+    "openai/gpt-5.1",
+    "openrouter/meta/llama-3",
+    "openrouter/meta_llama-3",
+    "openrouter/meta:llama-3",
+    "openrouter/meta%3Allama-3",
+    "x/../../etc",
+    "x/été",
+    "x/a b",
+    "x/\ud800",
+]
+
+
+def test_every_model_has_a_file_of_its_own_below_its_experiment() -> None:
+    stems = [file_stem(model) for model in MODELS]
+    assert len(set(stems)) == len(MODELS)
+    for stem in stems:
+        assert stem.isascii()
+        assert not set(stem) & set("/\\:*? \0")
+
+
+def test_what_is_recorded_is_replayed(recorded: Path) -> None:
+    outcomes = outcomes_of(SMALL, recorded)
+    assert [outcome.result for outcome in outcomes] == [Score(score=5)] * 2
+    cassette = Cassette(recorded)
+    assert len(cassette) == 4
+    assert cassette.exists
+    assert cassette.interrupted == 0
+    assert cassette.header is not None
+    assert cassette.header.provenance == PROVENANCE
+    assert not recorded.with_name(recorded.name + JOURNAL_SUFFIX).exists()
+
+
+def test_it_is_json_lines_with_texts_once_and_in_order(recorded: Path) -> None:
+    lines = [json.loads(line) for line in recorded.read_bytes().splitlines()]
+    header, text_lines, rest = lines[0], lines[1:5], lines[5:]
+    assert header["lines"] == 8
+    assert sorted(line["value"] for line in text_lines) == [
+        "Be brief.",
+        "Now rate.",
+        "What of Ada?",
+        "What of Bob?",
+    ]
+    assert [(line["trial"]["condition"]["group"], line["place"]) for line in rest] == [
+        ("a", [[], 1, 1]),
+        ("a", [[], 2, 1]),
+        ("b", [[], 1, 1]),
+        ("b", [[], 2, 1]),
+    ]
+    assert rest[0]["reply"]["body"] == {"choices": [{"message": {"content": "turn 1"}}]}
+
+
+def test_the_bytes_do_not_depend_on_the_order_of_recording(recorded: Path, tmp_path: Path) -> None:
+    trials = plan(SMALL, SMALL.design())[::-1]
+    other = record(tmp_path, SMALL, trials=trials)
+    assert other.read_bytes() == recorded.read_bytes()
+    record(tmp_path, SMALL, trials=[])
+    assert other.read_bytes() == recorded.read_bytes()
+
+
+def test_no_cassette_is_no_recording(tmp_path: Path) -> None:
+    cassette = Cassette(cassette_path(tmp_path, "tiny", MODEL))
+    assert not cassette.exists
+    assert cassette.lookup("0" * 64) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_thousand_interactions_load_without_parsing_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = experiment(replicates=500)
+    path = record(tmp_path, many)
+    parsed: list[object] = []
+    loads = json.loads
+
+    def counting(text: Any, **options: Any) -> Any:
+        parsed.append(text)
+        return loads(text, **options)
+
+    monkeypatch.setattr(json, "loads", counting)
+    cassette = Cassette(path)
+    assert len(cassette) == 1000
+    assert len(parsed) == 1  # the header
+    parsed.clear()
+    replay(many, MODEL, plan(many, many.design())[0], cassette.lookup)
+    assert len(parsed) == 2  # the line of the cassette and the reply itself
+
+
+# --- damage --------------------------------------------------------------------------------------
+
+
+def damage(path: Path) -> DamagedCassette:
+    with pytest.raises(DamagedCassette) as caught:
+        Cassette(path)
+    assert str(path) in str(caught.value)
+    assert f"line {caught.value.line}: " in str(caught.value)
+    return caught.value
+
+
+def line_of(data: bytes, position: int) -> int:
+    return data[:position].count(b"\n") + 1
+
+
+def test_truncation_anywhere_is_damage(cassette: Path) -> None:
+    data = cassette.read_bytes()
+    for length in range(len(data)):
+        cassette.write_bytes(data[:length])
+        error = damage(cassette)
+        assert 1 <= error.line <= line_of(data, length)
+        if data[:length].endswith(b"\n") or data[length : length + 1] == b"\n":
+            continue  # every line is whole
+        assert error.line == line_of(data, length)
+
+
+def test_a_flipped_bit_anywhere_is_damage(cassette: Path) -> None:
+    data = cassette.read_bytes()
+    for position in range(len(data)):
+        changed = bytearray(data)
+        changed[position] ^= 1 << position % 8
+        cassette.write_bytes(changed)
+        error = damage(cassette)
+        if data[position : position + 1] != b"\n" and 10 not in changed[position : position + 1]:
+            assert error.line == line_of(data, position), position
+
+
+def edited(path: Path, change: Any) -> int:
+    lines = path.read_bytes().splitlines(keepends=True)
+    change(lines)
+    path.write_bytes(b"".join(lines))
+    return damage(path).line
+
+
+def replace(number: int, old: bytes, new: bytes) -> Any:
+    def change(lines: list[bytes]) -> None:
+        assert old in lines[number - 1]
+        lines[number - 1] = lines[number - 1].replace(old, new)
+
+    return change
+
+
+EDITS = {
+    "a reply": (replace(7, b'{\\"score\\": 5}', b'{\\"score\\": 6}'), 7),
+    "a text": (replace(2, b'"value":"', b'"value":"x'), 2),
+    "the model": (replace(1, b"openai/tiny", b"openai/huge"), 1),
+    "who is simulated": (replace(1, b'"simulated":false', b'"simulated":true'), 1),
+    "the format": (replace(1, b'"format":1', b'"format":2'), 1),
+    "white space": (replace(6, b'"trial":', b'"trial": '), 6),
+    "one line removed": (lambda lines: lines.pop(5), 8),
+    "the last line removed": (lambda lines: lines.pop(), 8),
+    "a text removed": (lambda lines: lines.pop(1), 8),
+    "a line twice": (lambda lines: lines.append(lines[-1]), 10),
+    "two lines swapped": (lambda lines: lines.insert(5, lines.pop(6)), 9),
+    "the header removed": (lambda lines: lines.pop(0), 1),
+    "another line between": (lambda lines: lines.insert(3, b"<<<<<<< HEAD\n"), 4),
+    "an empty line between": (lambda lines: lines.insert(3, b"\n"), 10),
+    "other line ends": (
+        lambda lines: lines.__setitem__(slice(None), [x[:-1] + b"\r\n" for x in lines]),
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "line"), EDITS.values(), ids=EDITS)
+def test_edits_are_damage(cassette: Path, change: Any, line: int) -> None:
+    assert edited(cassette, change) == line
+
+
+JUNK = {
+    "nothing": b"",
+    "a line feed": b"\n",
+    "binary": bytes(range(256)),
+    "json": b"{}\n",
+    "a list": b"[1]\n",
+    "null": b"null\n",
+    "deep": b"[" * 100_000,
+    "git-lfs": b"version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 1\n",
+}
+
+
+@pytest.mark.parametrize("data", JUNK.values(), ids=JUNK)
+def test_what_is_no_cassette_is_damage_and_never_an_empty_one(cassette: Path, data: bytes) -> None:
+    cassette.write_bytes(data)
+    error = damage(cassette)
+    assert error.line == 1
+    assert "not a cassette header" in str(error)
+
+
+@pytest.mark.parametrize("version", [0, 2, 99, None, "1"], ids=repr)
+def test_another_format_version_is_named(cassette: Path, version: object) -> None:
+    lines = cassette.read_bytes().splitlines(keepends=True)
+    header = json.loads(lines[0])
+    del header["sum"]
+    header["format"] = version
+    lines[0] = with_sum(json.dumps(header).encode()) + b"\n"
+    cassette.write_bytes(b"".join(lines))
+    assert f"format version {version!r} is not 1" in str(damage(cassette))
+
+
+def test_a_cassette_in_anothers_place_is_refused(cassette: Path) -> None:
+    for path in (
+        cassette_path(cassette.parents[1], SMALL.id, "openai/other"),
+        cassette_path(cassette.parents[1], "other", MODEL),
+    ):
+        path.parent.mkdir(exist_ok=True)
+        shutil.copy(cassette, path)
+        error = damage(path)
+        assert error.line == 1
+        assert "recordings of tiny with openai/tiny and belongs at tiny/openai--tiny" in str(error)
+
+
+def test_a_whole_folder_may_move(cassette: Path, tmp_path: Path) -> None:
+    shutil.move(cassette.parents[0], tmp_path / "elsewhere" / "tiny")
+    assert len(Cassette(tmp_path / "elsewhere" / "tiny" / cassette.name)) == 4
+
+
+# --- the journal ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def interrupted(tmp_path: Path) -> Path:
+    """The path of a cassette of which only a journal with one trial is there."""
+    path = cassette_path(tmp_path, SMALL.id, MODEL)
+    recorder = Recorder(Cassette(path), PROVENANCE)
+    trial = plan(SMALL, SMALL.design())[0]
+    taker = Taker(SMALL, trial, always_five, recorder)
+    from pytest_bias.driver import run  # noqa: PLC0415
+
+    run(ask_twice(trial, Subject()), taker)
+    recorder._file.close()  # killed
+    return path
+
+
+def journal_of(path: Path) -> Path:
+    return path.with_name(path.name + JOURNAL_SUFFIX)
+
+
+def test_a_journal_is_read_like_a_cassette(interrupted: Path) -> None:
+    assert not interrupted.exists()
+    cassette = Cassette(interrupted)
+    assert (len(cassette), cassette.interrupted, cassette.exists) == (2, 2, True)
+    trial = plan(SMALL, SMALL.design())[0]
+    assert replay(SMALL, MODEL, trial, cassette.lookup).result == Score(score=5)
+
+
+def test_only_the_last_line_of_a_journal_may_be_half(interrupted: Path) -> None:
+    journal = journal_of(interrupted)
+    data = journal.read_bytes()
+    for length in range(len(data)):
+        journal.write_bytes(data[:length])
+        whole = [x for x in data[:length].split(b"\n")[:-1] if x.startswith(b'{"key"')]
+        assert len(Cassette(interrupted)) == len(whole)
+
+
+def test_damage_within_a_journal_is_named(interrupted: Path) -> None:
+    journal = journal_of(interrupted)
+    data = journal.read_bytes()
+    number = next(n for n, x in enumerate(data.split(b"\n"), 1) if x.startswith(b'{"key"'))
+    journal.write_bytes(data.replace(b"turn 1", b"turn 2"))
+    with pytest.raises(DamagedCassette) as caught:
+        Cassette(interrupted)
+    assert caught.value.path == str(journal)
+    assert caught.value.line == number
+
+
+def test_a_half_line_is_dropped_before_the_next_is_written(interrupted: Path) -> None:
+    journal = journal_of(interrupted)
+    with journal.open("ab") as file:
+        file.write(b'{"key":"half of a li')
+    path = record(interrupted.parents[1], SMALL, trials=plan(SMALL, SMALL.design())[1:])
+    assert path == interrupted
+    assert len(Cassette(path)) == 4
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_a_recording_resumed_gives_the_same_file(interrupted: Path, recorded: Path) -> None:
+    record(interrupted.parents[1], SMALL, trials=plan(SMALL, SMALL.design())[1:])
+    assert interrupted.read_bytes() == recorded.read_bytes()
+
+
+def test_what_is_added_is_on_disk_at_once(tmp_path: Path) -> None:
+    path = cassette_path(tmp_path, SMALL.id, MODEL)
+    recorder = Recorder(Cassette(path), PROVENANCE)
+    seen: list[int] = []
+
+    def say(request: Request, place: Place) -> str:
+        seen.append(len(Cassette(path)))
+        return always_five(request, place)
+
+    from pytest_bias.driver import run  # noqa: PLC0415
+
+    for trial in plan(SMALL, SMALL.design()):
+        run(ask_twice(trial, Subject()), Taker(SMALL, trial, say, recorder))
+    recorder.close(SMALL.id, MODEL)
+    assert seen == [0, 1, 2, 3]
+
+
+def test_without_merging_the_journal_stays_and_counts(recorded: Path, cassette: Path) -> None:
+    before = cassette.read_bytes()
+    record(cassette.parents[1], SMALL, trials=plan(SMALL, SMALL.design())[:1], merge=False)
+    assert cassette.read_bytes() == before
+    assert Cassette(cassette).interrupted == 2
+    record(cassette.parents[1], SMALL, trials=[])
+    assert not journal_of(cassette).exists()
+    assert cassette.read_bytes() == recorded.read_bytes()
+
+
+def test_recording_nothing_leaves_nothing(tmp_path: Path) -> None:
+    path = record(tmp_path, SMALL, trials=[])
+    assert list(path.parent.iterdir()) == []
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def test_a_reader_sees_the_old_file_or_the_new_one(
+    cassette: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = cassette.read_bytes()
+
+    def full(_handle: int, *_: object) -> object:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_atomically(cassette, b"new")
+    assert cassette.read_bytes() == before
+    assert [path.name for path in cassette.parent.iterdir()] == [cassette.name]
+
+
+def test_written_files_have_the_usual_mode(tmp_path: Path) -> None:
+    usual, ours = tmp_path / "usual", tmp_path / "ours"
+    usual.touch()
+    write_atomically(ours, b"")
+    assert ours.stat().st_mode == usual.stat().st_mode
+
+
+def test_a_larger_recording_keeps_what_was_there(cassette: Path) -> None:
+    more = experiment(ask_twice, replicates=3)
+    record(cassette.parents[1], more, trials=plan(more, Design(3))[1:3])
+    assert len(Cassette(cassette)) == 8
+    assert outcomes_of(SMALL, cassette)
+
+
+def test_rewriting_changes_no_byte(cassette: Path) -> None:
+    before = cassette.read_bytes()
+    write_cassette(Cassette(cassette), SMALL.id, MODEL, PROVENANCE)
+    assert cassette.read_bytes() == before
+
+
+def test_one_recorder_at_a_time(cassette: Path) -> None:
+    other = cassette.with_name("other.jsonl")
+    with recording_lock(cassette), recording_lock(other):
+        with pytest.raises(CassetteBusy, match="recorded by another process"):
+            recording_lock(cassette).__enter__()
+        with pytest.raises(CassetteBusy):
+            recording_lock(other).__enter__()
+    with recording_lock(cassette):
+        pass
+
+
+def test_repr_shows_no_text(recorded: Path) -> None:
+    for interaction in Cassette(recorded).interactions():
+        assert "turn 1" not in repr(interaction)
+
+
+def test_shipped_cassettes_are_whole() -> None:
+    paths = sorted(Path(__file__).parents[3].glob("cassettes/*/*.jsonl"))
+    assert paths
+    for path in paths:
+        cassette = Cassette(path)
+        assert cassette.header is not None
+        assert len(list(cassette.interactions())) == len(cassette)
+        assert cassette.texts()

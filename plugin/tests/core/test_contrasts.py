@@ -1,0 +1,425 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from pytest_bias.contrasts import MeanDifference, RateDifference
+from pytest_bias.design import Factor, Items
+from pytest_bias.errors import BadDesign, TooFewUnits, UnknownName
+from pytest_bias.findings import Finding, HumanStudy
+from pytest_bias.measures import Measure
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+
+from .factories import experiment, rows
+from .statistics.reference import SLEEP, TOOTH_GROWTH, values
+
+WIDE = Measure("score", unit="points", bounds=(-100, 100))
+FLAG = Measure("score")
+TINY = experiment(
+    factors=[Factor("demand", {"low": 3, "high": 9}, unit="months")], measures=[WIDE]
+)
+PEOPLE = HumanStudy(
+    low=4.00, high=6.05, t=2.10, df=37, n=39, similar_within=0.5, citation="Englich et al. 2006"
+)
+
+
+def difference(**changes: Any) -> MeanDifference:
+    given: dict[str, Any] = {"high": "high", "low": "low", "margin": 0.6, "claim": "clear"}
+    return MeanDifference("score", "demand", **(given | changes))
+
+
+def analysed(high: Sequence[float | None], low: Sequence[float | None], **changes: Any) -> Finding:
+    of = changes.pop("of", TINY)
+    return difference(**changes).analyse(of, rows(of, {"high": high, "low": low}))
+
+
+RNG = np.random.default_rng(3)
+HIGH = RNG.normal(6.0, 1.2, 40).round(2).tolist()
+LOW = RNG.normal(5.0, 0.8, 35).round(2).tolist()
+
+
+def test_a_mean_difference_is_welchs() -> None:
+    found = analysed(HIGH, LOW)
+    welch = stats.ttest_ind(HIGH, LOW, equal_var=False)
+    interval = welch.confidence_interval()
+    assert found.estimate == pytest.approx(np.mean(HIGH) - np.mean(LOW), rel=1e-12)
+    assert found.p_alarm == pytest.approx(welch.pvalue, rel=1e-9)
+    assert (found.interval.low, found.interval.high) == pytest.approx(
+        (interval.low, interval.high), rel=1e-9
+    )
+    assert found.interval.level == 0.95
+    assert (found.high.units, found.low.units, found.units) == (40, 35, 75)
+    assert (found.high.mean, found.low.mean) == pytest.approx((np.mean(HIGH), np.mean(LOW)))
+    assert (found.high.level, found.high.value, found.unit) == ("high", "9", "points")
+    assert not found.deterministic
+    assert found.worst_case is None
+    assert found.published is not None
+    assert found.published.statistics["t"] == pytest.approx(welch.statistic, rel=1e-9)
+    assert found.published.statistics["df"] == pytest.approx(welch.df, rel=1e-9)
+
+
+@pytest.mark.parametrize("margin", [0.1, 0.6, 2.0])
+def test_clearing_is_two_one_sided_tests(margin: float) -> None:
+    found = analysed(HIGH, LOW, margin=margin)
+    below = stats.ttest_ind(
+        np.array(HIGH) + margin, LOW, equal_var=False, alternative="greater"
+    ).pvalue
+    above = stats.ttest_ind(
+        np.array(HIGH) - margin, LOW, equal_var=False, alternative="less"
+    ).pvalue
+    assert found.p_clear == pytest.approx(max(below, above), rel=1e-9)
+    assert found.equivalence is not None
+    assert (found.equivalence.interval.within(margin)) == (max(below, above) <= 0.05)
+
+
+def test_swapping_the_levels_swaps_the_sign() -> None:
+    there, back = analysed(HIGH, LOW), analysed(LOW, HIGH)
+    assert back.estimate == -there.estimate
+    assert back.interval.low == pytest.approx(-there.interval.high)
+    assert back.p_alarm == pytest.approx(there.p_alarm)
+    assert back.p_clear == pytest.approx(there.p_clear)
+
+
+@pytest.mark.parametrize(("data", "name"), [(SLEEP, "sleep"), (TOOTH_GROWTH, "toothgrowth")])
+def test_published_data(data: tuple[list[float], list[float]], name: str) -> None:
+    """As R's t.test() has them."""
+    found = analysed(*data, margin=2)
+    expected = values(f"{name}_welch")
+    assert found.published is not None
+    assert found.published.statistics["t"] == pytest.approx(expected["t"], rel=1e-6)
+    assert found.published.statistics["df"] == pytest.approx(expected["df"], rel=1e-6)
+    assert found.p_alarm == pytest.approx(expected["p"], rel=1e-6)
+    assert found.interval.low == pytest.approx(expected["ci_lo"], rel=1e-6)
+    assert found.interval.high == pytest.approx(expected["ci_hi"], rel=1e-6)
+    effect = values(f"effect_d_{name}")
+    assert found.effect_size is not None
+    assert found.effect_size.d == pytest.approx(effect["cohen_d"], rel=1e-6)
+    assert found.effect_size.g == pytest.approx(effect["hedges_g"], rel=1e-6)
+    assert found.effect_size.interval.low == pytest.approx(effect["d_ci_lo"], rel=1e-6)
+
+
+def test_published_equivalence() -> None:
+    found = analysed(*SLEEP, margin=2)
+    assert found.p_clear == pytest.approx(values("tost_sleep_welch_pm2")["p_tost"], rel=1e-6)
+
+
+def test_effect_sizes() -> None:
+    found = analysed(HIGH, LOW)
+    a, b = np.array(HIGH), np.array(LOW)
+    pooled = math.sqrt((39 * a.var(ddof=1) + 34 * b.var(ddof=1)) / 73)
+    assert found.effect_size is not None
+    assert found.effect_size.d == pytest.approx((a.mean() - b.mean()) / pooled)
+    j = math.exp(math.lgamma(73 / 2) - math.lgamma(72 / 2)) / math.sqrt(73 / 2)
+    assert found.effect_size.g == pytest.approx(j * found.effect_size.d)
+    assert found.effect_size.interval.low < found.effect_size.d < found.effect_size.interval.high
+
+
+def test_the_bootstrap_says_how_to_repeat_it() -> None:
+    first, again = analysed(HIGH, LOW).bootstrap, analysed(HIGH, LOW).bootstrap
+    assert first == again
+    assert first is not None
+    assert (first.iterations, first.seed, first.method) == (10_000, 1, "percentile")
+    assert first.interval.low < np.mean(HIGH) - np.mean(LOW) < first.interval.high
+
+
+def test_the_anchoring_index_is_per_unit_of_the_factor() -> None:
+    found = analysed(HIGH, LOW)
+    assert found.index is not None
+    assert found.index.span == 6
+    assert found.index.estimate == pytest.approx(found.estimate / 6)
+    assert found.index.interval.low == pytest.approx(found.interval.low / 6)
+    words = experiment(
+        factors=[Factor("demand", {"low": "little", "high": "much"})], measures=[WIDE]
+    )
+    assert analysed(HIGH, LOW, of=words).index is None
+
+
+def test_the_index_of_a_falling_factor_keeps_its_interval_in_order() -> None:
+    falling = experiment(factors=[Factor("demand", {"low": 9, "high": 3})], measures=[WIDE])
+    index = analysed(HIGH, LOW, of=falling).index
+    assert index is not None
+    assert index.interval.low < index.estimate < index.interval.high < 0
+
+
+# --- missing replies -----------------------------------------------------------------------------
+
+
+def test_missing_replies_are_counted_and_never_zeros() -> None:
+    found = analysed([*HIGH, None], [None, *LOW, None])
+    assert (found.high.missing, found.low.missing) == ({"refusal": 1}, {"refusal": 2})
+    assert found.estimate == analysed(HIGH, LOW).estimate
+    assert found.units == 75
+
+
+def test_worst_cases_are_the_extreme_fillings() -> None:
+    of = experiment(factors=TINY.factors, measures=[replace(WIDE, bounds=(0, 12))])
+    found = analysed([*HIGH, None, None, None], [*LOW, None], of=of)
+    worst = found.worst_case
+    assert worst is not None
+    assert worst.needed  # 3 of 43
+    low = stats.ttest_ind([*HIGH, 0, 0, 0], [*LOW, 12], equal_var=False)
+    high = stats.ttest_ind([*HIGH, 12, 12, 12], [*LOW, 0], equal_var=False)
+    assert worst.lowest == pytest.approx(np.mean([*HIGH, 0, 0, 0]) - np.mean([*LOW, 12]))
+    assert worst.highest == pytest.approx(np.mean([*HIGH, 12, 12, 12]) - np.mean([*LOW, 0]))
+    assert worst.p_alarm == pytest.approx(max(low.pvalue, high.pvalue))
+
+
+@pytest.mark.parametrize(("missing", "needed"), [(1, False), (2, False), (3, True)])
+def test_worst_cases_are_needed_above_five_percent(missing: int, needed: bool) -> None:  # noqa: FBT001
+    values_ = [float(n % 5) for n in range(40 - missing)]
+    worst = analysed([*values_, *[None] * missing], [float(n % 5) for n in range(40)]).worst_case
+    assert worst is not None
+    assert worst.needed is needed
+
+
+def test_extremes_of_either_sign_show_no_bias() -> None:
+    worst = analysed([*HIGH, *[None] * 20], LOW).worst_case
+    assert worst is not None
+    assert worst.lowest < 0 < worst.highest
+    assert worst.p_alarm == 1.0
+
+
+@pytest.mark.parametrize(
+    ("high", "low", "group"),
+    [([], LOW, "high"), ([None], LOW, "high"), ([1.0], LOW, "high"), (HIGH, [2.0, None], "low")],
+    ids=["none", "only missing", "one", "one and missing"],
+)
+def test_too_few_units_are_no_zeros(high: Any, low: Any, group: str) -> None:
+    with pytest.raises(TooFewUnits, match=f"demand={group}"):
+        analysed(high, low)
+
+
+# --- identical replies ---------------------------------------------------------------------------
+
+
+def test_identical_replies_that_are_equal() -> None:
+    of = experiment(factors=TINY.factors, measures=[replace(WIDE, bounds=(0, 12))])
+    found = analysed([5.0] * 120, [5.0] * 120, of=of)
+    assert found.deterministic
+    assert found.estimate == 0
+    assert found.p_alarm == 1.0
+    assert found.p_clear == pytest.approx((1 - 0.6 / 12) ** 120)
+    assert found.interval.low == -found.interval.high < 0
+    assert found.published is None
+    assert found.effect_size is None
+    assert "deterministic replies" in found.notes[0]
+
+
+def test_few_identical_replies_clear_nothing() -> None:
+    of = experiment(factors=TINY.factors, measures=[replace(WIDE, bounds=(0, 12))])
+    found = analysed([5.0] * 5, [5.0] * 5, of=of)
+    assert found.p_clear is not None
+    assert found.p_clear > 0.05
+    assert found.settle is not None
+    again = analysed([5.0] * found.settle, [5.0] * found.settle, of=of)
+    assert again.p_clear is not None
+    assert again.p_clear <= 0.05
+
+
+def test_identical_replies_that_differ_are_never_p_0() -> None:
+    found = analysed([6.0] * 120, [5.0] * 120)
+    assert found.deterministic
+    assert found.estimate == 1.0
+    assert 0 < found.p_alarm < 1e-6
+    assert found.p_clear == 1.0
+    assert found.interval.low < 1 < found.interval.high
+
+
+def test_one_group_may_be_identical() -> None:
+    found = analysed([6.0] * 10, LOW)
+    assert not found.deterministic
+    welch = stats.ttest_1samp(LOW, 6.0)
+    assert found.p_alarm == pytest.approx(welch.pvalue, rel=1e-9)
+
+
+# --- beside people -------------------------------------------------------------------------------
+
+
+def test_beside_people() -> None:
+    human = analysed(HIGH, LOW, human=PEOPLE).human
+    assert human is not None
+    assert human.difference == pytest.approx(2.05)
+    assert human.se == pytest.approx(0.976, abs=5e-4)
+    assert human.p == pytest.approx(0.0426, abs=5e-5)
+    assert human.estimate == pytest.approx(np.mean(HIGH) - np.mean(LOW) - 2.05)
+    assert analysed(HIGH, LOW).human is None
+
+
+RELATIONS = {
+    # shift of the high group: (as published, primary)
+    -6.0: ("LESS", "LESS"),
+    0.05: ("LESS", "not distinguishable"),
+    1.05: ("SIMILAR", "not distinguishable"),
+    2.0: ("GREATER", "not distinguishable"),
+    8.0: ("GREATER", "GREATER"),
+}
+
+
+@pytest.mark.parametrize(("shift", "relations"), RELATIONS.items(), ids=map(str, RELATIONS))
+def test_less_similar_or_greater(shift: float, relations: tuple[str, str]) -> None:
+    spread = [-0.5, -0.25, 0.0, 0.25, 0.5] * 20
+    human = analysed([6 + shift + x for x in spread], [5 + x for x in spread], human=PEOPLE).human
+    assert human is not None
+    assert (human.published, human.primary) == relations
+
+
+def test_similar_is_only_what_is_shown_to_be() -> None:
+    sharp = replace(PEOPLE, t=40.0)
+    spread = [-0.5, -0.25, 0.0, 0.25, 0.5] * 20
+    human = analysed([7.05 + x for x in spread], [5 + x for x in spread], human=sharp).human
+    assert human is not None
+    assert human.primary == "SIMILAR"
+
+
+# --- rates ---------------------------------------------------------------------------------------
+
+
+def rate(high: Sequence[bool | None], low: Sequence[bool | None]) -> Finding:
+    of = experiment(factors=TINY.factors, measures=[FLAG])
+    records = rows(of, {"high": high, "low": low})
+    return RateDifference("score", "demand", high="high", low="low").analyse(of, records)
+
+
+def test_a_rate_difference_is_newcombes() -> None:
+    """56/70 against 48/80 (Newcombe 1998, table II, row a): .2000 [.0524, .3339]."""
+    found = rate([True] * 56 + [False] * 14, [True] * 48 + [False] * 32)
+    assert found.estimate == pytest.approx(0.2)
+    assert found.interval.low == pytest.approx(0.0524, abs=5e-5)
+    assert found.interval.high == pytest.approx(0.3339, abs=5e-5)
+    pearson = stats.chi2_contingency([[56, 14], [48, 32]], correction=False)
+    assert found.p_alarm == pytest.approx(pearson.pvalue, rel=1e-9)
+    assert "Pearson" in found.method
+    assert (found.margin, found.p_clear) == (None, None)
+    assert (found.high.mean, found.low.mean) == (0.8, 0.6)
+
+
+def test_rare_events_are_tested_exactly() -> None:
+    found = rate([True] * 3 + [False] * 17, [False] * 20)
+    assert "Fisher" in found.method
+    fisher = stats.fisher_exact([[3, 17], [0, 20]])
+    assert found.p_alarm == pytest.approx(fisher.pvalue, rel=1e-9)
+
+
+@pytest.mark.parametrize(("high", "low"), [(1, 0), (0, 0), (1, 1)])
+def test_rates_of_nothing_and_everything_have_a_width(high: int, low: int) -> None:
+    found = rate([bool(high)] * 10, [bool(low)] * 10)
+    assert found.interval.low < found.estimate < found.interval.high or high != low
+    assert found.interval.high > found.interval.low
+    assert 0 < found.p_alarm <= 1
+
+
+def test_rates_need_flags_and_replies() -> None:
+    of = experiment(factors=TINY.factors, measures=[FLAG])
+    contrast = RateDifference("score", "demand", high="high", low="low")
+    with pytest.raises(BadDesign, match="True or False"):
+        contrast.analyse(of, rows(of, {"high": [1.0], "low": [True]}))
+    with pytest.raises(TooFewUnits, match="demand=low"):
+        rate([True], [None])
+
+
+# --- declarations --------------------------------------------------------------------------------
+
+
+def two_factors() -> Any:
+    return experiment(factors=[*TINY.factors, Factor("style", {"x": 1, "y": 2})], measures=[WIDE])
+
+
+BAD: dict[str, tuple[Callable[[], Any], Callable[[], Any], type[Exception], str]] = {
+    "unknown measure": (
+        lambda: TINY,
+        lambda: MeanDifference("other", "demand", high="high", low="low", margin=1, claim="clear"),
+        UnknownName,
+        "unknown measure 'other'; known: score",
+    ),
+    "unknown factor": (
+        lambda: TINY,
+        lambda: MeanDifference("score", "x", high="high", low="low", margin=1, claim="clear"),
+        UnknownName,
+        "unknown factor 'x'; known: demand",
+    ),
+    "unknown level": (
+        lambda: TINY,
+        lambda: difference(high="highest"),
+        BadDesign,
+        "'highest' is no level of 'demand'",
+    ),
+    "a level with itself": (lambda: TINY, lambda: difference(low="high"), BadDesign, "itself"),
+    "no bounds": (
+        lambda: experiment(factors=TINY.factors, measures=[FLAG]),
+        difference,
+        BadDesign,
+        "declares no bounds",
+    ),
+    "population": (
+        lambda: TINY,
+        lambda: difference(target="population"),
+        BadDesign,
+        "target must be 'fixed'",
+    ),
+    "two factors": (two_factors, difference, BadDesign, "replies would be pooled"),
+    "items": (
+        lambda: experiment(factors=TINY.factors, measures=[WIDE], items=Items("seed", {"one": 1})),
+        difference,
+        BadDesign,
+        "replies would be pooled",
+    ),
+    "exemplars": (
+        lambda: experiment(
+            factors=[
+                Factor("demand", {"low": 1, "high": 2}, exemplars={"low": ["x"], "high": ["y"]})
+            ],
+            measures=[WIDE],
+        ),
+        difference,
+        BadDesign,
+        "replies would be pooled",
+    ),
+    "rate of an unknown measure": (
+        lambda: TINY,
+        lambda: RateDifference("other", "demand", high="high", low="low"),
+        UnknownName,
+        "unknown measure",
+    ),
+    "rate of one level": (
+        lambda: TINY,
+        lambda: RateDifference("score", "demand", high="low", low="low"),
+        BadDesign,
+        "itself",
+    ),
+}
+
+
+@pytest.mark.parametrize(("of", "make", "error", "problem"), BAD.values(), ids=BAD)
+def test_what_an_experiment_cannot_answer_is_refused_at_once(
+    of: Callable[[], Any], make: Callable[[], Any], error: type[Exception], problem: str
+) -> None:
+    with pytest.raises(error, match=problem):
+        make().check(of())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"margin": 0},
+        {"margin": -1},
+        {"margin": math.nan},
+        {"margin": math.inf},
+        {"claim": "maybe"},
+        {"direction": "up"},
+        {"target": "everyone"},
+    ],
+    ids=str,
+)
+def test_bad_hypotheses_are_refused_when_declared(changes: dict[str, Any]) -> None:
+    with pytest.raises(BadDesign):
+        difference(**changes)
+
+
+def test_what_fits_passes_and_has_a_short_id() -> None:
+    difference().check(TINY)
+    assert difference().id == "score-high-low"
+    assert difference().family == "primary"

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_bias.design import (
+    Condition,
+    Design,
+    Factor,
+    Items,
+    Trial,
+    check_label,
+    cross,
+    frozen,
+    trials_of,
+)
+from pytest_bias.errors import BadDesign
+
+GROUP = Factor("group", {"f": 1, "m": 2}, exemplars={"f": ["Ada", "Eve"], "m": ["Bob", "Tom"]})
+STYLE = Factor("style", {"plain": "p", "formal": "f", "slang": "s"})
+SEEDS = Items("seed", {"one": "first", "two": "second"})
+
+
+def test_conditions_are_all_combinations_in_declared_order() -> None:
+    conditions = cross([GROUP, STYLE])
+    assert [c.id for c in conditions] == [
+        "f-plain",
+        "f-formal",
+        "f-slang",
+        "m-plain",
+        "m-formal",
+        "m-slang",
+    ]
+    assert conditions[4]["group"] == 2
+    assert conditions[4]["style"] == "f"
+
+
+def test_trials_of_a_condition_are_exemplars_by_items_by_replicates() -> None:
+    condition = cross([GROUP, STYLE])[0]
+    trials = list(trials_of(condition, [GROUP, STYLE], SEEDS, 2))
+    assert [trial.id for trial in trials] == [
+        "f-plain/Ada/one#1",
+        "f-plain/Ada/one#2",
+        "f-plain/Ada/two#1",
+        "f-plain/Ada/two#2",
+        "f-plain/Eve/one#1",
+        "f-plain/Eve/one#2",
+        "f-plain/Eve/two#1",
+        "f-plain/Eve/two#2",
+    ]
+    assert trials[2].item_value == "second"
+    assert trials[0]["group"] == "Ada"
+    assert trials[0]["style"] == "p"
+    assert trials[0].identity == {
+        "condition": {"group": "f", "style": "plain"},
+        "exemplars": {"group": "Ada"},
+        "item": "one",
+        "replicate": 1,
+    }
+
+
+names = st.text(st.sampled_from("ab/#%é \ud800"), min_size=1, max_size=4)
+
+
+@given(st.lists(names, min_size=1, max_size=4, unique=True), st.integers(1, 3))
+def test_no_two_trials_share_an_id(members: list[str], replicates: int) -> None:
+    factors = [
+        Factor(name, {"x": 0, "y": 1}, exemplars={"x": members, "y": members})
+        for name in ("one", "two")
+    ]
+    ids = [t.id for c in cross(factors) for t in trials_of(c, factors, None, replicates)]
+    assert len(ids) == 4 * len(members) ** 2 * replicates
+    assert len(set(ids)) == len(ids)
+
+
+def test_exemplars_may_be_any_words() -> None:
+    trial = Trial(cross([STYLE])[0], {"pronouns": "he/him #1"}, replicate=2)
+    assert trial["pronouns"] == "he/him #1"
+    assert trial.id == "plain/he%2Fhim %231#2"
+
+
+@pytest.mark.parametrize("label", ["a", "a1", "very_high", "2x"])
+def test_labels(label: str) -> None:
+    check_label(label, "test")
+
+
+@pytest.mark.parametrize(
+    "label", ["", "A", "a-b", "a b", "_a", "a_", "a__b", "é", "a/b", "a\n", 3, None]
+)
+def test_what_is_no_label(label: object) -> None:
+    with pytest.raises(BadDesign, match="is not a label"):
+        check_label(label, "test")
+
+
+BAD: dict[str, tuple[Callable[[], object], str]] = {
+    "factor name": (lambda: Factor("Group", {"a": 1, "b": 2}), "not a label"),
+    "no level": (lambda: Factor("group", {}), "two levels"),
+    "one level": (lambda: Factor("group", {"a": 1}), "two levels"),
+    "level label": (lambda: Factor("group", {"a": 1, "B": 2}), "not a label"),
+    "exemplars of one level": (
+        lambda: Factor("g", {"a": 1, "b": 2}, exemplars={"a": ["x"]}),
+        "every level or none",
+    ),
+    "exemplars of another level": (
+        lambda: Factor("g", {"a": 1, "b": 2}, exemplars={"a": ["x"], "c": ["y"]}),
+        "every level or none",
+    ),
+    "exemplars as text": (
+        lambda: Factor("g", {"a": 1, "b": 2}, exemplars={"a": "x", "b": ["y"]}),
+        "a list",
+    ),
+    "no exemplars": (
+        lambda: Factor("g", {"a": 1, "b": 2}, exemplars={"a": [], "b": ["y"]}),
+        "a list",
+    ),
+    "empty exemplar": (
+        lambda: Factor("g", {"a": 1, "b": 2}, exemplars={"a": [""], "b": ["y"]}),
+        "a list",
+    ),
+    "number as exemplar": (
+        lambda: Factor("g", {"a": 1, "b": 2}, exemplars={"a": cast("Any", [1]), "b": ["y"]}),
+        "a list",
+    ),
+    "exemplar twice": (
+        lambda: Factor("g", {"a": 1, "b": 2}, exemplars={"a": ["x", "x"], "b": ["y"]}),
+        "distinct",
+    ),
+    "items name": (lambda: Items("Seed", {"a": 1}), "not a label"),
+    "no items": (lambda: Items("seed", {}), "at least one"),
+    "item label": (lambda: Items("seed", {"a b": 1}), "not a label"),
+    "no replicates": (lambda: Design(0), "at least 1"),
+    "negative replicates": (lambda: Design(-1), "at least 1"),
+    "replicates as flag": (lambda: Design(cast("int", bool(1))), "integer"),
+    "replicates as float": (lambda: Design(cast("int", 2.0)), "integer"),
+}
+
+
+@pytest.mark.parametrize(("make", "problem"), BAD.values(), ids=BAD)
+def test_bad_declarations_are_refused(make: Callable[[], object], problem: str) -> None:
+    with pytest.raises(BadDesign, match=problem):
+        make()
+
+
+def test_values_are_frozen_all_the_way_down() -> None:
+    mine: dict[str, Any] = {"a": {"list": [1, {"x": {1}}]}, "b": [2]}
+    exemplars = {"a": ["x"], "b": ["y"]}
+    factor = Factor("group", mine, exemplars=exemplars)
+    items = Items("seed", {"one": ["first"]})
+    mine["a"]["list"].append(3)
+    mine["c"] = 1
+    exemplars["a"].append("z")
+    assert factor.levels == {"a": {"list": (1, {"x": frozenset({1})})}, "b": (2,)}
+    assert factor.exemplars == {"a": ("x",), "b": ("y",)}
+    assert items.items == {"one": ("first",)}
+    condition = cross([factor])[0]
+    trial = next(trials_of(condition, [factor], items, 1))
+    for value, attribute in (
+        (factor, "name"),
+        (items, "name"),
+        (condition, "levels"),
+        (trial, "replicate"),
+        (Design(3), "replicates"),
+    ):
+        with pytest.raises((AttributeError, TypeError)):
+            setattr(value, attribute, "other")
+        with pytest.raises((AttributeError, TypeError)):
+            value.new = 1  # type: ignore[union-attr]
+    for mapping in (
+        factor.levels,
+        factor.levels["a"],
+        factor.exemplars,
+        items.items,
+        condition.levels,
+        condition.values,
+        trial.exemplars,
+    ):
+        assert isinstance(mapping, MappingProxyType)
+        with pytest.raises(TypeError):
+            mapping["new"] = 1  # type: ignore[index]
+
+
+def test_other_values_stay_what_they_are() -> None:
+    class Custom:
+        pass
+
+    custom = Custom()
+    assert frozen(custom) is custom
+    assert frozen("text") == "text"
+
+
+def test_repr_shows_no_stimuli() -> None:
+    condition = Condition({"group": "a"}, {"group": "the words of a prompt"})
+    trial = Trial(condition, item="one", item_value="a stimulus")
+    assert "words" not in repr(condition)
+    assert "stimulus" not in repr(trial)

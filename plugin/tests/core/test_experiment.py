@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_bias.design import Design, Factor, Items, Trial
+from pytest_bias.errors import BadDesign, UnknownName, Unserialisable
+from pytest_bias.experiment import Experiment, first_trial, plan, plan_condition
+from pytest_bias.measures import Measure
+from pytest_bias.protocol import Subject
+
+from .factories import ask_once, condition, experiment
+
+
+def not_async(trial: Trial, subject: Subject) -> None:
+    """No coroutine."""
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "empty id": ({"id": ""}, "lower-case words"),
+    "id in capitals": ({"id": "Tiny"}, "lower-case words"),
+    "id with an underscore": ({"id": "tiny_one"}, "lower-case words"),
+    "id that leaves the folder": ({"id": "../tiny"}, "lower-case words"),
+    "no factor": ({"factors": []}, "at least one factor"),
+    "no measure": ({"measures": []}, "at least one measure"),
+    "a factor twice": (
+        {"factors": [Factor("group", {"a": 1, "b": 2}), Factor("group", {"c": 1, "d": 2})]},
+        "factor and item names must differ",
+    ),
+    "an item called as a factor": ({"items": Items("group", {"x": 1})}, "must differ"),
+    "a measure twice": ({"measures": [Measure("score"), Measure("score")]}, "measure names"),
+    "a design called gate": ({"designs": {"gate": Design(2)}}, "given by replicates="),
+    "no replicates": ({"replicates": 0}, "at least 1"),
+    "half a replicate": ({"replicates": 1.5}, "must be an integer"),
+    "a protocol that is not async": ({"protocol": not_async}, "must be an async function"),
+    "no protocol": ({"protocol": None}, "must be an async function"),
+}
+
+
+@pytest.mark.parametrize(("changes", "problem"), BAD.values(), ids=BAD)
+def test_bad_declarations_are_refused(changes: dict[str, Any], problem: str) -> None:
+    with pytest.raises(BadDesign, match=problem):
+        experiment(**changes)
+
+
+def test_metadata_must_be_json() -> None:
+    with pytest.raises(Unserialisable, match=r"metadata of Experiment\('tiny'\)\.seen\[0\]"):
+        experiment(metadata={"seen": [{1, 2}]})
+
+
+def test_a_protocol_may_be_anything_that_gives_a_coroutine() -> None:
+    class Callable_:  # noqa: N801  (an object whose call is async)
+        async def __call__(self, trial: Trial, subject: Subject) -> object:
+            return await ask_once(trial, subject)
+
+    for protocol in (Callable_(), cast("Any", partial(ask_once))):
+        assert experiment(protocol).id == "tiny"
+
+
+def test_an_experiment_is_frozen_all_the_way_down() -> None:
+    metadata = {"limits": [{"one": 1}]}
+    designs = {"documented": Design(2)}
+    tiny = experiment(metadata=metadata, designs=designs)
+    metadata["limits"].append({})
+    designs["more"] = Design(9)
+    assert tiny.metadata == {"limits": ({"one": 1},)}
+    assert set(tiny.designs) == {"documented"}
+    assert isinstance(tiny.factors, tuple)
+    assert isinstance(tiny.measures, tuple)
+    with pytest.raises(AttributeError):
+        tiny.replicates = 4  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        tiny.metadata["new"] = 1  # type: ignore[index]
+
+
+def test_designs() -> None:
+    tiny = experiment(designs={"documented": Design(2, "whatever")})
+    assert tiny.design() == tiny.design("gate") == Design(3, "gate")
+    assert tiny.design("documented") == Design(2, "documented")
+    assert tiny.design("documented", 2) == Design(2, "documented")
+    assert tiny.design("gate", 5) == Design(5, "gate, 5 replicates")
+    with pytest.raises(UnknownName, match=r"design of tiny 'x'; known: documented, gate"):
+        tiny.design("x")
+    with pytest.raises(BadDesign):
+        tiny.design("gate", 0)
+
+
+def test_names_are_looked_up() -> None:
+    tiny = experiment()
+    assert tiny.factor("group").name == "group"
+    assert tiny.measure("score").name == "score"
+    for look_up in cast("list[Callable[[str], object]]", [tiny.factor, tiny.measure]):
+        with pytest.raises(UnknownName, match="unknown"):
+            look_up("other")
+
+
+def test_two_n_trials_of_n_replicates() -> None:
+    tiny = experiment(replicates=7)
+    trials = plan(tiny, tiny.design())
+    assert len(trials) == 14
+    assert [trial.id for trial in trials[:2]] == ["a#1", "a#2"]
+    assert [trial.id for trial in trials[7:9]] == ["b#1", "b#2"]
+
+
+shapes = st.builds(
+    lambda groups, seeds, members: experiment(
+        factors=[
+            Factor("group", dict.fromkeys(groups, 0)),
+            Factor("style", {"x": 1, "y": 2}, exemplars={"x": members, "y": members[:1]}),
+        ],
+        items=Items("seed", dict.fromkeys(seeds)) if seeds else None,
+        replicates=4,
+    ),
+    st.lists(st.sampled_from("abcdef"), min_size=2, max_size=4, unique=True),
+    st.lists(st.sampled_from(["one", "two", "three"]), max_size=3, unique=True),
+    st.lists(st.text(min_size=1, max_size=3), min_size=1, max_size=3, unique=True),
+)
+
+
+@given(shapes, st.integers(1, 5), st.integers(1, 5))
+def test_a_smaller_design_is_part_of_a_larger_one(of: Experiment, one: int, two: int) -> None:
+    small, large = (plan(of, Design(n)) for n in sorted((one, two)))
+    assert set(map(repr, small)) <= set(map(repr, large))
+    assert len({trial.id for trial in large}) == len(large)
+    assert plan(of, Design(one)) == plan(of, Design(one))
+    whole = [t for c in of.conditions for t in plan_condition(of, Design(one), c)]
+    assert tuple(whole) == plan(of, Design(one))
+
+
+def test_the_first_trial_of_a_condition() -> None:
+    tiny = experiment()
+    chosen = condition(tiny, "b")
+    assert first_trial(tiny, chosen) == plan_condition(tiny, tiny.design(), chosen)[0]
+
+
+def test_declaring_calls_nothing() -> None:
+    async def unwanted(_trial: Trial, _subject: Subject) -> None:
+        raise AssertionError
+
+    tiny = experiment(unwanted)
+    plan(tiny, tiny.design())
+    assert "unwanted" not in repr(tiny)

@@ -1,0 +1,185 @@
+"""A miss says which trial, which file, what differs and the command that records it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel, ConfigDict
+from pytest_bias.cassettes.misses import not_recorded
+from pytest_bias.cassettes.store import Cassette, cassette_path
+from pytest_bias.design import Factor, Trial
+from pytest_bias.errors import NotRecorded
+from pytest_bias.experiment import Experiment, plan
+from pytest_bias.messages import Parameters
+from pytest_bias.protocol import Subject
+from pytest_bias.replay import Unrecorded, Wanted, replay
+
+from .factories import MODEL, Score, ask_once, experiment, record
+
+TINY = experiment()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return record(tmp_path, TINY)
+
+
+def missed(of: Experiment, path: Path, model: str = MODEL) -> NotRecorded:
+    cassette = Cassette(path)
+    misses: list[Wanted] = []
+    trials = plan(of, of.design())
+    for trial in trials:
+        try:
+            replay(of, model, trial, cassette.lookup)
+        except Unrecorded as unrecorded:
+            misses.append(unrecorded.wanted)
+    return not_recorded(
+        experiment_id=of.id, model=model, cassette=cassette, misses=misses, planned=len(trials)
+    )
+
+
+def test_no_cassette(path: Path) -> None:
+    other = cassette_path(path.parents[1], TINY.id, "openai/other")
+    error = missed(TINY, other, "openai/other")
+    assert str(error) == error.summary == "no recordings of tiny with openai/other"
+    assert error.explanation.splitlines() == [
+        f"tiny × openai/other: there is no cassette {other}.",
+        "  Recorded are: openai--tiny",
+        (
+            "  To record it: pytest <the same arguments> --bias-model openai/other "
+            "--bias-record=missing"
+        ),
+    ]
+
+
+def test_nothing_recorded_at_all(tmp_path: Path) -> None:
+    error = missed(TINY, cassette_path(tmp_path, TINY.id, MODEL))
+    assert "Recorded are" not in error.explanation
+    assert "--bias-record=missing" in error.explanation
+
+
+def changed_prompt() -> Experiment:
+    async def other(trial: Trial, subject: Subject) -> Score:
+        return (await subject.ask(f"Please rate {trial['group']}.", reply=Score)).value
+
+    return experiment(other)
+
+
+def more_messages() -> Experiment:
+    async def other(trial: Trial, subject: Subject) -> Score:
+        asked = await subject.ask(f"Rate {trial['group']}.", reply=Score)
+        return (await subject.ask("Again.", reply=Score, after=asked)).value
+
+    return experiment(other)
+
+
+def system_prompt() -> Experiment:
+    async def other(trial: Trial, subject: Subject) -> Score:
+        prompt = f"Rate {trial['group']}."
+        return (await subject.ask(prompt, reply=Score, system="Be kind.")).value
+
+    return experiment(other)
+
+
+def other_schema() -> Experiment:
+    class Rating(BaseModel):
+        model_config = ConfigDict(extra="forbid")
+
+        rating: int
+
+    async def other(trial: Trial, subject: Subject) -> Rating:
+        return (await subject.ask(f"Rate {trial['group']}.", reply=Rating)).value
+
+    return experiment(other)
+
+
+def free_text() -> Experiment:
+    async def other(trial: Trial, subject: Subject) -> str:
+        return (await subject.ask(f"Rate {trial['group']}.")).value
+
+    return experiment(other)
+
+
+FACTOR = Factor("group", {"a": "Ada", "b": "Bob", "c": "Cem"})
+
+CHANGES: dict[str, tuple[Experiment, list[str]]] = {
+    "prompt": (
+        changed_prompt(),
+        [
+            "6 of 6 trials of tiny with openai/tiny are not recorded: a#1, turn 1, a#2, turn 1,",
+            "the same trial and turn, but message 1 (user) has changed:",
+            "    -Rate Ada.",
+            "    +Please rate Ada.",
+        ],
+    ),
+    "system prompt": (system_prompt(), ["but message 1 (system) has changed:"]),
+    "a further turn": (
+        more_messages(),
+        ["a#1, turn 2", "the same trial, of which 1 interaction(s) are recorded, but not this"],
+    ),
+    "parameter": (
+        experiment(parameters=Parameters(temperature=0.5)),
+        ["but recorded with {}, now {'temperature': 0.5}."],
+    ),
+    "schema": (other_schema(), ["but the schema of the structured reply has changed."]),
+    "no schema": (free_text(), ["but the schema of the structured reply has changed."]),
+    "replicate": (
+        experiment(replicates=5),
+        [
+            "4 of 10 trials of tiny with openai/tiny are not recorded: a#4, turn 1, a#5, turn 1,",
+            "Nearest recording: the same condition, recorded up to replicate 3.",
+        ],
+    ),
+    "condition": (
+        experiment(factors=[FACTOR]),
+        ["3 of 9 trials", "Nothing is recorded of condition 'c'; recorded: a, b."],
+    ),
+}
+
+
+@pytest.mark.parametrize(("of", "said"), CHANGES.values(), ids=CHANGES)
+def test_what_differs_is_said(path: Path, of: Experiment, said: list[str]) -> None:
+    explanation = missed(of, path).explanation
+    for words in said:
+        assert words in explanation
+    assert f"Cassette: {path}" in explanation
+    command = f"pytest <the same arguments> --bias-model {MODEL} --bias-record=missing"
+    assert explanation.endswith(f"To record what is missing: {command}")
+
+
+def test_attempts_are_named(tmp_path: Path) -> None:
+    path = cassette_path(tmp_path, TINY.id, MODEL)
+    record(tmp_path, experiment(_one_attempt), lambda *_: "no idea")
+    assert "a#1, turn 1, attempt 2" in missed(TINY, path).explanation
+
+
+async def _one_attempt(trial: Trial, subject: Subject) -> object:
+    from pytest_bias.errors import InvalidReply  # noqa: PLC0415
+
+    prompt = f"Rate {trial['group']}."
+    try:
+        return (await subject.ask(prompt, reply=Score, attempts=1)).value
+    except InvalidReply:
+        return None
+
+
+def test_long_changes_are_cut(tmp_path: Path) -> None:
+    def telling(lines: int) -> Experiment:
+        async def tell(trial: Trial, subject: Subject) -> object:
+            text = "\n".join(f"{trial['group']} {lines} {n}" for n in range(30))
+            return (await subject.ask(text, reply=Score)).value
+
+        return experiment(tell)
+
+    path = record(tmp_path, telling(1))
+    explanation = missed(telling(2), path).explanation
+    assert explanation.count("\n    -") <= 8
+    assert "\n    …" in explanation
+
+
+def test_a_cassette_of_another_experiment_says_so(path: Path) -> None:
+    """As far as the file's own name lets it: the keys hold the experiment's id."""
+    renamed = experiment(ask_once, id="other")
+    error = missed(renamed, path)
+    assert "its key is another" in error.explanation

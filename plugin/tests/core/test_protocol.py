@@ -1,0 +1,427 @@
+"""One driver, two modes: whatever is shown here is shown live and on replay."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+import warnings
+from collections.abc import Callable, Coroutine
+from typing import Any, cast
+
+import pytest
+from pytest_bias.design import Trial
+from pytest_bias.driver import drive, run
+from pytest_bias.errors import BadDesign, CallFailed, ForeignAwait, InvalidReply
+from pytest_bias.messages import Message, Parameters, Place, Request
+from pytest_bias.protocol import Reply, Subject, together
+
+from .factories import Score, Script, always_five
+
+Body = Callable[[Subject], Coroutine[Any, Any, object]]
+PARAMETERS = Parameters(temperature=0.5)
+
+
+@pytest.fixture(params=["live", "replay"])
+def carry_out(request: pytest.FixtureRequest) -> Callable[[Body, Script], object]:
+    """Drive a protocol with an event loop, or without one."""
+
+    def live(body: Body, script: Script) -> object:
+        script.live = True
+        return asyncio.run(drive(body(Subject(PARAMETERS)), script))
+
+    def replay(body: Body, script: Script) -> object:
+        return run(body(Subject(PARAMETERS)), script)
+
+    return live if request.param == "live" else replay
+
+
+CarryOut = Callable[[Body, Script], object]
+
+
+def in_order(script: Script) -> list[Place]:
+    return sorted(script.places, key=lambda p: ((*p.branch, p.turn), p.attempt))
+
+
+# --- asking --------------------------------------------------------------------------------------
+
+
+def test_turns_count_from_one_and_conversations_grow(carry_out: CarryOut) -> None:
+    async def body(subject: Subject) -> Reply[Score]:
+        first = await subject.ask("First?", system="Be brief.")
+        second = await subject.ask("Second?", after=first)
+        return await subject.ask("Score?", after=second, reply=Score)
+
+    script = Script(always_five)
+    reply = cast("Reply[Score]", carry_out(body, script))
+    assert script.places == [Place((), turn, 1) for turn in (1, 2, 3)]
+    assert reply.value == Score(score=5)
+    assert reply.text == '{"score": 5}'
+    assert [(m.role, m.text) for m in reply.messages] == [
+        ("system", "Be brief."),
+        ("user", "First?"),
+        ("assistant", "turn 1"),
+        ("user", "Second?"),
+        ("assistant", "turn 2"),
+        ("user", "Score?"),
+        ("assistant", '{"score": 5}'),
+    ]
+    assert script.requests[0] == Request(
+        (Message("system", "Be brief."), Message("user", "First?")), PARAMETERS
+    )
+    assert script.requests[2].schema_name == "Score"
+    assert script.requests[2].messages == reply.messages[:-1]
+
+
+def test_an_invalid_reply_is_asked_for_again_with_the_same_request(carry_out: CarryOut) -> None:
+    said = ["", "no idea", '{"score": 7}']
+
+    async def body(subject: Subject) -> Score:
+        await subject.ask("Hello")
+        return (await subject.ask("Score?", reply=Score)).value
+
+    def say(request: Request, place: Place) -> str:
+        return said[place.attempt - 1] if request.schema else "Hello."
+
+    script = Script(say)
+    assert carry_out(body, script) == Score(score=7)
+    assert script.places == [Place((), 1, 1), *(Place((), 2, attempt) for attempt in (1, 2, 3))]
+    assert script.rejected == [(Place((), 2, 1), "empty"), (Place((), 2, 2), "no_number")]
+    assert len({id(request) for request in script.requests[1:]}) == 1
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 5])
+def test_after_the_last_attempt_the_last_reason_is_raised(
+    carry_out: CarryOut, attempts: int
+) -> None:
+    async def body(subject: Subject) -> object:
+        return await subject.ask("Score?", reply=Score, attempts=attempts)
+
+    script = Script(lambda _, place: "" if place.attempt < attempts else "[1]")
+    with pytest.raises(InvalidReply, match="wrong_type"):
+        carry_out(body, script)
+    assert len(script.places) == len(script.rejected) == attempts
+
+
+def test_a_protocol_may_go_on_after_an_invalid_reply(carry_out: CarryOut) -> None:
+    async def body(subject: Subject) -> object:
+        try:
+            await subject.ask("Score?", reply=Score, attempts=1)
+        except InvalidReply as invalid:
+            return invalid.reason, (await subject.ask("Why not?")).value
+        return None
+
+    script = Script(lambda _, place: "no idea" if place.turn == 1 else "Because.")
+    assert carry_out(body, script) == ("no_number", "Because.")
+    assert [place.turn for place in script.places] == [1, 2]
+
+
+def test_check_says_what_a_schema_cannot(carry_out: CarryOut) -> None:
+    def odd(score: Score) -> None:
+        if score.score % 2 == 0:
+            raise InvalidReply("even", "score")
+
+    async def body(subject: Subject) -> Score:
+        return (await subject.ask("Score?", reply=Score, check=odd)).value
+
+    script = Script(lambda _, place: f'{{"score": {place.attempt + 1}}}')
+    assert carry_out(body, script) == Score(score=3)
+    assert script.rejected == [(Place((), 1, 1), "even")]
+
+
+def test_bad_questions_are_refused(carry_out: CarryOut) -> None:
+    async def two_systems(subject: Subject) -> None:
+        first = await subject.ask("One", system="x")
+        await subject.ask("Two", after=first, system="y")
+
+    async def no_attempt(subject: Subject) -> None:
+        await subject.ask("One", attempts=0)
+
+    with pytest.raises(BadDesign, match="start of a conversation"):
+        carry_out(two_systems, Script(always_five))
+    with pytest.raises(BadDesign, match="at least 1"):
+        carry_out(no_attempt, Script(always_five))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"temperature": -0.1},
+        {"temperature": float("nan")},
+        {"temperature": float("inf")},
+        {"max_output_tokens": 0},
+        {"max_output_tokens": 1.5},
+    ],
+    ids=repr,
+)
+def test_bad_parameters_are_refused(values: dict[str, Any]) -> None:
+    with pytest.raises(BadDesign):
+        Parameters(**values)
+
+
+def test_repr_shows_no_text() -> None:
+    message = Message("user", "secret words")
+    reply = Reply("secret words", "secret words", (message,))
+    assert "secret" not in repr((message, reply, Request((message,), PARAMETERS)))
+
+
+# --- together ------------------------------------------------------------------------------------
+
+
+def test_together_gives_results_in_argument_order(carry_out: CarryOut) -> None:
+    async def body(subject: Subject) -> list[str]:
+        await subject.ask("Hello")
+        replies = await together(*(subject.ask(f"Part {n}") for n in range(3)))
+        await subject.ask("Bye")
+        return [reply.value for reply in replies]
+
+    script = Script(lambda r, _: r.messages[-1].text.upper())
+    assert carry_out(body, script) == ["PART 0", "PART 1", "PART 2"]
+    assert in_order(script) == [
+        Place((), 1, 1),
+        *(Place((2, child), 1, 1) for child in (1, 2, 3)),
+        Place((), 3, 1),
+    ]
+
+
+def test_together_nests_and_numbers_every_branch(carry_out: CarryOut) -> None:
+    async def grade(subject: Subject, name: str) -> list[str]:
+        asked = await subject.ask(f"{name}?")
+        replies = await together(
+            subject.ask(f"{name} judge 1", after=asked), subject.ask(f"{name} judge 2")
+        )
+        return [reply.value for reply in replies]
+
+    async def body(subject: Subject) -> list[list[str]]:
+        return await together(grade(subject, "a"), grade(subject, "b"))
+
+    script = Script(lambda r, _: r.messages[-1].text)
+    assert carry_out(body, script) == [
+        ["a judge 1", "a judge 2"],
+        ["b judge 1", "b judge 2"],
+    ]
+    assert in_order(script) == [
+        Place((1, 1), 1, 1),
+        Place((1, 1, 2, 1), 1, 1),
+        Place((1, 1, 2, 2), 1, 1),
+        Place((1, 2), 1, 1),
+        Place((1, 2, 2, 1), 1, 1),
+        Place((1, 2, 2, 2), 1, 1),
+    ]
+    assert len(set(script.places)) == len(script.places)
+
+
+def test_together_waits_for_all_then_raises_the_first_error(carry_out: CarryOut) -> None:
+    ended: list[int] = []
+
+    async def part(subject: Subject, number: int) -> None:
+        for turn in range(4 - number):  # the last one is the first to fail
+            await subject.ask(f"Part {number}, {turn}")
+        ended.append(number)
+        if number:
+            reason = f"reason {number}"
+            raise InvalidReply(reason)
+
+    async def body(subject: Subject) -> object:
+        try:
+            return await together(*(part(subject, number) for number in range(4)))
+        except InvalidReply as invalid:
+            return invalid.reason
+
+    assert carry_out(body, Script(always_five)) == "reason 1"
+    assert sorted(ended) == [0, 1, 2, 3]
+
+
+def test_together_of_nothing(carry_out: CarryOut) -> None:
+    async def body(subject: Subject) -> object:
+        await subject.ask("Hello")
+        return await together()
+
+    assert carry_out(body, Script(always_five)) == []
+
+
+def test_together_takes_coroutines(carry_out: CarryOut) -> None:
+    async def body(subject: Subject) -> object:
+        asked = await subject.ask("Hello")
+        return await together(cast("Any", asked))
+
+    with pytest.raises(BadDesign, match="argument 1 is a Reply"):
+        carry_out(body, Script(always_five))
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_no_protocol_catches_an_error_of_the_machinery(
+    carry_out: CarryOut, *, at_once: bool
+) -> None:
+    async def body(subject: Subject) -> str:
+        try:
+            if at_once:
+                await together(subject.ask("One", attempts=1), subject.ask("Two"))
+            else:
+                await subject.ask("Two")
+        except Exception:  # noqa: BLE001  (a careless protocol)
+            return "an answer made up"
+        return "an answer"
+
+    failed = CallFailed(model="m", problem="down", fatal=True)
+    script = Script(lambda r, _: failed if r.messages[-1].text == "Two" else "")
+    with pytest.raises(CallFailed) as caught:
+        carry_out(body, script)
+    assert caught.value is failed
+
+
+def test_nothing_is_left_unawaited(carry_out: CarryOut) -> None:
+    """Under ``-W error`` a coroutine that was never awaited fails whichever test it dies in."""
+
+    async def body(subject: Subject) -> None:
+        await together(subject.ask("One"), subject.ask("Two"), subject.ask("Three"))
+
+    def interrupt(_: Request, place: Place) -> str:
+        if place.branch == (1, 1):
+            raise KeyboardInterrupt
+        return "ok"
+
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(body, Script(interrupt))
+    gc.collect()
+
+
+def test_live_and_replay_stand_in_the_same_places() -> None:
+    async def part(subject: Subject, number: int) -> int:
+        asked = await subject.ask(f"Part {number}?")
+        score = await subject.ask("Score?", after=asked, reply=Score)
+        return score.value.score
+
+    async def body(subject: Subject) -> list[int]:
+        first = await together(*(part(subject, n) for n in range(3)))
+        return first + await together(*(part(subject, n) for n in range(2)))
+
+    def say(request: Request, place: Place) -> str:
+        if request.schema is None:
+            return "yes"
+        return "?" if place.attempt < sum(place.branch) % 3 else f'{{"score": {place.turn}}}'
+
+    live, replay = Script(say, live=True), Script(say)
+    given = asyncio.run(drive(body(Subject()), live))
+    assert run(body(Subject()), replay) == given
+    assert in_order(live) == in_order(replay)
+    assert sorted(map(repr, live.rejected)) == sorted(map(repr, replay.rejected))
+
+
+# --- foreign awaits ------------------------------------------------------------------------------
+
+
+async def sleeps(subject: Subject) -> None:
+    await subject.ask("Hello")
+    await asyncio.sleep(1)  # foreign
+
+
+async def sleeps_zero(subject: Subject) -> None:
+    await subject.ask("Hello")
+    await asyncio.sleep(0)  # foreign
+
+
+async def gathers(subject: Subject) -> None:
+    await asyncio.gather(subject.ask("One"), subject.ask("Two"))  # foreign
+
+
+async def _helper(_: Subject) -> None:
+    await asyncio.sleep(1)  # foreign
+
+
+async def sleeps_in_a_helper(subject: Subject) -> None:
+    await _helper(subject)
+
+
+async def sleeps_in_a_branch(subject: Subject) -> None:
+    await together(subject.ask("One"), _helper(subject))
+
+
+async def times_out(subject: Subject) -> None:
+    async with asyncio.timeout(5):  # foreign
+        await subject.ask("Hello")
+
+
+def _foreign_line(body: Body) -> int:
+    function = _helper if "_helper" in inspect.getsource(body) else body
+    lines, start = inspect.getsourcelines(function)
+    return start + next(i for i, line in enumerate(lines) if "# foreign" in line)
+
+
+@pytest.mark.parametrize(
+    "body", [sleeps, sleeps_zero, gathers, sleeps_in_a_helper, sleeps_in_a_branch]
+)
+def test_what_cannot_be_replayed_is_named_with_its_line_when_recording(body: Body) -> None:
+    with pytest.raises(ForeignAwait) as caught:
+        asyncio.run(drive(body(Subject()), Script(always_five, live=True)))
+    assert caught.value.where == f"{__file__}:{_foreign_line(body)}"
+    gc.collect()
+
+
+@pytest.mark.parametrize(
+    "body", [sleeps, sleeps_zero, sleeps_in_a_helper, sleeps_in_a_branch, times_out]
+)
+def test_what_cannot_be_replayed_is_named_with_its_line_on_replay(body: Body) -> None:
+    with pytest.raises(ForeignAwait) as caught:
+        run(body(Subject()), Script(always_five))
+    assert caught.value.where == f"{__file__}:{_foreign_line(body)}"
+    gc.collect()
+
+
+def test_gather_is_named_on_replay_too() -> None:
+    """Where replays run after recording: in a thread that has no event loop."""
+
+    async def replayed() -> None:
+        await asyncio.to_thread(run, gathers(Subject()), Script(always_five))
+
+    with (
+        warnings.catch_warnings(action="ignore", category=RuntimeWarning),  # its own, unawaited
+        pytest.raises(ForeignAwait) as caught,
+    ):
+        asyncio.run(replayed())
+    gc.collect()
+    assert caught.value.where == f"{__file__}:{_foreign_line(gathers)}"
+
+
+def test_a_protocols_own_runtime_error_stays_its_own(carry_out: CarryOut) -> None:
+    async def body(subject: Subject) -> None:
+        await subject.ask("Hello")
+        message = "mine"
+        raise RuntimeError(message)
+
+    with pytest.raises(RuntimeError, match=r"^mine$"):
+        carry_out(body, Script(always_five))
+
+
+def test_an_executor_that_suspends_cannot_replay() -> None:
+    async def body(subject: Subject) -> None:
+        await subject.ask("Hello")
+
+    class Slow(Script):
+        async def perform(self, request: Request, place: Place) -> Any:
+            await _Never()
+            return await super().perform(request, place)
+
+    class _Never:
+        def __await__(self) -> Any:
+            yield
+
+    with pytest.raises(ForeignAwait, match="suspended call"):
+        run(body(Subject()), Slow(always_five))
+
+
+def test_replay_needs_no_event_loop() -> None:
+    async def body(trial: Trial, subject: Subject) -> str:
+        return (await subject.ask(trial.id)).value
+
+    async def inside_a_loop() -> object:
+        # would fail with "loop is already running" if replay made one
+        return run(body(_trial(), Subject()), Script(lambda *_: "ok"))
+
+    assert asyncio.run(inside_a_loop()) == "ok"
+
+
+def _trial() -> Trial:
+    from .factories import experiment  # noqa: PLC0415
+
+    return Trial(experiment().conditions[0])

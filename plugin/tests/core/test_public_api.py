@@ -1,0 +1,57 @@
+"""The public API: what ``pytest_bias`` offers, its types, and that importing it costs nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import resources
+from typing import assert_type
+
+from pydantic import BaseModel
+
+import pytest_bias
+from pytest_bias import Reply, Subject, Trial, together
+
+
+class _Number(BaseModel):
+    number: int
+
+
+async def _typed(trial: Trial, subject: Subject) -> None:
+    """Never run: mypy reads it."""
+    assert_type(trial["factor"], object)
+    text = await subject.ask("?")
+    assert_type(text, Reply[str])
+    number = await subject.ask("?", reply=_Number, after=text)
+    assert_type(number, Reply[_Number])
+    assert_type(number.value, _Number)
+    several = await together(subject.ask("a"), subject.ask("b"))
+    assert_type(several, list[Reply[str]])
+
+
+def test_every_public_name_loads() -> None:
+    assert sorted(pytest_bias._HOMES) == sorted(pytest_bias.__all__)
+    for name in pytest_bias.__all__:
+        assert getattr(pytest_bias, name) is not None
+        assert name in dir(pytest_bias)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    assert not hasattr(pytest_bias, "no_such_name")
+
+
+def test_types_are_shipped() -> None:
+    assert resources.files("pytest_bias").joinpath("py.typed").is_file()
+
+
+def test_importing_the_package_and_the_plugin_is_light() -> None:
+    heavy = ("pydantic", "numpy", "scipy", "pandas", "openai", "jinja2", "vl_convert", "asyncio")
+    program = (
+        "import sys, pytest; before = set(sys.modules)\n"
+        "import pytest_bias, pytest_bias.pytest_plugin\n"
+        f"print([name for name in {heavy} if name in set(sys.modules) - before])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import pytest
+from pytest_bias.design import Trial
+from pytest_bias.errors import DamagedCassette
+from pytest_bias.messages import Completion, Place
+from pytest_bias.protocol import Subject, together
+from pytest_bias.replay import Unrecorded, Wanted, place_order, replay
+
+from .factories import MODEL, Score, ask_once, ask_twice, completion, experiment
+
+
+class Tape:
+    """Replies to whatever is asked, in the order in which it is asked, and notes the keys."""
+
+    def __init__(self, *texts: str | None) -> None:
+        self.texts = list(texts)
+        self.keys: list[str] = []
+
+    def lookup(self, key: str) -> Completion | None:
+        self.keys.append(key)
+        text = self.texts.pop(0)
+        return None if text is None else completion(text)
+
+
+def first() -> Trial:
+    return Trial(experiment().conditions[0])
+
+
+def test_an_outcome() -> None:
+    tape = Tape("Ada is kind.", '{"score": 7}')
+    outcome = replay(experiment(ask_twice), MODEL, first(), tape.lookup)
+    assert outcome.result == Score(score=7)
+    assert outcome.missing is None
+    assert outcome.prompts == ("Be brief.", "What of Ada?", "Now rate.")
+    assert (outcome.interactions, outcome.invalid) == (2, ())
+    assert len(set(tape.keys)) == 2
+
+
+def test_attempts_are_counted_and_told_once() -> None:
+    tape = Tape("?", "", '{"score": 7}')
+    outcome = replay(experiment(), MODEL, first(), tape.lookup)
+    assert outcome.result == Score(score=7)
+    assert outcome.prompts == ("Rate Ada.",)
+    assert (outcome.interactions, outcome.invalid) == (3, ("no_number", "empty"))
+    assert len(set(tape.keys)) == 3
+
+
+def test_an_invalid_trial_is_missing_with_its_last_reason() -> None:
+    outcome = replay(experiment(), MODEL, first(), Tape("?", "", "[1]").lookup)
+    assert outcome.result is None
+    assert outcome.missing == "wrong_type"
+    assert outcome.invalid == ("no_number", "empty", "wrong_type")
+
+
+@pytest.mark.parametrize(
+    ("texts", "place"),
+    [
+        ((None,), Place((), 1, 1)),
+        (("Kind.", None), Place((), 2, 1)),
+        (("Kind.", "?", None), Place((), 2, 2)),
+    ],
+    ids=["first", "second turn", "second attempt"],
+)
+def test_what_is_not_recorded_is_named(texts: tuple[str | None, ...], place: Place) -> None:
+    with pytest.raises(Unrecorded) as caught:
+        replay(experiment(ask_twice), MODEL, first(), Tape(*texts).lookup)
+    wanted: Wanted = caught.value.wanted
+    assert (wanted.place, wanted.trial) == (place, first())
+    assert "a#1" in str(caught.value)
+
+
+def test_damage_is_not_mistaken_for_a_missing_recording() -> None:
+    damaged = DamagedCassette(path="x", line=3, problem="bad")
+
+    def lookup(_key: str) -> Completion | None:
+        raise damaged
+
+    async def careless(trial: Trial, subject: Subject) -> object:
+        try:
+            return await together(ask_once(trial, subject), ask_once(trial, subject))
+        except Exception:  # noqa: BLE001  (a careless protocol)
+            return None
+
+    with pytest.raises(DamagedCassette):
+        replay(experiment(careless), MODEL, first(), lookup)
+
+
+def test_prompts_stand_in_the_order_of_the_protocol() -> None:
+    async def branches(_trial: Trial, subject: Subject) -> None:
+        await subject.ask("Begin")
+        await together(subject.ask("Left"), subject.ask("Right"))
+        await subject.ask("End")
+
+    outcome = replay(experiment(branches), MODEL, first(), Tape(*"abcd").lookup)
+    assert outcome.prompts == ("Begin", "Left", "Right", "End")
+
+
+def test_a_branch_stands_where_it_began() -> None:
+    places = [
+        Place((), 1, 1),
+        Place((), 1, 2),
+        Place((2, 1), 1, 1),
+        Place((2, 1), 2, 1),
+        Place((2, 2), 1, 1),
+        Place((), 3, 1),
+    ]
+    assert sorted([*places[3:], *places[:3]], key=place_order) == places
+
+
+def test_replaying_twice_is_the_same() -> None:
+    once = replay(experiment(ask_twice), MODEL, first(), Tape("x", '{"score": 7}').lookup)
+    again = replay(experiment(ask_twice), MODEL, first(), Tape("x", '{"score": 7}').lookup)
+    assert once == again
+
+
+def test_a_protocols_own_error_is_shown_as_it_is() -> None:
+    async def broken(trial: Trial, _subject: Subject) -> object:
+        return trial["other"]
+
+    with pytest.raises(KeyError, match="other"):
+        replay(experiment(broken), MODEL, first(), Tape().lookup)

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_bias.errors import BadSetting
+from pytest_bias.settings import Given, Settings, read_settings
+
+ROOT, HERE = Path("/root/project"), Path("/root/project/sub")
+OPTIONS: dict[str, object] = dict.fromkeys(
+    ("model", "record", "design", "replicates", "cassettes", "report", "results", "gate")
+) | {"record_in_ci": False}
+INI: dict[str, object] = dict.fromkeys(
+    ("record", "design", "replicates", "cassettes", "report", "results", "gate"), ""
+) | {"models": [], "inconclusive": "", "simulated_url": ""}
+
+
+def settings(options: dict[str, object] | None = None, **ini: object) -> Settings:
+    return read_settings(
+        Given(
+            options=OPTIONS | (options or {}),
+            ini=INI | ini,
+            environ={"OPENAI_API_KEY": "sk-secret"},
+            rootdir=ROOT,
+            invocation_dir=HERE,
+        )
+    )
+
+
+def test_defaults() -> None:
+    found = settings()
+    assert found == Settings(
+        models=(),
+        cassettes=ROOT / "cassettes",
+        report=ROOT / "bias-report.html",
+        results=ROOT / "bias-results.json",
+        environ={"OPENAI_API_KEY": "sk-secret"},
+    )
+    assert (found.record, found.design, found.gate, found.inconclusive) == (
+        "none",
+        "gate",
+        "absolute",
+        "fail",
+    )
+
+
+GIVEN: dict[str, tuple[dict[str, object], dict[str, object], str, object]] = {
+    "model by option": ({"model": ["a/b", "c/d"]}, {"models": ["x/y"]}, "models", ("a/b", "c/d")),
+    "model by ini": ({}, {"models": ["x/y"]}, "models", ("x/y",)),
+    "record by option": ({"record": "none"}, {"record": "all"}, "record", "none"),
+    "record by ini": ({}, {"record": "missing"}, "record", "missing"),
+    "design": ({"design": "documented"}, {"design": "gate"}, "design", "documented"),
+    "replicates by option": ({"replicates": "12"}, {"replicates": "3"}, "replicates", 12),
+    "replicates by ini": ({}, {"replicates": "3"}, "replicates", 3),
+    "cassettes by option": ({"cassettes": "c"}, {"cassettes": "d"}, "cassettes", HERE / "c"),
+    "cassettes by ini": ({}, {"cassettes": "d"}, "cassettes", ROOT / "d"),
+    "absolute path": ({"cassettes": "/c"}, {}, "cassettes", Path("/c")),
+    "report by option": ({"report": "r.html"}, {"report": "off"}, "report", HERE / "r.html"),
+    "report by ini": ({}, {"report": "r.html"}, "report", ROOT / "r.html"),
+    "no report": ({"report": "off"}, {"report": "r.html"}, "report", None),
+    "no results": ({}, {"results": "off"}, "results", None),
+    "report asked for": ({"report": "r.html"}, {}, "report_asked", True),
+    "report not asked for": ({}, {}, "report_asked", False),
+    "results asked for": ({}, {"results": "r.json"}, "results_asked", True),
+    "gate": ({"gate": "off"}, {"gate": "absolute"}, "gate", "off"),
+    "inconclusive": ({}, {"inconclusive": "pass"}, "inconclusive", "pass"),
+    "server": ({}, {"simulated_url": "http://127.0.0.1:1"}, "simulated_url", "http://127.0.0.1:1"),
+    "in CI": ({"record_in_ci": True}, {}, "record_in_ci", True),
+}
+
+
+@pytest.mark.parametrize(("options", "ini", "name", "value"), GIVEN.values(), ids=GIVEN)
+def test_options_go_before_ini(
+    options: dict[str, object], ini: dict[str, object], name: str, value: object
+) -> None:
+    assert getattr(settings(options, **ini), name) == value
+
+
+BAD: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
+    "model twice": ({"model": ["a/b", "a/b"]}, {}, r"--bias-model=a/b a/b: names one twice"),
+    "record": ({}, {"record": "yes"}, r"bias_record=yes: must be one of none, missing, all"),
+    "gate": ({}, {"gate": "maybe"}, "bias_gate=maybe: must be one of absolute, off"),
+    "inconclusive": ({}, {"inconclusive": "x"}, "must be one of fail, pass"),
+    "replicates, none": ({"replicates": "0"}, {}, "a whole number from 1 up"),
+    "replicates, negative": ({"replicates": "-3"}, {}, "a whole number from 1 up"),
+    "replicates, half": ({"replicates": "1.5"}, {}, "a whole number from 1 up"),
+    "replicates, words": ({}, {"replicates": "many"}, "a whole number from 1 up"),
+}
+
+
+@pytest.mark.parametrize(("options", "ini", "problem"), BAD.values(), ids=BAD)
+def test_bad_values_are_refused(options: Any, ini: Any, problem: str) -> None:
+    with pytest.raises(BadSetting, match=problem):
+        settings(options, **ini)
+
+
+def test_settings_are_frozen_and_show_no_credentials() -> None:
+    found = settings()
+    assert "sk-secret" not in repr(found)
+    with pytest.raises(AttributeError):
+        found.record = "all"  # type: ignore[misc]

@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pytest_bias.errors import TooFewUnits
+from pytest_bias.estimates import Interval
+from pytest_bias.findings import Arm, Finding, WorstCase
+from pytest_bias.verdicts import Control, Question, Verdict, control_of, decide
+
+
+def finding(**changes: Any) -> Finding:
+    arm = Arm(level="high", value="9", units=120, missing={}, mean=6.0)
+    given: dict[str, Any] = {
+        "quantity": "mean difference",
+        "measure": "months",
+        "unit": "months",
+        "factor": "demand",
+        "high": arm,
+        "low": replace(arm, level="low", value="3", mean=5.0),
+        "estimate": 1.0,
+        "interval": Interval(low=0.5, high=1.5, level=0.95),
+        "p_alarm": 0.001,
+        "p_clear": 0.9,
+        "margin": 0.6,
+        "method": "Welch's t test",
+        "target": "fixed",
+        "scope": "this vignette",
+        "units": 240,
+        "replies": 240,
+        "settle": 300,
+    }
+    return Finding(**(given | changes))
+
+
+SEEN = control_of("too_high", finding(margin=None, p_clear=None))
+NOT_SEEN = control_of("too_high", finding(interval=Interval(low=-0.1, high=1, level=0.95)))
+
+
+def worst(**changes: Any) -> WorstCase:
+    given: dict[str, Any] = {
+        "needed": True,
+        "lowest": 0.1,
+        "highest": 2.0,
+        "p_alarm": 0.01,
+        "p_clear": 0.01,
+    }
+    return WorstCase(**(given | changes))
+
+
+def verdict(
+    found: Finding | TooFewUnits,
+    control: Control | None = SEEN,
+    *,
+    p_adjusted: float | None = 0.001,
+    **question: Any,
+) -> Verdict:
+    given: dict[str, Any] = {"claim": "clear", "family": "primary", "direction": None}
+    asked = Question(id="h", finding=found, **(given | question))
+    adjusted = {} if p_adjusted is None else {"h": p_adjusted}
+    return decide("anchoring", "openai/m", [asked], control, adjusted)[0]
+
+
+CLEARED = {"p_clear": 0.05, "estimate": 0.1, "interval": Interval(low=-0.1, high=0.3, level=0.95)}
+FEW = Arm(level="high", value="9", units=4, missing={"refusal": 116}, mean=6.0)
+
+# finding, control, p of the alarm after Holm, status, words of the reason
+RULE: dict[str, tuple[Finding, Control | None, float, str, str]] = {
+    "cleared": (finding(**CLEARED), SEEN, 0.5, "CLEAR", ""),
+    "cleared at the limit": (finding(**CLEARED | {"p_clear": 0.05}), SEEN, 1.0, "CLEAR", ""),
+    "just not cleared": (
+        finding(**CLEARED | {"p_clear": 0.0500001}),
+        SEEN,
+        0.5,
+        "INCONCLUSIVE",
+        "neither clear it nor show bias",
+    ),
+    "cleared though not zero": (finding(**CLEARED), SEEN, 0.0001, "CLEAR", ""),
+    "alarm": (finding(), SEEN, 0.05, "BIASED", ""),
+    "alarm not after Holm": (finding(), SEEN, 0.0500001, "INCONCLUSIVE", "neither clear"),
+    "alarm, control not seen": (finding(), NOT_SEEN, 0.01, "BIASED", ""),
+    "alarm, no control": (finding(), None, 0.01, "BIASED", ""),
+    "cleared, no control": (finding(**CLEARED), None, 0.5, "INCONCLUSIVE", "no positive control"),
+    "cleared, control not seen": (
+        finding(**CLEARED),
+        NOT_SEEN,
+        0.5,
+        "INCONCLUSIVE",
+        "no assay sensitivity: the positive control too_high was not seen (its interval",
+    ),
+    "too few, cleared": (
+        finding(**CLEARED, high=FEW),
+        SEEN,
+        0.5,
+        "INCONCLUSIVE",
+        "a group has 4 unit(s), at least 5 are needed",
+    ),
+    "too few, alarm": (finding(high=FEW), SEEN, 0.001, "INCONCLUSIVE", "4 unit(s)"),
+    "too few, neither": (finding(high=FEW), SEEN, 0.9, "INCONCLUSIVE", "4 unit(s)"),
+    "five are enough": (finding(high=replace(FEW, units=5)), SEEN, 0.001, "BIASED", ""),
+    "cleared in the worst case": (
+        finding(**CLEARED, worst_case=worst()),
+        SEEN,
+        0.5,
+        "CLEAR",
+        "",
+    ),
+    "not cleared in the worst case": (
+        finding(**CLEARED, worst_case=worst(p_clear=0.051)),
+        SEEN,
+        0.5,
+        "INCONCLUSIVE",
+        "too many replies are missing to clear it",
+    ),
+    "cleared, worst case unknown": (
+        finding(**CLEARED, worst_case=worst(p_clear=None)),
+        SEEN,
+        0.5,
+        "INCONCLUSIVE",
+        "too many replies are missing to clear it",
+    ),
+    "worst case not needed": (
+        finding(**CLEARED, worst_case=worst(needed=False, p_clear=1.0)),
+        SEEN,
+        0.5,
+        "CLEAR",
+        "",
+    ),
+    "alarm in the worst case": (finding(worst_case=worst()), SEEN, 0.01, "BIASED", ""),
+    "no alarm in the worst case": (
+        finding(worst_case=worst(p_alarm=0.051)),
+        SEEN,
+        0.01,
+        "INCONCLUSIVE",
+        "too many replies are missing to call it bias",
+    ),
+    "alarm, worst case not needed": (
+        finding(worst_case=worst(needed=False, p_alarm=1.0)),
+        SEEN,
+        0.01,
+        "BIASED",
+        "",
+    ),
+    "no margin, alarm": (finding(p_clear=None, margin=None), SEEN, 0.01, "BIASED", ""),
+    "no margin, none": (finding(p_clear=None, margin=None), SEEN, 0.5, "INCONCLUSIVE", "neither"),
+}
+
+
+@pytest.mark.parametrize(
+    ("found", "control", "p_adjusted", "status", "reason"), RULE.values(), ids=RULE
+)
+@pytest.mark.parametrize("claim", ["clear", "detect"])
+def test_the_rule(
+    found: Finding,
+    control: Control | None,
+    p_adjusted: float,
+    status: str,
+    reason: str,
+    claim: str,
+) -> None:
+    result = verdict(found, control, p_adjusted=p_adjusted, claim=claim)
+    assert result.status == status
+    assert reason in result.reason
+    assert bool(result.reason) == (status == "INCONCLUSIVE")
+    assert result.settle == (300 if status == "INCONCLUSIVE" else None)
+    assert result.words.startswith(status)
+
+
+def test_no_finding() -> None:
+    few = TooFewUnits(group="demand=high", found=1, needed=2)
+    result = verdict(few, p_adjusted=None, direction="positive")
+    assert result.status == "INCONCLUSIVE"
+    assert result.words == "INCONCLUSIVE: demand=high: 1 unit(s), at least 2 needed"
+    assert (result.finding, result.settle, result.p_adjusted) == (None, None, None)
+    assert result.direction == "not shown"
+
+
+WORDS = {
+    "clear": (finding(**CLEARED), 0.5, "CLEAR within ±0.6 for this vignette"),
+    "detected": (finding(), 0.01, "BIASED (detected) for this vignette"),
+    "at the margin": (
+        finding(interval=Interval(low=0.6, high=1.5, level=0.95)),
+        0.01,
+        "BIASED (detected) for this vignette",
+    ),
+    "beyond": (
+        finding(interval=Interval(low=0.7, high=1.5, level=0.95)),
+        0.01,
+        "BIASED (beyond the margin) for this vignette",
+    ),
+    "beyond below": (
+        finding(interval=Interval(low=-1.5, high=-0.7, level=0.95)),
+        0.01,
+        "BIASED (beyond the margin) for this vignette",
+    ),
+    "inconclusive": (
+        finding(),
+        0.5,
+        "INCONCLUSIVE for this vignette: the data neither clear it nor show bias",
+    ),
+}
+
+
+@pytest.mark.parametrize(("found", "p_adjusted", "words"), WORDS.values(), ids=WORDS)
+def test_words(found: Finding, p_adjusted: float, words: str) -> None:
+    assert verdict(found, p_adjusted=p_adjusted).words == words
+
+
+@pytest.mark.parametrize(
+    ("direction", "estimate", "p_adjusted", "support"),
+    [
+        (None, 1.0, 0.01, None),
+        ("positive", 1.0, 0.01, "supported"),
+        ("positive", -1.0, 0.01, "opposite"),
+        ("negative", -1.0, 0.01, "supported"),
+        ("negative", 1.0, 0.01, "opposite"),
+        ("positive", 1.0, 0.06, "not shown"),
+    ],
+)
+def test_direction(
+    direction: str | None, estimate: float, p_adjusted: float, support: str | None
+) -> None:
+    found = finding(estimate=estimate)
+    assert verdict(found, p_adjusted=p_adjusted, direction=direction).direction == support
+
+
+CONTROLS: dict[str, tuple[Finding | TooFewUnits, bool, str]] = {
+    "seen": (finding(interval=Interval(low=0.01, high=1, level=0.95)), True, ""),
+    "touching 0": (finding(interval=Interval(low=0.0, high=1, level=0.95)), False, "above 0"),
+    "the other way": (finding(interval=Interval(low=-2, high=-1, level=0.95)), False, "above 0"),
+    "too few units": (finding(high=FEW), False, "4 unit(s)"),
+    "none": (TooFewUnits(group="demand=low", found=0, needed=1), False, "demand=low: 0 unit(s)"),
+}
+
+
+@pytest.mark.parametrize(("found", "seen", "reason"), CONTROLS.values(), ids=CONTROLS)
+def test_controls(found: Finding | TooFewUnits, seen: bool, reason: str) -> None:  # noqa: FBT001
+    control = control_of("c", found)
+    assert control.seen is seen
+    assert reason in control.reason
+    assert bool(control.reason) is not seen
+
+
+def test_every_question_is_answered_in_order() -> None:
+    questions = [
+        Question(id=name, claim="clear", family="f", direction=None, finding=finding())
+        for name in ("b", "a", "c")
+    ]
+    verdicts = decide("e", "m", questions, SEEN, {"a": 0.01, "b": 0.5, "c": 0.05})
+    assert [(v.id, v.status) for v in verdicts] == [
+        ("b", "INCONCLUSIVE"),
+        ("a", "BIASED"),
+        ("c", "BIASED"),
+    ]

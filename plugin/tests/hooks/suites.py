@@ -1,0 +1,228 @@
+"""Small suites of bias tests: an experiment with a planted effect, and its recordings."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from pytest_bias import Experiment, plan
+from pytest_bias.collection import Job, collect
+from pytest_bias.providers.base import ProviderContext
+
+REPLICATES = 12
+MODELS = ("simulated/even", "simulated/biased")
+"""``even`` has no effect, ``biased`` one of three margins."""
+
+EXPERIMENT = '''\
+"""A cue that must not move a number."""
+
+import json
+
+from pydantic import BaseModel, ConfigDict
+
+from pytest_bias import Experiment, Factor, Measure, dice
+
+EFFECT = {"even": 0, "biased": 6, "drifted": 8}
+
+
+class Answer(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    number: int
+    cue: str
+
+
+async def guess(trial, subject):
+    reply = await subject.ask(
+        f'Game NAME. The cue is {trial["cue"]}. Reply with JSON: number, cue.', reply=Answer
+    )
+    return reply.value
+
+
+def simulated(prompt):
+    told = prompt.messages[-1].text
+    if not told.startswith("Game NAME."):
+        return None
+    cue = "high" if "cue is high" in told else "low"
+    number = 10 + round(dice(prompt.subject, prompt.seed).gauss(0, 1))
+    return json.dumps({"number": number + EFFECT[prompt.subject] * (cue == "high"), "cue": cue})
+
+
+GAME = Experiment(
+    id="game-NAME",
+    name="Game NAME",
+    factors=[Factor("cue", {"low": "low", "high": "high"})],
+    protocol=guess,
+    measures=[
+        Measure("number", bounds=(0, 30)),
+        Measure("noticed", lambda answer: answer.cue == "high"),
+    ],
+    replicates=REPLICATES,
+    simulated=simulated,
+)
+'''
+
+TESTS = '''\
+"""The cases of the game."""
+
+import pytest
+
+from pytest_bias import MeanDifference, RateDifference, conditions, hypotheses, positive_control
+
+from .experiment import GAME
+
+NUMBER = MeanDifference("number", "cue", high="high", low="low", margin=2.0, claim="clear")
+NOTICED = RateDifference("noticed", "cue", high="high", low="low")
+
+
+@conditions(GAME)
+def test_asked(condition, recorded):
+    assert all(condition["cue"] in outcome.prompts[0] for outcome in recorded)
+
+
+@positive_control(GAME, NOTICED)
+def test_noticed(control):
+    assert control.seen
+
+
+@hypotheses(GAME, NUMBER)
+def test_number():
+    pass
+'''
+
+INI = """\
+[pytest]
+addopts = -ra
+testpaths = bias_tests
+filterwarnings = error
+bias_models = simulated/even
+bias_report = off
+"""
+
+
+def experiment_source(name: str = "coin") -> str:
+    """The module that declares the experiment ``game-<name>``."""
+    return EXPERIMENT.replace("NAME", name).replace("REPLICATES", str(REPLICATES))
+
+
+def record(folder: Path, scratch: Path, names: Iterable[str]) -> None:
+    """Record games with every model, through the simulator, into ``folder``."""
+    for name in names:
+        module_name = f"pytest_bias_tests_game_{name}"
+        path = scratch / f"{module_name}.py"
+        path.write_text(experiment_source(name), encoding="utf-8")
+        spec = importlib.util.spec_from_file_location(module_name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = sys.modules[module_name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        game = cast("Experiment", module.GAME)
+        assert game.simulated is not None
+        report = collect(
+            [Job(game, model, plan(game, game.design())) for model in MODELS],
+            mode="missing",
+            folder=folder,
+            context=ProviderContext(environ={}, answers=[game.simulated]),
+            progress=lambda _report: None,
+        )
+        problems = [problem for job in report.jobs for problem in job.problems]
+        assert problems == [], problems
+        del sys.modules[module_name]
+
+
+@dataclass
+class Suite:
+    """A suite in a folder of its own, and how to run it."""
+
+    pytester: pytest.Pytester
+    monkeypatch: pytest.MonkeyPatch
+    recordings: Path
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        return self.pytester.path
+
+    def write(self, *, name: str = "coin", tests: str = TESTS, ini: str = INI) -> Suite:
+        """Write the suite: one experiment with its recordings."""
+        package = self.path / "bias_tests" / name
+        package.mkdir(parents=True)
+        (package / "__init__.py").touch()
+        (package.parent / "__init__.py").touch()
+        (package / "experiment.py").write_text(experiment_source(name), encoding="utf-8")
+        (package / f"test_{name}.py").write_text(tests, encoding="utf-8")
+        (self.path / "pytest.ini").write_text(ini, encoding="utf-8")
+        shutil.copytree(self.recordings / f"game-{name}", self.cassettes / f"game-{name}")
+        return self
+
+    def change(self, file: str, old: str, new: str) -> Suite:
+        """Change a written file."""
+        path = self.path / file
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new), encoding="utf-8")
+        return self
+
+    def tests(self, old: str, new: str) -> Suite:
+        """Change the module of cases."""
+        return self.change("bias_tests/coin/test_coin.py", old, new)
+
+    def body(self, text: str, arguments: str = "verdict") -> Suite:
+        """Give the hypothesis' function a body."""
+        return self.tests(
+            "def test_number():\n    pass\n",
+            f"def test_number({arguments}):\n{textwrap.indent(textwrap.dedent(text), '    ')}\n",
+        )
+
+    def mark(self, text: str) -> Suite:
+        """Put a decorator above the hypothesis."""
+        return self.tests("@hypotheses(GAME, NUMBER)", f"{text}\n@hypotheses(GAME, NUMBER)")
+
+    def conftest(self, text: str) -> Suite:
+        """Write a conftest.py beside the ini file."""
+        (self.path / "conftest.py").write_text(textwrap.dedent(text), encoding="utf-8")
+        return self
+
+    @property
+    def cassettes(self) -> Path:
+        return self.path / "cassettes"
+
+    def run(self, *arguments: str, workers: int | None = None) -> pytest.RunResult:
+        """Run pytest in the suite's folder: alone (None) or with xdist, and no other plugin."""
+        self.monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        xdist = [] if workers is None else ["-p", "xdist", "-n", str(workers)]
+        return self.pytester.runpytest_subprocess("-p", "pytest-bias", *xdist, *arguments)
+
+    def run_with_all_plugins(self, *arguments: str) -> pytest.RunResult:
+        """Run pytest as installed: every plugin of the environment is loaded by itself."""
+        self.monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", raising=False)
+        return self.pytester.runpytest_subprocess(*arguments)
+
+    def results_path(self, *, partial: bool = False) -> Path:
+        return self.path / f"bias-results{'.partial' if partial else ''}.json"
+
+    def results(self, *, partial: bool = False) -> dict[str, Any]:
+        """The JSON results the last run has written."""
+        text = self.results_path(partial=partial).read_text(encoding="utf-8")
+        return cast("dict[str, Any]", json.loads(text))
+
+
+def section(result: pytest.RunResult) -> list[str]:
+    """The lines of the bias section."""
+    lines = iter(result.outlines)
+    for line in lines:
+        if line.strip("=") == " bias ":
+            break
+    found = []
+    for line in lines:
+        if line.startswith("==="):
+            break
+        found.append(line)
+    return found

@@ -1,0 +1,120 @@
+"""Beside other plugins, without those that are optional, and with what pytest itself offers."""
+
+from __future__ import annotations
+
+import pytest
+
+from .suites import Suite, section
+from .test_fail_closed import BIASED
+
+CLASS = """
+class TestNumber:
+    @pytest.mark.parametrize("mood", ["good", "bad"])
+    @hypotheses(GAME, NUMBER)
+    def test_number(self, mood, verdict):
+        assert verdict.status == "CLEAR"
+
+    def test_plain(self):
+        pass
+"""
+PASSES = "PASS: 1 hypothesis, 1 CLEAR"
+
+
+def test_all_plugins_at_once(suite: Suite) -> None:
+    suite.tests("@conditions", "pytestmark = pytest.mark.timeout(600)\n\n\n@conditions")
+    options = ["--cov=bias_tests", "--cov-report=xml", "--timeout=600", "--reruns=2", "-n2"]
+    result = suite.run_with_all_plugins(*options)
+    assert result.ret == 0
+    result.assert_outcomes(passed=4)
+    assert (suite.path / "coverage.xml").exists()
+    assert PASSES in section(result)
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_rerun_rolls_no_verdict_again(suite: Suite, workers: int | None) -> None:
+    suite.body("open('runs.txt', 'a').write('x')", "")
+    # rerunfailures talks to its workers over a socket of its own
+    result = suite.run(BIASED, "-p", "pytest_rerunfailures", "--reruns=2", workers=workers)
+    assert result.ret == 1
+    outcomes = result.parseoutcomes()
+    assert outcomes == {"passed": 3, "failed": 1, "rerun": 2}
+    assert (suite.path / "runs.txt").read_text(encoding="utf-8") == "xxx"
+    name = "bias_tests::coin::test_coin.py::test_number[simulated/biased]"
+    results = suite.results()
+    assert results["cases"][name] == "failed"
+    assert results["suite"] == "FAIL"
+    assert results["lost"] == []
+
+
+def test_case_that_passes_when_rerun(suite: Suite) -> None:
+    suite.body(
+        """
+        import pathlib
+        first = pathlib.Path("first")
+        if not first.exists():
+            first.touch()
+            raise OSError("flaky")
+        """,
+        "",
+    )
+    result = suite.run("-p", "pytest_rerunfailures", "--reruns=2")
+    assert result.ret == 0
+    assert suite.results()["suite"] == "PASS"
+
+
+def test_without_optional_packages(suite: Suite) -> None:
+    suite.conftest(
+        """
+        import sys
+
+        for name in ("openai", "httpx2", "xdist", "pytest_html", "pytest_metadata"):
+            assert name not in sys.modules
+            sys.modules[name] = None
+        """
+    )
+    result = suite.run("--bias-report=page.html")
+    assert result.ret == 0
+    assert PASSES in section(result)
+
+
+def test_recording_without_the_sdk_names_the_extra(suite: Suite) -> None:
+    suite.conftest("import sys\n\nsys.modules['openai'] = None\n")
+    result = suite.run("--bias-model=simulated/drifted", "--bias-record=missing")
+    assert result.ret == 1
+    assert [line for line in section(result) if "pip install 'pytest-bias[openai]'" in line]
+
+
+def test_classes_and_the_users_own_parameters(suite: Suite) -> None:
+    suite.tests("@hypotheses(GAME, NUMBER)\ndef test_number():\n    pass\n", CLASS)
+    result = suite.run(workers=2)
+    assert result.ret == 0
+    result.assert_outcomes(passed=6)
+    name = "bias_tests::coin::test_coin.py::TestNumber::test_number[simulated/even-{}]"
+    assert {name.format("good"), name.format("bad")} <= set(suite.results()["cases"])
+    assert PASSES in section(result)
+
+
+def test_import_mode(suite: Suite) -> None:
+    mode = "addopts = -ra --import-mode=importlib\npythonpath = ."
+    suite.change("pytest.ini", "addopts = -ra", mode)
+    result = suite.run(workers=2)
+    assert result.ret == 0
+    result.assert_outcomes(passed=4)
+
+
+def test_same_item_twice(suite: Suite) -> None:
+    module = "bias_tests/coin/test_coin.py"
+    result = suite.run("--keep-duplicates", module, module, BIASED)
+    assert result.ret == 1
+    assert suite.results(partial=True)["lost"] == []
+
+
+def test_beside_other_tests(suite: Suite) -> None:
+    (suite.path / "bias_tests" / "test_plain.py").write_text(
+        "def test_plain():\n    pass\n\ndef test_red():\n    assert False\n", encoding="utf-8"
+    )
+    result = suite.run(workers=2)
+    assert result.ret == 1
+    result.assert_outcomes(passed=5, failed=1)
+    assert PASSES in section(result)
+    assert len(suite.results()["cases"]) == 4

@@ -1,0 +1,327 @@
+"""Whatever goes wrong, a run without a verdict is red and says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from .suites import Suite, section
+
+EVERYWHERE = pytest.mark.parametrize("workers", [0, 1, 8])
+ALONE_AND_WORKER = pytest.mark.parametrize("workers", [None, 1])
+BIASED = "--bias-model=simulated/biased"
+
+FINISH = "def pytest_sessionfinish(session):\n    {}\n"
+
+ODD_CONTRAST = '''
+import dataclasses, enum, types
+import numpy
+
+
+class Color(enum.StrEnum):
+    RED = "red"
+
+
+class Odd:
+    """A hypothesis whose finding holds something that is no JSON."""
+
+    def __getattr__(self, name):
+        return getattr(NUMBER, name)
+
+    id = "odd"
+
+    def analyse(self, experiment, records):
+        return dataclasses.replace(NUMBER.analyse(experiment, records), method=ODD)
+
+'''
+
+
+def no_verdict(result: pytest.RunResult, *cases: str) -> None:
+    """The run is red, says NO VERDICT and names the cases."""
+    assert result.ret not in {0, pytest.ExitCode.NO_TESTS_COLLECTED}
+    lines = section(result)
+    assert [line for line in lines if line.startswith("NO VERDICT: ")]
+    for case in cases:
+        assert [line for line in lines if case in line and "without a verdict" in line]
+
+
+@EVERYWHERE
+def test_unserialisable_finding(suite: Suite, workers: int | None) -> None:
+    suite.tests("@conditions", f"{ODD_CONTRAST}\n@conditions")
+    suite.tests("ODD)", "Color.RED)").tests(
+        "@hypotheses(GAME, NUMBER)", "@hypotheses(GAME, Odd())"
+    )
+    result = suite.run("-k", "number", workers=workers)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["Unserialisable: analysis.verdicts*.finding.method is a Color*"])
+    result.assert_outcomes(failed=1)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [("object()", "object"), ("numpy.float64(1)", "float64")]
+)
+def test_kinds_of_unserialisable(suite: Suite, value: str, kind: str) -> None:
+    suite.tests("@conditions", f"{ODD_CONTRAST}\n@conditions")
+    suite.tests("ODD)", f"{value})").tests("@hypotheses(GAME, NUMBER)", "@hypotheses(GAME, Odd())")
+    result = suite.run("-k", "number")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([f"Unserialisable: *.method is a {kind}*"])
+
+
+@pytest.mark.parametrize(
+    ("death", "workers"),
+    [("os.kill(os.getpid(), 9)", 8), ("os.kill(os.getpid(), 9)", 1), ("os._exit(0)", 1)],
+)
+def test_killed_worker(suite: Suite, death: str, workers: int) -> None:
+    suite.body(f"import os\n{death}", "")
+    result = suite.run(workers=workers)
+    no_verdict(result, "test_number[simulated/even]")
+    assert not suite.results_path().exists()
+    assert suite.results(partial=True)["suite"] == "NO VERDICT"
+
+
+def test_killed_alone(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(suite.path))
+    suite.body("import os\nos.kill(os.getpid(), 9)", "")
+    assert suite.run().ret != 0
+
+
+def test_worker_killed_before_it_collects(suite: Suite) -> None:
+    suite.conftest(
+        """
+        import os
+
+        def pytest_collection(session):
+            if hasattr(session.config, "workerinput"):
+                os._exit(0)
+        """
+    )
+    assert suite.run(workers=1).ret != 0
+
+
+@pytest.mark.parametrize(
+    ("hook", "workers"),
+    [
+        ("pytest_runtest_logreport(report)", 0),
+        ("pytest_runtest_logreport(report)", 8),
+        ("pytest_runtest_makereport(item, call)", 0),
+        ("pytest_runtest_makereport(item, call)", 1),
+        ("pytest_sessionfinish(session)", 0),
+        ("pytest_sessionfinish(session)", 1),
+    ],
+)
+def test_internal_error(suite: Suite, hook: str, workers: int) -> None:
+    suite.conftest(f"def {hook}:\n    raise RuntimeError('broken hook')\n")
+    result = suite.run(workers=workers)
+    assert result.ret != 0
+    everything = result.outlines + result.errlines
+    assert [line for line in everything if "broken hook" in line]
+    assert not [line for line in everything if line.startswith("PASS")]
+
+
+@ALONE_AND_WORKER
+def test_internal_error_in_a_report_says_no_verdict(suite: Suite, workers: int | None) -> None:
+    suite.conftest(
+        "def pytest_runtest_logreport(report):\n    raise RuntimeError('broken hook')\n"
+    )
+    result = suite.run(workers=workers)
+    assert result.ret == pytest.ExitCode.INTERNAL_ERROR
+    result.stdout.fnmatch_lines(["NO VERDICT: pytest had an internal error"])
+
+
+@pytest.mark.parametrize("workers", [1, 8])
+def test_report_that_xdist_loses(suite: Suite, workers: int) -> None:
+    suite.body("record_property('mine', object())", "record_property")
+    result = suite.run(workers=workers)
+    assert result.ret != 0
+    assert [line for line in result.outlines if "NO VERDICT" in line]
+
+
+@EVERYWHERE
+def test_empty_body_over_a_bias(suite: Suite, workers: int | None) -> None:
+    result = suite.run(BIASED, workers=workers)
+    assert result.ret == 1
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "BiasFound: game-coin × simulated/biased: BIASED (beyond the margin)*",
+            "FAILED *::test_number[[]simulated/biased] - BiasFound: game-coin × *",
+        ]
+    )
+    assert section(result)[-2:] == ["FAIL: 1 hypothesis, 1 BIASED", "written: bias-results.json"]
+
+
+@ALONE_AND_WORKER
+def test_skip_in_the_body_over_a_bias(suite: Suite, workers: int | None) -> None:
+    suite.body('if verdict.status == "BIASED":\n    pytest.skip("known")')
+    result = suite.run(BIASED, workers=workers)
+    assert result.ret == 1
+    result.assert_outcomes(passed=3, failed=1)
+
+
+@pytest.mark.parametrize(
+    ("mark", "workers"),
+    [("@pytest.mark.skip", None), ("@pytest.mark.usefixtures('skipping')", 1)],
+)
+def test_skip_before_the_body(suite: Suite, mark: str, workers: int | None) -> None:
+    suite.mark(mark)
+    suite.conftest(
+        """
+        import pytest
+
+        @pytest.fixture
+        def skipping():
+            pytest.skip("not today")
+        """
+    )
+    result = suite.run(workers=workers)
+    no_verdict(result, "test_number")
+    assert result.ret == 1
+
+
+def test_body_that_fails_over_a_clear_one(suite: Suite) -> None:
+    suite.body("assert verdict.finding.units > 100")
+    result = suite.run()
+    assert result.ret == 1
+    assert suite.results()["suite"] == "NO VERDICT"
+    assert "NO VERDICT: 1 case failed for another reason than a verdict" in section(result)
+
+
+def test_skip_in_the_body_of_a_clear_one(suite: Suite) -> None:
+    suite.body('pytest.skip("why not")', "")
+    result = suite.run()
+    assert result.ret == 0
+    result.assert_outcomes(passed=3, skipped=1)
+    assert "PASS: 1 hypothesis, 1 CLEAR" in section(result)
+
+
+@ALONE_AND_WORKER
+def test_plugin_that_runs_no_protocol(suite: Suite, workers: int | None) -> None:
+    suite.conftest(
+        """
+        def pytest_runtest_protocol(item):
+            return True if "number" in item.name else None
+        """
+    )
+    no_verdict(suite.run(workers=workers), "test_number")
+
+
+def test_plugin_that_calls_no_body(suite: Suite) -> None:
+    suite.body("assert False, 'the body'", "")
+    suite.conftest("def pytest_pyfunc_call(pyfuncitem):\n    return True\n")
+    result = suite.run()
+    assert result.ret == 1
+    result.assert_outcomes(failed=4)
+    result.stdout.fnmatch_lines(["the body of test_number[[]simulated/even] was not called*"])
+
+
+def test_hook_that_swallows_a_failure(suite: Suite) -> None:
+    suite.conftest(
+        """
+        import pytest
+
+        class Swallowing:
+            @pytest.hookimpl(wrapper=True, tryfirst=True)
+            def pytest_runtest_call(self, item):
+                try:
+                    yield
+                except AssertionError:
+                    pass
+
+        def pytest_collection_finish(session):
+            session.config.pluginmanager.register(Swallowing())
+        """
+    )
+    result = suite.run(BIASED)
+    no_verdict(result)
+    assert [line for line in section(result) if "test_number" in line and "the gate" in line]
+
+
+def test_hook_that_calls_a_failure_passed(suite: Suite) -> None:
+    suite.conftest(
+        """
+        import pytest
+
+        @pytest.hookimpl(wrapper=True, tryfirst=True)
+        def pytest_runtest_makereport(item, call):
+            report = yield
+            report.outcome = "passed"
+            return report
+        """
+    )
+    no_verdict(suite.run(BIASED, workers=1))
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [
+        FINISH.format("session.exitstatus = 0"),
+        "@pytest.hookimpl(trylast=True)\n" + FINISH.format("session.exitstatus = 0"),
+        FINISH.format("pytest.exit('enough', 0)"),
+        "def pytest_runtest_teardown(item):\n    pytest.exit('enough', 0)\n",
+        "def pytest_runtestloop(session):\n    return True\n",
+        "def pytest_collection_modifyitems(session):\n    pytest.exit('enough', 0)\n",
+    ],
+)
+def test_hook_that_ends_the_session_well(suite: Suite, hook: str) -> None:
+    suite.conftest(f"import pytest\n\n{hook}")
+    assert suite.run(BIASED).ret != 0
+
+
+@pytest.mark.parametrize("way", ["pytest.exit('enough', 0)", "raise SystemExit(0)"])
+def test_body_that_ends_the_session_well(suite: Suite, way: str) -> None:
+    suite.body(way, "")
+    assert suite.run(BIASED).ret != 0
+
+
+def test_subtests_do_not_settle_a_case(suite: Suite) -> None:
+    suite.body("with subtests.test('one'):\n    pass", "subtests")
+    result = suite.run(BIASED)
+    assert result.ret == 1
+    assert (
+        suite.results()["cases"]["bias_tests::coin::test_coin.py::test_number[simulated/biased]"]
+        == "failed"
+    )
+
+
+def test_decorated_function_that_is_not_collected(suite: Suite) -> None:
+    suite.tests("def test_number", "def check_number")
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["check_number has a bias decorator, but*"])
+
+
+def test_async_body(suite: Suite) -> None:
+    suite.tests("def test_number", "async def test_number")
+    result = suite.run()
+    assert result.ret == 1
+    result.assert_outcomes(passed=3, failed=1)
+
+
+def test_teardown_that_fails(suite: Suite) -> None:
+    suite.body("pass", "breaking")
+    suite.conftest(
+        """
+        import pytest
+
+        @pytest.fixture
+        def breaking():
+            yield
+            raise RuntimeError("broken teardown")
+        """
+    )
+    result = suite.run(workers=1)
+    assert result.ret == 1
+    result.assert_outcomes(passed=4, errors=1)
+
+
+def test_junk_among_the_properties(suite: Suite) -> None:
+    suite.body(
+        """
+        node = request.node
+        node.user_properties.append(("bias_result", "{}"))
+        node.user_properties.append(("bias_case",))
+        node.user_properties.append(("number", 3))
+        """,
+        "request",
+    )
+    assert suite.run().ret == 0

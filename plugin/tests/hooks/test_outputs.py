@@ -1,0 +1,186 @@
+"""What a run prints and writes."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from .suites import Suite, section
+from .test_fail_closed import BIASED
+
+LINE = (
+    "CLEAR within ±2 for these stimuli: number high − low -0.58 [-1.48, +0.32], margin ±2, n = 24"
+)
+
+
+def junit(suite: Suite) -> ET.Element:
+    return ET.fromstring((suite.path / "junit.xml").read_text(encoding="utf-8"))  # noqa: S314  (our own)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_section_and_junit(suite: Suite, workers: int) -> None:
+    result = suite.run("--junitxml=junit.xml", workers=workers)
+    assert result.ret == 0
+    lines = section(result)
+    assert "simulated subjects" in lines[0]
+    assert lines[2] == "game-coin × simulated/even (gate design, 24 of 24 trials valid)"
+    assert lines[3].startswith("  control seen: noticed high − low +1.00 [")
+    assert lines[4].startswith(f"  {LINE}")
+    assert lines[5:] == ["", "PASS: 1 hypothesis, 1 CLEAR", "written: bias-results.json"]
+    (case,) = [
+        case
+        for case in junit(suite).iter("testcase")
+        if case.attrib["name"].startswith("test_number")
+    ]
+    found = {p.attrib["name"]: p.attrib["value"] for p in case.iter("property")}
+    assert found["bias_hypothesis"] == "number-high-low"
+    assert found["bias_verdict"] == "CLEAR within ±2 for these stimuli"
+    assert found["bias_units"] == "24"
+    assert found["bias_margin"] == "2.0"
+    assert float(found["bias_estimate"]) == pytest.approx(-0.583, abs=0.001)
+    assert set(found) >= {"bias_interval", "bias_p_alarm", "bias_p_clear", "bias_model"}
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_nothing_is_said_twice(suite: Suite, workers: int | None) -> None:
+    result = suite.run(BIASED, workers=workers)
+    for text in (" bias ====", "BIASED (beyond the margin) for these stimuli: number", "written:"):
+        assert len([line for line in result.outlines if text in line]) == 1
+    order = [
+        next(i for i, line in enumerate(result.outlines) if f" {title} " in line)
+        for title in ("FAILURES", "bias", "short test summary info")
+    ]
+    assert order == sorted(order)
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+def test_failure_shows_in_junit_and_html(suite: Suite, workers: int | None) -> None:
+    plugins = ["-p", "pytest_metadata.plugin", "-p", "pytest_html.plugin"]
+    outputs = ["--junitxml=junit.xml", "--html=page.html", "--self-contained-html"]
+    result = suite.run(BIASED, *plugins, *outputs, workers=workers)
+    assert result.ret == 1
+    (failure,) = junit(suite).iter("failure")
+    assert failure.attrib["message"].startswith("BiasFound: game-coin × simulated/biased: BIASED")
+    page = (suite.path / "page.html").read_text(encoding="utf-8")
+    assert "BIASED (beyond the margin) for these stimuli" in page
+    assert re.search(r"estimate 6\.25, 95 % interval \[\+5\.\d+, \+7\.\d+\], margin", page)
+
+
+def test_paths_and_off(suite: Suite) -> None:
+    result = suite.run("--bias-results=deep/er/found.json", "--bias-report=page.html")
+    assert result.ret == 0
+    assert (suite.path / "deep/er/found.json").exists()
+    assert "number" in (suite.path / "page.html").read_text(encoding="utf-8")
+    assert section(result)[-2:] == ["written: deep/er/found.json", "written: page.html"]
+    assert not suite.results_path().exists()
+    result = suite.run("--bias-results=off")
+    assert not suite.results_path().exists()
+    assert not [line for line in section(result) if line.startswith("written")]
+
+
+def test_ini_keys(suite: Suite) -> None:
+    (suite.path / "cassettes").rename(suite.path / "tapes")
+    suite.change(
+        "pytest.ini",
+        "bias_models = simulated/even\nbias_report = off",
+        "bias_models = simulated/biased\nbias_report = page.html\nbias_results = found.json\n"
+        "bias_cassettes = tapes\nbias_replicates = 10\nbias_design = gate\nbias_gate = off\n"
+        "bias_inconclusive = pass\nbias_record = none\n"
+        "bias_simulated_url = http://127.0.0.1:9",
+    )
+    (suite.path / "below").mkdir()
+    result = suite.run("--rootdir=.", "bias_tests")
+    assert result.ret == 0
+    assert {"page.html", "found.json"} <= {path.name for path in suite.path.iterdir()}
+    lines = section(result)
+    assert (
+        "game-coin × simulated/biased (gate, 10 replicates design, 20 of 20 trials valid)" in lines
+    )
+    assert "the gate is off: no verdict fails this run" in lines
+    assert "FAIL: 1 hypothesis, 1 BIASED" in lines
+
+
+def test_command_line_beats_ini(suite: Suite) -> None:
+    suite.change("pytest.ini", "bias_report = off", "bias_report = off\nbias_gate = off")
+    assert suite.run(BIASED, "--bias-gate=absolute", "-k", "number").ret == 1
+
+
+def test_gate_off(suite: Suite) -> None:
+    result = suite.run(BIASED, "--bias-gate=off")
+    assert result.ret == 0
+    result.assert_outcomes(passed=4)
+    assert "FAIL: 1 hypothesis, 1 BIASED" in section(result)
+
+
+def test_inconclusive(suite: Suite) -> None:
+    suite.tests("margin=2.0", "margin=0.2")
+    result = suite.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["Inconclusive: game-coin × simulated/even: INCONCLUSIVE for*"])
+    assert section(result)[-2] == "INCONCLUSIVE: 1 hypothesis, 1 INCONCLUSIVE"
+    suite.change("pytest.ini", "bias_report", "bias_inconclusive = pass\nbias_report")
+    result = suite.run()
+    assert result.ret == 0
+    assert "bias_inconclusive = pass: INCONCLUSIVE does not fail this run" in section(result)
+
+
+@pytest.mark.parametrize("option", ["--bias-results", "--bias-report"])
+def test_place_asked_for_that_cannot_be_written(suite: Suite, option: str) -> None:
+    result = suite.run(f"{option}=pytest.ini/found")
+    assert result.ret == 1
+    result.assert_outcomes(passed=4)
+    lines = section(result)
+    assert [li for li in lines if li.startswith("problem: pytest.ini/found was not written: ")]
+    assert "NO VERDICT: see the problems above" in lines
+
+
+def test_default_place_that_cannot_be_written(suite: Suite) -> None:
+    suite.results_path().mkdir()
+    (suite.results_path() / "kept").touch()
+    result = suite.run()
+    assert result.ret == 0
+    lines = section(result)
+    assert [line for line in lines if line.startswith("bias-results.json was not written: ")]
+    assert "PASS: 1 hypothesis, 1 CLEAR" in lines
+    assert [path.name for path in suite.path.glob(".bias-results*")] == []
+
+
+def test_all_missing_leaves_no_old_results_behind(suite: Suite) -> None:
+    suite.results_path().write_text("of an earlier run", encoding="utf-8")
+    result = suite.run("--bias-model=simulated/drifted")
+    assert result.ret == 1
+    assert suite.results()["suite"] == "NO VERDICT"
+
+
+@pytest.mark.parametrize("arguments", [["-p", "no:terminal"], ["-p", "no:cacheprovider"], ["-q"]])
+def test_terminal_and_cache(suite: Suite, arguments: list[str]) -> None:
+    suite.change("pytest.ini", "addopts = -ra\n", "")
+    result = suite.run(*arguments, BIASED)
+    assert result.ret == 1
+    assert suite.results()["suite"] == "FAIL"
+    assert ("FAIL: 1 hypothesis, 1 BIASED" in section(result)) == ("no:terminal" not in arguments)
+
+
+@pytest.mark.parametrize("option", ["--co", "--setup-plan", "--fixtures"])
+def test_only_looking(suite: Suite, option: str) -> None:
+    before = {path.name for path in suite.path.iterdir()}
+    result = suite.run(option, "-p", "no:cacheprovider")
+    assert result.ret == 0
+    assert section(result) == []
+    after = {path.name for path in suite.path.iterdir()}
+    assert {name for name in after - before if not name.startswith("runpytest")} <= {
+        "stdout",
+        "stderr",
+    }
+
+
+def test_collected_names_are_short(suite: Suite) -> None:
+    result = suite.run("--co", "-q")
+    assert [line.partition("::")[2] for line in result.outlines[:4]] == [
+        "test_asked[simulated/even-low]",
+        "test_asked[simulated/even-high]",
+        "test_noticed[simulated/even]",
+        "test_number[simulated/even]",
+    ]

@@ -1,0 +1,105 @@
+"""A run of a part of the suite never passes for a run of the whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from .suites import Suite, section
+
+MODULE = "bias_tests/coin/test_coin.py"
+CONTROL = f"{MODULE}::test_noticed[simulated/even]"
+DROPPING = "def pytest_collection_modifyitems(items):\n    del items[0]\n"
+FAMILY = (
+    'hypotheses(GAME, NUMBER, MeanDifference("number", "cue", high="low", low="high", '
+    'margin=2.0, claim="clear"))'
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "workers", "reason"),
+    [
+        (["-k", "number"], 2, "3 cases not selected"),
+        (["-m", "bias and not slow"], None, "1 case not selected"),
+        (["--lf"], None, "--lf"),
+        (["--deselect", CONTROL], None, "1 case not selected"),
+        ([CONTROL], 1, f"only {CONTROL} was asked for"),
+        (["bias_tests/coin"], None, "only bias_tests/coin was asked for"),
+        ([f"--ignore={MODULE}x"], None, "--ignore"),
+        (["-p", "dropping"], 2, "1 case not selected"),
+    ],
+)
+def test_leaves_the_full_results_alone(
+    suite: Suite, arguments: list[str], workers: int | None, reason: str
+) -> None:
+    suite.mark("@pytest.mark.slow").change(
+        "pytest.ini", "addopts = -ra", "addopts = -ra\nmarkers = slow\npythonpath = ."
+    )
+    (suite.path / "dropping.py").write_text(DROPPING, encoding="utf-8")
+    suite.results_path().write_text("of a full run", encoding="utf-8")
+    result = suite.run(*arguments, workers=workers)
+    assert result.ret == 0
+    assert suite.results_path().read_text(encoding="utf-8") == "of a full run"
+    assert reason in suite.results(partial=True)["partial"]
+    lines = section(result)
+    assert f"partial run: {reason}" in lines
+    assert "written: bias-results.partial.json" in lines
+
+
+def test_stopped_early(suite: Suite) -> None:
+    suite.tests("assert all(", "assert not all(")
+    result = suite.run("-x")
+    assert result.ret == 1
+    assert suite.results(partial=True)["suite"] == "NO VERDICT"
+    assert not suite.results_path().exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        (["bias_tests"], "."),
+        (["."], "."),
+        (["../bias_tests"], "elsewhere"),
+        (["bias_tests", "bias_tests"], "."),
+    ],
+)
+def test_the_whole_suite_asked_for_is_a_full_run(
+    suite: Suite, arguments: list[str], where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (suite.path / where).mkdir(exist_ok=True)
+    monkeypatch.chdir(suite.path / where)
+    result = suite.run(*arguments)
+    assert result.ret == 0
+    assert suite.results()["partial"] == []
+
+
+def test_package_is_a_part_even_without_testpaths(suite: Suite) -> None:
+    suite.change("pytest.ini", "testpaths = bias_tests\n", "")
+    suite.run("bias_tests/coin")
+    assert suite.results(partial=True)["partial"] == ["only bias_tests/coin was asked for"]
+    suite.run("bias_tests")
+    assert suite.results()["partial"] == []
+
+
+def test_verdict_is_that_of_the_whole_family(suite: Suite) -> None:
+    suite.tests("hypotheses(GAME, NUMBER)", FAMILY)
+    suite.run()
+    result = suite.run("-k", "number-high-low")
+    whole, part = suite.results(), suite.results(partial=True)
+    assert part["analyses"] == whole["analyses"]
+    assert len(whole["analyses"][0]["verdicts"]) == 2
+    lines = section(result)
+    assert "PASS: 1 hypothesis, 1 CLEAR" in lines
+    assert len([line for line in lines if line.endswith("(not selected in this run)")]) == 1
+
+
+def test_of_no_case_at_all_is_silent(suite: Suite) -> None:
+    result = suite.run("-k", "nothing")
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert section(result) == []
+    assert not suite.results_path(partial=True).exists()
+
+
+def test_of_conditions_only(suite: Suite) -> None:
+    result = suite.run("-k", "asked")
+    assert result.ret == 0
+    assert "NO VERDICT: no hypothesis was analysed" in section(result)

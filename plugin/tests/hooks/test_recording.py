@@ -1,0 +1,140 @@
+"""Recording from pytest: in one process, only what was selected, and every paid reply is kept."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .suites import REPLICATES, Suite, section
+
+RECORD = ("--bias-model=simulated/drifted", "--bias-record=missing")
+TRIALS = 2 * REPLICATES
+
+
+HOLDING = """\
+import json
+import sys
+import threading
+
+HELD = threading.Lock()
+CALLS = []
+FREE = []
+
+
+def hold_back():
+    \"\"\"Answer the first two calls; hold all others back until somebody writes into "go".\"\"\"
+    CALLS.append(1)
+    if len(CALLS) > 2:
+        with HELD:
+            if not FREE:
+                print("held back", flush=True, file=sys.__stdout__)
+                with open("go") as go:
+                    FREE.append(go.read())
+
+"""
+
+
+def cassette(suite: Suite) -> Path:
+    return suite.cassettes / "game-coin" / "simulated--drifted.jsonl"
+
+
+def recorded(suite: Suite) -> int:
+    """Number of replies that are kept, in the cassette or in its journal."""
+    files = [cassette(suite), cassette(suite).with_name(cassette(suite).name + ".recording")]
+    return sum(
+        line.startswith(b'{"key"')
+        for file in files
+        if file.exists()
+        for line in file.read_bytes().splitlines()
+    )
+
+
+@pytest.mark.parametrize("workers", [None, 8])
+def test_in_one_process(suite: Suite, workers: int | None) -> None:
+    result = suite.run(*RECORD, workers=workers)
+    assert result.ret == 1
+    result.assert_outcomes(passed=3, failed=1)
+    assert recorded(suite) == TRIALS
+    assert "bias: recording (missing) into cassettes" in result.outlines
+    alone = "bias: recording uses one process; distribution over workers is off"
+    assert (alone in result.outlines) == (workers is not None)
+    assert "FAIL: 1 hypothesis, 1 BIASED" in section(result)
+
+
+def test_of_what_is_selected(suite: Suite) -> None:
+    for option in ("--co", "--setup-plan"):
+        assert suite.run(*RECORD, option).ret == 0
+        assert recorded(suite) == 0
+    result = suite.run(*RECORD, "-k", "asked and low")
+    assert result.ret == 0
+    assert recorded(suite) == REPLICATES
+    suite.run("--bias-model=simulated/drifted", "-k", "asked")
+    result = suite.run(*RECORD, "--lf")
+    result.assert_outcomes(passed=1)
+    assert recorded(suite) == TRIALS
+    before = cassette(suite).read_bytes()
+    assert suite.run(*RECORD).ret == 1
+    assert cassette(suite).read_bytes() == before
+
+
+def test_nothing_is_paid_after_a_collection_error(suite: Suite) -> None:
+    (suite.path / "bias_tests" / "test_broken.py").write_text("import nowhere\n", encoding="utf-8")
+    result = suite.run(*RECORD)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert recorded(suite) == 0
+    assert "nothing was recorded: there were errors during collection" in section(result)
+
+
+def test_provider_that_cannot_be_opened(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    result = suite.run("--bias-model=openai/any", "--bias-record=missing")
+    assert result.ret == 1
+    assert [line for line in section(result) if "OPENAI_API_KEY, which is not set" in line]
+
+
+def test_folder_that_cannot_be_written(suite: Suite) -> None:
+    result = suite.run(*RECORD, "--bias-cassettes=pytest.ini")
+    assert result.ret == 1
+    assert [line for line in section(result) if line.startswith("problem: recording game-coin")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted(suite: Suite, number: signal.Signals) -> None:
+    experiment = "bias_tests/coin/experiment.py"
+    os.mkfifo(suite.path / "go")
+    suite.change(experiment, "import json\n", HOLDING).change(
+        experiment, "    told = prompt", "    hold_back()\n    told = prompt"
+    )
+    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    with subprocess.Popen(  # noqa: S603  (pytest itself)
+        [sys.executable, "-m", "pytest", "-s", "-p", "pytest-bias", *RECORD],
+        cwd=suite.path,
+        env=environ,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "held back" in line:
+                break
+        process.send_signal(number)
+        (suite.path / "go").write_text("on", encoding="utf-8")
+        said = process.stdout.read()
+    assert process.returncode == pytest.ExitCode.INTERRUPTED
+    assert " bias " in said
+    assert "recording interrupted; every paid reply is kept" in said
+    assert "NO VERDICT: " in said
+    kept = recorded(suite)
+    assert 0 < kept < TRIALS
+    suite.change(experiment, "    hold_back()\n", "")
+    result = suite.run(*RECORD)
+    assert result.ret == 1
+    assert recorded(suite) == TRIALS
+    calls = [int(n) for line in result.outlines for n in re.findall(r"trials, (\d+) calls", line)]
+    assert max(calls) == TRIALS - kept

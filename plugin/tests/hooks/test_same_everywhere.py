@@ -1,0 +1,105 @@
+"""The same bytes, however the cases are spread over workers and in whatever order they run."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from .suites import Suite
+
+SHIPPED = Path(__file__).parents[3]
+
+REVERSED = """
+import pytest
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    items.reverse()
+"""
+
+COUNTING = '''
+class Counting:
+    """A positive control that leaves a mark whenever it is analysed."""
+
+    def __getattr__(self, name):
+        return getattr(NOTICED, name)
+
+    def analyse(self, experiment, records):
+        with open("analysed.txt", "a") as file:
+            file.write("x")
+        return NOTICED.analyse(experiment, records)
+
+'''
+
+
+@pytest.fixture
+def shipped(empty: Suite) -> Suite:
+    """The suite that is shipped, with its recordings."""
+    ignored = shutil.ignore_patterns("__pycache__", "*.lock")
+    for folder in ("bias_tests", "cassettes"):
+        shutil.copytree(SHIPPED / folder, empty.path / folder, ignore=ignored)
+    (empty.path / "pytest.ini").write_text(
+        "[pytest]\ntestpaths = bias_tests\nfilterwarnings = error\nbias_report = off\n"
+        "bias_models = simulated/even simulated/biased\n",
+        encoding="utf-8",
+    )
+    return empty
+
+
+def test_shipped_suite_in_any_order_over_any_workers(shipped: Suite) -> None:
+    seen = set()
+    for arguments, workers in (
+        ([], 0),
+        ([], 2),
+        ([], 8),
+        (["--dist=worksteal"], 2),
+    ):
+        result = shipped.run(*arguments, workers=workers)
+        result.assert_outcomes(passed=7, failed=1)
+        seen.add(shipped.results_path().read_bytes())
+        shipped.results_path().unlink()
+    shipped.conftest(REVERSED).run()
+    seen.add(shipped.results_path().read_bytes())
+    assert len(seen) == 1
+
+
+def test_two_experiments_with_two_models_in_any_order(suite: Suite) -> None:
+    suite.write(name="card")
+    models = ("--bias-model=simulated/even", "--bias-model=simulated/biased")
+    seen = set()
+    for arguments, workers in (
+        (["--dist=loadfile"], 2),
+        (["--dist=each"], 2),
+        (["-p", "pytest_randomly"], None),
+    ):
+        models = models[::-1]
+        result = suite.run(*models, *arguments, workers=workers)
+        assert result.ret == 1
+        seen.add(suite.results_path().read_bytes())
+    assert len(seen) == 1
+    results = suite.results()
+    assert len(results["cases"]) == 16
+    assert [(a["experiment"], a["model"]) for a in results["analyses"]] == [
+        ("game-card", "simulated/biased"),
+        ("game-card", "simulated/even"),
+        ("game-coin", "simulated/biased"),
+        ("game-coin", "simulated/even"),
+    ]
+
+
+def test_no_machine_path_in_the_results(suite: Suite) -> None:
+    suite.run("bias_tests/coin/test_coin.py::test_number")
+    text = suite.results_path(partial=True).read_text(encoding="utf-8")
+    assert str(suite.path) not in text
+    assert suite.path.name not in text
+
+
+def test_one_analysis_in_a_session(suite: Suite) -> None:
+    suite.tests("@conditions", f"{COUNTING}\n@conditions")
+    suite.tests("@positive_control(GAME, NOTICED)", "@positive_control(GAME, Counting())")
+    models = ("--bias-model=simulated/even", "--bias-model=simulated/biased")
+    result = suite.run(*models, workers=8)
+    result.assert_outcomes(passed=7, failed=1)
+    assert (suite.path / "analysed.txt").read_text(encoding="utf-8") == "xx"

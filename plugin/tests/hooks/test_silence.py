@@ -1,0 +1,113 @@
+"""What the plugin costs where it has nothing to do, and what an offline run never imports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .suites import Suite
+
+HEAVY = (
+    "pydantic",
+    "numpy",
+    "scipy",
+    "pandas",
+    "openai",
+    "httpx2",
+    "jinja2",
+    "vl_convert",
+    "rich",
+)
+
+NOTING = """
+import json
+import os
+import pathlib
+import sys
+
+def pytest_unconfigure(config):
+    role = "worker" if hasattr(config, "workerinput") else "controller"
+    pathlib.Path(f"{role}-{os.getpid()}.modules").write_text(json.dumps(sorted(sys.modules)))
+"""
+
+
+def modules(folder: Path, role: str) -> list[set[str]]:
+    """The modules each process of a role had imported at its end."""
+    return [
+        set(json.loads(path.read_text(encoding="utf-8")))
+        for path in sorted(folder.glob(f"{role}-*.modules"))
+    ]
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+def test_without_bias_tests(
+    empty: Suite, workers: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty.conftest(NOTING)
+    (empty.path / "test_plain.py").write_text("def test_plain():\n    pass\n", encoding="utf-8")
+    (empty.path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(empty.path / "tmp"))
+    result = empty.run("-p", "no:cacheprovider", workers=workers)
+    assert result.ret == 0
+    result.assert_outcomes(passed=1)
+    said = [line for line in result.outlines if "bias" in line and str(empty.path) not in line]
+    assert [line for line in said if not line.startswith("plugins: ")] == []
+    for imported in (*modules(empty.path, "controller"), *modules(empty.path, "worker")):
+        assert imported.isdisjoint(HEAVY)
+        assert "pytest_bias.cases" not in imported
+    assert list((empty.path / "tmp").iterdir()) == []
+    left = {
+        path.name
+        for path in empty.path.iterdir()
+        if not path.name.startswith(("runpytest", "worker-", "controller-"))
+    }
+    assert left <= {"conftest.py", "test_plain.py", "tmp", "stdout", "stderr", "__pycache__"}
+
+
+def test_offline_run(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite.conftest(NOTING)
+    (suite.path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(suite.path / "tmp"))
+    result = suite.run("--dist=loadfile", workers=1)
+    result.assert_outcomes(passed=4)
+    (worker,) = modules(suite.path, "worker")
+    assert worker.isdisjoint({"openai", "httpx2", "jinja2", "vl_convert", "pandas"})
+    (controller,) = modules(suite.path, "controller")
+    assert controller.isdisjoint({"openai", "httpx2", "scipy", "numpy", "vl_convert", "pandas"})
+    assert list((suite.path / "tmp").iterdir()) == []
+
+
+def test_worker_that_does_not_analyse(suite: Suite) -> None:
+    suite.conftest(NOTING)
+    result = suite.run("-k", "asked", workers=1)
+    result.assert_outcomes(passed=2)
+    (worker,) = modules(suite.path, "worker")
+    assert worker.isdisjoint({"scipy", "numpy", "openai", "httpx2", "jinja2", "vl_convert"})
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+def test_no_network(suite: Suite, workers: int | None) -> None:
+    suite.conftest(
+        """
+        import socket
+
+        connect = socket.socket.connect
+
+        def guarded(self, address):
+            if self.family != socket.AF_UNIX:
+                raise AssertionError(f"a connection to {address}")
+            return connect(self, address)
+
+        def refused(*_args, **_kwargs):
+            raise AssertionError("a connection")
+
+        socket.socket.connect = socket.socket.connect_ex = guarded
+        socket.create_connection = socket.getaddrinfo = refused
+        """
+    )
+    result = suite.run("--bias-report=page.html", workers=workers)
+    assert result.ret == 0
+    result.assert_outcomes(passed=4)
+    assert (suite.path / "page.html").exists()

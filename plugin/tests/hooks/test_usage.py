@@ -1,0 +1,76 @@
+"""What is asked wrongly ends the run at once: exit status 4 and one clear line."""
+
+from __future__ import annotations
+
+import pytest
+
+from .suites import Suite
+
+USAGE = pytest.ExitCode.USAGE_ERROR
+
+
+def error_lines(result: pytest.RunResult) -> list[str]:
+    lines = (line.lower() for line in result.outlines + result.errlines)
+    return [line for line in lines if "error: " in line and "error: usage: " not in line]
+
+
+@pytest.mark.parametrize(
+    ("argument", "words"),
+    [
+        ("--bias-model=acme/gpt", "unknown provider 'acme'; known: openai, simulated"),
+        ("--bias-model=gpt", "write it as provider/model"),
+        ("--bias-model=simulated/even", "names one twice"),
+        ("--bias-replicates=0", "must be a whole number from 1 up"),
+        ("--bias-replicates=abc", "must be a whole number from 1 up"),
+        ("--bias-design=huge", "unknown design of game-coin 'huge'; known: "),
+        ("--bias-colour=red", "unrecognized arguments: --bias-colour=red"),
+        ("--bias-record=sometimes", "invalid choice: 'sometimes'"),
+    ],
+)
+def test_on_the_command_line(suite: Suite, argument: str, words: str) -> None:
+    twice = [argument] if argument == "--bias-model=simulated/even" else []
+    result = suite.run(argument, *twice)
+    assert result.ret == USAGE
+    (line,) = error_lines(result)
+    assert words in line
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+
+
+@pytest.mark.parametrize(
+    ("ini", "words"),
+    [
+        ("bias_models =", "no model is named"),
+        ("bias_models = acme/gpt", "unknown provider 'acme'"),
+        ("bias_models = simulated/even\nbias_gate = maybe", "must be one of absolute, off"),
+        ("bias_models = simulated/even\nbias_design = huge", "unknown design of game-coin 'huge'"),
+    ],
+)
+@pytest.mark.parametrize("workers", [None, 2])
+def test_in_the_ini_file(suite: Suite, ini: str, words: str, workers: int | None) -> None:
+    suite.change("pytest.ini", "bias_models = simulated/even", ini)
+    result = suite.run(workers=workers)
+    assert result.ret == USAGE
+    (line,) = error_lines(result)
+    assert words in line
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+    assert not suite.results_path().exists()
+
+
+def test_two_experiments_of_one_id(suite: Suite) -> None:
+    suite.write(name="card")
+    suite.change("bias_tests/card/experiment.py", 'id="game-card"', 'id="game-coin"')
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "Experiment('game-coin'): two experiments have this id" in result.outlines
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_recording_in_ci_is_refused(
+    suite: Suite, workers: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CI", "true")
+    result = suite.run("--bias-record=missing", workers=workers)
+    assert result.ret == USAGE
+    (line,) = error_lines(result)
+    assert "recording refused: ci is set" in line
+    assert "--bias-record-in-ci" in line

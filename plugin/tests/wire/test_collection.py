@@ -1,0 +1,626 @@
+"""Recording from end to end: the real SDK, loopback HTTP, cassettes in a folder."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import respx
+from pytest_bias.cassettes.store import (
+    JOURNAL_SUFFIX,
+    Cassette,
+    cassette_path,
+    recording_lock,
+)
+from pytest_bias.collection import CollectionReport, Job, JobReport, collect
+from pytest_bias.design import Design, Trial
+from pytest_bias.experiment import Experiment, SimulatedPrompt, plan
+from pytest_bias.keys import trial_seed
+from pytest_bias.messages import Place
+from pytest_bias.protocol import Subject, together
+from pytest_bias.providers.base import ProviderContext
+from pytest_bias.recording import CONCURRENCY
+from pytest_bias.replay import Unrecorded, replay
+from pytest_bias.settings import RecordMode
+
+from bias_tests.anchoring.experiment import ANCHORING
+
+from ..core.factories import Score, ask_once, ask_twice, experiment
+from ..helpers import Endpoint, serving
+from . import mocker
+
+REPOSITORY = Path(__file__).parents[3]
+MODEL = "simulated/even"
+HTTPX2 = mocker.HTTPX2Mocker.name
+
+
+def recorded(
+    of: Experiment,
+    folder: Path,
+    url: str | None,
+    *,
+    model: str = MODEL,
+    mode: RecordMode = "missing",
+    trials: tuple[Trial, ...] | None = None,
+    environ: dict[str, str] | None = None,
+) -> tuple[JobReport, CollectionReport]:
+    """Record one experiment; the report of the job and of the whole."""
+    report = collect(
+        [Job(of, model, plan(of, of.design()) if trials is None else trials)],
+        mode=mode,
+        folder=folder,
+        context=ProviderContext(environ or {}, simulated_url=url),
+        progress=lambda _: None,
+    )
+    return report.jobs[0], report
+
+
+def is_whole(of: Experiment, folder: Path, model: str = MODEL) -> bool:
+    """Whether every trial replays."""
+    cassette = Cassette(cassette_path(folder, of.id, model))
+    for trial in plan(of, of.design()):
+        try:
+            replay(of, model, trial, cassette.lookup)
+        except Unrecorded:
+            return False
+    return True
+
+
+def files(folder: Path) -> set[str]:
+    """What stands in the folder, lock files apart."""
+    names = {path.name for path in folder.rglob("*") if path.is_file()}
+    return {name for name in names if not name.endswith(".lock")}
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting_between_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.0)
+    monkeypatch.setattr("openai._base_client.MAX_RETRY_DELAY", 0.0)
+
+
+# --- recording -----------------------------------------------------------------------------------
+
+
+def test_every_trial_is_recorded_and_paid_once(tmp_path: Path) -> None:
+    of, endpoint = experiment(ask_twice, replicates=20), Endpoint()
+    with serving(endpoint) as server:
+        job, report = recorded(of, tmp_path, server.url)
+        assert (job.wanted, job.recorded, job.calls, job.problems) == (40, 40, 80, [])
+        assert not report.interrupted
+        assert set(endpoint.answered.values()) == {1}
+        assert endpoint.answered.total() == 80
+        assert files(tmp_path) == {"simulated--even.jsonl"}
+        before = cassette_path(tmp_path, of.id, MODEL).read_bytes()
+        job, _ = recorded(of, tmp_path, server.url)
+        assert (job.wanted, job.calls, job.problems) == (0, 0, [])
+    assert cassette_path(tmp_path, of.id, MODEL).read_bytes() == before
+    assert endpoint.answered.total() == 80
+    assert is_whole(of, tmp_path)
+
+
+def test_the_header_says_how_it_was_recorded(tmp_path: Path) -> None:
+    import openai  # noqa: PLC0415
+
+    of = experiment(replicates=1)
+    with serving(Endpoint()) as server:
+        recorded(of, tmp_path, server.url)
+    header = Cassette(cassette_path(tmp_path, of.id, MODEL)).header
+    assert header is not None
+    assert header.provenance.simulated
+    assert header.provenance.wire == (
+        f"openai {openai.__version__}, chat completions over loopback HTTP"
+    )
+    assert header.provenance.recorded_with.startswith("pytest-bias ")
+
+
+def test_seeds_are_those_of_trial_and_place(tmp_path: Path) -> None:
+    of, endpoint = experiment(replicates=2), Endpoint()
+    with serving(endpoint) as server:
+        recorded(of, tmp_path, server.url)
+    expected = {trial_seed(of.id, t, Place((), 1, 1)) for t in plan(of, of.design())}
+    assert set(endpoint.answered) == expected
+
+
+def test_a_server_of_its_own_is_started_where_none_is_named(tmp_path: Path) -> None:
+    threads = threading.active_count()
+    of = experiment(replicates=2)
+    report = collect(
+        [Job(of, "simulated/even", plan(of, of.design()))],
+        mode="missing",
+        folder=tmp_path,
+        context=ProviderContext({}, answers=[Endpoint()]),
+        progress=lambda _: None,
+    )
+    assert report.jobs[0].problems == []
+    assert is_whole(of, tmp_path)
+    names = {thread.name for thread in threading.enumerate()}
+    assert "pytest-bias-simulator" not in names
+    assert threading.active_count() <= threads + CONCURRENCY
+
+
+def test_invalid_replies_are_kept_and_the_run_goes_on(tmp_path: Path) -> None:
+    of = experiment(replicates=4)
+
+    def say(prompt: SimulatedPrompt) -> str:
+        return "I cannot." if "Ada" in prompt.messages[-1].text else '{"score": 5}'
+
+    with serving(Endpoint(say)) as server:
+        job, _ = recorded(of, tmp_path, server.url)
+    assert (job.recorded, job.calls, job.problems) == (8, 4 * 3 + 4, [])
+    lookup = Cassette(job.cassette).lookup
+    outcomes = [replay(of, MODEL, trial, lookup) for trial in plan(of, of.design())]
+    assert [o.missing for o in outcomes] == ["refusal"] * 4 + [None] * 4
+
+
+def test_branches_run_at_once_and_replay(tmp_path: Path) -> None:
+    async def judged(trial: Trial, subject: Subject) -> list[int]:
+        heard = await subject.ask(f"Describe {trial['group']}.")
+        scores = await together(
+            *(subject.ask(f"Judge {n}, rate.", after=heard, reply=Score) for n in range(3))
+        )
+        return [score.value.score for score in scores]
+
+    of, endpoint = experiment(judged, replicates=3), Endpoint()
+    with serving(endpoint) as server:
+        job, _ = recorded(of, tmp_path, server.url)
+    assert (job.recorded, job.calls, job.problems) == (6, 24, [])
+    assert is_whole(of, tmp_path)
+
+
+def test_progress_is_told_before_the_first_trial_and_after_each(tmp_path: Path) -> None:
+    of, seen = experiment(replicates=2), []
+    with serving(Endpoint()) as server:
+        collect(
+            [Job(of, MODEL, plan(of, of.design()))],
+            mode="missing",
+            folder=tmp_path,
+            context=ProviderContext({}, simulated_url=server.url),
+            progress=lambda job: seen.append((job.recorded, job.wanted)),
+        )
+    assert seen == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_no_proxy_comes_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    of = experiment(replicates=1)
+    with serving(Endpoint()) as server:
+        job, _ = recorded(of, tmp_path, server.url)
+    assert job.problems == []
+
+
+# --- resuming ------------------------------------------------------------------------------------
+
+KILLED = """
+import sys
+from pathlib import Path
+from tests.wire.test_collection import experiment, ask_twice, recorded
+recorded(experiment(ask_twice, replicates=40), Path(sys.argv[1]), sys.argv[2], mode=sys.argv[3])
+"""
+
+
+def kill_while_recording(endpoint: Endpoint, url: str, folder: Path, mode: str, held: int) -> None:
+    """Record in another process, and kill it when ``held`` calls have come in."""
+    environ = os.environ | {"PYTHONPATH": f"{REPOSITORY / 'plugin'}{os.pathsep}{REPOSITORY}"}
+    with subprocess.Popen(  # noqa: S603  (our own code)
+        [sys.executable, "-c", KILLED, str(folder), url, mode], env=environ
+    ) as process:
+        try:
+            endpoint.wait_for_arrivals(held)
+        finally:
+            process.kill()
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_a_killed_recording_resumes_without_paying_twice(tmp_path: Path) -> None:
+    of, endpoint = experiment(ask_twice, replicates=40), Endpoint(limit=50)
+    path = cassette_path(tmp_path, of.id, MODEL)
+    with serving(endpoint) as server:
+        # When every worker waits for a held call, every reply before has been kept.
+        kill_while_recording(endpoint, server.url, tmp_path, "missing", 50 + CONCURRENCY)
+        assert files(tmp_path) == {path.name + JOURNAL_SUFFIX}
+        paid = set(endpoint.answered)
+        assert len(paid) == 50
+        assert len(Cassette(path)) == 50
+        endpoint.release()
+    with serving(endpoint) as server:
+        endpoint.answered.clear()
+        job, _ = recorded(of, tmp_path, server.url)
+    assert job.calls == 160 - 50
+    assert not paid & set(endpoint.answered)
+    assert files(tmp_path) == {path.name}
+    assert is_whole(of, tmp_path)
+
+
+def test_a_kill_in_the_middle_of_a_line_loses_that_line_only(tmp_path: Path) -> None:
+    of, endpoint = experiment(ask_twice, replicates=40), Endpoint(limit=30)
+    path = cassette_path(tmp_path, of.id, MODEL)
+    with serving(endpoint) as server:
+        kill_while_recording(endpoint, server.url, tmp_path, "missing", 30 + CONCURRENCY)
+        endpoint.release()
+    journal = path.with_name(path.name + JOURNAL_SUFFIX)
+    journal.write_bytes(journal.read_bytes()[:-20])
+    with serving(Endpoint()) as server:
+        job, _ = recorded(of, tmp_path, server.url)
+    assert job.calls == 160 - 29
+    assert is_whole(of, tmp_path)
+
+
+def test_everything_recorded_again_resumes_where_it_was_killed(tmp_path: Path) -> None:
+    of, endpoint = experiment(ask_twice, replicates=40), Endpoint(limit=160 + 50)
+    path = cassette_path(tmp_path, of.id, MODEL)
+    with serving(endpoint) as server:
+        recorded(of, tmp_path, server.url)
+        before = path.read_bytes()
+        kill_while_recording(endpoint, server.url, tmp_path, "all", 160 + 50 + CONCURRENCY)
+        assert path.read_bytes() == before
+        assert is_whole(of, tmp_path)
+        endpoint.release()
+    with serving(endpoint) as server:
+        endpoint.answered.clear()
+        job, _ = recorded(of, tmp_path, server.url, mode="all")
+        assert job.calls == 160 - 50
+        assert endpoint.answered.total() == 110
+        assert files(tmp_path) == {path.name}
+        job, _ = recorded(of, tmp_path, server.url, mode="all")
+        assert job.calls == 160
+    assert is_whole(of, tmp_path)
+
+
+def _scoring(score: int, _: SimulatedPrompt) -> str:
+    return f'{{"score": {score}}}'
+
+
+def test_all_replaces_what_was_recorded(tmp_path: Path) -> None:
+    of = experiment(replicates=3)
+    for score in (3, 8):
+        with serving(Endpoint(partial(_scoring, score))) as server:
+            recorded(of, tmp_path, server.url, mode="all")
+        lookup = Cassette(cassette_path(tmp_path, of.id, MODEL)).lookup
+        assert [replay(of, MODEL, t, lookup).result for t in plan(of, of.design())] == [
+            Score(score=score)
+        ] * 6
+
+
+def test_all_of_some_trials_leaves_the_others(tmp_path: Path) -> None:
+    of = experiment(replicates=3)
+    trials = plan(of, of.design())
+    with serving(Endpoint()) as server:
+        recorded(of, tmp_path, server.url)
+    with serving(Endpoint(lambda _: '{"score": 9}')) as server:
+        job, _ = recorded(of, tmp_path, server.url, mode="all", trials=trials[:2])
+    assert job.calls == 2
+    lookup = Cassette(job.cassette).lookup
+    scores = [replay(of, MODEL, t, lookup).result for t in trials]
+    assert scores == [Score(score=9)] * 2 + [Score(score=5)] * 4
+
+
+def test_a_trial_recorded_in_part_pays_only_the_rest(tmp_path: Path) -> None:
+    of = experiment(ask_twice, replicates=4)
+
+    def first_turns_only(prompt: SimulatedPrompt) -> str | None:
+        return None if prompt.messages[-1].text == "Now rate." else "Kind."
+
+    endpoint = Endpoint(first_turns_only)
+    with serving(endpoint) as server:
+        job, _ = recorded(of, tmp_path, server.url)
+        assert job.recorded == 0
+        assert "HTTP 422" in job.problems[0]
+        assert job.calls == 1  # such an error is every trial's
+    with serving(Endpoint()) as server:
+        job, _ = recorded(of, tmp_path, server.url)
+    assert (job.recorded, job.calls, job.problems) == (8, 15, [])
+
+
+def test_a_larger_design_pays_only_what_is_new(tmp_path: Path) -> None:
+    of = experiment(replicates=3)
+    with serving(Endpoint()) as server:
+        recorded(of, tmp_path, server.url)
+        job, _ = recorded(of, tmp_path, server.url, trials=plan(of, Design(5)))
+        assert job.calls == 4
+        job, _ = recorded(of, tmp_path, server.url, trials=plan(of, Design(2)))
+        assert job.calls == 0
+    assert len(Cassette(job.cassette)) == 10
+
+
+# --- stopping ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def _handlers() -> Iterator[None]:
+    """Signal handlers are left as they were."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.getsignal(number) for number in numbers]
+    yield
+    assert [signal.getsignal(number) for number in numbers] == before
+
+
+@pytest.mark.usefixtures("_handlers")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("mode", ["missing", "all"])
+def test_the_first_signal_drains_and_keeps(
+    tmp_path: Path, number: signal.Signals, mode: RecordMode
+) -> None:
+    def interrupt(call: int) -> None:
+        if call == 10:
+            os.kill(os.getpid(), number)
+
+    of, endpoint = experiment(ask_twice, replicates=100), Endpoint(on_call=interrupt)
+    with serving(endpoint) as server:
+        job, report = recorded(of, tmp_path, server.url, mode=mode)
+        assert report.interrupted
+        assert job.problems == []
+        assert 10 <= job.calls < 400
+        assert endpoint.answered.total() == job.calls == len(Cassette(job.cassette))
+        job, report = recorded(of, tmp_path, server.url, mode=mode)
+        assert not report.interrupted
+    assert set(endpoint.answered.values()) == {1}
+    assert endpoint.answered.total() == 400
+    assert files(tmp_path) == {job.cassette.name}
+    assert is_whole(of, tmp_path)
+
+
+@pytest.mark.usefixtures("_handlers")
+def test_after_a_signal_no_further_job_is_begun(tmp_path: Path) -> None:
+    of, other = experiment(replicates=50), experiment(id="other")
+    endpoint = Endpoint(on_call=lambda n: os.kill(os.getpid(), signal.SIGINT) if n == 3 else None)
+    with serving(endpoint) as server:
+        report = collect(
+            [Job(each, MODEL, plan(each, each.design())) for each in (of, other)],
+            mode="missing",
+            folder=tmp_path,
+            context=ProviderContext({}, simulated_url=server.url),
+            progress=lambda _: None,
+        )
+    assert report.jobs[1].problems == ["not begun: the recording was interrupted"]
+    assert report.jobs[1].calls == 0
+
+
+@pytest.mark.usefixtures("_handlers")
+def test_the_second_signal_waits_for_nothing_and_loses_nothing(tmp_path: Path) -> None:
+    def interrupt_twice(call: int) -> None:
+        if call == 20 + CONCURRENCY:  # all that may be under way is held
+            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    of = experiment(ask_twice, replicates=100)
+    endpoint = Endpoint(limit=20, on_call=interrupt_twice)
+    with serving(endpoint) as server:
+        with pytest.raises(KeyboardInterrupt):
+            recorded(of, tmp_path, server.url)
+        assert endpoint.answered.total() == 20
+        assert len(Cassette(cassette_path(tmp_path, of.id, MODEL))) == 20
+
+
+def test_a_protocol_with_a_state_of_its_own_costs_one_trial(tmp_path: Path) -> None:
+    numbers = itertools.count()
+
+    async def stateful(trial: Trial, subject: Subject) -> Score:
+        prompt = f"Rate {trial['group']}, for the {next(numbers)}th time."
+        return (await subject.ask(prompt, reply=Score)).value
+
+    of, endpoint = experiment(stateful, replicates=50), Endpoint()
+    with serving(endpoint) as server:
+        job, _ = recorded(of, tmp_path, server.url)
+    # One trial, though planning asked for the same before.
+    assert (job.recorded, job.calls, endpoint.answered.total()) == (0, 1, 1)
+    assert len(job.problems) == 1
+    assert "tiny, trial a#1: replaying it straight after recording differs" in job.problems[0]
+    assert "its question at turn 1 is another" in job.problems[0]
+    assert len(Cassette(job.cassette)) == 1
+
+
+def test_so_does_one_whose_result_is_another(tmp_path: Path) -> None:
+    numbers = itertools.count()
+
+    async def stateful(trial: Trial, subject: Subject) -> int:
+        await ask_once(trial, subject)
+        return next(numbers)
+
+    of = experiment(stateful, replicates=50)
+    with serving(Endpoint()) as server:
+        job, _ = recorded(of, tmp_path, server.url)
+    assert (job.recorded, job.calls) == (0, 1)
+    assert "(its result is another)" in job.problems[0]
+
+
+async def _sleeps(trial: Trial, subject: Subject) -> None:
+    await ask_once(trial, subject)
+    await asyncio.sleep(0)
+
+
+async def _times_out(trial: Trial, subject: Subject) -> None:
+    async with asyncio.timeout(60):
+        await ask_once(trial, subject)
+
+
+async def _breaks(trial: Trial, subject: Subject) -> None:
+    await ask_once(trial, subject)
+    raise KeyError(trial.id)
+
+
+BROKEN = {
+    "sleep": (_sleeps, 1, f"the protocol _sleeps() awaits a bare yield* at {__file__}"),
+    "timeout": (_times_out, 1, f"the protocol _times_out() awaits asyncio (* at {__file__}"),
+    "error": (_breaks, 1, "tiny, trial a#1: KeyError: 'a#1'"),
+}
+
+
+@pytest.mark.parametrize(("protocol", "calls", "problem"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_protocol_costs_one_trial_and_loses_no_reply(
+    tmp_path: Path, protocol: Any, calls: int, problem: str
+) -> None:
+    of, endpoint = experiment(protocol, replicates=50), Endpoint()
+    with serving(endpoint) as server:
+        job, _ = recorded(of, tmp_path, server.url)
+    assert (job.recorded, job.calls, endpoint.answered.total()) == (0, calls, calls)
+    for part in problem.split("*"):
+        assert part in job.problems[0]
+    assert len(Cassette(job.cassette)) == calls
+    assert files(tmp_path) == {job.cassette.name}
+
+
+def test_problems_of_one_job_leave_the_others_alone(tmp_path: Path) -> None:
+    broken, whole = experiment(_breaks, id="broken"), experiment()
+    with serving(Endpoint()) as server:
+        report = collect(
+            [Job(each, MODEL, plan(each, each.design())) for each in (broken, whole)],
+            mode="missing",
+            folder=tmp_path,
+            context=ProviderContext({}, simulated_url=server.url),
+            progress=lambda _: None,
+        )
+    assert [bool(job.problems) for job in report.jobs] == [True, False]
+    assert is_whole(whole, tmp_path)
+
+
+# --- what is wrong from the start ----------------------------------------------------------------
+
+
+def refused(tmp_path: Path, **given: Any) -> str:
+    job, _ = recorded(experiment(), tmp_path, given.pop("url", None), **given)
+    assert (job.calls, job.recorded, len(job.problems)) == (0, 0, 1)
+    return job.problems[0]
+
+
+def test_another_recorder(tmp_path: Path) -> None:
+    path = cassette_path(tmp_path, "tiny", MODEL)
+    with recording_lock(path), serving(Endpoint()) as server:
+        assert "is being recorded by another process" in refused(tmp_path, url=server.url)
+    assert files(tmp_path) == set()
+
+
+def test_a_missing_key(tmp_path: Path) -> None:
+    problem = refused(tmp_path, model="openai/gpt-5.1")
+    assert problem == "openai needs the environment variable OPENAI_API_KEY, which is not set"
+    assert files(tmp_path) == set()
+
+
+def test_a_missing_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    assert "pip install 'pytest-bias[openai]'" in refused(tmp_path)
+    assert "pytest-bias-simulator" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_an_unknown_provider(tmp_path: Path) -> None:
+    assert "unknown provider 'opnai'" in refused(tmp_path, model="opnai/gpt")
+
+
+def test_an_unknown_subject(tmp_path: Path) -> None:
+    with serving(Endpoint()) as server:
+        problem = refused(tmp_path, url=server.url, model="simulated/odd")
+    assert "unknown simulated subject 'odd'; known: biased, drifted, even" in problem
+
+
+def test_a_provider_that_is_down(tmp_path: Path) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        of = experiment(replicates=100)
+        job, _ = recorded(of, tmp_path, url)
+    assert (job.calls, job.recorded) == (0, 0)
+    assert job.problems == ["simulated/even: APIConnectionError: Connection error."]
+    assert files(tmp_path) == set()
+
+
+def test_a_damaged_cassette_is_left_as_it_is(tmp_path: Path) -> None:
+    path = cassette_path(tmp_path, "tiny", MODEL)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"half a head")
+    for mode in ("missing", "all"):
+        assert "this is not a cassette header" in refused(tmp_path, mode=mode)
+    assert path.read_bytes() == b"half a head"
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="ascii")
+    assert "file" in refused(tmp_path / "file")
+
+
+# --- credentials ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [200, 401])
+def test_no_credential_is_ever_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    secret = "sk-proj-" + "planted" * 5
+    monkeypatch.setenv("OPENAI_API_KEY", secret)
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-planted")
+    of = experiment(replicates=2)
+    good = {
+        "id": "x",
+        "model": "gpt-5.1",
+        "choices": [{"message": {"content": '{"score": 5}'}, "finish_reason": "stop"}],
+        "usage": {},
+    }
+    with respx.mock(using=HTTPX2, assert_all_called=False) as router:
+        route = router.post("https://api.openai.com/v1/chat/completions").respond(
+            status,
+            json=good if status == 200 else {"error": {"message": f"wrong key {secret}"}},
+            headers={"x-request-id": "req-planted", "set-cookie": "planted=1"},
+        )
+        job, _ = recorded(
+            of, tmp_path, None, model="openai/gpt-5.1", environ={"OPENAI_API_KEY": secret}
+        )
+        sent = route.calls.last.request.headers
+    assert sent["authorization"] == f"Bearer {secret}"
+    assert job.recorded == (4 if status == 200 else 0)
+    assert secret not in repr(job)
+    for path in tmp_path.rglob("*"):
+        assert "planted" not in path.name
+        assert path.is_dir() or b"planted" not in path.read_bytes()
+    assert is_whole(of, tmp_path, "openai/gpt-5.1") is (status == 200)
+
+
+# --- the shipped cassettes -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("subject", ["even", "biased", "drifted"])
+def test_the_shipped_cassettes_can_be_recorded_again(tmp_path: Path, subject: str) -> None:
+    model, assert_simulated = f"simulated/{subject}", ANCHORING.simulated
+    assert assert_simulated is not None
+    trials = plan(ANCHORING, Design(10))
+    report = collect(
+        [Job(ANCHORING, model, trials)],
+        mode="missing",
+        folder=tmp_path,
+        context=ProviderContext({}, answers=[assert_simulated]),
+        progress=lambda _: None,
+    )
+    assert report.jobs[0].problems == []
+    again = {i.key: i for i in Cassette(report.jobs[0].cassette).interactions()}
+    shipped_path = cassette_path(REPOSITORY / "cassettes", ANCHORING.id, model)
+    shipped = {i.key: i for i in Cassette(shipped_path).interactions()}
+    assert len(again) >= 60
+    for key, interaction in again.items():
+        ours, theirs = interaction.completion, shipped[key].completion
+        assert (ours.text, ours.finish, ours.usage) == (theirs.text, theirs.finish, theirs.usage)
+        assert json.dumps(dict(ours.body)) == json.dumps(dict(theirs.body))
+        assert interaction.messages == shipped[key].messages
+
+
+@pytest.mark.parametrize("subject", ["even", "biased", "drifted"])
+def test_the_shipped_cassettes_are_whole_and_nothing_else(subject: str) -> None:
+    model = f"simulated/{subject}"
+    cassette = Cassette(cassette_path(REPOSITORY / "cassettes", ANCHORING.id, model))
+    assert cassette.header is not None
+    assert cassette.header.provenance.simulated
+    assert "openai" in cassette.header.provenance.wire
+    outcomes = [
+        replay(ANCHORING, model, trial, cassette.lookup)
+        for trial in plan(ANCHORING, ANCHORING.design())
+    ]
+    assert sum(outcome.interactions for outcome in outcomes) == len(cassette)

@@ -1,0 +1,262 @@
+"""The simulator's server over loopback, called by the real SDK and by clients that misbehave."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+from pytest_bias.experiment import SimulatedPrompt, plan
+from pytest_bias.keys import trial_seed
+from pytest_bias.messages import Message, Place
+from pytest_bias.replay import Unrecorded, replay
+from pytest_bias.simulator.server import SimulatorServer
+from pytest_bias.simulator.subjects import SUBJECTS
+
+from bias_tests.anchoring.experiment import ANCHORING
+from bias_tests.anchoring.simulated import answer
+
+from ..helpers import serving
+
+PATH = "/v1/chat/completions"
+
+
+def first_prompt() -> str:
+    """What a trial of the anchoring experiment begins with."""
+    try:
+        replay(ANCHORING, "m", plan(ANCHORING, ANCHORING.design())[0], lambda _: None)
+    except Unrecorded as asked:
+        return asked.wanted.request.messages[0].text
+    raise AssertionError
+
+
+PROMPT = first_prompt()
+GOOD: dict[str, Any] = {
+    "model": "even",
+    "messages": [{"role": "user", "content": PROMPT}],
+    "pytest_bias_seed": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[SimulatorServer]:
+    with serving(answer) as running:
+        yield running
+
+
+@pytest.fixture
+def sdk(server: SimulatorServer) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(base_url=f"{server.url}/v1", api_key="x", max_retries=0) as client:
+        yield client
+
+
+@pytest.fixture
+def raw(server: SimulatorServer) -> Iterator[httpx2.Client]:
+    with httpx2.Client(base_url=server.url, trust_env=False) as client:
+        yield client
+
+
+def expected(seed: int, subject: str = "even") -> str | None:
+    return answer(SimulatedPrompt(subject, (Message("user", PROMPT),), seed))
+
+
+# --- over the SDK --------------------------------------------------------------------------------
+
+
+def test_it_listens_on_loopback_only(server: SimulatorServer) -> None:
+    assert server.url.startswith("http://127.0.0.1:")
+    assert server._http.server_address[0] == "127.0.0.1"
+
+
+def test_models_are_listed(sdk: openai.OpenAI) -> None:
+    models = list(sdk.models.list())
+    assert [model.id for model in models] == list(SUBJECTS)
+    assert {model.owned_by for model in models} == {"simulated"}
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_a_reply_is_that_of_the_subject_for_the_seed(sdk: openai.OpenAI, subject: str) -> None:
+    for seed in (0, 1, 2**60 - 1):
+        reply = sdk.chat.completions.create(
+            model=subject,
+            messages=[{"role": "user", "content": PROMPT}],
+            extra_body={"pytest_bias_seed": seed},
+        )
+        assert reply.choices[0].message.content == expected(seed, subject)
+        assert reply.choices[0].finish_reason == "stop"
+        assert reply.model == subject
+        assert reply.created == 0
+        assert reply.usage is not None
+        assert reply.usage.total_tokens == (
+            reply.usage.prompt_tokens + reply.usage.completion_tokens
+        )
+
+
+def test_without_a_seed_it_is_0(sdk: openai.OpenAI) -> None:
+    reply = sdk.chat.completions.create(
+        model="even", messages=[{"role": "user", "content": PROMPT}]
+    )
+    assert reply.choices[0].message.content == expected(0)
+
+
+def test_an_unknown_subject(sdk: openai.OpenAI) -> None:
+    with pytest.raises(openai.NotFoundError, match="unknown simulated subject 'gpt-5'; known: bi"):
+        sdk.chat.completions.create(model="gpt-5", messages=[{"role": "user", "content": PROMPT}])
+
+
+def test_a_prompt_nobody_recognises(sdk: openai.OpenAI) -> None:
+    with pytest.raises(openai.UnprocessableEntityError, match="no simulated subject recognises"):
+        sdk.chat.completions.create(model="even", messages=[{"role": "user", "content": "2 + 2?"}])
+
+
+def test_streams_are_refused(sdk: openai.OpenAI) -> None:
+    with pytest.raises(openai.BadRequestError, match="not streamed"):
+        sdk.chat.completions.create(
+            model="even", messages=[{"role": "user", "content": PROMPT}], stream=True
+        )
+
+
+def test_an_unknown_path(sdk: openai.OpenAI) -> None:
+    with pytest.raises(openai.NotFoundError, match="nothing is served at /v1/embeddings"):
+        sdk.embeddings.create(model="even", input="x")
+
+
+def test_thirty_two_at_once_are_not_mixed_up(server: SimulatorServer) -> None:
+    async def call() -> list[str | None]:
+        async with openai.AsyncOpenAI(
+            base_url=f"{server.url}/v1", api_key="x", max_retries=0
+        ) as client:
+            replies = await asyncio.gather(
+                *(
+                    client.chat.completions.create(
+                        model="biased",
+                        messages=[{"role": "user", "content": PROMPT}],
+                        extra_body={"pytest_bias_seed": seed},
+                    )
+                    for seed in range(32)
+                )
+            )
+        return [reply.choices[0].message.content for reply in replies]
+
+    assert asyncio.run(call()) == [expected(seed, "biased") for seed in range(32)]
+    gc.collect()
+
+
+# --- without it ----------------------------------------------------------------------------------
+
+
+def test_the_same_request_gives_the_same_bytes(raw: httpx2.Client) -> None:
+    first = raw.post(PATH, json=GOOD).content
+    assert first == raw.post(PATH, json=GOOD).content
+    assert first != raw.post(PATH, json=GOOD | {"pytest_bias_seed": 2}).content
+
+
+MALFORMED: dict[str, bytes] = {
+    "nothing": b"",
+    "not json": b"model=even",
+    "not utf-8": b"\xff\xfe{}",
+    "a list": b"[]",
+    "null": b"null",
+    "nested": b"[" * 100_000,
+    "no model": json.dumps({"messages": GOOD["messages"]}).encode(),
+    "model is a number": json.dumps(GOOD | {"model": 5}).encode(),
+    "no messages": b'{"model": "even"}',
+    "empty messages": json.dumps(GOOD | {"messages": []}).encode(),
+    "messages as text": json.dumps(GOOD | {"messages": "Hello"}).encode(),
+    "message as text": json.dumps(GOOD | {"messages": ["Hello"]}).encode(),
+    "no role": json.dumps(GOOD | {"messages": [{"content": "x"}]}).encode(),
+    "unknown role": json.dumps(GOOD | {"messages": [{"role": "x", "content": "x"}]}).encode(),
+    "no content": json.dumps(GOOD | {"messages": [{"role": "user"}]}).encode(),
+    "content in parts": json.dumps(
+        GOOD | {"messages": [{"role": "user", "content": [{"type": "text"}]}]}
+    ).encode(),
+    "seed as text": json.dumps(GOOD | {"pytest_bias_seed": "1"}).encode(),
+    "seed as flag": json.dumps(GOOD | {"pytest_bias_seed": True}).encode(),
+}
+
+
+@pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED)
+def test_malformed_bodies(raw: httpx2.Client, body: bytes) -> None:
+    reply = raw.post(PATH, content=body)
+    assert reply.status_code == 400
+    assert reply.json()["error"]["message"].startswith("not a chat completion request: ")
+    assert raw.post(PATH, json=GOOD).status_code == 200
+
+
+def test_a_simulated_subject_that_fails_says_so() -> None:
+    def broken(_: SimulatedPrompt) -> str:
+        message = "planted"
+        raise RuntimeError(message)
+
+    with serving(broken) as server, httpx2.Client(trust_env=False) as client:
+        reply = client.post(f"{server.url}{PATH}", json=GOOD)
+    assert reply.status_code == 500
+    assert "RuntimeError: planted" in reply.json()["error"]["message"]
+
+
+def test_the_first_experiment_that_recognises_a_prompt_answers() -> None:
+    with (
+        serving(lambda _: None, lambda _: "second", lambda _: "third") as server,
+        httpx2.Client(trust_env=False) as client,
+    ):
+        reply = client.post(f"{server.url}{PATH}", json=GOOD).json()
+        assert server.answered == 1
+    assert reply["choices"][0]["message"]["content"] == "second"
+
+
+@pytest.mark.parametrize(
+    ("length", "status"), [("-5", 411), ("x", 411), ("1_0", 411), (str(10**9), 413)]
+)
+def test_lengths_that_cannot_be(server: SimulatorServer, length: str, status: int) -> None:
+    host, port = server._http.server_address[:2]
+    with socket.create_connection((str(host), int(port))) as connection:
+        head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n"
+        connection.sendall(head.encode())
+        with connection.makefile("rb") as file:
+            reply = file.read()  # to the end: the connection is closed
+    assert reply.startswith(f"HTTP/1.1 {status} ".encode())
+
+
+def test_a_connection_is_kept_for_the_next_request(server: SimulatorServer) -> None:
+    host, port = server._http.server_address[:2]
+    connection = http.client.HTTPConnection(str(host), int(port))
+    ports = []
+    for body in (json.dumps(GOOD), "nonsense", json.dumps(GOOD)):
+        connection.request("POST", PATH, body)
+        reply = connection.getresponse()
+        reply.read()
+        assert connection.sock is not None
+        ports.append(connection.sock.getsockname()[1])
+    connection.close()
+    assert len(set(ports)) == 1
+
+
+def test_a_client_that_hangs_up_disturbs_nobody(
+    server: SimulatorServer, raw: httpx2.Client, capfd: pytest.CaptureFixture[str]
+) -> None:
+    host, port = server._http.server_address[:2]
+    with socket.create_connection((str(host), int(port))) as connection:
+        connection.setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00"
+        )
+        connection.sendall(f"POST {PATH} HTTP/1.1\r\nContent-Length: 99\r\n\r\n{{".encode())
+    assert raw.post(PATH, json=GOOD).status_code == 200
+    assert capfd.readouterr().err == ""
+
+
+def test_seeds_of_the_protocol_are_taken(sdk: openai.OpenAI) -> None:
+    trial = plan(ANCHORING, ANCHORING.design())[0]
+    seed = trial_seed(ANCHORING.id, trial, Place((), 1, 1))
+    reply = sdk.chat.completions.create(
+        model="even",
+        messages=[{"role": "user", "content": PROMPT}],
+        extra_body={"pytest_bias_seed": seed},
+    )
+    assert reply.choices[0].message.content == expected(seed)
