@@ -30,7 +30,7 @@ from pathlib import Path
 ROUNDS = 5
 TRIALS = 720
 
-_EXPERIMENT = '''
+_EXPERIMENT = """
 from pydantic import BaseModel, ConfigDict
 
 from pytest_bias import Experiment, Factor, Measure, SimulatedPrompt, dice
@@ -42,7 +42,8 @@ class Number(BaseModel):
 
 
 async def ask(trial, subject):
-    return (await subject.ask(f"Give a number for {{trial['word']}}, as JSON.", reply=Number)).value
+    reply = await subject.ask(f"Give a number for {{trial['word']}}, as JSON.", reply=Number)
+    return reply.value
 
 
 def answer(prompt: SimulatedPrompt) -> str:
@@ -58,9 +59,9 @@ THINGS = Experiment(
     replicates={replicates},
     simulated=answer,
 )
-'''
+"""
 
-_CONDITIONS = '''
+_CONDITIONS = """
 from pytest_bias import conditions
 
 from experiment import THINGS
@@ -69,9 +70,9 @@ from experiment import THINGS
 @conditions(THINGS)
 def test_case(condition):
     pass
-'''
+"""
 
-_HYPOTHESIS = '''
+_HYPOTHESIS = """
 from pytest_bias import MeanDifference, conditions, hypotheses
 
 from experiment import THINGS
@@ -82,21 +83,24 @@ def test_case(condition):
     pass
 
 
-@hypotheses(THINGS, MeanDifference("number", "word", high="w1", low="w0", margin=3, claim="detect"))
+GAP = MeanDifference("number", "word", high="w1", low="w0", margin=3, claim="detect")
+
+
+@hypotheses(THINGS, GAP)
 def test_verdict(verdict):
     pass
-'''
+"""
 
-_BARE = '''
+_BARE = """
 import pytest
 
 
 @pytest.mark.parametrize("number", range({trials}))
 def test_case(number):
     pass
-'''
+"""
 
-_RECORDING = '''
+_RECORDING = """
 import openai
 import pytest
 
@@ -120,7 +124,7 @@ def test_case(number, client):
         messages=[{{"role": "user", "content": f"Give a number for word {{number}}, as JSON."}}],
     )
     assert reply.choices[0].message.content
-'''
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +155,12 @@ def main() -> int:
 
 def _prepare(folder: Path, trials: int) -> list[Row]:
     """Write the suites and record what they replay."""
-    offline = ("-p", "pytest_bias.pytest_plugin", "--bias-model=simulated/even", "--bias-report=off")
+    offline = (
+        "-p",
+        "pytest_bias.pytest_plugin",
+        "--bias-model=simulated/even",
+        "--bias-report=off",
+    )
     peer = ("-p", "pytest_recording.plugin")
     rows = [
         Row("bare cases", folder / "bare", ()),
@@ -207,7 +216,7 @@ def _timed(row: Row) -> float:
 def _pytest(row: Row, *more: str) -> None:
     # Other installed plugins would add their own cost to every row.
     alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603  (our own command)
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *row.arguments, *more],
         cwd=row.folder,
         env={name: value for name, value in os.environ.items() if name != "CI"} | alone,

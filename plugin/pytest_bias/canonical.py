@@ -33,7 +33,7 @@ def plain(value: object, where: str = "value") -> object:
         if not math.isfinite(value):
             raise Unserialisable(where=where, kind=f"non-finite float ({value})")
         return value
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):  # a plain dict is told without asking the ABC
         for key in value:
             if type(key) is not str:
                 raise Unserialisable(where=f"a key of {where}", kind=type(key).__name__)

@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 from typing import TypeVar, cast
 
 from .errors import BadDesign
@@ -27,6 +27,8 @@ def frozen_mapping(mapping: Mapping[K, V]) -> Mapping[K, V]:
 
 def frozen(value: object) -> object:
     """``value`` read-only all the way down: mappings as read-only ones, lists as tuples."""
+    if type(value) in (str, int, float, bool, NoneType):
+        return value  # most are: asking whether each is a mapping would take longer than crossing
     if isinstance(value, Mapping):
         return frozen_mapping({key: frozen(item) for key, item in value.items()})
     if type(value) in (list, tuple):

@@ -97,6 +97,16 @@ class EffectSize:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Permutation:
+    """A permutation p-value; `exact` when every relabelling was counted."""
+
+    p: float
+    exact: bool
+    resamples: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bootstrap:
     """A bootstrap interval and all that is needed to reproduce it."""
 

@@ -26,6 +26,7 @@ ARGUMENT = "bias_case"
 _DECLARED = "_pytest_bias_declared"
 _CALLED = pytest.StashKey[bool]()
 _JUDGED = pytest.StashKey[bool]()
+_PLACE = pytest.StashKey[str]()
 
 
 def declared_on(function: object) -> Declared | None:
@@ -52,8 +53,13 @@ def case_of(item: pytest.Item) -> Case | None:
 
 def name_of(item: pytest.Item) -> str:
     """The item's name in the books: the names below rootdir, whatever rootdir is called."""
-    chain = item.listchain()[1:]
-    return "::".join(node.name for node in chain if node.path != item.config.rootpath)
+    parent = item.parent
+    assert parent is not None  # noqa: S101  (an item stands in a module or class)
+    if _PLACE not in parent.stash:
+        chain = parent.listchain()[1:]
+        below = [node.name for node in chain if node.path != item.config.rootpath]
+        parent.stash[_PLACE] = "".join(f"{name}::" for name in below)
+    return f"{parent.stash[_PLACE]}{item.name}"
 
 
 def set_property(item: pytest.Item, name: str, value: str) -> None:

@@ -15,12 +15,16 @@ from .estimates import Interval
 from .findings import ALPHA, HumanComparison, HumanStudy, PublishedColumn, Relation, WorstCase
 
 BOOTSTRAP_ITERATIONS = 10_000
-BOOTSTRAP_SEED = 1
+SEED = 1
+"""Seed of the bootstrap and of permutations that are too many to count; fixed, not searched."""
 
 TOLERATED_MISSING = 0.05
 """Share of missing trials, and difference of shares, above which worst cases must agree."""
 
 POWER = 0.90
+
+FEW_UNITS = 10
+"""Units in a group below which the alarm's p-value is a permutation's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +46,10 @@ def compare(
 ) -> Tested:
     """Test mean(a) − mean(b) against 0 and against ±margin.
 
-    Welch's t and two one-sided tests; where every reply of each group is the same, the exact bound
-    on what identical replies can hide, since a t test of constants would claim p = 0.
+    Welch's t and two one-sided tests. With fewer than 10 units in a group the alarm's p-value is
+    that of a label permutation, which needs no normality. Where every reply of each group is the
+    same, it is the exact bound on what identical replies can hide, since a t test of constants
+    would claim p = 0.
     """
     try:
         welch = statistics.welch(a, b)
@@ -60,12 +66,21 @@ def compare(
             method="exact bound on what identical replies hide; label permutation (exact)",
             notes=("deterministic replies: every reply of a group is the same",),
         )
+    p_alarm, test = welch.p, "Welch's t test"
+    if min(len(a), len(b)) < FEW_UNITS:
+        permuted = statistics.label_permutation(a, b, seed=SEED)
+        p_alarm = permuted.p
+        test = "label permutation" + (
+            " (exact)"
+            if permuted.exact
+            else f" ({permuted.resamples:,} resamples, seed {permuted.seed})"
+        )
     return Tested(
         estimate=welch.difference,
         interval=welch.interval,
-        p_alarm=welch.p,
+        p_alarm=p_alarm,
         p_clear=tost.p,
-        method="Welch's t test; two one-sided tests at the margin",
+        method=f"{test}; two one-sided t tests at the margin",
         welch=welch,
         tost=tost,
     )
@@ -73,9 +88,7 @@ def compare(
 
 def bootstrap(a: Sequence[float], b: Sequence[float]) -> statistics.Bootstrap:
     """The percentile bootstrap interval of mean(a) − mean(b), with its recorded seed."""
-    return statistics.bootstrap_difference(
-        a, b, iterations=BOOTSTRAP_ITERATIONS, seed=BOOTSTRAP_SEED
-    )
+    return statistics.bootstrap_difference(a, b, iterations=BOOTSTRAP_ITERATIONS, seed=SEED)
 
 
 def published_column(

@@ -13,6 +13,8 @@ from .findings import ALPHA, Finding
 Status = Literal["CLEAR", "BIASED", "INCONCLUSIVE"]
 Support = Literal["supported", "opposite", "not shown"]
 
+_UNDECIDED = "the data neither clear it nor show bias"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
@@ -31,7 +33,7 @@ class Verdict:
     ``words`` is the verdict in print ("CLEAR within ±0.6 for this vignette"); ``reason`` says why
     an INCONCLUSIVE is one; ``p_adjusted`` is the alarm's p-value after Holm over the family;
     ``direction`` compares the sign found with the documented one; ``settle`` is the number of
-    units per group that would settle an INCONCLUSIVE.
+    units per group that would settle it, where more units are what it lacks.
     """
 
     id: str
@@ -107,7 +109,7 @@ def _decide(
         finding=finding,
         p_adjusted=p_adjusted,
         direction=_direction(question, finding, p_adjusted),
-        settle=finding.settle if finding is not None and status == "INCONCLUSIVE" else None,
+        settle=_settle(finding, reason),
     )
 
 
@@ -138,11 +140,18 @@ def _against_clearing(finding: Finding, control: Control | None) -> str:
 def _against_alarm(finding: Finding, p_adjusted: float) -> str:
     """Why what is not cleared is not biased either; empty when bias is shown."""
     if p_adjusted > ALPHA:
-        return "the data neither clear it nor show bias"
+        return _UNDECIDED
     worst = finding.worst_case
     if worst and worst.needed and worst.p_alarm > ALPHA:
         return "too many replies are missing to call it bias in the worst case"
     return ""
+
+
+def _settle(finding: Finding | None, reason: str) -> int | None:
+    """Units per group that would settle it; None where more units are not what it lacks."""
+    if finding is None or reason not in (_UNDECIDED, _too_few(finding)):
+        return None
+    return finding.settle if reason else None
 
 
 def _too_few(finding: Finding) -> str:

@@ -6,7 +6,7 @@ units, constant data and damaged input raise.
 
 from __future__ import annotations
 
-from pytest_bias.estimates import Bootstrap, Description, EffectSize, Interval, Tost
+from pytest_bias.estimates import Bootstrap, Description, EffectSize, Interval, Permutation, Tost
 
 from .deterministic import Deterministic, deterministic_difference
 from .effect_size import (
@@ -29,7 +29,7 @@ from .means import (
 from .missing import worst_case
 from .multiplicity import benjamini_hochberg, holm
 from .proportions import RateDifferenceResult, newcombe, wilson
-from .resampling import bootstrap_difference, exact_separation_p
+from .resampling import bootstrap_difference, exact_separation_p, label_permutation
 from .sample_size import deterministic_units, units_per_group
 from .summary import describe
 
@@ -40,6 +40,7 @@ __all__ = [
     "DifferenceOfDifferences",
     "EffectSize",
     "Interval",
+    "Permutation",
     "RateDifferenceResult",
     "Tost",
     "Welch",
@@ -55,6 +56,7 @@ __all__ = [
     "hedges_g",
     "hedges_j",
     "holm",
+    "label_permutation",
     "newcombe",
     "p_from_t",
     "se_from_t",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+
 from pytest_bias.cassettes.format import Provenance
 from pytest_bias.cassettes.store import Cassette, Recorder, cassette_path
 from pytest_bias.design import Condition, Factor, Trial

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
+
 from pytest_bias import two_groups
 from pytest_bias.analysis import Analysis, Recording, analyse
 from pytest_bias.canonical import dumps

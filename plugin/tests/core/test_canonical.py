@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from pytest_bias.canonical import compact, digest, dumps, plain
 from pytest_bias.errors import Unserialisable
 

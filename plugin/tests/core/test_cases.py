@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from pytest_bias.cases import (
     ATTRIBUTE,
     Declared,

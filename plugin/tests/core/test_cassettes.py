@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from pytest_bias.canonical import digest
 from pytest_bias.cassettes import format as cassette_format
 from pytest_bias.cassettes.format import (

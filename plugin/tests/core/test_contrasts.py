@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+
 from pytest_bias.contrasts import MeanDifference, RateDifference
 from pytest_bias.design import Factor, Items
 from pytest_bias.errors import BadDesign, TooFewUnits, UnknownName
 from pytest_bias.findings import Finding, HumanStudy
 from pytest_bias.measures import Measure
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from .factories import experiment, rows
 from .statistics.reference import SLEEP, TOOTH_GROWTH, values

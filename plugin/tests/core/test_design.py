@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from pytest_bias.design import (
     Condition,
     Design,

@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from pytest_bias.design import Design, Factor, Items, Trial
 from pytest_bias.errors import BadDesign, UnknownName, Unserialisable
 from pytest_bias.experiment import Experiment, first_trial, plan, plan_condition

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from pytest_bias.errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
 from pytest_bias.gate import p_words, stopped_by, stopped_by_control
 

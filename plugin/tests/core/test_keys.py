@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from pytest_bias.design import Condition, Factor, Items, Trial
 from pytest_bias.experiment import plan
 from pytest_bias.keys import interaction_key, parameters_of, trial_seed

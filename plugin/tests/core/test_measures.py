@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
 from pytest_bias.errors import BadDesign
 from pytest_bias.measures import Measure
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel, ConfigDict
+
 from pytest_bias.cassettes.misses import not_recorded
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.design import Factor, Trial

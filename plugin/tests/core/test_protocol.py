@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, cast
 
 import pytest
+
 from pytest_bias.design import Trial
 from pytest_bias.driver import drive, run
 from pytest_bias.errors import BadDesign, CallFailed, ForeignAwait, InvalidReply

@@ -20,7 +20,9 @@ RECORDING = Recording(
 
 
 def example() -> str:
-    found = re.findall(r"^```python\n(.*?)^```$", README.read_text("utf-8"), re.DOTALL | re.M)
+    found = re.findall(
+        r"^```python\n(.*?)^```$", README.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
     assert len(found) == 1, "a new example in the README needs a test of its own"
     return str(found[0])
 
@@ -29,6 +31,7 @@ class _Egg:
     """Answers every question with the same number of minutes."""
 
     async def perform(self, request: Request, place: Place) -> Completion:
+        assert "boil an egg" in request.messages[-1].text
         assert place.turn == 1
         return Completion('{"minutes": 7}', "stop", "egg")
 
@@ -43,7 +46,9 @@ def test_the_example_collects_a_case_per_condition_and_hypothesis(
     pytester: pytest.Pytester,
 ) -> None:
     pytester.makepyfile(test_eggs=example())
-    done = pytester.runpytest_subprocess("--collect-only", "-q", "--bias-model=simulated/even")
+    done = pytester.runpytest_subprocess(
+        "--collect-only", "-q", "-p", "no:randomly", "--bias-model=simulated/even"
+    )
     done.stdout.fnmatch_lines(
         [
             "test_eggs.py::test_asked?simulated/even-polite?",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from pytest_bias.design import Trial
 from pytest_bias.errors import DamagedCassette
 from pytest_bias.messages import Completion, Place

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
+
 from pytest_bias.errors import BadDesign, InvalidReply
 from pytest_bias.replies import accept_object, accept_text, reply_schema
 

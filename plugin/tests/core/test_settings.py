@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from pytest_bias.errors import BadSetting
 from pytest_bias.settings import Given, Settings, read_settings
 

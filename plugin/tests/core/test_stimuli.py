@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from pytest_bias.errors import BadTemplate
 from pytest_bias.stimuli import PromptTemplate
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+
 from pytest_bias import Experiment, plan
 from pytest_bias.collection import Job, collect
 from pytest_bias.providers.base import ProviderContext

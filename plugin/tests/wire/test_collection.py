@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 import respx
+from bias_tests.anchoring.experiment import ANCHORING
+
 from pytest_bias.cassettes.store import (
     JOURNAL_SUFFIX,
     Cassette,
@@ -34,8 +36,6 @@ from pytest_bias.providers.base import ProviderContext
 from pytest_bias.recording import CONCURRENCY
 from pytest_bias.replay import Unrecorded, replay
 from pytest_bias.settings import RecordMode
-
-from bias_tests.anchoring.experiment import ANCHORING
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..helpers import Endpoint, serving

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 import respx
+
 from pytest_bias.canonical import dumps
 from pytest_bias.errors import CallFailed, MissingKey, MissingPackage
 from pytest_bias.messages import Completion, Message, Parameters, Request

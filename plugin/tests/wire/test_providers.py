@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from pytest_bias.errors import BadSetting, UnknownName
 from pytest_bias.providers.base import ProviderContext, is_simulated, split_model
 

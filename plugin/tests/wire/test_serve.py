@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+
 from pytest_bias.cli import find_experiments, main
 from pytest_bias.errors import BadSetting
 

@@ -13,15 +13,15 @@ from typing import Any
 import httpx2
 import openai
 import pytest
+from bias_tests.anchoring.experiment import ANCHORING
+from bias_tests.anchoring.simulated import answer
+
 from pytest_bias.experiment import SimulatedPrompt, plan
 from pytest_bias.keys import trial_seed
 from pytest_bias.messages import Message, Place
 from pytest_bias.replay import Unrecorded, replay
 from pytest_bias.simulator.server import SimulatorServer
 from pytest_bias.simulator.subjects import SUBJECTS
-
-from bias_tests.anchoring.experiment import ANCHORING
-from bias_tests.anchoring.simulated import answer
 
 from ..helpers import serving
 

@@ -7,6 +7,9 @@ import statistics
 from functools import cache
 
 import pytest
+from bias_tests.anchoring.experiment import ANCHORING
+from bias_tests.anchoring.simulated import CENTRE, INVALID_SHARE, PULL, SD, answer
+
 from pytest_bias.design import Condition, Trial
 from pytest_bias.driver import run
 from pytest_bias.experiment import SimulatedPrompt
@@ -14,9 +17,6 @@ from pytest_bias.keys import trial_seed
 from pytest_bias.messages import Message, Place
 from pytest_bias.protocol import Subject
 from pytest_bias.simulator.subjects import SUBJECTS, dice
-
-from bias_tests.anchoring.experiment import ANCHORING
-from bias_tests.anchoring.simulated import CENTRE, INVALID_SHARE, PULL, SD, answer
 
 from ..factories import Script
 

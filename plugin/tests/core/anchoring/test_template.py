@@ -7,6 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from bias_tests.anchoring.experiment import ANCHORING, CITATION, PEOPLE, QUESTIONS
+from bias_tests.anchoring.simulated import answer
+from bias_tests.anchoring.template import Ruling, Unanchored, anchoring_experiment
+
 from pytest_bias.canonical import dumps, plain
 from pytest_bias.design import Design, Trial
 from pytest_bias.driver import run
@@ -17,10 +21,6 @@ from pytest_bias.messages import Completion, Message, Place, Request
 from pytest_bias.protocol import Subject
 from pytest_bias.replay import replay
 from pytest_bias.replies import reply_schema
-
-from bias_tests.anchoring.experiment import ANCHORING, CITATION, PEOPLE, QUESTIONS
-from bias_tests.anchoring.simulated import answer
-from bias_tests.anchoring.template import Ruling, Unanchored, anchoring_experiment
 
 from ..factories import Script, completion
 

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+
 from pytest_bias.findings import PublishedColumn, WorstCase
 from pytest_bias.report.html import report_html
 from pytest_bias.report.view import SIMULATED_WARNING, RunView

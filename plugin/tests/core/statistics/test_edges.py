@@ -19,9 +19,11 @@ from pytest_bias.statistics import (
     d_interval,
     describe,
     deterministic_units,
+    exact_separation_p,
     hedges_g,
     hedges_j,
     holm,
+    label_permutation,
     newcombe,
     p_from_t,
     se_from_t,
@@ -225,6 +227,7 @@ ESTIMATES = {
         lambda: deterministic_units(bounds=(0, 1), margin=1e-14, difference=0),
         lambda: deterministic_units(bounds=(0, 1e30), margin=1e-5, difference=0),
     ],
+    ids=lambda call: f"line-{call.__code__.co_firstlineno}",
 )
 def test_arguments_outside_their_domain(call: Callable[[], object]) -> None:
     with pytest.raises(BadStatisticInput):
@@ -305,3 +308,23 @@ def test_inputs_are_not_changed() -> None:
     holm(a / 10)
     assert (a == before[0]).all()
     assert (b == before[1]).all()
+
+
+def test_label_permutation_counts_every_relabelling_of_few_units() -> None:
+    found = label_permutation([1, 2, 3, 4, 5], [6, 7, 8, 9, 10], seed=1)
+    assert found.exact
+    assert found.p == pytest.approx(2 / 252)
+    assert found.p == pytest.approx(exact_separation_p(5, 5))
+
+
+def test_label_permutation_of_many_units_is_reproducible_and_never_zero() -> None:
+    a, b = list(range(30)), list(range(100, 140))
+    found = label_permutation(a, b, seed=1, resamples=999)
+    assert not found.exact
+    assert found.p == pytest.approx(2 / 1000)
+    assert found == label_permutation(a, b, seed=1, resamples=999)
+
+
+def test_label_permutation_refuses_too_few_resamples() -> None:
+    with pytest.raises(BadStatisticInput):
+        label_permutation([1, 2], [3, 4], seed=1, resamples=99)

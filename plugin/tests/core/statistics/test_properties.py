@@ -189,7 +189,7 @@ def test_rates(data: st.DataObject, n_a: int, n_b: int, level: float) -> None:
     st.floats(1, 3),
     st.floats(0.001, 0.5),
 )
-def test_identical_replies(  # noqa: PLR0917
+def test_identical_replies(
     n_a: int, n_b: int, x: int, y: int, margin: float, factor: float, alpha: float
 ) -> None:
     a, b = [float(x)] * n_a, [float(y)] * n_b

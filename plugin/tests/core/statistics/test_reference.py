@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def close(expected: Any) -> object:  # noqa: ANN401  (floats, tuples and arrays of them)
+def close(expected: Any) -> object:
     return pytest.approx(expected, rel=1e-6)
 
 
