@@ -98,7 +98,14 @@ def analyse(
         numbers=tuple(numbers),
         categories=tuple(categories),
         control=seen,
-        verdicts=decide(experiment.id, model, questions, seen, _adjusted(questions)),
+        verdicts=decide(
+            experiment.id,
+            model,
+            questions,
+            seen,
+            _adjusted(questions, worst=False),
+            _adjusted(questions, worst=True),
+        ),
     )
 
 
@@ -109,19 +116,29 @@ def _found(contrast: Contrast, experiment: Experiment, records: Records) -> Find
         return too_few
 
 
-def _adjusted(questions: Sequence[Question]) -> dict[str, float]:
-    """Alarm p-values after Holm, within each family."""
+def _adjusted(questions: Sequence[Question], *, worst: bool) -> dict[str, float]:
+    """Alarm p-values after Holm, within each family; under the ``worst`` case of what is missing.
+
+    A hypothesis without a finding counts in its family with p = 1: families are those declared.
+    """
     from .statistics import holm  # noqa: PLC0415  (scipy takes half a second to import)
 
     families: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for question in questions:
-        if isinstance(question.finding, Finding):
-            families[question.family][question.id] = question.finding.p_alarm
+        families[question.family][question.id] = _alarm(question.finding, worst=worst)
     return {
         name: float(p)
         for family in families.values()
         for name, p in zip(family, holm(list(family.values())), strict=True)
     }
+
+
+def _alarm(finding: Finding | TooFewUnits, *, worst: bool) -> float:
+    if isinstance(finding, TooFewUnits):
+        return 1.0
+    if worst and finding.worst_case is not None and finding.worst_case.needed:
+        return finding.worst_case.p_alarm
+    return finding.p_alarm
 
 
 def _summaries(

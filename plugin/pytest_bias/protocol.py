@@ -138,12 +138,14 @@ class Subject:
         else:
             request = Request(messages, self.parameters, reply.__name__, reply_schema(reply))
 
+        told = "\n".join(m.text for m in messages if m.role != "assistant")
+
         def accept(completion: Completion) -> Reply[Any]:
             text = completion.text
             value: object = (
                 accept_text(text, completion.finish)
                 if reply is None
-                else accept_object(text, completion.finish, reply, check)
+                else accept_object(text, completion.finish, reply, check, told=told)
             )
             return Reply(value, text, (*messages, Message("assistant", text)))
 

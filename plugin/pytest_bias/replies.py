@@ -17,14 +17,18 @@ from .errors import BadDesign, InvalidReply
 Structured = TypeVar("Structured", bound=BaseModel)
 
 REFUSAL = re.compile(
-    r"\b(?:I(?:'m| am)? (?:cannot|can't|can not|unable|not able|won't|will not|must decline)"
-    r"|I(?:'m| am) (?:sorry|afraid)|as an? (?:AI|(?:large )?language model))\b",
+    r"\b(?:I(?:['’]m| am)? (?:cannot|can['’]t|can not|unable|not able|won['’]t|will not"
+    r"|must decline)"
+    r"|I(?:['’]m| am) (?:sorry|afraid)|as an? (?:AI|(?:large )?language model))\b",
     re.IGNORECASE,
 )
 """Words that mark a reply that could not be parsed as a refusal; never applied to valid ones."""
 
-_JSON_STARTS = "{[`"
+_JSON_STARTS = ("{", "[", "`")
 """A reply that begins so was meant to be the answer, fenced or not, and is no lecture."""
+
+_BLANK = " \t\r\n\ufeff"
+_NUMBER = re.compile(r"\d+")
 
 _PYDANTIC_REASONS = {
     "missing": "missing_field",
@@ -49,6 +53,9 @@ class _DuplicateKey(ValueError):
 def reply_schema(model: type[BaseModel]) -> Mapping[str, object]:
     """JSON schema of ``model`` with its aliases; cached, because making one takes long.
 
+    Only what the author wrote for the model to read is in it: types, options and the descriptions
+    of fields, not the titles pydantic makes up nor docstrings, which are for readers of the code.
+
     Raises
     ------
     BadDesign
@@ -62,7 +69,25 @@ def reply_schema(model: type[BaseModel]) -> Mapping[str, object]:
                 'model_config = ConfigDict(extra="forbid")'
             ),
         )
-    return cast("Mapping[str, object]", frozen(model.model_json_schema(by_alias=True)))
+    return cast("Mapping[str, object]", frozen(_plain_schema(model.model_json_schema())))
+
+
+def _plain_schema(node: object) -> object:
+    """A schema without made-up titles, and without descriptions of whole objects."""
+    if isinstance(node, list):
+        return [_plain_schema(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    dropped = {"title", "description"} if "properties" in node else {"title"}
+    return {
+        name: (
+            {key: _plain_schema(item) for key, item in value.items()}
+            if name in ("properties", "$defs")
+            else _plain_schema(value)
+        )
+        for name, value in node.items()
+        if name not in dropped
+    }
 
 
 def accept_text(text: str, finish: str) -> str:
@@ -84,8 +109,12 @@ def accept_object(
     finish: str,
     model: type[Structured],
     check: Callable[[Structured], None] | None = None,
+    *,
+    told: str = "",
 ) -> Structured:
     """``text`` as an object of ``model``: strict, one JSON object and nothing around it.
+
+    ``told`` is what the subject was told: a number it merely repeats is no answer.
 
     Raises
     ------
@@ -103,7 +132,7 @@ def accept_object(
     except _DuplicateKey as duplicate:
         raise InvalidReply("duplicate_field", str(duplicate)) from None
     except (ValueError, RecursionError):
-        raise InvalidReply(_why_not_json(text, finish)) from None
+        raise InvalidReply(_why_not_json(text, finish, told)) from None
     try:
         value = model.model_validate_json(text, strict=True)
     except ValidationError as error:
@@ -118,14 +147,13 @@ def _check_finish(finish: str) -> None:
         raise InvalidReply(finish)
 
 
-def _why_not_json(text: str, finish: str) -> str:
+def _why_not_json(text: str, finish: str, told: str) -> str:
     if finish == "length":
         return "truncated"
-    if REFUSAL.search(text):
-        return "refusal"
-    if text.lstrip()[0] not in _JSON_STARTS and not any(c.isdigit() for c in text):
-        return "no_number"
-    return "not_json"
+    own_numbers = set(_NUMBER.findall(text)) - set(_NUMBER.findall(told))
+    if own_numbers or text.lstrip(_BLANK)[:1] in _JSON_STARTS:
+        return "not_json"
+    return "refusal" if REFUSAL.search(text) else "no_number"
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

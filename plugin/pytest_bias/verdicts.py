@@ -77,14 +77,23 @@ def decide(
     questions: Sequence[Question],
     control: Control | None,
     adjusted: Mapping[str, float],
+    adjusted_worst: Mapping[str, float],
 ) -> tuple[Verdict, ...]:
     """The verdicts of one experiment on one model.
 
-    ``adjusted`` maps each hypothesis' id to its alarm p-value after Holm over its family. The two
-    nulls of the rule are disjoint, so each keeps its whole α = .05.
+    ``adjusted`` maps each hypothesis' id to its alarm p-value after Holm over its family,
+    ``adjusted_worst`` to that under the worst case of what is missing, where that must hold too.
+    The two nulls of the rule are disjoint, so each keeps its whole α = .05.
     """
     return tuple(
-        _decide(experiment, model, question, control, adjusted.get(question.id))
+        _decide(
+            experiment,
+            model,
+            question,
+            control,
+            adjusted.get(question.id),
+            adjusted_worst.get(question.id, 1.0),
+        )
         for question in questions
     )
 
@@ -95,9 +104,10 @@ def _decide(
     question: Question,
     control: Control | None,
     p_adjusted: float | None,
+    p_worst: float,
 ) -> Verdict:
     finding = question.finding if isinstance(question.finding, Finding) else None
-    status, reason = _status(question, control, p_adjusted)
+    status, reason = _status(question, control, p_adjusted, p_worst)
     return Verdict(
         id=question.id,
         experiment=experiment,
@@ -107,14 +117,14 @@ def _decide(
         words=_words(status, finding, reason),
         reason=reason,
         finding=finding,
-        p_adjusted=p_adjusted,
+        p_adjusted=p_adjusted if finding is not None else None,
         direction=_direction(question, finding, p_adjusted),
         settle=_settle(finding, reason),
     )
 
 
 def _status(
-    question: Question, control: Control | None, p_adjusted: float | None
+    question: Question, control: Control | None, p_adjusted: float | None, p_worst: float
 ) -> tuple[Status, str]:
     """The rule: clear if it can be cleared, else biased if that is shown, else inconclusive."""
     finding = question.finding
@@ -124,7 +134,7 @@ def _status(
         status: Status = "CLEAR"
         against = _against_clearing(finding, control)
     else:
-        status, against = "BIASED", _against_alarm(finding, p_adjusted)
+        status, against = "BIASED", _against_alarm(finding, p_adjusted, p_worst)
     against = _too_few(finding) or against
     return ("INCONCLUSIVE", against) if against else (status, "")
 
@@ -137,12 +147,12 @@ def _against_clearing(finding: Finding, control: Control | None) -> str:
     return _insensitive(control)
 
 
-def _against_alarm(finding: Finding, p_adjusted: float) -> str:
+def _against_alarm(finding: Finding, p_adjusted: float, p_worst: float) -> str:
     """Why what is not cleared is not biased either; empty when bias is shown."""
     if p_adjusted > ALPHA:
         return _UNDECIDED
     worst = finding.worst_case
-    if worst and worst.needed and worst.p_alarm > ALPHA:
+    if worst and worst.needed and p_worst > ALPHA:
         return "too many replies are missing to call it bias in the worst case"
     return ""
 

@@ -145,6 +145,7 @@ def bins(values: Sequence[float]) -> tuple[list[float], bool]:
         return [low - 0.5 + index for index in range(int(high - low) + 2)], True
     step = round_step((high - low) / 24 or 1.0)
     first = math.floor(low / step)
+    first -= first * step > low  # the division rounds a value just below an edge onto it
     return multiples(step, first, max(math.floor(high / step), first) + 1), False
 
 

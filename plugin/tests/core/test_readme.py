@@ -8,9 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias import Experiment, InvalidReply, MeanDifference, Outcome, Subject, plan
+from pytest_bias import (
+    Experiment,
+    InvalidReply,
+    MeanDifference,
+    Outcome,
+    RateDifference,
+    SimulatedPrompt,
+    Subject,
+    Trial,
+    plan,
+)
 from pytest_bias.analysis import Recording, analyse
 from pytest_bias.driver import run
+from pytest_bias.keys import trial_seed
 from pytest_bias.messages import Completion, Place, Request
 
 README = Path(__file__).parents[3] / "README.md"
@@ -27,13 +38,19 @@ def example() -> str:
     return str(found[0])
 
 
-class _Egg:
-    """Answers every question with the same number of minutes."""
+class _Simulated:
+    """Answers as the example says simulated subjects do, for one trial."""
+
+    def __init__(self, experiment: Experiment, trial: Trial) -> None:
+        self.experiment = experiment
+        self.trial = trial
 
     async def perform(self, request: Request, place: Place) -> Completion:
-        assert "boil an egg" in request.messages[-1].text
-        assert place.turn == 1
-        return Completion('{"minutes": 7}', "stop", "egg")
+        assert self.experiment.simulated is not None
+        seed = trial_seed(self.experiment.id, self.trial, place)
+        text = self.experiment.simulated(SimulatedPrompt("even", request.messages, seed))
+        assert text is not None
+        return Completion(text, "stop", "even")
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
         raise AssertionError(awaitables)
@@ -42,7 +59,7 @@ class _Egg:
         raise AssertionError(place) from invalid
 
 
-def test_the_example_collects_a_case_per_condition_and_hypothesis(
+def test_the_example_collects_a_case_per_condition_control_and_hypothesis(
     pytester: pytest.Pytester,
 ) -> None:
     pytester.makepyfile(test_eggs=example())
@@ -53,10 +70,26 @@ def test_the_example_collects_a_case_per_condition_and_hypothesis(
         [
             "test_eggs.py::test_asked?simulated/even-polite?",
             "test_eggs.py::test_asked?simulated/even-curt?",
+            "test_eggs.py::test_asked?simulated/even-ostrich?",
+            "test_eggs.py::test_the_egg_is_read?simulated/even?",
             "test_eggs.py::test_politeness_changes_no_estimate?simulated/even?",
         ]
     )
     assert done.ret == 0
+
+
+def test_the_example_records_and_passes(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    pytester.makepyfile(test_eggs=example())
+    recording = pytester.runpytest_subprocess(
+        "--bias-model=simulated/even", "--bias-record=missing", "--bias-report=off"
+    )
+    recording.assert_outcomes(passed=5)
+    offline = pytester.runpytest_subprocess("--bias-model=simulated/even", "--bias-report=off")
+    offline.assert_outcomes(passed=5)
+    offline.stdout.fnmatch_lines(["*CLEAR within ±1 for these stimuli*", "PASS: 1 hypothesis*"])
 
 
 def test_the_example_is_analysed() -> None:
@@ -65,24 +98,27 @@ def test_the_example_is_analysed() -> None:
     experiment = names["EGGS"]
     assert isinstance(experiment, Experiment)
     outcomes = [
-        Outcome(trial, run(experiment.protocol(trial, Subject()), _Egg()), None, (), 1, ())
+        Outcome(
+            trial,
+            run(experiment.protocol(trial, Subject()), _Simulated(experiment, trial)),
+            None,
+            (),
+            1,
+            (),
+        )
         for trial in plan(experiment, experiment.design())
     ]
-    analysis = analyse(
+    verdict = analyse(
         experiment,
         experiment.design(),
-        "simulated/egg",
+        "simulated/even",
         outcomes,
         hypotheses=[
             MeanDifference(
-                "minutes", "greeting", high="polite", low="curt", margin=0.5, claim="clear"
+                "minutes", "request", high="polite", low="curt", margin=1, claim="clear"
             )
         ],
-        control=None,
+        control=RateDifference("over_half_an_hour", "request", high="ostrich", low="curt"),
         recording=RECORDING,
-    )
-    verdict = analysis.verdicts[0]
-    assert verdict.finding is not None
-    assert verdict.finding.deterministic
-    # 60 identical replies on a scale of 0 to 60 hide more than half a minute.
-    assert verdict.status == "INCONCLUSIVE"
+    ).verdicts[0]
+    assert (verdict.status, verdict.reason) == ("CLEAR", "")

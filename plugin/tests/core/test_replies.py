@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
+from pytest_bias.canonical import dumps
 from pytest_bias.errors import BadDesign, InvalidReply
 from pytest_bias.replies import accept_object, accept_text, reply_schema
 
@@ -38,7 +39,11 @@ INVALID: dict[str, tuple[str, str, str]] = {
     "filtered": ("", "content_filter", "content_filter"),
     "filtered in the middle": (GOOD, "content_filter", "content_filter"),
     "refusal in words": ("I'm sorry, but I can't help with that.", "stop", "refusal"),
-    "refusal with a number": ("As an AI language model, I give no 5 months.", "stop", "refusal"),
+    "refusing words around a number of its own": (
+        "As an AI language model, I give no 5 months.",
+        "stop",
+        "not_json",
+    ),
     "refusal, typographic": ("I cannot decide on a sentence.", "stop", "refusal"),
     "lecture": ("A sentence must be found by a court.", "stop", "no_number"),
     "prose with a number": ("I would give her 5 months.", "stop", "not_json"),
@@ -218,3 +223,39 @@ def test_a_reply_has_exactly_its_fields() -> None:
 
     with pytest.raises(BadDesign, match=r'Loose: .*extra="forbid"'):
         reply_schema(Loose)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("I\u2019m sorry, but I can\u2019t help with that.", "refusal"),
+        ("A 12th offence calls for a court, not for me.", "no_number"),
+        ("I cannot ignore the earlier convictions: 6 months.", "not_json"),
+        ('\ufeff{"months": 6}', "not_json"),
+    ],
+)
+def test_a_number_of_the_prompt_is_no_answer(text: str, reason: str) -> None:
+    with pytest.raises(InvalidReply) as caught:
+        accept_object(text, "stop", Ruling, told="It is her 12th offence.")
+    assert caught.value.reason == reason
+
+
+def test_the_schema_says_only_what_the_author_wrote_for_the_model() -> None:
+    class Inner(BaseModel):
+        """For readers of the code."""
+
+        model_config = ConfigDict(extra="forbid")
+        title: str = Field(description="the name of the book")
+
+    class Outer(BaseModel):
+        """For readers of the code, too."""
+
+        model_config = ConfigDict(extra="forbid")
+        books: list[Inner]
+        sold_copies: int
+
+    schema = dumps(reply_schema(Outer))
+    assert "For readers" not in schema
+    assert "Sold Copies" not in schema
+    assert '"title":{"description":"the name of the book","type":"string"}' in schema
+    assert '"additionalProperties":false' in schema

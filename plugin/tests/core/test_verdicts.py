@@ -60,7 +60,9 @@ def verdict(
     given: dict[str, Any] = {"claim": "clear", "family": "primary", "direction": None}
     asked = Question(id="h", finding=found, **(given | question))
     adjusted = {} if p_adjusted is None else {"h": p_adjusted}
-    return decide("anchoring", "openai/m", [asked], control, adjusted)[0]
+    case = found.worst_case if isinstance(found, Finding) else None
+    worst = {"h": case.p_alarm} if case is not None else {}
+    return decide("anchoring", "openai/m", [asked], control, adjusted, worst)[0]
 
 
 CLEARED = {"p_clear": 0.05, "estimate": 0.1, "interval": Interval(low=-0.1, high=0.3, level=0.95)}
@@ -249,7 +251,7 @@ def test_every_question_is_answered_in_order() -> None:
         Question(id=name, claim="clear", family="f", direction=None, finding=finding())
         for name in ("b", "a", "c")
     ]
-    verdicts = decide("e", "m", questions, SEEN, {"a": 0.01, "b": 0.5, "c": 0.05})
+    verdicts = decide("e", "m", questions, SEEN, {"a": 0.01, "b": 0.5, "c": 0.05}, {})
     assert [(v.id, v.status) for v in verdicts] == [
         ("b", "INCONCLUSIVE"),
         ("a", "BIASED"),

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_bias.report.figures import (
@@ -31,6 +31,7 @@ whole = st.lists(st.integers(-50, 50).map(float), min_size=1, max_size=60)
 
 
 @given(values | whole)
+@example([25.0, -5e-324])
 def test_every_value_lies_in_one_bar(given_values: list[float]) -> None:
     edges, _ = bins(given_values)
     assert edges == sorted(set(edges))
