@@ -17,7 +17,11 @@ from .verdicts import Control, Question, Verdict, control_of, decide
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """Where the replies come from; no path and no clock, so that results compare."""
+    """Where the replies come from; no path and no clock, so that results compare.
+
+    ``interrupted`` is the number of interactions that stand only in the journal of a recording
+    that has not ended; ``checksum`` covers them.
+    """
 
     cassette: str
     checksum: str
@@ -25,6 +29,7 @@ class Recording:
     wire: str
     recorded_with: str
     interactions: int
+    interrupted: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

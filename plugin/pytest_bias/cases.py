@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from types import FunctionType
+from typing import Literal, TypeVar, cast
 
 from .contrasts import Contrast, Hypothesis
 from .design import Condition, Design, Trial
-from .errors import BadDesign
+from .errors import BadDesign, NotJudged
 from .experiment import Experiment, plan, plan_condition
 from .records import Outcome
 
@@ -30,6 +35,12 @@ class Declared:
     experiment: Experiment
     contrasts: tuple[Contrast, ...]
     module: str
+
+    def becomes(self, case: Case) -> bool:
+        """Whether a case is one of those this declaration becomes."""
+        if case.kind != self.kind or case.experiment is not self.experiment:
+            return False
+        return case.contrast is None or any(case.contrast is each for each in self.contrasts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +112,19 @@ def positive_control(experiment: Experiment, contrast: Contrast) -> Callable[[Fu
     return _declare("control", experiment, (contrast,))
 
 
+_judged: ContextVar[Case | None] = ContextVar("pytest_bias_judged", default=None)
+
+
+@contextmanager
+def judging(case: Case) -> Iterator[None]:
+    """While the function of ``case`` is called by somebody who judges what it found."""
+    token = _judged.set(case)
+    try:
+        yield
+    finally:
+        _judged.reset(token)
+
+
 def _declare(
     kind: Kind, experiment: Experiment, contrasts: Sequence[Contrast]
 ) -> Callable[[Function], Function]:
@@ -108,16 +132,46 @@ def _declare(
         contrast.check(experiment)
 
     def decorate(function: Function) -> Function:
+        name = f"{function.__module__}.{getattr(function, '__qualname__', '')}"
+        if not isinstance(function, FunctionType) or _yields(function):
+            problem = "a bias decorator stands on a plain function or method that does not yield"
+            raise BadDesign(what=name, problem=problem)
         if hasattr(function, ATTRIBUTE):
             raise BadDesign(
-                what=f"{function.__module__}.{function.__qualname__}",
+                what=name,
                 problem="one function is one kind of case: it has two bias decorators",
             )
         declared = Declared(kind, experiment, tuple(contrasts), function.__module__)
-        setattr(function, ATTRIBUTE, declared)
-        return function
+        guard = _guarded(function, declared, name)
+        setattr(guard, ATTRIBUTE, declared)
+        return cast("Function", guard)
 
     return decorate
+
+
+def _yields(function: FunctionType) -> bool:
+    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+
+
+def _guarded(function: FunctionType, declared: Declared, name: str) -> Callable[..., object]:
+    """The function, refusing to run where its case is not judged: it would pass over a bias."""
+
+    def check() -> None:
+        case = _judged.get()
+        if case is None or not declared.becomes(case):
+            raise NotJudged(function=name)
+
+    @functools.wraps(function)
+    def guard(*args: object, **kwargs: object) -> object:
+        check()
+        return function(*args, **kwargs)
+
+    @functools.wraps(function)
+    async def async_guard(*args: object, **kwargs: object) -> object:
+        check()
+        return await function(*args, **kwargs)
+
+    return async_guard if inspect.iscoroutinefunction(function) else guard
 
 
 def cases_of(declared: Declared, models: Sequence[str], design: Design) -> list[Case]:

@@ -35,6 +35,7 @@ def close_books(state: BiasSession, exitstatus: int) -> int:
         f"{case} did not pass the gate and was not reported as failed: a hook or plugin changed it"
         for case in ledger.overruled
     ]
+    ledger.problems = [_portable(state, problem) for problem in ledger.problems]
     view = RunView(
         analyses=analyses,
         cases=tuple(sorted(ledger.outcomes.items())),
@@ -42,9 +43,12 @@ def close_books(state: BiasSession, exitstatus: int) -> int:
         partial=tuple(_partial(state)),
         problems=tuple(ledger.problems),
         broken=ledger.broken,
+        leniencies=tuple(_leniency_words(state)),
         judged=tuple(sorted(_judged(state))),
         version=version("pytest-bias"),
     )
+    if not analyses and view.suite == "NO VERDICT":
+        view = replace(view, partial=(*view.partial, "nothing could be analysed"))
     if exitstatus == pytest.ExitCode.INTERNAL_ERROR:
         # pytest prints no summary after an internal error, so this is the only place to say it.
         reporter = state.config.pluginmanager.get_plugin("terminalreporter")
@@ -54,7 +58,7 @@ def close_books(state: BiasSession, exitstatus: int) -> int:
     _write_reports(state, view)
     state.view = replace(view, problems=tuple(ledger.problems))
     state.notes += _leniencies(state)
-    if exitstatus == pytest.ExitCode.OK and (ledger.lost or ledger.problems):
+    if exitstatus == pytest.ExitCode.OK and state.view.suite == "NO VERDICT":
         return int(pytest.ExitCode.TESTS_FAILED)
     return exitstatus
 
@@ -107,6 +111,26 @@ def _leniencies(state: BiasSession) -> Iterator[str]:
         yield "the gate is off: no verdict fails this run"
     if state.settings.inconclusive == "pass":
         yield "bias_inconclusive = pass: INCONCLUSIVE does not fail this run"
+
+
+def _leniency_words(state: BiasSession) -> Iterator[str]:
+    """The same in a few words, for the closing line of a run that is not PASS."""
+    if state.settings.gate == "off":
+        yield "not gated"
+        return
+    stopped = state.ledger.stopped
+    accepted = [case for case in stopped if state.ledger.outcomes.get(case) == "xfailed"]
+    if accepted:
+        yield f"{'' if len(accepted) == len(stopped) else f'{len(accepted)} '}accepted by xfail"
+    if state.settings.inconclusive == "pass":
+        yield "bias_inconclusive = pass"
+
+
+def _portable(state: BiasSession, problem: str) -> str:
+    """A problem with the cassettes as seen from rootdir: the same on every machine."""
+    folder, root = state.settings.cassettes, state.config.rootpath
+    shown = folder.relative_to(root) if folder.is_relative_to(root) else folder.name
+    return problem.replace(str(folder), str(shown))
 
 
 # --- partial runs -----------------------------------------------------------------------------

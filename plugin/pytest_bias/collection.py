@@ -17,7 +17,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from .cassettes.format import Provenance
-from .cassettes.store import Cassette, Recorder, cassette_path, recording_lock
+from .cassettes.lock import recording_lock
+from .cassettes.store import Cassette, Recorder, cassette_path
 from .design import Trial
 from .errors import BiasError
 from .messages import Completion
@@ -27,6 +28,17 @@ from .replay import Lookup, Unrecorded, replay
 from .settings import RecordMode
 
 __all__ = ["CollectionReport", "Job", "JobReport", "Progress", "collect"]
+
+
+class Unfinished(BiasError):
+    """What is missing cannot be recorded while everything is being recorded anew."""
+
+    def __init__(self, *, journal: Path) -> None:
+        self.journal = str(journal)
+        super().__init__(
+            f"{journal} is left of an interrupted --bias-record=all. Finish that recording with "
+            "--bias-record=all, or delete the file to keep what was recorded before"
+        )
 
 
 @dataclass(slots=True)
@@ -96,7 +108,9 @@ async def _collect_job(
     report: JobReport,
     stop: Stop,
 ) -> None:
-    cassette = Cassette(report.cassette)
+    cassette = Cassette(report.cassette, anew=mode == "all")
+    if mode != "all" and cassette.rerecording_path.exists():
+        raise Unfinished(journal=cassette.rerecording_path)
 
     def lookup(key: str) -> Completion | None:
         # Under "all" only what this recording (or the one it resumes) added counts as recorded.
@@ -106,7 +120,10 @@ async def _collect_job(
 
     wanted = [t for t in job.trials if not _is_recorded(job, t, lookup)]
     report.wanted = len(wanted)
-    if not wanted and not cassette.interrupted:
+    if not wanted:
+        # All of it is there: a merge needs no provider, and so no key.
+        if cassette.unmerged:
+            cassette.merge(job.experiment.id, job.model)
         return
     progress(report)
     provider_name, model = split_model(job.model)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -264,10 +264,13 @@ class ControlNotSeen(BiasError, AssertionError):
     """A positive control was not seen, so the instrument may be unable to show any bias."""
 
 
-class LostCases(BiasError):
-    """Selected cases of which no report arrived: the run gives no verdict."""
+class NotJudged(BiasError):
+    """A decorated function was called, and nobody is going to judge what it found."""
 
-    def __init__(self, *, cases: Sequence[str]) -> None:
-        self.cases = tuple(cases)
-        shown = ", ".join(self.cases[:3]) + (", …" if len(self.cases) > 3 else "")  # noqa: PLR2004
-        super().__init__(f"{len(self.cases)} selected case(s) reported nothing: {shown}")
+    def __init__(self, *, function: str) -> None:
+        self.function = function
+        super().__init__(
+            f"{function} was called without the pytest-bias plugin judging it, so a bias would "
+            "pass unseen. Enable the plugin (-p pytest-bias, and no -p no:pytest-bias); give "
+            "every decorator above it functools.wraps; keep it out of a unittest.TestCase."
+        )

@@ -74,14 +74,15 @@ class Ledger:
         )
 
     @property
+    def stopped(self) -> tuple[str, ...]:
+        """Cases that the gate stopped, sorted."""
+        return tuple(sorted(case for case, result in self.results.items() if result["stopped"]))
+
+    @property
     def overruled(self) -> tuple[str, ...]:
         """Cases that the gate stopped and that were reported as if it had not, sorted."""
         return tuple(
-            sorted(
-                case
-                for case, result in self.results.items()
-                if result["stopped"] and self.outcomes.get(case) not in ("failed", "xfailed")
-            )
+            case for case in self.stopped if self.outcomes.get(case) not in ("failed", "xfailed")
         )
 
     @property

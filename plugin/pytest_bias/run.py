@@ -199,14 +199,15 @@ class Run:
 
     def _recording(self, case: Case) -> Recording:
         cassette = self.cassette(case)
-        header = cassette.header
+        provenance = cassette.provenance
         return Recording(
             cassette=self.cassette_name(case),
-            checksum=header.checksum if header is not None else "",
-            simulated=is_simulated(case.model),
-            wire=header.provenance.wire if header is not None else "interrupted recording",
-            recorded_with=header.provenance.recorded_with if header is not None else "",
+            checksum=cassette.checksum,
+            simulated=provenance.simulated or is_simulated(case.model),
+            wire=provenance.wire,
+            recorded_with=provenance.recorded_with,
             interactions=len(cassette),
+            interrupted=cassette.interrupted,
         )
 
     def cassette_name(self, case: Case) -> str:

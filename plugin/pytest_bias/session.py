@@ -14,18 +14,29 @@ from collections.abc import MutableMapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .items import ARGUMENT, amend, case_of, declared_on, judged, name_of, set_property
+from .items import (
+    ARGUMENT,
+    amend,
+    amend_unjudged,
+    case_of,
+    declared_beside,
+    declared_on,
+    judged,
+    name_of,
+    origin_of,
+    set_property,
+)
 from .ledger import CASE, RESULT, Ledger
 from .options import check_settings, is_given, is_looking, is_recording, settings_of
 
 if TYPE_CHECKING:
     from .cases import Case, Declared
     from .collection import CollectionReport
-    from .errors import NotRecorded
     from .report.view import RunView
     from .run import Run
     from .settings import Settings
@@ -98,7 +109,7 @@ class BiasSession:
         from .errors import BadSetting, BiasError, UnknownName  # noqa: PLC0415
 
         try:
-            cases = self._cases(declared)
+            cases = self._cases(declared, metafunc.module)
         except (BadSetting, UnknownName) as error:
             self.refused = str(error)
             return
@@ -111,7 +122,8 @@ class BiasSession:
         function = metafunc.definition.nodeid
         self._parametrized.update(f"{function} {case.id}" for case in cases)
 
-    def _cases(self, declared: Declared) -> list[Case]:
+    def _cases(self, declared: Declared, module: ModuleType) -> list[Case]:
+        """The cases of a function; what its module declares beside it belongs to its family."""
         from .errors import BadSetting  # noqa: PLC0415
 
         if not self.settings.models:
@@ -120,6 +132,8 @@ class BiasSession:
                 value="",
                 problem="no model is named; give PROVIDER/MODEL here or set bias_models",
             )
+        for beside in declared_beside(declared, module):
+            self.run.registry.add(beside)
         return self.run.cases(declared)
 
     def deselect(self, items: Sequence[pytest.Item]) -> None:
@@ -127,7 +141,7 @@ class BiasSession:
         for item in items:
             if case := case_of(item):
                 self._deselected += 1
-                self._parametrized.discard(_origin(item, case))
+                self._parametrized.discard(origin_of(item, case))
 
     def drop_refused(self, items: list[pytest.Item]) -> None:
         """Run nothing where the user asked wrongly."""
@@ -150,7 +164,7 @@ class BiasSession:
                 repeats[name] += 1
                 names.append(name if repeats[name] == 1 else f"{name} #{repeats[name]}")
                 set_property(item, CASE, names[-1])
-                self._parametrized.discard(_origin(item, case))
+                self._parametrized.discard(origin_of(item, case))
         self.ledger.select(names, deselected=self._deselected + len(self._parametrized))
         if self.is_worker and (self.refused or self.ledger.concerned):
             from .workspace import Workspace  # noqa: PLC0415
@@ -182,7 +196,9 @@ class BiasSession:
                 for problem in job.problems
             )
         if self.collection.interrupted:
-            raise session.Interrupted("recording interrupted; every paid reply is kept")
+            kept = "recording interrupted; every paid reply is kept"
+            again = f"run again with --bias-record={self.settings.record}"
+            raise session.Interrupted(f"{kept}; to go on, {again}")  # noqa: EM102
 
     # --- cases --------------------------------------------------------------------------------
 
@@ -191,7 +207,8 @@ class BiasSession:
         case = case_of(item)
         if case is None:
             return nullcontext()
-        return judged(item, partial(self._judge, item, case), partial(self._note, item, case))
+        judge, note = partial(self._judge, item, case), partial(self._note, item, case)
+        return judged(item, case, judge, note)
 
     def _judge(self, item: pytest.Item, case: Case) -> None:
         stopped = self._note(item, case)
@@ -210,10 +227,9 @@ class BiasSession:
         """Word our own errors, and fail an xfail under which nothing was tested."""
         case = case_of(item)
         if case is not None:
-            amend(item, call, report, partial(self._missing, case))
-
-    def _missing(self, case: Case) -> NotRecorded | None:
-        return self.run.missing(case)
+            amend(item, call, report, partial(self.run.missing, case))
+        else:
+            amend_unjudged(call, report)
 
     # --- the controller -----------------------------------------------------------------------
 
@@ -281,9 +297,3 @@ class BiasSession:
             from .workspace import Workspace  # noqa: PLC0415
 
             Workspace(self.folder).remove()
-
-
-def _origin(item: pytest.Item, case: Case) -> str:
-    """The function an item comes from and its case: what ``parametrize`` made it from."""
-    parent = item.parent.nodeid if item.parent is not None else ""
-    return f"{parent}::{getattr(item, 'originalname', item.name)} {case.id}"

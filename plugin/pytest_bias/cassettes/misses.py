@@ -26,7 +26,8 @@ def not_recorded(
     number of trials that were looked for. The summary fits a line; the explanation names the
     nearest recording and what differs.
     """
-    command = f"pytest <the same arguments> --bias-model {model} --bias-record=missing"
+    mode = "all" if cassette.rerecording_path.exists() else "missing"
+    command = f"pytest <the same arguments> --bias-model {model} --bias-record={mode}"
     if not cassette.exists:
         return NotRecorded(
             f"no recordings of {experiment_id} with {model}",

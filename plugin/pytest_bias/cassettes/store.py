@@ -6,22 +6,23 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 from urllib.parse import quote
 
-from filelock import FileLock, Timeout
-
-from ..errors import CassetteBusy, DamagedCassette
+from ..canonical import digest
+from ..errors import DamagedCassette
 from ..messages import Completion
 from ..replay import Wanted
 from . import format as cassette_format
 from .format import Header, Interaction, Provenance
+from .provenance import PROVENANCE_START, combined, decode_provenance, encode_provenance
 
 SUFFIX = ".jsonl"
 JOURNAL_SUFFIX = ".recording"
-_LOCK_SUFFIX = ".lock"
+"""Of the journal of what was missing; it adds to the cassette."""
+REJOURNAL_SUFFIX = ".rerecording"
+"""Of the journal of what is recorded anew; it replaces, and counts only when it is merged."""
 
 
 def cassette_path(folder: Path, experiment_id: str, model: str) -> Path:
@@ -49,20 +50,30 @@ class _Line(NamedTuple):
 class Cassette:
     """What is recorded of one experiment with one model: cassette and journal together.
 
-    Loading splits the file into lines and reads each line's key; JSON is parsed on a hit.
+    Loading splits the files into lines and reads each line's key; JSON is parsed on a hit. The
+    journal of what was missing adds to the cassette. That of a recording made anew replaces
+    replies, so it is read, and written, only with ``anew``: whoever else reads has one recording,
+    the old one.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, anew: bool = False) -> None:
         self.path = path
-        self.journal_path = path.with_name(path.name + JOURNAL_SUFFIX)
+        self.recording_path = path.with_name(path.name + JOURNAL_SUFFIX)
+        self.rerecording_path = path.with_name(path.name + REJOURNAL_SUFFIX)
+        self.journal_path = self.rerecording_path if anew else self.recording_path
         self.header: Header | None = None
         self._lines: dict[str, _Line] = {}
         self._text_lines: list[_Line] = []
-        self._journalled: frozenset[str] = frozenset()
+        self._journal_provenances: list[Provenance] = []
         if path.exists():
             self._load(path.read_bytes())
-        if self.journal_path.exists():
-            self._load_journal(self.journal_path.read_bytes())
+        for journal in self._journals:
+            if journal.exists():
+                self._load_journal(journal)
+
+    @property
+    def _journals(self) -> tuple[Path, ...]:
+        return tuple(dict.fromkeys((self.recording_path, self.journal_path)))
 
     @property
     def exists(self) -> bool:
@@ -70,16 +81,37 @@ class Cassette:
         return bool(self._lines)
 
     @property
+    def unmerged(self) -> bool:
+        """Whether a journal waits to be merged."""
+        return any(journal.exists() for journal in self._journals)
+
+    @property
     def interrupted(self) -> int:
-        """Number of interactions in the journal of an interrupted recording."""
-        return len(self._journalled)
+        """Number of interactions that stand only in the journal of an interrupted recording."""
+        return len(self._outside())
+
+    @property
+    def checksum(self) -> str:
+        """Checksum of what was read: the header's, or with a journal one of both."""
+        written = self.header.checksum if self.header is not None else ""
+        outside = self._outside()
+        return digest("\n".join([written, *map(digest, sorted(outside))])) if outside else written
+
+    @property
+    def provenance(self) -> Provenance:
+        """What the interactions were recorded through, those of journals included."""
+        parts = list(self._journal_provenances)
+        if self.header is not None and self.interrupted < len(self):
+            parts.insert(0, self.header.provenance)
+        return combined(parts)
 
     def __len__(self) -> int:
         return len(self._lines)
 
     def journalled(self, key: str) -> bool:
-        """Whether ``key`` was recorded by the recording that was interrupted."""
-        return key in self._journalled
+        """Whether ``key`` stands in the journal that a recorder of this cassette writes."""
+        found = self._lines.get(key)
+        return found is not None and found.path == str(self.journal_path)
 
     def lookup(self, key: str) -> Completion | None:
         """What was recorded under ``key``; None when nothing was."""
@@ -96,6 +128,11 @@ class Cassette:
     def texts(self) -> dict[str, str]:
         """Digest → text of every message the subject was told."""
         return dict(cassette_format.decode_text(*line) for line in self._text_lines)
+
+    def _outside(self) -> list[bytes]:
+        """The lines of interactions that do not stand in the cassette itself."""
+        own = str(self.path)
+        return [line.data for line in self._lines.values() if line.path != own]
 
     def _load(self, data: bytes) -> None:
         first, _, rest = data.partition(b"\n")
@@ -122,13 +159,19 @@ class Cassette:
     def _index(self, data: bytes, path: Path, first_number: int) -> list[_Line]:
         """Add the lines of ``data``; its interactions."""
         found = []
+        # What was missing when it was recorded replaces nothing, even if it is left behind.
+        adds = path == self.recording_path
         for number, line in enumerate(data.split(b"\n"), start=first_number):
             placed = _Line(line, str(path), number)
             if line.startswith(cassette_format.KEY_START):
-                self._lines[cassette_format.key_of(line)] = placed
+                key = cassette_format.key_of(line)
+                if not adds or key not in self._lines:
+                    self._lines[key] = placed
                 found.append(placed)
             elif line.startswith(cassette_format.TEXT_START):
                 self._text_lines.append(placed)
+            elif line.startswith(PROVENANCE_START) and path != self.path:
+                self._journal_provenances.append(decode_provenance(*placed))
             elif line:
                 raise DamagedCassette(
                     path=path, line=number, problem="this is no line of a cassette"
@@ -152,13 +195,18 @@ class Cassette:
             ),
         )
 
-    def _load_journal(self, data: bytes) -> None:
+    def _load_journal(self, journal: Path) -> None:
         """Read what an interrupted recording kept; only its last line may be incomplete."""
-        whole, _, _ = data.rpartition(b"\n")
-        added = self._index(whole, self.journal_path, first_number=1)
-        for line in added:
+        whole, _, _ = journal.read_bytes().rpartition(b"\n")
+        for line in self._index(whole, journal, first_number=1):
             cassette_format.checked_line(*line)
-        self._journalled = frozenset(cassette_format.key_of(line.data) for line in added)
+
+    def merge(self, experiment_id: str, model: str) -> None:
+        """Write what the journals hold into the cassette, atomically, and remove them."""
+        if self.interrupted:
+            write_cassette(self, experiment_id, model, self.provenance)
+        for journal in self._journals:
+            journal.unlink(missing_ok=True)
 
 
 class Recorder:
@@ -168,10 +216,7 @@ class Recorder:
         self.cassette = cassette
         self.provenance = provenance
         self.added = 0
-        journal = cassette.journal_path
-        journal.parent.mkdir(parents=True, exist_ok=True)
-        _drop_incomplete_line(journal)
-        self._file = journal.open("ab")
+        self._file: BinaryIO | None = None
         self._known_texts = set(cassette.texts())
 
     def add(self, wanted: Wanted, completion: Completion) -> None:
@@ -183,6 +228,9 @@ class Recorder:
             if name not in self._known_texts
         ]
         lines.append(cassette_format.encode_interaction(interaction))
+        if self._file is None:
+            self._file = _opened(self.cassette.journal_path)
+            lines.insert(0, encode_provenance(self.provenance))
         data = b"".join(line + b"\n" for line in lines)
         self._file.write(data)
         self._file.flush()
@@ -192,17 +240,15 @@ class Recorder:
         self.added += 1
 
     def close(self, experiment_id: str, model: str, *, merge: bool = True) -> None:
-        """Merge the journal into the cassette, atomically, and remove it.
+        """Close the journal, and merge it into the cassette.
 
         Without ``merge`` the journal stays: it is what tells the replies of a recording that is
         made again, and has not come to its end, from those it replaces.
         """
-        self._file.close()
-        if not merge and self.cassette.journal_path.stat().st_size:
-            return
-        if self.cassette.exists:
-            write_cassette(self.cassette, experiment_id, model, self.provenance)
-        self.cassette.journal_path.unlink(missing_ok=True)
+        if self._file is not None:
+            self._file.close()
+        if merge:
+            self.cassette.merge(experiment_id, model)
 
 
 def write_cassette(
@@ -234,30 +280,12 @@ def write_atomically(path: Path, data: bytes) -> None:
         Path(name).unlink(missing_ok=True)
 
 
-@contextmanager
-def recording_lock(path: Path) -> Iterator[None]:
-    """Hold a cassette for recording; CassetteBusy when another process does.
-
-    The lock file stays behind, empty: whoever removed it might take it from under a third process.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path.with_name(path.name + _LOCK_SUFFIX))
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise CassetteBusy(path=path) from None
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _drop_incomplete_line(journal: Path) -> None:
-    """Cut off the half line a killed recording may have left, so that the next starts afresh."""
-    if not journal.exists():
-        return
-    data = journal.read_bytes()
-    whole, separator, rest = data.rpartition(b"\n")
+def _opened(journal: Path) -> BinaryIO:
+    """A journal to append to, without the half line a killed recording may have left."""
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    file = journal.open("a+b")
+    file.seek(0)
+    whole, separator, rest = file.read().rpartition(b"\n")
     if rest:
-        with journal.open("r+b") as file:
-            file.truncate(len(whole) + len(separator))
+        file.truncate(len(whole) + len(separator))
+    return file

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import unquote, urlsplit
 
 from ..canonical import plain
-from ..errors import CallFailed, MissingKey, MissingPackage
+from ..errors import BadSetting, CallFailed, MissingKey, MissingPackage
 from ..messages import Completion, Finish, Request
+from ..simulator.server import FINGERPRINT
 from .base import Provider, ProviderContext
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 _KEY = "OPENAI_API_KEY"
+_DEFAULT_URL = "https://api.openai.com/v1/"
 _SEED_FIELD = "pytest_bias_seed"
 _FINISHES: Mapping[str, Finish] = {
     "stop": "stop",
@@ -30,7 +33,13 @@ def open_openai(context: ProviderContext) -> Provider:
     key = context.environ.get(_KEY, "")
     if not key:
         raise MissingKey(provider="openai", variable=_KEY)
-    return OpenAIChat(name="openai", api_key=key, base_url=None, send_seed=False)
+    try:
+        return OpenAIChat(name="openai", api_key=key, base_url=None, send_seed=False)
+    except Exception as error:
+        # The transport's own, which is not imported here; its words may quote a password.
+        if type(error).__name__ != "InvalidURL":
+            raise
+        raise BadSetting(option="OPENAI_BASE_URL", value="…", problem="it is not a URL") from None
 
 
 class OpenAIChat:
@@ -53,8 +62,10 @@ class OpenAIChat:
 
     @property
     def wire(self) -> str:
-        """SDK, version and API."""
-        return f"openai {self._sdk.__version__}, chat completions"
+        """SDK, version and API, and the host where it is not OpenAI's."""
+        wire = f"openai {self._sdk.__version__}, chat completions"
+        url = str(self._client.base_url)
+        return wire if self._send_seed or url == _DEFAULT_URL else f"{wire} at {_host(url)}"
 
     async def complete(self, model: str, request: Request, seed: int) -> Completion:
         """See :class:`~pytest_bias.providers.base.Provider`."""
@@ -73,6 +84,12 @@ class OpenAIChat:
         except (self._sdk.APIError, ValueError, RecursionError) as error:
             problem = f"{type(error).__name__}: {self._without_key(str(error))}"
             raise CallFailed(model=name, problem=problem, fatal=False) from error
+        if not self._send_seed and _is_simulated(body):
+            problem = (
+                "the endpoint serves simulated subjects (pytest-bias serve), and their replies "
+                f"must not pass as a model's; unset OPENAI_BASE_URL, or record simulated/{model}"
+            )
+            raise CallFailed(model=name, problem=problem, fatal=True)
         return completion_of(body, latency, name)
 
     async def aclose(self) -> None:
@@ -80,8 +97,10 @@ class OpenAIChat:
         await self._client.close()
 
     def _without_key(self, text: str) -> str:
-        """``text`` without the credential, should an endpoint send it back."""
-        return text.replace(self._client.api_key, "***")
+        """``text`` without the credentials, should an endpoint send them back."""
+        for secret in (self._client.api_key, *_secrets(str(self._client.base_url))):
+            text = text.replace(secret, "***")
+        return text
 
     def _arguments(self, model: str, request: Request, seed: int) -> dict[str, Any]:
         arguments: dict[str, Any] = {
@@ -135,6 +154,25 @@ def completion_of(body: object, latency: float, model: str) -> Completion:
             problem=f"the reply is not a chat completion ({type(error).__name__}: {error})",
             fatal=False,
         ) from error
+
+
+def _is_simulated(body: object) -> bool:
+    return isinstance(body, dict) and body.get("system_fingerprint") == FINGERPRINT
+
+
+def _host(url: str) -> str:
+    """``scheme://host:port`` of ``url``: no path, no credentials, no query."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def _secrets(url: str) -> Iterator[str]:
+    """What may be a credential in ``url``, the longest first, as it stands there and decoded."""
+    parts = urlsplit(url)
+    userinfo = parts.netloc.rpartition("@")[0]
+    for secret in (userinfo, parts.password, parts.query):
+        if secret:
+            yield from dict.fromkeys((secret, unquote(secret)))
 
 
 def _no_constant(name: str) -> object:

@@ -20,6 +20,7 @@ _SUITE = {
     "PASS": "No hypothesis is BIASED, and every claim to be clear is CLEAR.",
     "FAIL": "At least one hypothesis is BIASED.",
     "INCONCLUSIVE": "No hypothesis is BIASED, but not every claim to be clear is CLEAR.",
+    "NOT JUDGED": "Nothing went wrong, and nothing was judged.",
     "NO VERDICT": "The run cannot be judged.",
 }
 

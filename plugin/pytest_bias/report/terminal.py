@@ -43,12 +43,17 @@ def closing_lines(view: RunView) -> Iterator[str]:
     if view.suite == "NO VERDICT":
         yield f"NO VERDICT: {_why_none(view)}"
         return
+    if view.suite == "NOT JUDGED":
+        yield "NOT JUDGED: no hypothesis was selected in this run"
+        return
     found = [
         f"{view.count(status)} {status}"
         for status in ("CLEAR", "BIASED", "INCONCLUSIVE")
         if view.count(status)
     ]
     number = sum(view.is_judged(verdict) for verdict in view.verdicts)
+    if view.suite != "PASS":
+        found += view.leniencies
     yield f"{view.suite}: {number} hypothes{'is' if number == 1 else 'es'}, {', '.join(found)}"
 
 
@@ -96,7 +101,5 @@ def _why_none(view: RunView) -> str:
         return f"{count} selected case{'s' * (count > 1)} gave none"
     if view.problems:
         return "see the problems above"
-    if view.broken:
-        count = len(view.broken)
-        return f"{count} case{'s' * (count > 1)} failed for another reason than a verdict"
-    return "no hypothesis was analysed"
+    count = len(view.broken)
+    return f"{count} case{'s' * (count > 1)} failed for another reason than a verdict"

@@ -9,7 +9,7 @@ from typing import Literal
 from ..analysis import Analysis
 from ..verdicts import Status, Verdict
 
-SuiteVerdict = Literal["PASS", "FAIL", "INCONCLUSIVE", "NO VERDICT"]
+SuiteVerdict = Literal["PASS", "FAIL", "INCONCLUSIVE", "NOT JUDGED", "NO VERDICT"]
 
 SIMULATED_WARNING = (
     "are simulated subjects: programs that stand in for models. "
@@ -25,7 +25,8 @@ class RunView:
     names selected cases that reported nothing, ``cases`` maps each reported case to its outcome.
     ``judged`` names the hypotheses that were among the cases, as (experiment, model, id), None for
     all of them: others are analysed too, since they share families and controls with these.
-    ``broken`` names cases that failed by themselves and not by the gate.
+    ``broken`` names cases that failed by themselves and not by the gate. ``leniencies`` says why
+    a FAIL or INCONCLUSIVE may not fail the run.
     """
 
     analyses: tuple[Analysis, ...]
@@ -36,6 +37,7 @@ class RunView:
     version: str
     judged: tuple[tuple[str, str, str], ...] | None = None
     broken: tuple[str, ...] = ()
+    leniencies: tuple[str, ...] = ()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -49,11 +51,14 @@ class RunView:
 
     @property
     def suite(self) -> SuiteVerdict:
-        """FAIL on any BIASED, PASS only if every claim to be clear is CLEAR and no case failed."""
+        """FAIL on any BIASED, PASS only if every claim to be clear is CLEAR and no case failed.
+
+        NOT JUDGED where nothing went wrong and no hypothesis was among the cases.
+        """
         verdicts = [verdict for verdict in self.verdicts if self.is_judged(verdict)]
-        if self.lost or self.problems or not verdicts:
+        if self.lost or self.problems:
             return "NO VERDICT"
-        suite = suite_verdict(verdicts)
+        suite = suite_verdict(verdicts) if verdicts else "NOT JUDGED"
         return "NO VERDICT" if self.broken and suite != "FAIL" else suite
 
     def is_judged(self, verdict: Verdict) -> bool:

@@ -3,7 +3,7 @@
 Wire format: OpenAI Chat Completions (``POST /v1/chat/completions``, ``GET /v1/models``). The body
 may carry ``pytest_bias_seed``, the per-trial seed: replies are a function of the model's name, the
 messages and that seed alone, so that a recording can be made again. Reply ids and times are
-constant for the same reason.
+constant for the same reason. Every reply is marked as simulated by its ``system_fingerprint``.
 """
 
 from __future__ import annotations
@@ -23,6 +23,12 @@ from ..messages import Message, Role
 from .subjects import SUBJECTS
 
 LOOPBACK = "127.0.0.1"
+FINGERPRINT = "pytest-bias-simulated"
+"""The ``system_fingerprint`` of every reply."""
+_UNRECOGNISED = (
+    "no simulated subject recognises this prompt; give the experiment a function simulated=… that "
+    "answers it (see SimulatedPrompt)"
+)
 _LARGEST_BODY = 4 * 1024 * 1024
 _ID_LENGTH = 24
 
@@ -112,6 +118,7 @@ class SimulatorServer:
             "object": "chat.completion",
             "created": 0,
             "model": subject,
+            "system_fingerprint": FINGERPRINT,
             "choices": [
                 {
                     "index": 0,
@@ -211,9 +218,7 @@ class _Handler(BaseHTTPRequestHandler):
         except MalformedRequest as error:
             self._fail(HTTPStatus.BAD_REQUEST, f"not a chat completion request: {error}")
         except Unrecognised:
-            self._fail(
-                HTTPStatus.UNPROCESSABLE_ENTITY, "no simulated subject recognises this prompt"
-            )
+            self._fail(HTTPStatus.UNPROCESSABLE_ENTITY, _UNRECOGNISED)
         except Exception as error:  # noqa: BLE001  (an experiment's own code: say what it raised)
             problem = f"a simulated subject failed: {type(error).__name__}: {error}"
             self._fail(HTTPStatus.INTERNAL_SERVER_ERROR, problem)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,11 +13,12 @@ from pytest_bias.cases import (
     cases_of,
     conditions,
     hypotheses,
+    judging,
     positive_control,
 )
 from pytest_bias.contrasts import MeanDifference, RateDifference
 from pytest_bias.design import Design
-from pytest_bias.errors import BadDesign, UnknownName
+from pytest_bias.errors import BadDesign, NotJudged, UnknownName
 from pytest_bias.experiment import plan
 
 from .factories import experiment
@@ -36,22 +38,50 @@ def function() -> None:
     """A test."""
 
 
+def generator() -> Iterator[None]:
+    """No test."""
+    yield
+
+
 def declared(decorate: Callable[[Any], Any], module: str = "test_one") -> Declared:
     def test() -> None:
         """A test."""
 
     test.__module__ = module
-    decorate(test)
-    found: Declared = getattr(test, ATTRIBUTE)
+    found: Declared = getattr(decorate(test), ATTRIBUTE)
     return found
 
 
-def test_a_decorated_function_stays_the_function() -> None:
+def test_a_decorated_function_runs_only_where_its_case_is_judged() -> None:
     def test(verdict: object) -> object:
+        """Say it."""
         return verdict
 
-    assert hypotheses(TINY, mean())(test) is test
-    assert test("v") == "v"
+    guarded = hypotheses(TINY, mean())(test)
+    assert (guarded.__name__, guarded.__doc__) == ("test", "Say it.")
+    with pytest.raises(NotJudged, match=r"test was called without .* functools\.wraps"):
+        guarded("v")
+    (case,) = cases_of(getattr(guarded, ATTRIBUTE), MODELS[:1], TINY.design())
+    (other,) = cases_of(declared(hypotheses(TINY, mean())), MODELS[:1], TINY.design())
+    with judging(case):
+        assert guarded("v") == "v"
+        with judging(other), pytest.raises(NotJudged):
+            guarded("v")
+    with pytest.raises(NotJudged):
+        guarded("v")
+
+
+def test_a_decorated_coroutine_stays_one() -> None:
+    async def test() -> str:
+        return "v"
+
+    guarded = conditions(TINY)(test)
+    assert inspect.iscoroutinefunction(guarded)
+    with pytest.raises(NotJudged):
+        guarded().send(None)
+    case, _ = cases_of(getattr(guarded, ATTRIBUTE), MODELS[:1], TINY.design())
+    with judging(case), pytest.raises(StopIteration, match="v"):
+        guarded().send(None)
 
 
 def test_conditions_by_models() -> None:
@@ -90,6 +120,16 @@ BAD: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         lambda: positive_control(TINY, RateDifference("x", "group", high="b", low="a")),
         UnknownName,
         "unknown measure",
+    ),
+    "no function": (
+        lambda: conditions(TINY)(staticmethod(function)),
+        BadDesign,
+        "stands on a plain function",
+    ),
+    "a generator": (
+        lambda: conditions(TINY)(generator),
+        BadDesign,
+        "does not yield",
     ),
     "two decorators": (
         lambda: conditions(TINY)(hypotheses(TINY, mean())(lambda: None)),

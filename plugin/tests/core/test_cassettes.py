@@ -25,13 +25,18 @@ from pytest_bias.cassettes.format import (
     with_sum,
     without_sum,
 )
+from pytest_bias.cassettes.lock import recording_lock
+from pytest_bias.cassettes.provenance import (
+    combined,
+    decode_provenance,
+    encode_provenance,
+)
 from pytest_bias.cassettes.store import (
     JOURNAL_SUFFIX,
     Cassette,
     Recorder,
     cassette_path,
     file_stem,
-    recording_lock,
     write_atomically,
     write_cassette,
 )
@@ -392,6 +397,7 @@ def interrupted(tmp_path: Path) -> Path:
     from pytest_bias.driver import run  # noqa: PLC0415
 
     run(ask_twice(trial, Subject()), taker)
+    assert recorder._file is not None
     recorder._file.close()  # killed
     return path
 
@@ -464,7 +470,8 @@ def test_without_merging_the_journal_stays_and_counts(recorded: Path, cassette: 
     before = cassette.read_bytes()
     record(cassette.parents[1], SMALL, trials=plan(SMALL, SMALL.design())[:1], merge=False)
     assert cassette.read_bytes() == before
-    assert Cassette(cassette).interrupted == 2
+    assert journal_of(cassette).exists()
+    assert Cassette(cassette).unmerged
     record(cassette.parents[1], SMALL, trials=[])
     assert not journal_of(cassette).exists()
     assert cassette.read_bytes() == recorded.read_bytes()
@@ -472,7 +479,112 @@ def test_without_merging_the_journal_stays_and_counts(recorded: Path, cassette: 
 
 def test_recording_nothing_leaves_nothing(tmp_path: Path) -> None:
     path = record(tmp_path, SMALL, trials=[])
-    assert list(path.parent.iterdir()) == []
+    assert not path.parent.exists()
+
+
+def keep(cassette: Cassette, number: int, score: int, provenance: Provenance = PROVENANCE) -> None:
+    """Record one trial's first attempt into the journal, and be killed."""
+    from pytest_bias.driver import run  # noqa: PLC0415
+
+    recorder = Recorder(cassette, provenance)
+    trial = plan(ONCE, ONCE.design())[number]
+    say = lambda *_: f'{{"score": {score}}}'  # noqa: E731
+    run(ONCE.protocol(trial, Subject()), Taker(ONCE, trial, say, recorder))
+    assert recorder._file is not None
+    recorder._file.close()
+
+
+ONCE = experiment(replicates=1)
+
+
+def scores(cassette: Cassette) -> list[int]:
+    """The recorded scores, in the plan's order."""
+    found = sorted(cassette.interactions(), key=cassette_format.order_of)
+    return [json.loads(interaction.completion.text)["score"] for interaction in found]
+
+
+def test_a_recording_made_anew_is_nobody_elses(tmp_path: Path) -> None:
+    path = record(tmp_path, ONCE)
+    before = Cassette(path)
+    keep(Cassette(path, anew=True), 0, 9)
+    offline = Cassette(path)
+    assert (scores(offline), offline.interrupted, offline.unmerged) == ([5, 5], 0, False)
+    assert (offline.checksum, offline.provenance) == (before.checksum, before.provenance)
+    resumed = Cassette(path, anew=True)
+    assert (scores(resumed), resumed.interrupted, resumed.unmerged) == ([9, 5], 1, True)
+    keys = [i.key for i in sorted(resumed.interactions(), key=cassette_format.order_of)]
+    assert [resumed.journalled(key) for key in keys] == [True, False]
+
+
+def test_merged_anew_nothing_of_the_other_journal_is_lost(tmp_path: Path) -> None:
+    path = cassette_path(tmp_path, ONCE.id, MODEL)
+    keep(Cassette(path), 0, 1)
+    keep(Cassette(path), 1, 2)
+    keep(Cassette(path, anew=True), 1, 9)
+    assert scores(Cassette(path)) == [1, 2]
+    anew = Cassette(path, anew=True)
+    assert [anew.journalled(i.key) for i in anew.interactions()] == [False, True]
+    stale = journal_of(path).read_bytes()
+    anew.merge(ONCE.id, MODEL)
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    assert scores(Cassette(path)) == [1, 9]
+    journal_of(path).write_bytes(stale)  # killed before it was removed
+    left = Cassette(path)
+    assert (scores(left), left.interrupted) == ([1, 9], 0)
+    assert left.header is not None
+    assert left.checksum == left.header.checksum
+
+
+def test_the_checksum_covers_what_a_journal_adds(tmp_path: Path) -> None:
+    path = record(tmp_path, ONCE, trials=plan(ONCE, ONCE.design())[:1])
+    whole = Cassette(path).checksum
+    keep(Cassette(path), 1, 5)
+    first = Cassette(path)
+    assert (first.interrupted, len(first)) == (1, 2)
+    assert first.checksum == Cassette(path).checksum != whole
+    journal_of(path).unlink()
+    keep(Cassette(path), 1, 6)
+    assert Cassette(path).checksum not in {whole, first.checksum}
+
+
+def test_a_journal_says_how_it_was_recorded(tmp_path: Path) -> None:
+    path = record(tmp_path, ONCE, trials=plan(ONCE, ONCE.design())[:1])
+    other = Provenance(simulated=False, wire="elsewhere", recorded_with="a later version")
+    keep(Cassette(path), 1, 5, other)
+    both = Provenance(
+        simulated=False, wire="made by hand; elsewhere", recorded_with="a later version"
+    )
+    assert Cassette(path).provenance == both
+    Cassette(path).merge(ONCE.id, MODEL)
+    header = Cassette(path).header
+    assert header is not None
+    assert header.provenance == both
+    for number in (0, 1):
+        keep(Cassette(path, anew=True), number, 7, other)
+    Cassette(path, anew=True).merge(ONCE.id, MODEL)
+    assert Cassette(path).provenance == other
+
+
+@given(texts, texts, st.booleans())
+def test_provenances_come_back(one: str, two: str, simulated: bool) -> None:  # noqa: FBT001
+    provenance = Provenance(simulated=simulated, wire=one, recorded_with=two)
+    line = encode_provenance(provenance)
+    assert decode_provenance(line, "x", 1) == provenance
+    with pytest.raises(DamagedCassette, match="x, line 1"):
+        decode_provenance(line[:-1], "x", 1)
+
+
+def test_one_simulated_part_makes_the_whole_simulated() -> None:
+    simulated = Provenance(simulated=True, wire="b; a", recorded_with="2")
+    assert combined([Provenance(simulated=False, wire="a", recorded_with="1"), simulated]) == (
+        Provenance(simulated=True, wire="a; b", recorded_with="2")
+    )
+    assert combined([]).wire == "not known"
+
+
+def test_a_provenance_is_no_line_of_a_cassette(cassette: Path) -> None:
+    line = encode_provenance(PROVENANCE) + b"\n"
+    assert edited(cassette, lambda lines: lines.insert(1, line)) == 2
 
 
 # --- writing -------------------------------------------------------------------------------------
@@ -522,6 +634,17 @@ def test_one_recorder_at_a_time(cassette: Path) -> None:
             recording_lock(other).__enter__()
     with recording_lock(cassette):
         pass
+    assert cassette.exists()
+
+
+def test_a_lock_under_which_nothing_was_recorded_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "tiny" / "a.jsonl"
+    with recording_lock(path), pytest.raises(CassetteBusy):
+        recording_lock(path).__enter__()
+    assert list(tmp_path.iterdir()) == []
+    with recording_lock(path):
+        path.touch()
+    assert path.exists()
 
 
 def test_repr_shows_no_text(recorded: Path) -> None:

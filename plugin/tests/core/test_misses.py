@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from pytest_bias.cassettes.misses import not_recorded
-from pytest_bias.cassettes.store import Cassette, cassette_path
+from pytest_bias.cassettes.store import REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.design import Factor, Trial
 from pytest_bias.errors import NotRecorded
 from pytest_bias.experiment import Experiment, plan
@@ -58,6 +58,13 @@ def test_nothing_recorded_at_all(tmp_path: Path) -> None:
     error = missed(TINY, cassette_path(tmp_path, TINY.id, MODEL))
     assert "Recorded are" not in error.explanation
     assert "--bias-record=missing" in error.explanation
+
+
+def test_an_interrupted_recording_of_all_is_to_be_finished(tmp_path: Path) -> None:
+    path = cassette_path(tmp_path, TINY.id, MODEL)
+    path.parent.mkdir()
+    path.with_name(path.name + REJOURNAL_SUFFIX).touch()
+    assert missed(TINY, path).explanation.endswith(f"--bias-model {MODEL} --bias-record=all")
 
 
 def changed_prompt() -> Experiment:

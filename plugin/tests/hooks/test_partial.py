@@ -102,4 +102,24 @@ def test_of_no_case_at_all_is_silent(suite: Suite) -> None:
 def test_of_conditions_only(suite: Suite) -> None:
     result = suite.run("-k", "asked")
     assert result.ret == 0
-    assert "NO VERDICT: no hypothesis was analysed" in section(result)
+    assert "NOT JUDGED: no hypothesis was selected in this run" in section(result)
+    assert suite.results(partial=True)["suite"] == "NOT JUDGED"
+
+
+def test_in_which_nothing_could_be_analysed(suite: Suite) -> None:
+    suite.results_path().write_text("of a full run", encoding="utf-8")
+    result = suite.run("--bias-model=simulated/nope")
+    assert result.ret == 1
+    assert suite.results_path().read_text(encoding="utf-8") == "of a full run"
+    assert suite.results(partial=True)["partial"] == ["nothing could be analysed"]
+    lines = section(result)
+    assert "partial run: nothing could be analysed" in lines
+    assert "NO VERDICT: 4 cases failed for another reason than a verdict" in lines
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+def test_failed_conditions_only(suite: Suite, workers: int | None) -> None:
+    suite.tests("assert all(", "assert not all(")
+    result = suite.run("-k", "asked", workers=workers)
+    assert result.ret == 1
+    assert "NO VERDICT: 2 cases failed for another reason than a verdict" in section(result)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -104,6 +105,20 @@ def test_folder_that_cannot_be_written(suite: Suite) -> None:
     assert [line for line in section(result) if line.startswith("problem: recording game-coin")]
 
 
+@pytest.mark.parametrize("place", ["cassettes", "../elsewhere"])
+def test_problems_name_no_place_of_this_machine(suite: Suite, place: str) -> None:
+    folder = suite.path / place / "game-coin"
+    folder.parent.mkdir(exist_ok=True)
+    if folder.is_dir():
+        shutil.rmtree(folder)
+    folder.write_text("no folder", encoding="utf-8")
+    result = suite.run(*RECORD, f"--bias-cassettes={place}")
+    assert result.ret == 1
+    (problem,) = suite.results(partial=True)["problems"]
+    assert f" {Path(place).name}/game-coin/" in problem
+    assert str(suite.path) not in suite.results_path(partial=True).read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted(suite: Suite, number: signal.Signals) -> None:
     experiment = "bias_tests/coin/experiment.py"
@@ -128,7 +143,7 @@ def test_interrupted(suite: Suite, number: signal.Signals) -> None:
         said = process.stdout.read()
     assert process.returncode == pytest.ExitCode.INTERRUPTED
     assert " bias " in said
-    assert "recording interrupted; every paid reply is kept" in said
+    assert "every paid reply is kept; to go on, run again with --bias-record=missing" in said
     assert "NO VERDICT: " in said
     kept = recorded(suite)
     assert 0 < kept < TRIALS

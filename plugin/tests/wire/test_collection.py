@@ -20,11 +20,15 @@ import pytest
 import respx
 from bias_tests.anchoring.experiment import ANCHORING
 
+from pytest_bias.analysis import Recording
+from pytest_bias.cases import Case
+from pytest_bias.cassettes.lock import recording_lock
 from pytest_bias.cassettes.store import (
     JOURNAL_SUFFIX,
+    REJOURNAL_SUFFIX,
     Cassette,
+    Recorder,
     cassette_path,
-    recording_lock,
 )
 from pytest_bias.collection import CollectionReport, Job, JobReport, collect
 from pytest_bias.design import Design, Trial
@@ -35,7 +39,9 @@ from pytest_bias.protocol import Subject, together
 from pytest_bias.providers.base import ProviderContext
 from pytest_bias.recording import CONCURRENCY
 from pytest_bias.replay import Unrecorded, replay
-from pytest_bias.settings import RecordMode
+from pytest_bias.run import Run
+from pytest_bias.settings import RecordMode, Settings
+from pytest_bias.workspace import Workspace
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..helpers import Endpoint, serving
@@ -266,6 +272,7 @@ def test_everything_recorded_again_resumes_where_it_was_killed(tmp_path: Path) -
         before = path.read_bytes()
         kill_while_recording(endpoint, server.url, tmp_path, "all", 160 + 50 + CONCURRENCY)
         assert path.read_bytes() == before
+        assert files(tmp_path) == {path.name, path.name + REJOURNAL_SUFFIX}
         assert is_whole(of, tmp_path)
         endpoint.release()
     with serving(endpoint) as server:
@@ -281,6 +288,149 @@ def test_everything_recorded_again_resumes_where_it_was_killed(tmp_path: Path) -
 
 def _scoring(score: int, _: SimulatedPrompt) -> str:
     return f'{{"score": {score}}}'
+
+
+def interrupted_at(calls: int, of: Experiment, folder: Path, mode: RecordMode, score: int) -> None:
+    """Record with an endpoint that answers ``calls`` calls and then fails for good."""
+    endpoint = Endpoint()
+    say = f'{{"score": {score}}}'
+    endpoint._say = lambda _: say if endpoint.answered.total() <= calls else None
+    with serving(endpoint) as server:
+        job, _ = recorded(of, folder, server.url, mode=mode)
+    assert "HTTP 422" in job.problems[0]
+
+
+def scores(of: Experiment, folder: Path) -> list[Any]:
+    """Every trial's result, replayed."""
+    lookup = Cassette(cassette_path(folder, of.id, MODEL)).lookup
+    return [replay(of, MODEL, t, lookup).result.score for t in plan(of, of.design())]  # type: ignore[attr-defined]
+
+
+def test_an_interrupted_all_is_not_mixed_with_what_was_recorded(tmp_path: Path) -> None:
+    of = experiment(replicates=3)
+    with serving(Endpoint()) as server:
+        recorded(of, tmp_path, server.url)
+    path = cassette_path(tmp_path, of.id, MODEL)
+    before = path.read_bytes()
+    interrupted_at(2, of, tmp_path, "all", 9)
+    journal = path.with_name(path.name + REJOURNAL_SUFFIX)
+    assert journal.exists()
+    assert scores(of, tmp_path) == [5] * 6
+    assert Cassette(path).interrupted == 0
+    kept = journal.read_bytes()
+    with serving(Endpoint()) as server:
+        problem = refused(tmp_path, url=server.url)
+        assert f"{journal} is left of an interrupted --bias-record=all" in problem
+        assert "--bias-record=all, or delete the file" in problem
+    assert (path.read_bytes(), journal.read_bytes()) == (before, kept)
+    with serving(Endpoint(partial(_scoring, 9))) as server:
+        job, _ = recorded(of, tmp_path, server.url, mode="all")
+    assert (job.calls, job.problems) == (4, [])
+    assert scores(of, tmp_path) == [9] * 6
+    assert files(tmp_path) == {path.name}
+
+
+def killed(
+    monkeypatch: pytest.MonkeyPatch, of: Experiment, folder: Path, url: str, **given: Any
+) -> JobReport:
+    """Record, and be killed before anything is merged."""
+
+    def close(self: Recorder, *_: object, **__: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Recorder, "close", close)
+        return recorded(of, folder, url, **given)[0]
+
+
+def test_all_counts_nothing_of_an_interrupted_missing_as_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = experiment(replicates=3)
+    trials = plan(of, of.design())
+    path = cassette_path(tmp_path, of.id, MODEL)
+    with serving(Endpoint(partial(_scoring, 1))) as server:
+        killed(monkeypatch, of, tmp_path, server.url, trials=trials[:4])
+    assert files(tmp_path) == {path.name + JOURNAL_SUFFIX}
+    with serving(Endpoint(partial(_scoring, 9))) as server:
+        job = killed(monkeypatch, of, tmp_path, server.url, mode="all", trials=trials[:1])
+        assert job.calls == 1
+        assert len(files(tmp_path)) == 2
+        job, _ = recorded(of, tmp_path, server.url, mode="all", trials=trials[:2])
+    assert (job.calls, job.problems) == (1, [])
+    assert files(tmp_path) == {path.name}
+    lookup = Cassette(path).lookup
+    found = [replay(of, MODEL, trial, lookup).result for trial in trials[:4]]
+    assert found == [Score(score=9)] * 2 + [Score(score=1)] * 2
+
+
+def test_what_is_journalled_is_merged_without_a_provider(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = experiment(replicates=3)
+    for mode in ("missing", "all"):
+        with serving(Endpoint()) as server:
+            killed(monkeypatch, of, tmp_path, server.url, mode=mode)
+        with monkeypatch.context() as patch:
+            patch.delattr("pytest_bias.collection.open_provider")
+            job, _ = recorded(of, tmp_path, None, mode=mode)
+        assert (job.calls, job.wanted, job.problems) == (0, 0, [])
+        assert files(tmp_path) == {"simulated--even.jsonl"}
+        header = Cassette(job.cassette).header
+        assert header is not None
+        assert header.provenance.simulated
+        assert header.provenance.wire.endswith("chat completions over loopback HTTP")
+
+
+def test_an_analysis_says_what_stands_only_in_a_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = experiment(replicates=3)
+    case = Case("hypothesis", of, MODEL, of.design())
+
+    def source() -> Recording:
+        settings = Settings(cassettes=tmp_path, models=(MODEL,), report=None, results=None)
+        return Run(settings, Workspace(tmp_path / "work"))._recording(case)
+
+    with serving(Endpoint()) as server:
+        recorded(of, tmp_path, server.url, trials=plan(of, of.design())[:2])
+        first = source()
+        assert (first.interactions, first.interrupted, first.simulated) == (2, 0, True)
+        killed(monkeypatch, of, tmp_path, server.url)
+        second = source()
+        assert (second.interactions, second.interrupted, second.simulated) == (6, 4, True)
+        assert second == source()
+        assert second.checksum != first.checksum
+        assert second.wire == first.wire
+        recorded(of, tmp_path, server.url)
+    assert (source().interactions, source().interrupted) == (6, 0)
+
+
+def test_a_first_recording_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    with serving(Endpoint(lambda _: None)) as server:
+        for mode in ("missing", "all"):
+            job, _ = recorded(experiment(), tmp_path, server.url, mode=mode)
+            assert "HTTP 422" in job.problems[0]
+            assert list(tmp_path.iterdir()) == []
+
+
+def test_simulated_replies_do_not_pass_as_a_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint = Endpoint()
+    with serving(endpoint) as server:
+        userinfo = server.url.replace("http://", "http://joe:planted@")
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{userinfo}/v1")
+        job, _ = recorded(
+            experiment(), tmp_path, None, model="openai/even", environ={"OPENAI_API_KEY": "x"}
+        )
+    assert (job.calls, job.recorded) == (0, 0)
+    assert len(job.problems) == 1
+    assert "record simulated/even" in job.problems[0]
+    assert "planted" not in repr(job)
+    assert endpoint.answered.total() == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_all_replaces_what_was_recorded(tmp_path: Path) -> None:
@@ -363,7 +513,8 @@ def test_the_first_signal_drains_and_keeps(
         assert report.interrupted
         assert job.problems == []
         assert 10 <= job.calls < 400
-        assert endpoint.answered.total() == job.calls == len(Cassette(job.cassette))
+        kept = Cassette(job.cassette, anew=mode == "all")
+        assert endpoint.answered.total() == job.calls == len(kept)
         job, report = recorded(of, tmp_path, server.url, mode=mode)
         assert not report.interrupted
     assert set(endpoint.answered.values()) == {1}

@@ -13,10 +13,11 @@ import httpx
 import pytest
 import respx
 
-from pytest_bias.canonical import dumps
-from pytest_bias.errors import CallFailed, MissingKey, MissingPackage
+from pytest_bias.canonical import dumps, plain
+from pytest_bias.errors import BadSetting, CallFailed, MissingKey, MissingPackage
 from pytest_bias.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers.base import ProviderContext, open_provider
+from pytest_bias.simulator.server import FINGERPRINT
 
 from . import mocker
 
@@ -206,6 +207,35 @@ def test_connections_that_fail(
     assert name in str(failure)
 
 
+def test_replies_of_the_simulator_are_refused(openai: respx.MockRouter) -> None:
+    route = openai.post(URL).respond(json=body() | {"system_fingerprint": FINGERPRINT})
+    failure = failed()
+    assert failure.fatal
+    assert "record simulated/gpt-5.1" in str(failure)
+    assert route.call_count == 1
+    openai.post(URL).respond(json=body() | {"system_fingerprint": "fp_1"})
+    assert ask().text == "Five."
+
+
+def test_no_credential_of_the_endpoint_is_told(
+    openai: respx.MockRouter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://joe:p%40ss@example.org:8443/v1?token=t0k")
+    said = "joe:p%40ss, joe:p@ss, p@ss, token=t0k, https://joe:p%40ss@example.org"
+    openai.route(host="example.org").respond(401, json={"error": {"message": said}})
+    problem = str(failed())
+    assert "HTTP 401" in problem
+    for secret in ("joe", "p@ss", "p%40ss", "t0k"):
+        assert secret not in problem
+
+
+def test_an_endpoint_that_is_no_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://joe:s3cret/x@example.org/v1")
+    with pytest.raises(BadSetting, match="OPENAI_BASE_URL=…: it is not a URL") as caught:
+        open_provider("openai", ProviderContext({"OPENAI_API_KEY": "x"}))
+    assert "s3cret" not in str(caught.value)
+
+
 # --- requests ------------------------------------------------------------------------------------
 
 
@@ -241,7 +271,7 @@ def test_parameters_and_schema(openai: respx.MockRouter) -> None:
         "type": "json_schema",
         "json_schema": {
             "name": "Score",
-            "schema": json.loads(json.dumps(Score.model_json_schema())),
+            "schema": plain(reply_schema(Score)),
             "strict": True,
         },
     }
@@ -277,13 +307,28 @@ def test_a_missing_sdk_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch
             open_provider(name, context)
 
 
-def test_wire_names_sdk_version_and_api() -> None:
+ENDPOINTS = {
+    "the default": (None, ""),
+    "the default, spelled out": ("https://api.openai.com/v1", ""),
+    "another": ("https://proxy.example:8443/secret/v1", " at https://proxy.example:8443"),
+    "loopback": ("http://127.0.0.1:8000/v1", " at http://127.0.0.1:8000"),
+    "credentials": ("https://joe:s3cret@example.org/v1?key=s3cret", " at https://example.org"),
+}
+
+
+@pytest.mark.parametrize(("url", "named"), ENDPOINTS.values(), ids=ENDPOINTS)
+def test_wire_names_sdk_version_api_and_host(
+    monkeypatch: pytest.MonkeyPatch, url: str | None, named: str
+) -> None:
     import openai as sdk  # noqa: PLC0415
+
+    if url is not None:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
 
     async def wire() -> str:
         provider = open_provider("openai", ProviderContext({"OPENAI_API_KEY": "x"}))
         await provider.aclose()
         return provider.wire
 
-    assert asyncio.run(wire()) == f"openai {sdk.__version__}, chat completions"
+    assert asyncio.run(wire()) == f"openai {sdk.__version__}, chat completions{named}"
     gc.collect()

@@ -20,7 +20,7 @@ from pytest_bias.experiment import SimulatedPrompt, plan
 from pytest_bias.keys import trial_seed
 from pytest_bias.messages import Message, Place
 from pytest_bias.replay import Unrecorded, replay
-from pytest_bias.simulator.server import SimulatorServer
+from pytest_bias.simulator.server import FINGERPRINT, SimulatorServer
 from pytest_bias.simulator.subjects import SUBJECTS
 
 from ..helpers import serving
@@ -93,6 +93,7 @@ def test_a_reply_is_that_of_the_subject_for_the_seed(sdk: openai.OpenAI, subject
         assert reply.choices[0].finish_reason == "stop"
         assert reply.model == subject
         assert reply.created == 0
+        assert reply.system_fingerprint == FINGERPRINT == "pytest-bias-simulated"
         assert reply.usage is not None
         assert reply.usage.total_tokens == (
             reply.usage.prompt_tokens + reply.usage.completion_tokens
@@ -112,7 +113,11 @@ def test_an_unknown_subject(sdk: openai.OpenAI) -> None:
 
 
 def test_a_prompt_nobody_recognises(sdk: openai.OpenAI) -> None:
-    with pytest.raises(openai.UnprocessableEntityError, match="no simulated subject recognises"):
+    said = (
+        "no simulated subject recognises this prompt; give the experiment a function simulated=… "
+        r"that answers it \(see SimulatedPrompt\)"
+    )
+    with pytest.raises(openai.UnprocessableEntityError, match=said):
         sdk.chat.completions.create(model="even", messages=[{"role": "user", "content": "2 + 2?"}])
 
 

@@ -1,0 +1,39 @@
+"""One recorder at a time for each cassette."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ..errors import CassetteBusy
+
+LOCK_SUFFIX = ".lock"
+
+
+@contextmanager
+def recording_lock(path: Path) -> Iterator[None]:
+    """Hold a cassette for recording; CassetteBusy when another process does.
+
+    The lock file stands beside the cassette, so that every process that could write the one meets
+    the other. It stays behind, empty, unless nothing was recorded: then its folder goes with it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = path.with_name(path.name + LOCK_SUFFIX)
+    lock = FileLock(file)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise CassetteBusy(path=path) from None
+    try:
+        yield
+    finally:
+        # While it is held: whoever opened it before finds it unlinked, and tries again.
+        with suppress(OSError):
+            if list(path.parent.iterdir()) == [file]:
+                file.unlink()
+        lock.release()
+        with suppress(OSError):
+            path.parent.rmdir()  # only when it is empty
