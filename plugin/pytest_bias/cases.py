@@ -94,6 +94,12 @@ def hypotheses(experiment: Experiment, *tested: Hypothesis) -> Callable[[Functio
     """
     if not tested:
         raise BadDesign(what="@hypotheses", problem=f"none is given for {experiment.id}")
+    for contrast in tested:
+        if getattr(contrast, "claim", None) is None:
+            raise BadDesign(
+                what=f"@hypotheses({experiment.id})",
+                problem=f"{contrast.id} has no margin and no claim; it can be a @positive_control",
+            )
     return _declare("hypothesis", experiment, tested)
 
 

@@ -20,7 +20,7 @@ from .cassettes.format import Provenance
 from .cassettes.lock import recording_lock
 from .cassettes.store import Cassette, Recorder, cassette_path
 from .design import Trial
-from .errors import BiasError
+from .errors import BiasError, Unfinished
 from .messages import Completion
 from .providers.base import ProviderContext, is_simulated, open_provider, split_model
 from .recording import Job, JobReport, Progress, Recording, Stop
@@ -28,17 +28,6 @@ from .replay import Lookup, Unrecorded, replay
 from .settings import RecordMode
 
 __all__ = ["CollectionReport", "Job", "JobReport", "Progress", "collect"]
-
-
-class Unfinished(BiasError):
-    """What is missing cannot be recorded while everything is being recorded anew."""
-
-    def __init__(self, *, journal: Path) -> None:
-        self.journal = str(journal)
-        super().__init__(
-            f"{journal} is left of an interrupted --bias-record=all. Finish that recording with "
-            "--bias-record=all, or delete the file to keep what was recorded before"
-        )
 
 
 @dataclass(slots=True)

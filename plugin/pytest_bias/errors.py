@@ -1,4 +1,4 @@
-"""Every exception of pytest-bias: each takes fields and words itself.
+"""Exceptions of pytest-bias: each takes fields and words itself.
 
 ``BiasError`` is the base of everything raised for a user to read. The three gate outcomes
 (``BiasFound``, ``Inconclusive``, ``ControlNotSeen``) are also ``AssertionError``: a verdict that
@@ -229,6 +229,17 @@ class CallFailed(BiasError):
         self.problem = problem
         self.fatal = fatal
         super().__init__(f"{model}: {problem}")
+
+
+class Unfinished(BiasError):
+    """What is missing cannot be recorded while everything is being recorded anew."""
+
+    def __init__(self, *, journal: Path | str) -> None:
+        self.journal = str(journal)
+        super().__init__(
+            f"{journal} is left of an interrupted --bias-record=all. Finish that recording with "
+            "--bias-record=all, or delete the file to keep what was recorded before"
+        )
 
 
 class RecordingRefused(BiasError):

@@ -51,7 +51,7 @@ def check_collectable(collector: pytest.Collector, name: str, thing: object) -> 
         return
     method = next(declared_in(thing, thing.__module__), None)
     around = vars(collector.obj).items()
-    if method is None or any(_is_collected(collector, *each, thing) for each in around):
+    if method is None or any(_is_collected(collector, as_, it, thing) for as_, it in around):
         return
     problem = f"{method[0]} has a bias decorator, but pytest collects no case in {name}"
     mend = f"call the class Test{name.removeprefix('Test')}, with no __init__ and no TestCase"
