@@ -3,7 +3,8 @@
     python plugin/benchmarks/replay.py [--trials 720] [--rounds 5]
 
 Every row runs the same number of trials in a pytest process of its own; rounds are interleaved, so
-that a noisy neighbour disturbs all rows alike. Rows:
+that a noisy neighbour disturbs all rows alike. The difference to bare cases holds the start-up of
+what a row imports too; a run with ``--trials 20`` beside one with more tells the two apart. Rows:
 
 - bare cases: as many parametrized cases that do nothing;
 - pytest-bias, one case per trial: an experiment of that many conditions, replayed from a cassette;
@@ -160,6 +161,7 @@ def _prepare(folder: Path, trials: int) -> list[Row]:
         "pytest_bias.pytest_plugin",
         "--bias-model=simulated/even",
         "--bias-report=off",
+        "--bias-gate=off",
     )
     peer = ("-p", "pytest_recording.plugin")
     rows = [

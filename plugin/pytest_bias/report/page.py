@@ -84,7 +84,7 @@ def page_of(view: RunView) -> Page:
 def _banners(view: RunView) -> Iterator[Banner]:
     if view.simulated:
         names = ", ".join(view.simulated)
-        yield Banner("simulated", "Simulated subjects", (f"{names} {SIMULATED_WARNING}",))
+        yield Banner("simulated", "Simulated subjects", (SIMULATED_WARNING.format(names),))
     if view.problems:
         yield Banner("problem", "Problems: the run gives no verdict", view.problems)
     if view.lost:

@@ -13,7 +13,7 @@ from .view import SIMULATED_WARNING, RunView
 def section_lines(view: RunView) -> Iterator[str]:
     """The lines of the section, without the outputs' paths."""
     if view.simulated:
-        yield f"{', '.join(view.simulated)} {SIMULATED_WARNING}"
+        yield SIMULATED_WARNING.format(", ".join(view.simulated))
     for analysis in view.analyses:
         yield ""
         yield _heading(analysis)

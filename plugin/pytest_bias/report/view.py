@@ -12,8 +12,8 @@ from ..verdicts import Status, Verdict
 SuiteVerdict = Literal["PASS", "FAIL", "INCONCLUSIVE", "NOT JUDGED", "NO VERDICT"]
 
 SIMULATED_WARNING = (
-    "are simulated subjects: programs that stand in for models. "
-    "Nothing here says anything about a real model."
+    "Simulated subjects, programs that stand in for models: {}. "
+    "Nothing about them says anything about a real model."
 )
 
 

@@ -8,7 +8,7 @@ import pytest
 from pytest_bias.errors import BadSetting
 from pytest_bias.settings import Given, Settings, read_settings
 
-ROOT, HERE = Path("/root/project"), Path("/root/project/sub")
+ROOT, HERE = Path("/project"), Path("/project/sub")
 OPTIONS: dict[str, object] = dict.fromkeys(
     ("model", "record", "design", "replicates", "cassettes", "report", "results", "gate")
 ) | {"record_in_ci": False}

@@ -24,7 +24,7 @@ def test_section_and_junit(suite: Suite, workers: int) -> None:
     result = suite.run("--junitxml=junit.xml", workers=workers)
     assert result.ret == 0
     lines = section(result)
-    assert "simulated subjects" in lines[0]
+    assert "programs that stand in for models: simulated" in lines[0]
     assert lines[2] == "game-coin × simulated/even (gate design, 24 of 24 trials valid)"
     assert lines[3].startswith("  control seen: noticed high − low +1.00 [")
     assert lines[4].startswith(f"  {LINE}")

@@ -101,8 +101,8 @@ def test_a_run_without_analyses_has_a_page() -> None:
 
 def test_simulated_subjects_are_named_first() -> None:
     text = read(factory.usual()).text
-    assert f"simulated/biased, simulated/even {SIMULATED_WARNING} Bias report" in text
-    assert "simulated subjects" not in one(factory.verdict(factory.finding()), simulated=False)
+    assert f"{SIMULATED_WARNING.format('simulated/biased, simulated/even')} Bias report" in text
+    assert "stand in for models" not in one(factory.verdict(factory.finding()), simulated=False)
 
 
 def test_what_is_wrong_with_the_run_stands_above_its_verdict() -> None:
