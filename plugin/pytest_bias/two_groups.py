@@ -153,8 +153,9 @@ def units_to_settle(
 ) -> int | None:
     """Units per group that would settle the question if estimate and spread are the truth.
 
-    With power .90 for the easier of the two statements at the estimate found, and never fewer
-    than clearing it at no effect would take. None when more units would not help.
+    With power .90 for the easier of the two statements at the estimate found, never fewer than
+    clearing it at no effect would take, and never fewer than can clear anything.
+    None when more units would not help.
     """
     first, second = statistics.describe(a), statistics.describe(b)
     distance = abs(first.mean - second.mean)
@@ -168,7 +169,8 @@ def units_to_settle(
         candidates.append(
             statistics.units_per_group(sd=sd, margin=distance, alpha=ALPHA / 2, power=POWER)
         )
-    return max(min(candidates), statistics.units_per_group(sd=sd, margin=margin, power=POWER))
+    at_no_effect = statistics.units_per_group(sd=sd, margin=margin, power=POWER)
+    return max(min(candidates), at_no_effect, FEW_UNITS)
 
 
 def beside_people(welch: statistics.Welch, study: HumanStudy) -> HumanComparison:

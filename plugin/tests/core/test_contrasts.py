@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
+from pytest_bias import two_groups
 from pytest_bias.contrasts import MeanDifference, RateDifference
 from pytest_bias.design import Factor, Items
 from pytest_bias.errors import BadDesign, TooFewUnits, UnknownName
@@ -424,3 +425,11 @@ def test_what_fits_passes_and_has_a_short_id() -> None:
     difference().check(TINY)
     assert difference().id == "score-high-low"
     assert difference().family == "primary"
+
+
+def test_what_would_settle_it_is_never_fewer_than_can_clear_anything() -> None:
+    a, b = [5.0, 5.01, 5.0, 5.01, 5.0, 5.01], [5.01, 5.0, 5.01, 5.0, 5.01, 5.0]
+    tested = two_groups.compare(a, b, margin=0.6, bounds=(0, 12))
+    assert tested.p_clear == 1.0
+    assert tested.notes
+    assert two_groups.units_to_settle(a, b, margin=0.6, bounds=(0, 12)) == two_groups.FEW_UNITS
