@@ -120,7 +120,7 @@ async def _collect_job(
     try:
         provenance = Provenance(
             simulated=is_simulated(job.model),
-            wire=provider.wire,
+            wire=provider.wire(model),
             recorded_with=f"pytest-bias {version('pytest-bias')}",
         )
         recorder = Recorder(cassette, provenance)

@@ -8,7 +8,7 @@ does not pass is a failed expectation, so pytest reports it as a failure and an 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -221,14 +221,53 @@ class MissingKey(BiasError):
         super().__init__(f"{provider} needs the environment variable {variable}, which is not set")
 
 
-class CallFailed(BiasError):
-    """A provider did not answer a call; ``fatal`` when no later call can succeed either."""
+FailureKind = Literal["rate_limit", "transient", "reply", "parameter", "fatal"]
+"""Why a call failed: HTTP 429; a server's error, time-out or lost connection; a reply that is
+none; a parameter the model refuses; or what no later call can mend. The first two are tried
+again."""
 
-    def __init__(self, *, model: str, problem: str, fatal: bool) -> None:
+
+class CallFailed(BiasError):
+    """A provider did not answer a call.
+
+    Parameters
+    ----------
+    model, problem
+        ``provider/model``, and what happened, without credentials.
+    kind
+        Why, which decides what happens next.
+    retry_after
+        Seconds the provider asks to wait.
+    parameter
+        Name of the refused parameter (``temperature``, ``max_output_tokens``, ``seeded``), where
+        ``kind`` is ``parameter``.
+    answered
+        Whether an answer came back that says nothing was done. After a time-out or a lost
+        connection that is not known, and the call may have to be paid.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        problem: str,
+        kind: FailureKind,
+        retry_after: float | None = None,
+        parameter: str | None = None,
+        answered: bool = True,
+    ) -> None:
         self.model = model
         self.problem = problem
-        self.fatal = fatal
+        self.kind = kind
+        self.retry_after = retry_after
+        self.parameter = parameter
+        self.answered = answered
         super().__init__(f"{model}: {problem}")
+
+    @property
+    def fatal(self) -> bool:
+        """Whether no later call of this model can succeed either."""
+        return self.kind in ("parameter", "fatal")
 
 
 class Unfinished(BiasError):

@@ -23,6 +23,7 @@ def parameters_of(parameters: Parameters) -> dict[str, object]:
     sent = {
         "temperature": parameters.temperature,
         "max_output_tokens": parameters.max_output_tokens,
+        "seeded": parameters.seeded or None,
     }
     return {name: value for name, value in sent.items() if value is not None}
 

@@ -12,6 +12,8 @@ from .errors import BadDesign
 
 Role = Literal["system", "user", "assistant"]
 Finish = Literal["stop", "length", "content_filter", "refusal", "other"]
+Player = Literal["subject", "judge"]
+"""Who answers: the model under test, or the model that grades."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +28,13 @@ class Message:
 class Parameters:
     """How replies are drawn: sampling temperature and the limit on the reply, in tokens.
 
-    What is None is left to the provider.
+    What is None is left to the provider. ``seeded`` sends each trial's own seed, where the
+    provider takes one, so that replicates vary and a reply can (mostly) be had again.
     """
 
     temperature: float | None = None
     max_output_tokens: int | None = None
+    seeded: bool = False
 
     def __post_init__(self) -> None:
         if self.temperature is not None:
@@ -50,13 +54,14 @@ class Request:
     """All that a model is sent for one interaction.
 
     ``schema`` is the JSON schema of a structured reply (None for free text), ``schema_name`` the
-    name providers want for it.
+    name providers want for it, ``to`` who is asked.
     """
 
     messages: tuple[Message, ...]
     parameters: Parameters
     schema_name: str | None = None
     schema: Mapping[str, object] | None = field(default=None, repr=False)
+    to: Player = "subject"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,8 @@ class Completion:
     """What a model answered, alike for all providers.
 
     ``usage`` holds token counts (``input``, ``output``), ``latency`` is in seconds without
-    queueing and failed attempts, ``body`` is the reply as the provider sent it.
+    queueing and failed attempts, ``body`` is the reply as the provider sent it, ``dropped`` names
+    the parameters that were not sent because the model refuses them.
     """
 
     text: str = field(repr=False)
@@ -87,6 +93,7 @@ class Completion:
     latency: float | None = None
     recorded_at: str | None = None
     body: Mapping[str, object] = field(default_factory=dict, repr=False)
+    dropped: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "usage", frozen_mapping(self.usage))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,8 +22,23 @@ _INI: dict[str, tuple[str, Any, str]] = {
     "gate": ("string", "", "absolute (default) or off: report without failing"),
     "inconclusive": ("string", "", "fail (default) or pass: INCONCLUSIVE claims to be clear"),
     "simulated_url": ("string", "", "base URL of a running 'pytest-bias serve'"),
+    "simulated_wire": ("string", "", "openai-chat (default), openai-responses, anthropic, google"),
+    "roster": ("string", "", "file of models, limits and prices (default: bias_models.toml)"),
+    "env_file": ("string", "", "file with keys (see --bias-env-file)"),
+    "judge": ("string", "", "model that grades replies (see --bias-judge)"),
+    "qpm": ("string", "", "requests per minute and model (see --bias-qpm)"),
+    "max_calls": ("string", "", "calls a recording may make (see --bias-max-calls)"),
+    "budget": ("string", "", "US dollars a recording may cost (see --bias-budget)"),
+    "concurrency": ("string", "", "calls in flight per model (see --bias-concurrency)"),
+    "timeout": ("string", "", "seconds until an attempt is given up (default: 120)"),
+    "order_seed": ("string", "", "seed of the order in which trials are recorded"),
 }
 
+_OPTIONS = (
+    *("model", "record", "record_in_ci", "design", "replicates", "cassettes"),
+    *("report", "results", "gate", "plan", "plan_json", "judge", "env_file"),
+    *("qpm", "max_calls", "budget", "concurrency", "order_seed"),
+)
 _LOOKING = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
 
 
@@ -65,8 +81,31 @@ def add_options(parser: pytest.Parser) -> None:
         choices=("absolute", "off"),
         help="absolute: BIASED fails (default); off: report only",
     )
+    _add_recording_options(add)
     for name, (kind, default, text) in _INI.items():
         parser.addini(f"bias_{name}", text, type=kind, default=default)  # type: ignore[arg-type]
+
+
+def _add_recording_options(add: Callable[..., None]) -> None:
+    add("--bias-plan", action="store_true", help="print what a recording would do; run nothing")
+    add("--bias-plan-json", metavar="PATH", help="write the plan as JSON; run nothing")
+    add("--bias-qpm", metavar="N", help="at most N requests a minute of each model")
+    add(
+        "--bias-max-calls",
+        metavar="N",
+        help="kill switch: at most N calls in this run, every attempt counted",
+    )
+    add(
+        "--bias-budget", metavar="USD", help="at most this much money in this run, over all models"
+    )
+    add("--bias-concurrency", metavar="N", help="at most N calls in flight per model (100)")
+    add("--bias-order-seed", metavar="N", help="seed of the order of trials (0)")
+    add("--bias-env-file", metavar="PATH", help="take keys from this .env file as well")
+    add(
+        "--bias-judge",
+        metavar="PROVIDER/MODEL",
+        help="model that grades replies; same: the model under test",
+    )
 
 
 def is_recording(config: pytest.Config) -> bool:
@@ -108,11 +147,9 @@ def settings_of(config: pytest.Config) -> Settings:
     """
     from .settings import Given, read_settings  # noqa: PLC0415
 
-    names = ("model", "record", "record_in_ci", "design", "replicates", "cassettes")
-    outputs = ("report", "results", "gate")
     return read_settings(
         Given(
-            options={name: config.getoption(f"bias_{name}") for name in (*names, *outputs)},
+            options={name: config.getoption(f"bias_{name}") for name in _OPTIONS},
             ini={name: config.getini(f"bias_{name}") for name in _INI},
             environ=dict(os.environ),
             rootdir=config.rootpath,

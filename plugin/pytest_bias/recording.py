@@ -15,7 +15,7 @@ from .experiment import Experiment
 from .keys import trial_seed
 from .messages import Completion, Place, Request
 from .protocol import Subject
-from .providers.base import Provider
+from .providers.base import Call, Provider
 from .records import Outcome
 from .replay import Lookup, Tracer, Unrecorded, replay
 
@@ -176,7 +176,7 @@ class _LiveExecutor(Tracer):
         if recording.stop.requested:
             raise _Stopped
         seed = trial_seed(self.experiment.id, self.trial, place)
-        completion = await recording.provider.complete(recording.model, request, seed)
+        completion = await recording.provider.complete(recording.model, request, Call(seed))
         recording.recorder.add(wanted, completion)
         recording.report.calls += 1
         return completion

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Literal, TypeVar, cast, get_args
 
 from .errors import BadSetting
 
@@ -16,6 +18,27 @@ OnInconclusive = Literal["fail", "pass"]
 DEFAULT_REPORT = "bias-report.html"
 DEFAULT_RESULTS = "bias-results.json"
 DEFAULT_CASSETTES = "cassettes"
+DEFAULT_ROSTER = "bias_models.toml"
+DEFAULT_CONCURRENCY = 100
+DEFAULT_TIMEOUT = 120.0
+
+Number = TypeVar("Number", bound=float)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a recording may not exceed.
+
+    ``qpm`` are requests per minute and model (None: what the experiment and the roster say),
+    ``max_calls`` counts every attempt and ``budget`` is in US dollars, both over all models
+    together. ``concurrency`` are calls in flight per model, ``timeout`` seconds per attempt.
+    """
+
+    qpm: int | None = None
+    max_calls: int | None = None
+    budget: float | None = None
+    concurrency: int = DEFAULT_CONCURRENCY
+    timeout: float = DEFAULT_TIMEOUT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +58,14 @@ class Settings:
     gate: Gate = "absolute"
     inconclusive: OnInconclusive = "fail"
     simulated_url: str | None = None
+    simulated_wire: str = "openai-chat"
+    roster: Path | None = None
+    env_file: Path | None = None
+    judge: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    order_seed: int = 0
+    plan: bool = False
+    plan_json: Path | None = None
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
@@ -69,7 +100,7 @@ def read_settings(given: Given) -> Settings:
         record=cast("RecordMode", _choice(given, "record", get_args(RecordMode))),
         record_in_ci=bool(given.options["record_in_ci"]),
         design=str(given.options["design"] or given.ini["design"] or "gate"),
-        replicates=_replicates(given),
+        replicates=_number(given, "replicates", int, least=1),
         cassettes=_path(given, "cassettes") or given.rootdir / DEFAULT_CASSETTES,
         report=report,
         results=results,
@@ -80,6 +111,14 @@ def read_settings(given: Given) -> Settings:
             "OnInconclusive", _choice(given, "inconclusive", get_args(OnInconclusive))
         ),
         simulated_url=str(given.ini["simulated_url"] or "") or None,
+        simulated_wire=str(given.ini.get("simulated_wire") or "openai-chat"),
+        roster=_path(given, "roster") or _existing(given.rootdir / DEFAULT_ROSTER),
+        env_file=_path(given, "env_file"),
+        judge=str(given.options.get("judge") or given.ini.get("judge") or "") or None,
+        limits=_limits(given),
+        order_seed=_number(given, "order_seed", int, least=0) or 0,
+        plan=bool(given.options.get("plan") or given.options.get("plan_json")),
+        plan_json=_path(given, "plan_json"),
         environ=given.environ,
     )
 
@@ -93,25 +132,46 @@ def _choice(given: Given, name: str, allowed: Sequence[str]) -> str:
     return value
 
 
-def _replicates(given: Given) -> int | None:
-    value = given.options["replicates"] or given.ini["replicates"]
-    if not value:
+def _limits(given: Given) -> Limits:
+    return Limits(
+        qpm=_number(given, "qpm", int, least=1),
+        max_calls=_number(given, "max_calls", int, least=0),
+        budget=_number(given, "budget", float, least=0.0),
+        concurrency=_number(given, "concurrency", int, least=1) or DEFAULT_CONCURRENCY,
+        timeout=_number(given, "timeout", float, least=0.001) or DEFAULT_TIMEOUT,
+    )
+
+
+def _number(
+    given: Given, name: str, kind: Callable[[str], Number], *, least: Number
+) -> Number | None:
+    """A number from ``least`` up, or None where none is given."""
+    value = given.options.get(name)
+    if value is None or value == "":
+        value = given.ini.get(name)
+    if value is None or value == "":
         return None
-    try:
-        number = int(str(value))
-    except ValueError:
-        number = 0
-    if number < 1:
+    number: Number | None = None
+    with suppress(ValueError):
+        number = kind(str(value))
+    if number is None or not least <= number < math.inf:
+        words = "a whole number" if isinstance(least, int) else "a number"
         raise BadSetting(
-            option="--bias-replicates", value=value, problem="must be a whole number from 1 up"
+            option=f"--bias-{name.replace('_', '-')}",
+            value=value,
+            problem=f"must be {words} from {least:g} up",
         )
     return number
 
 
+def _existing(path: Path) -> Path | None:
+    return path if path.is_file() else None
+
+
 def _path(given: Given, name: str) -> Path | None:
-    if given.options[name]:
+    if given.options.get(name):
         return given.invocation_dir / str(given.options[name])
-    if given.ini[name]:
+    if given.ini.get(name):
         return given.rootdir / str(given.ini[name])
     return None
 

@@ -144,6 +144,7 @@ def encode_interaction(interaction: Interaction) -> bytes:
                     "usage": dict(completion.usage),
                     "latency": completion.latency,
                     "recorded_at": completion.recorded_at,
+                    **({"dropped": list(completion.dropped)} if completion.dropped else {}),
                     "body": dict(completion.body),
                 },
             }
@@ -192,6 +193,7 @@ def decode_interaction(line: bytes, path: str, number: int) -> Interaction:
             latency=reply["latency"],
             recorded_at=reply["recorded_at"],
             body=reply["body"],
+            dropped=tuple(reply.get("dropped", ())),
         ),
     )
 

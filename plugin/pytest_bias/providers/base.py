@@ -3,34 +3,66 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import entry_points
 from typing import Protocol, cast
 
-from ..errors import BadSetting, UnknownName
+from ..errors import BadSetting, MissingKey, UnknownName
 from ..experiment import SimulatedAnswer
 from ..messages import Completion, Request
 
-_FACTORIES = {
-    "openai": "pytest_bias.providers.openai_chat:open_openai",
-    "simulated": "pytest_bias.providers.simulated:open_simulated",
-}
+ENTRY_POINTS = "pytest_bias.providers"
+"""Group of entry points under which packages register providers: name → factory."""
 
 SIMULATED = "simulated"
 """The provider whose subjects are programs that stand in for models."""
 
+_FACTORIES = {
+    "anthropic": "pytest_bias.providers.anthropic_messages:open_anthropic",
+    "codex": "pytest_bias.providers.codex:open_codex",
+    "google": "pytest_bias.providers.google_contents:open_google",
+    "openai": "pytest_bias.providers.openai:open_openai",
+    SIMULATED: "pytest_bias.providers.simulated:open_simulated",
+}
+
+WIRES = {
+    "anthropic": "pytest_bias.providers.anthropic_messages:AnthropicMessages",
+    "google": "pytest_bias.providers.google_contents:GoogleContents",
+    "openai-chat": "pytest_bias.providers.openai_chat:OpenAIChat",
+    "openai-responses": "pytest_bias.providers.openai_responses:OpenAIResponses",
+}
+"""Wire format → the class that speaks it, made with an :class:`Endpoint`."""
+
+DEFAULT_WIRE = "openai-chat"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a call needs beside its request.
+
+    ``seed`` is the per-trial seed: simulated endpoints are always sent it, others where the
+    request's parameters are ``seeded``. ``timeout`` is in seconds. ``dropped`` names parameters
+    of the request that are not to be sent, because the model refuses them.
+    """
+
+    seed: int
+    timeout: float = 120.0
+    dropped: frozenset[str] = frozenset()
+
 
 class Provider(Protocol):
-    """Calls the models of one vendor. Opened inside the event loop that uses it."""
+    """Calls the models of one vendor. Opened inside the event loop that uses it.
 
-    @property
-    def wire(self) -> str:
-        """SDK, its version and the API, for the cassette's header."""
+    A provider makes one attempt per call: the collector waits and tries again, because only it
+    knows the limits, the budget and who else is waiting.
+    """
 
-    async def complete(self, model: str, request: Request, seed: int) -> Completion:
-        """Send ``request`` to ``model`` (the name without the provider).
+    def wire(self, model: str) -> str:
+        """SDK, its version and the API through which ``model`` is called, for the cassette."""
 
-        ``seed`` is the per-trial seed; only simulated endpoints are sent it.
+    async def complete(self, model: str, request: Request, call: Call) -> Completion:
+        """Send ``request`` to ``model`` (the name without the provider), once.
 
         Raises
         ------
@@ -43,16 +75,50 @@ class Provider(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a wire format is spoken, and as whom.
+
+    ``provider`` is its name in ``provider/model``; ``base_url`` is None for the vendor's own;
+    ``simulated`` endpoints are sent every trial's seed, and only they may answer as simulated.
+    """
+
+    provider: str
+    api_key: str = field(repr=False)
+    base_url: str | None = None
+    simulated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OwnEndpoint:
+    """An endpoint the user names in the roster: a gateway, vLLM, Ollama.
+
+    ``api_key_env`` is the environment variable that holds its key, None where it takes none.
+    """
+
+    wire: str
+    base_url: str
+    api_key_env: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ProviderContext:
-    """What providers are opened with: the environment, and answers for simulated subjects."""
+    """What providers are opened with.
+
+    ``environ`` holds the environment and what a named ``.env`` adds; ``answers`` are those of
+    simulated subjects; ``endpoints`` are the user's own by provider name; ``wires`` says for
+    ``provider/model`` which wire format it needs, where its provider has several.
+    """
 
     environ: Mapping[str, str] = field(repr=False)
     answers: Sequence[SimulatedAnswer] = ()
     simulated_url: str | None = None
+    simulated_wire: str = DEFAULT_WIRE
+    endpoints: Mapping[str, OwnEndpoint] = field(default_factory=dict)
+    wires: Mapping[str, str] = field(default_factory=dict)
 
 
-def split_model(name: str) -> tuple[str, str]:
-    """``provider/model`` as a pair.
+def split_model(name: str, own: Iterable[str] = ()) -> tuple[str, str]:
+    """``provider/model`` as a pair; ``own`` are the names of the user's own endpoints.
 
     Raises
     ------
@@ -68,8 +134,10 @@ def split_model(name: str) -> tuple[str, str]:
             value=name,
             problem="write it as provider/model, as openai/gpt-5.1",
         )
-    if provider not in _FACTORIES:
-        raise UnknownName(kind="provider", name=provider, known=_FACTORIES)
+    if provider not in _FACTORIES and provider not in own:
+        others = entry_points(group=ENTRY_POINTS).names
+        if provider not in others:
+            raise UnknownName(kind="provider", name=provider, known={*_FACTORIES, *own, *others})
     return provider, model
 
 
@@ -80,9 +148,35 @@ def is_simulated(model: str) -> bool:
 
 def open_provider(name: str, context: ProviderContext) -> Provider:
     """Open the provider called ``name``; its SDK is imported here and not before."""
-    module, _, attribute = _FACTORIES[name].partition(":")
-    factory = cast(
-        "Callable[[ProviderContext], Provider]",
-        getattr(importlib.import_module(module), attribute),
-    )
-    return factory(context)
+    if name in context.endpoints:
+        return _open_own(name, context)
+    if name in _FACTORIES:
+        return cast("Factory", _loaded(_FACTORIES[name]))(context)
+    (found, *_) = entry_points(group=ENTRY_POINTS, name=name)
+    return cast("Factory", found.load())(context)
+
+
+Factory = Callable[[ProviderContext], Provider]
+"""Opens a provider; raises MissingKey, MissingPackage or BadSetting where it cannot."""
+
+
+def open_wire(wire: str, endpoint: Endpoint) -> Provider:
+    """A provider that speaks ``wire`` at ``endpoint``; UnknownName for no wire format."""
+    if wire not in WIRES:
+        raise UnknownName(kind="wire format", name=wire, known=WIRES)
+    return cast("Callable[[Endpoint], Provider]", _loaded(WIRES[wire]))(endpoint)
+
+
+def _open_own(name: str, context: ProviderContext) -> Provider:
+    own = context.endpoints[name]
+    key = "none-needed"
+    if own.api_key_env is not None:
+        key = context.environ.get(own.api_key_env, "")
+        if not key:
+            raise MissingKey(provider=name, variable=own.api_key_env)
+    return open_wire(own.wire, Endpoint(name, key, own.base_url))
+
+
+def _loaded(target: str) -> object:
+    module, _, attribute = target.partition(":")
+    return getattr(importlib.import_module(module), attribute)

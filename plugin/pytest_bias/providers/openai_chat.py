@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit
 
 from ..canonical import plain
-from ..errors import BadSetting, CallFailed, MissingKey, MissingPackage
+from ..errors import CallFailed, FailureKind, MissingPackage
 from ..messages import Completion, Finish, Request
 from ..simulator.server import FINGERPRINT
-from .base import Provider, ProviderContext
+from .base import Call, Endpoint
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-_KEY = "OPENAI_API_KEY"
 _DEFAULT_URL = "https://api.openai.com/v1/"
 _SEED_FIELD = "pytest_bias_seed"
 _FINISHES: Mapping[str, Finish] = {
@@ -25,71 +25,52 @@ _FINISHES: Mapping[str, Finish] = {
     "length": "length",
     "content_filter": "content_filter",
 }
-_FATAL_STATUS = frozenset({400, 401, 403, 404, 422})
-
-
-def open_openai(context: ProviderContext) -> Provider:
-    """Models of OpenAI; the key comes from OPENAI_API_KEY."""
-    key = context.environ.get(_KEY, "")
-    if not key:
-        raise MissingKey(provider="openai", variable=_KEY)
-    try:
-        return OpenAIChat(name="openai", api_key=key, base_url=None, send_seed=False)
-    except Exception as error:
-        # The transport's own, which is not imported here; its words may quote a password.
-        if type(error).__name__ != "InvalidURL":
-            raise
-        raise BadSetting(option="OPENAI_BASE_URL", value="…", problem="it is not a URL") from None
 
 
 class OpenAIChat:
-    """One client for all calls: making one loads certificates, which takes tens of milliseconds.
+    """One client for all calls: making one loads certificates, tens of milliseconds."""
 
-    ``base_url`` names another endpoint that speaks the same wire format; ``send_seed`` is for
-    simulated endpoints only.
-    """
-
-    def __init__(self, *, name: str, api_key: str, base_url: str | None, send_seed: bool) -> None:
+    def __init__(self, endpoint: Endpoint) -> None:
         self._sdk = _sdk()
-        self._name = name
-        self._send_seed = send_seed
+        self._name = endpoint.provider
+        self._send_seed = send_seed = endpoint.simulated
         self._client = self._sdk.AsyncOpenAI(
-            api_key=api_key,
-            base_url=base_url,
+            api_key=endpoint.api_key,
+            base_url=endpoint.base_url,
+            max_retries=0,
             # A proxy from the environment could not reach an endpoint on loopback.
             http_client=self._sdk.DefaultAsyncHttpxClient(trust_env=False) if send_seed else None,
         )
 
-    @property
-    def wire(self) -> str:
+    def wire(self, model: str) -> str:  # noqa: ARG002  (one API for all models)
         """SDK, version and API, and the host where it is not OpenAI's."""
         wire = f"openai {self._sdk.__version__}, chat completions"
         url = str(self._client.base_url)
         return wire if self._send_seed or url == _DEFAULT_URL else f"{wire} at {_host(url)}"
 
-    async def complete(self, model: str, request: Request, seed: int) -> Completion:
+    async def complete(self, model: str, request: Request, call: Call) -> Completion:
         """See :class:`~pytest_bias.providers.base.Provider`."""
         name = f"{self._name}/{model}"
         try:
             raw = await self._client.chat.completions.with_raw_response.create(
-                **self._arguments(model, request, seed)
+                **self._arguments(model, request, call)
             )
             # Of the attempt that was answered; the SDK waits and tries again after others.
             latency = raw.elapsed.total_seconds()
             body = json.loads(raw.text, parse_constant=_no_constant)
         except self._sdk.APIStatusError as error:
             problem = f"HTTP {error.status_code}: {self._without_key(error.message)}"
-            fatal = error.status_code in _FATAL_STATUS
-            raise CallFailed(model=name, problem=problem, fatal=fatal) from error
+            kind = _kind(error.status_code)
+            raise CallFailed(model=name, problem=problem, kind=kind) from error
         except (self._sdk.APIError, ValueError, RecursionError) as error:
             problem = f"{type(error).__name__}: {self._without_key(str(error))}"
-            raise CallFailed(model=name, problem=problem, fatal=False) from error
+            raise CallFailed(model=name, problem=problem, kind="reply") from error
         if not self._send_seed and _is_simulated(body):
             problem = (
                 "the endpoint serves simulated subjects (pytest-bias serve), and their replies "
                 f"must not pass as a model's; unset OPENAI_BASE_URL, or record simulated/{model}"
             )
-            raise CallFailed(model=name, problem=problem, fatal=True)
+            raise CallFailed(model=name, problem=problem, kind="fatal")
         return completion_of(body, latency, name)
 
     async def aclose(self) -> None:
@@ -102,7 +83,7 @@ class OpenAIChat:
             text = text.replace(secret, "***")
         return text
 
-    def _arguments(self, model: str, request: Request, seed: int) -> dict[str, Any]:
+    def _arguments(self, model: str, request: Request, call: Call) -> dict[str, Any]:
         arguments: dict[str, Any] = {
             "model": model,
             "messages": [{"role": m.role, "content": m.text} for m in request.messages],
@@ -121,7 +102,7 @@ class OpenAIChat:
                 },
             }
         if self._send_seed:
-            arguments["extra_body"] = {_SEED_FIELD: seed}
+            arguments["extra_body"] = {_SEED_FIELD: call.seed}
         return arguments
 
 
@@ -152,8 +133,14 @@ def completion_of(body: object, latency: float, model: str) -> Completion:
         raise CallFailed(
             model=model,
             problem=f"the reply is not a chat completion ({type(error).__name__}: {error})",
-            fatal=False,
+            kind="reply",
         ) from error
+
+
+def _kind(status: int) -> FailureKind:
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return "rate_limit"
+    return "transient" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "fatal"
 
 
 def _is_simulated(body: object) -> bool:

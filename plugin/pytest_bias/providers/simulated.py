@@ -1,48 +1,52 @@
 """Simulated subjects: programs that stand in for models, reached over HTTP like a model.
 
-The calls go through the official OpenAI SDK to a loopback server, so that recording a simulated
+The calls go through a vendor's official SDK to a loopback server, so that recording a simulated
 subject exercises everything that recording a real one does.
 """
 
 from __future__ import annotations
 
+from ..errors import UnknownName
 from ..messages import Completion, Request
 from ..simulator.server import SimulatorServer
-from .base import Provider, ProviderContext
-from .openai_chat import OpenAIChat
+from .base import SIMULATED, Call, Endpoint, Provider, ProviderContext, open_wire
+
+# The SDKs of Anthropic and Google add the version to the base URL themselves.
+_PATHS = {"anthropic": "", "google": "", "openai-chat": "/v1", "openai-responses": "/v1"}
 
 
 def open_simulated(context: ProviderContext) -> Provider:
     """Subjects behind ``bias_simulated_url``, or else behind a server started here."""
+    wire = context.simulated_wire
+    if wire not in _PATHS:
+        raise UnknownName(kind="wire format", name=wire, known=_PATHS)
     if context.simulated_url is not None:
-        return _Simulated(None, context.simulated_url)
+        return _Simulated(None, context.simulated_url, wire)
     server = SimulatorServer(context.answers)
     server.start()
     try:
-        return _Simulated(server, server.url)
+        return _Simulated(server, server.url, wire)
     except BaseException:
         server.stop()
         raise
 
 
 class _Simulated:
-    def __init__(self, server: SimulatorServer | None, url: str) -> None:
+    def __init__(self, server: SimulatorServer | None, url: str, wire: str) -> None:
         self._server = server
-        self._chat = OpenAIChat(
-            name="simulated", api_key="none-needed", base_url=f"{url}/v1", send_seed=True
-        )
+        endpoint = Endpoint(SIMULATED, "none-needed", f"{url}{_PATHS[wire]}", simulated=True)
+        self._inner = open_wire(wire, endpoint)
 
-    @property
-    def wire(self) -> str:
+    def wire(self, model: str) -> str:
         """SDK, version, API, and that it was a loopback server."""
-        return f"{self._chat.wire} over loopback HTTP"
+        return f"{self._inner.wire(model)} over loopback HTTP"
 
-    async def complete(self, model: str, request: Request, seed: int) -> Completion:
+    async def complete(self, model: str, request: Request, call: Call) -> Completion:
         """See :class:`~pytest_bias.providers.base.Provider`."""
-        return await self._chat.complete(model, request, seed)
+        return await self._inner.complete(model, request, call)
 
     async def aclose(self) -> None:
         """Close the connections, then stop the server if it was started here."""
-        await self._chat.aclose()
+        await self._inner.aclose()
         if self._server is not None:
             self._server.stop()

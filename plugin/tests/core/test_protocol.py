@@ -264,7 +264,7 @@ def test_no_protocol_catches_an_error_of_the_machinery(
             return "an answer made up"
         return "an answer"
 
-    failed = CallFailed(model="m", problem="down", fatal=True)
+    failed = CallFailed(model="m", problem="down", kind="fatal")
     script = Script(lambda r, _: failed if r.messages[-1].text == "Two" else "")
     with pytest.raises(CallFailed) as caught:
         carry_out(body, script)
