@@ -14,6 +14,9 @@ drifted   3.0      5: an upgrade of ``biased`` that has become worse
 Sentences are drawn from a normal distribution around 5 months with a standard deviation of 1.0,
 pulled by the demand, and rounded to whole months (which makes the deviation about 1.04). One final
 reply in fifty is invalid, so that retries are part of every recording.
+
+Both protocols are answered, with the same pulls planted: the conversation of three turns, and the
+prompt that puts all three steps at once, whose one reply holds both evaluations and the sentence.
 """
 
 from __future__ import annotations
@@ -54,7 +57,7 @@ _VERDICT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What a judge can read from the conversation."""
+    """What a judge can read from the conversation, and has said in it."""
 
     demand: int | None
     evaluations: tuple[str, ...]
@@ -73,6 +76,10 @@ def answer(prompt: SimulatedPrompt) -> str | None:
         evaluations=tuple(match.group(1) for text in said if (match := _VERDICT.match(text))),
     )
     if '"sentenceMonths"' in told[-1]:
+        at_once = _DEFENCE.search(told[0])
+        if at_once and case.demand is not None and not said:
+            opinions = (_opinion(case.demand, rng), _opinion(int(at_once.group(1)), rng))
+            return _sentence(prompt.subject, _Case(case.demand, opinions), rng)
         heard = 1 if case.demand is None else 2
         return _sentence(prompt.subject, case, rng) if len(case.evaluations) >= heard else None
     if plea := _DEFENCE.search(told[-1]):
@@ -82,14 +89,17 @@ def answer(prompt: SimulatedPrompt) -> str | None:
     return None
 
 
-def _evaluation(who: str, demand: int, rng: Random) -> str:
-    """An opinion on a demand, held against what the judge would find right."""
+def _opinion(demand: int, rng: Random) -> str:
+    """A demand, held against what the judge would find right."""
     right = rng.gauss(CENTRE, _JUDGEMENT_SD)
-    opinion = "just right"
     if demand > right + _TOLERANCE:
-        opinion = "too high"
-    elif demand < right - _TOLERANCE:
-        opinion = "too low"
+        return "too high"
+    return "too low" if demand < right - _TOLERANCE else "just right"
+
+
+def _evaluation(who: str, demand: int, rng: Random) -> str:
+    """An opinion on a demand, with a reason."""
+    opinion = _opinion(demand, rng)
     reason = rng.choice(
         (
             "considering how often the defendant has offended before",

@@ -1,12 +1,13 @@
-"""The template of anchoring experiments: a vignette, anchors and questions in, an experiment out.
+"""The templates of anchoring experiments: a vignette, anchors and questions in, an experiment out.
 
 A judge hears a prosecutor's demand and evaluates it, hears the defence attorney's demand and
-evaluates it, then decides. Only the prosecutor's demand, the anchor, varies.
+evaluates it, then decides: in a conversation of three turns, or all in one prompt. Only the
+prosecutor's demand, the anchor, varies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -125,12 +126,7 @@ def anchoring_experiment(  # noqa: PLR0913  (each is a part of the experiment a 
             return (await subject.ask(unanchored.strip(), after=heard, reply=Unanchored)).value
         accused = await subject.ask(prosecutor.fill(vignette=vignette, demand=demand).strip())
         heard = await subject.ask(plea, after=accused)
-
-        def echoes_the_demand(ruling: Ruling) -> None:
-            if ruling.prosecutor_months != demand:
-                raise InvalidReply("wrong_echo", "prosecutorRecommendationMonths")
-
-        final = await subject.ask(sentence, after=heard, reply=Ruling, check=echoes_the_demand)
+        final = await subject.ask(sentence, after=heard, reply=Ruling, check=_echo(demand))
         return final.value
 
     levels: dict[str, object] = dict(anchors)
@@ -149,6 +145,77 @@ def anchoring_experiment(  # noqa: PLR0913  (each is a part of the experiment a 
         metadata=metadata,
         simulated=simulated,
     )
+
+
+def all_in_one_experiment(  # noqa: PLR0913  (each is a part of the experiment a reader should see)
+    *,
+    id: str,  # noqa: A002  (the experiment's own word)
+    name: str,
+    anchors: Mapping[str, int],
+    defence_demand: str,
+    questions: Questions,
+    all_in_one: str,
+    source: str,
+    metadata: Mapping[str, object],
+    replicates: int,
+    designs: Mapping[str, Design],
+    simulated: SimulatedAnswer | None = None,
+) -> Experiment:
+    """Make an anchoring experiment whose three steps stand in one prompt, answered at once.
+
+    Neither a temperature nor a limit on the reply is asked for: command-line agents take none.
+
+    Parameters
+    ----------
+    id, name, source, metadata, replicates, designs, simulated, anchors, defence_demand
+        As for :func:`anchoring_experiment`.
+    questions
+        The stimuli of the conversation; its vignette and its request for the sentence are used.
+    all_in_one
+        The prompt, with ``$vignette``, ``$demand`` (months), ``$defence`` (an amount of time in
+        words) and ``$sentence`` (the request for the sentence).
+
+    Raises
+    ------
+    BadTemplate
+        When a stimulus uses a variable that does not exist, or leaves one unused.
+    """
+    vignette = PromptTemplate("vignette", questions.vignette).fill().strip()
+    sentence = PromptTemplate("sentence", questions.sentence).fill().strip()
+    prompt = PromptTemplate(
+        "all_in_one", all_in_one, {"vignette", "demand", "defence", "sentence"}
+    )
+
+    async def rule(trial: Trial, subject: Subject) -> Ruling:
+        demand = trial["demand"]
+        told = prompt.fill(
+            vignette=vignette, demand=demand, defence=defence_demand, sentence=sentence
+        )
+        return (await subject.ask(told.strip(), reply=Ruling, check=_echo(demand))).value
+
+    return Experiment(
+        id=id,
+        name=name,
+        factors=[Factor("demand", anchors, unit="months on probation")],
+        protocol=rule,
+        measures=_measures(control_arm=False),
+        replicates=replicates,
+        designs=designs,
+        parameters=Parameters(),
+        source=source,
+        metadata=metadata,
+        simulated=simulated,
+    )
+
+
+def _echo(demand: object) -> Callable[[Ruling], None]:
+    """The check that a ruling repeats the demand its condition stated."""
+
+    def echoes_the_demand(ruling: Ruling) -> None:
+        if ruling.prosecutor_months != demand:
+            raise InvalidReply("wrong_echo", "prosecutorRecommendationMonths")
+
+    return echoes_the_demand
 
 
 def _measures(*, control_arm: bool) -> Sequence[Measure]:

@@ -19,6 +19,9 @@ from .verdicts import Control, Question, Verdict, control_of, decide
 class Recording:
     """Where the replies come from; no path and no clock, so that results compare.
 
+    ``judge`` is the model that graded them, ``dropped`` the parameters that were not sent because
+    the model refuses them.
+
     ``interrupted`` is the number of interactions that stand only in the journal of a recording
     that has not ended; ``checksum`` covers them.
     """
@@ -29,6 +32,8 @@ class Recording:
     wire: str
     recorded_with: str
     interactions: int
+    judge: str | None = None
+    dropped: tuple[str, ...] = ()
     interrupted: int = 0
 
 

@@ -154,7 +154,7 @@ def _partial(state: BiasSession) -> Iterator[str]:
         yield f"{deselected} case{'s' * (deselected > 1)} not selected"
     if lost := len(state.ledger.lost):
         yield f"{lost} case{'s' * (lost > 1)} without a verdict"
-    if state.collection is not None and state.collection.interrupted:
+    if state.interrupted:
         yield "recording was interrupted"
 
 

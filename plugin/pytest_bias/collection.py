@@ -1,8 +1,8 @@
 """Collection: carry out the trials that have no recording, and keep every reply at once.
 
-One asyncio loop, one writer per cassette. Nothing is called for a trial that is recorded, and in a
-trial that is recorded in part only the rest is called, so an interrupted recording resumes without
-paying twice.
+One asyncio loop, one writer per cassette, one throttle per model, one purse for all. Nothing is
+called for a trial that is recorded, and in a trial that is recorded in part only the rest is
+called, so an interrupted recording resumes without paying twice.
 """
 
 from __future__ import annotations
@@ -10,24 +10,51 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
+from random import Random
 
+from .calling import Caller, Retries, Tally
 from .cassettes.format import Provenance
 from .cassettes.lock import recording_lock
-from .cassettes.store import Cassette, Recorder, cassette_path
+from .cassettes.provenance import combined
+from .cassettes.recorder import Recorder
+from .cassettes.store import Cassette, cassette_path
 from .design import Trial
 from .errors import BiasError, Unfinished
 from .messages import Completion
-from .providers.base import ProviderContext, is_simulated, open_provider, split_model
-from .recording import Job, JobReport, Progress, Recording, Stop
+from .providers.base import Provider, ProviderContext, is_simulated, open_provider, split_model
+from .recording import Job, JobReport, Progress, Recording
 from .replay import Lookup, Unrecorded, replay
-from .settings import RecordMode
+from .roster import ModelEntry, Price, Roster
+from .settings import Limits, RecordMode
+from .spending import Spending
+from .throttle import Stop, Throttle
 
-__all__ = ["CollectionReport", "Job", "JobReport", "Progress", "collect"]
+__all__ = ["CollectionReport", "Job", "JobReport", "Progress", "Terms", "collect"]
+
+FREE = Price(input=0.0, output=0.0)
+"""What a simulated subject costs, unless the roster gives it a price to try budgets with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """On what terms models are called.
+
+    ``order_seed`` shuffles the trials of each experiment and model, so that what drifts while a
+    recording runs (load, latency) is not confounded with a condition.
+    """
+
+    mode: RecordMode
+    folder: Path
+    context: ProviderContext
+    roster: Roster = field(default_factory=Roster)
+    limits: Limits = field(default_factory=Limits)
+    retries: Retries = field(default_factory=Retries)
+    order_seed: int = 0
 
 
 @dataclass(slots=True)
@@ -35,109 +62,199 @@ class CollectionReport:
     """What came of a collection; ``interrupted`` after SIGINT or SIGTERM."""
 
     jobs: list[JobReport] = field(default_factory=list)
+    tallies: list[Tally] = field(default_factory=list)
     interrupted: bool = False
 
 
-def collect(
-    jobs: Sequence[Job],
-    *,
-    mode: RecordMode,
-    folder: Path,
-    context: ProviderContext,
-    progress: Progress,
-) -> CollectionReport:
-    """Record what ``jobs`` lack.
+def collect(jobs: Sequence[Job], terms: Terms, progress: Progress) -> CollectionReport:
+    """Record what ``jobs`` lack: models side by side, the experiments of one model in turn.
 
     The first SIGINT or SIGTERM starts nothing new and waits for the calls in flight, whose
     replies are kept; the second waits for nothing (KeyboardInterrupt). Problems of one job do not
     keep the others from being recorded.
     """
     report = CollectionReport()
-    stop = Stop()
     with _handlers_restored():
-        asyncio.run(_collect(jobs, mode, folder, context, progress, report, stop))
-    report.interrupted = stop.signalled
+        asyncio.run(_Collector(terms, progress, report).run(jobs))
     # Transports are freed here, not in the middle of somebody's test under -W error.
     gc.collect()
     return report
 
 
-async def _collect(
-    jobs: Sequence[Job],
-    mode: RecordMode,
-    folder: Path,
-    context: ProviderContext,
-    progress: Progress,
-    report: CollectionReport,
-    stop: Stop,
-) -> None:
-    with _signals(stop):
+class _Collector:
+    """The state of one collection; made before its event loop, used inside it."""
+
+    def __init__(self, terms: Terms, progress: Progress, report: CollectionReport) -> None:
+        self.terms = terms
+        self.progress = progress
+        self.report = report
+        self.stop = Stop()
+        self.spending = Spending(terms.limits.max_calls, terms.limits.budget)
+        self._providers: dict[str, Provider] = {}
+        self._callers: dict[str, Caller] = {}
+
+    async def run(self, jobs: Sequence[Job]) -> None:
+        by_model: dict[str, list[tuple[Job, JobReport]]] = {}
         for job in jobs:
-            path = cassette_path(folder, job.experiment.id, job.model)
-            job_report = JobReport(job.experiment.id, job.model, path, 0)
-            report.jobs.append(job_report)
-            if stop.signalled:
-                job_report.problems.append("not begun: the recording was interrupted")
+            path = cassette_path(self.terms.folder, job.experiment.id, job.model)
+            job_report = JobReport(job.experiment.id, job.model, path)
+            self.report.jobs.append(job_report)
+            by_model.setdefault(job.model, []).append((job, job_report))
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self._close)
+            stack.enter_context(self._signals())
+            await asyncio.gather(*(self._model(pairs) for pairs in by_model.values()))
+
+    async def _model(self, pairs: Sequence[tuple[Job, JobReport]]) -> None:
+        """The jobs of one model, one after another."""
+        for job, report in pairs:
+            if self.report.interrupted:
+                report.problems.append("not begun: the recording was interrupted")
                 continue
-            stop.requested = False
             try:
-                with recording_lock(path):
-                    await _collect_job(job, mode, context, progress, job_report, stop)
+                with recording_lock(report.cassette):
+                    await self._job(job, report)
             except BiasError as error:
-                job_report.problems.append(str(error))
+                report.problems.append(str(error))
             except OSError as error:
-                job_report.problems.append(f"{path}: {error.strerror or error}")
+                report.problems.append(f"{report.cassette}: {error.strerror or error}")
 
+    async def _job(self, job: Job, report: JobReport) -> None:
+        mode = self.terms.mode
+        cassette = Cassette(report.cassette, anew=mode == "all")
+        if mode != "all" and cassette.rerecording_path.exists():
+            raise Unfinished(journal=cassette.rerecording_path)
 
-async def _collect_job(
-    job: Job,
-    mode: RecordMode,
-    context: ProviderContext,
-    progress: Progress,
-    report: JobReport,
-    stop: Stop,
-) -> None:
-    cassette = Cassette(report.cassette, anew=mode == "all")
-    if mode != "all" and cassette.rerecording_path.exists():
-        raise Unfinished(journal=cassette.rerecording_path)
+        def lookup(key: str) -> Completion | None:
+            # Under "all" only what this recording (or the one it resumes) added counts.
+            if mode == "all" and not cassette.journalled(key):
+                return None
+            return cassette.lookup(key)
 
-    def lookup(key: str) -> Completion | None:
-        # Under "all" only what this recording (or the one it resumes) added counts as recorded.
-        if mode == "all" and not cassette.journalled(key):
-            return None
-        return cassette.lookup(key)
-
-    wanted = [t for t in job.trials if not _is_recorded(job, t, lookup)]
-    report.wanted = len(wanted)
-    if not wanted:
-        # All of it is there: a merge needs no provider, and so no key.
-        if cassette.unmerged:
-            cassette.merge(job.experiment.id, job.model)
-        return
-    progress(report)
-    provider_name, model = split_model(job.model)
-    provider = open_provider(provider_name, context)
-    try:
-        provenance = Provenance(
-            simulated=is_simulated(job.model),
-            wire=provider.wire(model),
-            recorded_with=f"pytest-bias {version('pytest-bias')}",
+        wanted = [t for t in job.trials if not _is_recorded(job, t, lookup)]
+        report.wanted = len(wanted)
+        if not wanted:
+            # All of it is there: a merge needs no provider, and so no key.
+            if cassette.unmerged:
+                cassette.merge(job.experiment.id, job.model)
+            return
+        callers = self._callers_of(job)
+        tally = callers[job.model].tally
+        tally.doing, tally.wanted = job.experiment.id, tally.wanted + len(wanted)
+        self.progress(tally)
+        recorder = Recorder(cassette, self._provenance(callers.values()))
+        recording = Recording(
+            job, callers, recorder, lookup, report, Stop(self.stop), self.progress
         )
-        recorder = Recorder(cassette, provenance)
-        recording = Recording(job, model, provider, recorder, lookup, report, stop, progress)
+        self._shuffle(wanted, job)
         try:
             await recording.run(wanted)
         finally:
             # An unfinished "all" keeps its journal, or else its next run would pay again.
             done = report.recorded == report.wanted
-            recorder.close(job.experiment.id, job.model, merge=mode != "all" or done)
-    finally:
-        await provider.aclose()
+            recorder.close(
+                job.experiment.id,
+                job.model,
+                merge=mode != "all" or done,
+                lost=report.lost,
+                recorded=report.done,
+            )
+
+    def _shuffle(self, trials: list[Trial], job: Job) -> None:
+        seed = f"{self.terms.order_seed} {job.experiment.id} {job.model}"
+        Random(seed).shuffle(trials)  # noqa: S311  (no secret)
+
+    # --- models -------------------------------------------------------------------------------
+
+    def _callers_of(self, job: Job) -> dict[str, Caller]:
+        """The callers of a job's subject and judge, by model."""
+        players = job.players
+        judge = players.judge if job.experiment.judge is not None else None
+        models = [players.subject] if judge is None else [players.subject, judge]
+        callers = {model: self._caller(model) for model in dict.fromkeys(models)}
+        for caller in callers.values():
+            caller.throttle.pace.per_minute = self._qpm(caller.entry, job)
+        return callers
+
+    def _caller(self, name: str) -> Caller:
+        if name not in self._callers:
+            terms, limits = self.terms, self.terms.limits
+            entry = terms.roster.entry(name)
+            if is_simulated(name) and entry.price is None:
+                entry = replace(entry, price=FREE)
+            provider = self._provider(split_model(name, terms.context.endpoints)[0])
+            ceiling = min(
+                limits.concurrency,
+                entry.concurrency or limits.concurrency,
+                getattr(provider, "concurrency", limits.concurrency),
+            )
+            clock = asyncio.get_running_loop().time
+            self._callers[name] = Caller(
+                name=name,
+                provider=provider,
+                entry=entry,
+                throttle=Throttle(
+                    ceiling=ceiling, qpm=None, tpm=entry.tokens_per_minute, clock=clock
+                ),
+                spending=self.spending,
+                timeout=limits.timeout,
+                rng=Random(f"{terms.order_seed} {name}"),  # noqa: S311  (no secret)
+                retries=terms.retries,
+            )
+            self.report.tallies.append(self._callers[name].tally)
+        return self._callers[name]
+
+    def _qpm(self, entry: ModelEntry, job: Job) -> int | None:
+        """Requests per minute: the user's or else the experiment's, not above the roster's."""
+        limits = (self.terms.limits.qpm or job.experiment.qpm, entry.requests_per_minute)
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    def _provider(self, name: str) -> Provider:
+        if name not in self._providers:
+            self._providers[name] = open_provider(name, self.terms.context)
+        return self._providers[name]
+
+    async def _close(self) -> None:
+        for provider in self._providers.values():
+            await provider.aclose()
+
+    def _provenance(self, callers: Iterable[Caller]) -> Provenance:
+        with_version = f"pytest-bias {version('pytest-bias')}"
+        return combined(
+            [Provenance(is_simulated(each.name), each.wire, with_version) for each in callers]
+        )
+
+    # --- signals ------------------------------------------------------------------------------
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Turn SIGINT and SIGTERM into a request to stop, while calls are in flight."""
+        loop = asyncio.get_running_loop()
+        caught = []
+        for number in _SIGNALS:
+            try:
+                loop.add_signal_handler(number, self._on_signal)
+            except (NotImplementedError, RuntimeError, ValueError):
+                # Not the main thread, or a platform without it: the default handlers stay.
+                continue
+            caught.append(number)
+        try:
+            yield
+        finally:
+            for number in caught:
+                loop.remove_signal_handler(number)
+
+    def _on_signal(self) -> None:
+        """Start nothing new; the second signal waits for nothing either."""
+        if self.report.interrupted:
+            raise KeyboardInterrupt
+        self.report.interrupted = True
+        self.stop.request()
 
 
 def _is_recorded(job: Job, trial: Trial, lookup: Lookup) -> bool:
     try:
-        replay(job.experiment, job.model, trial, lookup)
+        replay(job.experiment, job.players, trial, lookup)
     except Unrecorded:
         return False
     except BiasError:
@@ -148,25 +265,6 @@ def _is_recorded(job: Job, trial: Trial, lookup: Lookup) -> bool:
 
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
-@contextmanager
-def _signals(stop: Stop) -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into a request to stop, while calls are in flight."""
-    loop = asyncio.get_running_loop()
-    caught = []
-    for number in _SIGNALS:
-        try:
-            loop.add_signal_handler(number, stop.on_signal)
-        except (NotImplementedError, RuntimeError, ValueError):
-            # Not the main thread, or a platform without it: the default handlers stay.
-            continue
-        caught.append(number)
-    try:
-        yield
-    finally:
-        for number in caught:
-            loop.remove_signal_handler(number)
 
 
 @contextmanager

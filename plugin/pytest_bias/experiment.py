@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeVar
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeVar, get_args
 
 from .canonical import plain
 from .design import (
@@ -22,12 +22,14 @@ from .design import (
 )
 from .errors import BadDesign, UnknownName
 from .measures import Measure
-from .messages import Message, Parameters
-from .protocol import Protocol
+from .messages import Message, Parameters, Player
+from .protocol import Protocol, Subject
 
 Named = TypeVar("Named", Factor, Measure)
 
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+Retention = Literal["raw", "measures", "encrypted"]
 
 GATE = "gate"
 """Name of the design that is run unless another is asked for."""
@@ -70,7 +72,19 @@ class Experiment:
     measures
         What is taken from a trial's result.
     parameters
-        Sampling parameters of the subject.
+        Sampling parameters of the subject. What is None is taken from the roster of models, or
+        else left to the provider.
+    judge
+        Sampling parameters of the judge, where a judge grades replies. The protocol then takes it
+        as its third argument: ``async (trial, subject, judge) -> result``.
+    may_drop
+        Parameters that need not be sent to a model that refuses them (``temperature``,
+        ``max_output_tokens``, ``seeded``); the recording says where they were not.
+    qpm
+        Requests per minute that are not to be exceeded unless the user asks for more.
+    retention
+        What recordings keep: ``raw`` (requests and replies), ``measures`` (one row of measures per
+        trial, no text) or ``encrypted`` (measures, and the raw text under the user's key).
     source
         Citation of what the experiment replicates.
     metadata
@@ -93,6 +107,10 @@ class Experiment:
     designs: Mapping[str, Design] = field(default_factory=dict)
     items: Items | None = None
     parameters: Parameters = field(default_factory=Parameters)
+    judge: Parameters | None = None
+    may_drop: Sequence[str] = ()
+    qpm: int | None = None
+    retention: Retention = "raw"
     source: str = ""
     metadata: Mapping[str, object] = field(default_factory=dict, repr=False)
     simulated: SimulatedAnswer | None = field(default=None, repr=False)
@@ -116,6 +134,7 @@ class Experiment:
         ):
             if len(set(given)) != len(given):
                 raise BadDesign(what=what, problem=f"{kind} names must differ from each other")
+        self._check_recording(what)
         if GATE in self.designs:
             raise BadDesign(what=what, problem="the gate design is given by replicates=")
         Design(self.replicates, f"{GATE} of {self.id}")  # refuses what is no number of replicates
@@ -126,6 +145,26 @@ class Experiment:
         object.__setattr__(self, "measures", tuple(self.measures))
         object.__setattr__(self, "designs", frozen_mapping(designs))
         object.__setattr__(self, "metadata", frozen(self.metadata))
+
+    def _check_recording(self, what: str) -> None:
+        """Refuse what a recording could not be made with."""
+        unknown = sorted(set(self.may_drop) - {entry.name for entry in fields(Parameters)})
+        if unknown:
+            raise BadDesign(what=what, problem=f"may_drop names no parameter: {unknown[0]!r}")
+        if self.qpm is not None and (type(self.qpm) is not int or self.qpm < 1):
+            raise BadDesign(what=what, problem="qpm must be a whole number from 1 up")
+        if self.retention not in get_args(Retention):
+            known = ", ".join(get_args(Retention))
+            raise BadDesign(what=what, problem=f"retention must be one of {known}")
+        object.__setattr__(self, "may_drop", tuple(self.may_drop))
+
+    def start(self, trial: Trial, players: Players) -> Coroutine[Any, Any, object]:
+        """The coroutine of one trial, with who answers in it."""
+        subject = Subject(self.parameters.filled(players.subject_defaults))
+        if self.judge is None:
+            return self.protocol(trial, subject)
+        judge = Subject(self.judge.filled(players.judge_defaults), "judge")
+        return self.protocol(trial, subject, judge)
 
     def factor(self, name: str) -> Factor:
         """The factor called ``name``; UnknownName if there is none."""
@@ -143,6 +182,27 @@ class Experiment:
         if replicates is None or replicates == designs[name].replicates:
             return designs[name]
         return Design(replicates, f"{name}, {replicates} replicates")
+
+
+@dataclass(frozen=True, slots=True)
+class Players:
+    """Who answers in a trial: ``provider/model`` of the subject and of the judge.
+
+    The defaults are what the roster says of each model; they fill what the experiment leaves open.
+    """
+
+    subject: str
+    judge: str | None = None
+    subject_defaults: Parameters = field(default_factory=Parameters)
+    judge_defaults: Parameters = field(default_factory=Parameters)
+
+    def model(self, player: Player) -> str:
+        """The model of ``player``; BadDesign for a judge nobody named."""
+        if player == "subject":
+            return self.subject
+        if self.judge is None:
+            raise BadDesign(what="judge", problem="no model is named that grades replies")
+        return self.judge
 
 
 def plan(experiment: Experiment, design: Design) -> tuple[Trial, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from .design import frozen_mapping
@@ -47,6 +47,21 @@ class Parameters:
             raise BadDesign(
                 what="Parameters", problem="max_output_tokens must be a whole number from 1 up"
             )
+
+    def filled(self, defaults: Parameters) -> Parameters:
+        """These parameters, and those of ``defaults`` where these leave it to the provider."""
+        temperature, limit = self.temperature, self.max_output_tokens
+        return Parameters(
+            temperature=defaults.temperature if temperature is None else temperature,
+            max_output_tokens=defaults.max_output_tokens if limit is None else limit,
+            seeded=self.seeded or defaults.seeded,
+        )
+
+    @property
+    def given(self) -> frozenset[str]:
+        """Names of the parameters that are not left to the provider."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return frozenset(name for name, value in values.items() if value not in (None, False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,8 +110,15 @@ def _add_recording_options(add: Callable[..., None]) -> None:
 
 def is_recording(config: pytest.Config) -> bool:
     """Whether this run may call models."""
+    if is_planning(config):
+        return False
     mode = config.getoption("bias_record") or config.getini("bias_record") or "none"
     return bool(mode != "none")
+
+
+def is_planning(config: pytest.Config) -> bool:
+    """Whether this run only says what a recording would do."""
+    return bool(config.option.bias_plan or config.option.bias_plan_json)
 
 
 def is_given(config: pytest.Config) -> bool:
@@ -124,13 +131,14 @@ def is_given(config: pytest.Config) -> bool:
 
 def is_looking(config: pytest.Config) -> bool:
     """Whether this run only lists or plans: it runs no test, so there are no books to keep."""
-    return any(getattr(config.option, name, False) for name in _LOOKING)
+    return is_planning(config) or any(getattr(config.option, name, False) for name in _LOOKING)
 
 
 def undistribute(config: pytest.Config) -> None:
     """Turn xdist's distribution off when recording: one limiter, one budget, one writer."""
     option = config.option
-    if not is_recording(config) or not hasattr(option, "numprocesses"):
+    alone = is_recording(config) or is_planning(config)
+    if not alone or not hasattr(option, "numprocesses"):
         return
     if option.numprocesses or option.tx or option.dist != "no" or option.distload:
         option.bias_undistributed = True
@@ -161,17 +169,20 @@ def settings_of(config: pytest.Config) -> Settings:
 def check_settings(config: pytest.Config) -> None:
     """Refuse what can be refused before anything is collected; UsageError says why."""
     from .errors import BiasError, RecordingRefused  # noqa: PLC0415
+    from .roster import read_roster  # noqa: PLC0415
 
     try:
         settings = settings_of(config)
-        if settings.record != "none" and os.environ.get("CI") and not settings.record_in_ci:
+        recording = settings.record != "none" and not settings.plan
+        if recording and os.environ.get("CI") and not settings.record_in_ci:
             raise RecordingRefused(
                 "CI is set, and recording costs money; add --bias-record-in-ci to allow it"
             )
-        if config.getoption("bias_model") or is_recording(config):
-            from .providers.base import split_model  # noqa: PLC0415  (not for an ini key alone)
+        if config.getoption("bias_model") or recording or settings.plan:
+            from .casting import check_models  # noqa: PLC0415  (not for an ini key alone)
+            from .environment import read_environment  # noqa: PLC0415
 
-            for model in settings.models:
-                split_model(model)
+            check_models(settings, read_roster(settings.roster), settings.models)
+            read_environment(settings)
     except BiasError as error:
         raise pytest.UsageError(str(error)) from error

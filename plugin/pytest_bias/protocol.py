@@ -14,9 +14,8 @@ from typing import Any, Generic, TypeVar, cast, overload
 
 from pydantic import BaseModel
 
-from .design import Trial
 from .errors import BadDesign
-from .messages import Completion, Message, Parameters, Request
+from .messages import Completion, Message, Parameters, Player, Request
 from .replies import accept_object, accept_text, reply_schema
 
 ATTEMPTS = 3
@@ -63,9 +62,10 @@ class Together:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The model under test, as a protocol sees it."""
+    """A model as a protocol sees it: the one under test, or (``player``) the one that grades."""
 
     parameters: Parameters = field(default_factory=Parameters)
+    player: Player = "subject"
 
     @overload
     async def ask(
@@ -134,9 +134,10 @@ class Subject:
         before = after.messages if after is not None else tuple(opening)
         messages = (*before, Message("user", prompt))
         if reply is None:
-            request = Request(messages, self.parameters)
+            request = Request(messages, self.parameters, to=self.player)
         else:
-            request = Request(messages, self.parameters, reply.__name__, reply_schema(reply))
+            name, schema = reply.__name__, reply_schema(reply)
+            request = Request(messages, self.parameters, name, schema, to=self.player)
 
         told = "\n".join(m.text for m in messages if m.role != "assistant")
 
@@ -174,5 +175,6 @@ async def together(*children: Coroutine[Any, Any, Value]) -> list[Value]:
     return cast("list[Value]", await Together(children))
 
 
-Protocol = Callable[[Trial, Subject], Coroutine[Any, Any, object]]
-"""One trial: from the trial and the subject to the result that measures are taken from."""
+Protocol = Callable[..., Coroutine[Any, Any, object]]
+"""One trial: from the trial and the subject (and the judge, where there is one) to the result that
+measures are taken from."""

@@ -3,81 +3,79 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .cassettes.store import Recorder
+from .calling import Asked, Caller, Tally
+from .cassettes.recorder import Recorder
 from .design import Trial
 from .driver import drive
 from .errors import BiasError, CallFailed, ForeignAwait, InvalidReply, ReplayDiffers
-from .experiment import Experiment
+from .experiment import Experiment, Players
 from .keys import trial_seed
 from .messages import Completion, Place, Request
-from .protocol import Subject
-from .providers.base import Call, Provider
 from .records import Outcome
 from .replay import Lookup, Tracer, Unrecorded, replay
-
-CONCURRENCY = 16
-"""Trials under way at once."""
+from .spending import Capped
+from .throttle import Halted, Stop, wake
 
 _FAILURES_IN_A_ROW = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Trials of one experiment to be recorded with one model."""
+    """Trials of one experiment to be recorded with one model (and the judge beside it)."""
 
     experiment: Experiment
-    model: str
+    players: Players
     trials: Sequence[Trial]
+
+    @property
+    def model(self) -> str:
+        """``provider/model`` of the subject."""
+        return self.players.subject
 
 
 @dataclass(slots=True)
 class JobReport:
-    """What came of a job: calls paid, trials recorded now, and what went wrong."""
+    """What came of a job: ids of trials recorded now, of those lost to a cap, what went wrong.
+
+    ``calls`` counts the replies that were paid and kept. ``problems`` leave the recording without
+    what it should have; ``notes`` say what the user asked for and got.
+    """
 
     experiment_id: str
     model: str
     cassette: Path
-    wanted: int
+    wanted: int = 0
     calls: int = 0
-    recorded: int = 0
+    done: set[str] = field(default_factory=set)
+    lost: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def recorded(self) -> int:
+        """Number of trials recorded now."""
+        return len(self.done)
 
 
-Progress = Callable[[JobReport], None]
-"""Called after every trial of a job and once before the first."""
-
-
-class _Stopped(BiasError):
-    """No further call is to be made; what is in flight ends."""
-
-
-class Stop:
-    """Whether new calls may start, and why not."""
-
-    def __init__(self) -> None:
-        self.requested = False
-        self.signalled = False
-
-    def on_signal(self) -> None:
-        """Start nothing new; the second signal waits for nothing either."""
-        if self.signalled:
-            raise KeyboardInterrupt
-        self.requested = True
-        self.signalled = True
+Progress = Callable[[Tally], None]
+"""Called with the books of a model whenever they have changed."""
 
 
 class Recording:
-    """The recording of one job."""
+    """The recording of one job.
+
+    ``callers`` holds the subject's and the judge's, by model; ``progress`` is called after every
+    reply and trial.
+    """
 
     def __init__(
         self,
         job: Job,
-        model: str,
-        provider: Provider,
+        callers: Mapping[str, Caller],
         recorder: Recorder,
         lookup: Lookup,
         report: JobReport,
@@ -85,59 +83,94 @@ class Recording:
         progress: Progress,
     ) -> None:
         self.job = job
-        self.model = model
-        self.provider = provider
+        self.callers = callers
         self.recorder = recorder
         self.lookup = lookup
         self.report = report
         self.stop = stop
         self.progress = progress
-        self.failures_in_a_row = 0
+        self._throttle = callers[job.model].throttle
+        self._failures_in_a_row = 0
+        self._exhausted = False
 
     async def run(self, trials: Sequence[Trial]) -> None:
-        """Record ``trials``: the first alone, so that a broken protocol costs one trial."""
-        if not trials:
-            return
-        await self._record(trials[0])
-        queue = iter(trials[1:])
-        await asyncio.gather(*(self._work(queue) for _ in range(CONCURRENCY)))
+        """Record ``trials`` in their order, as many at once as the model takes."""
+        queue = iter(trials)
+        ceiling = min(self._throttle.concurrency.ceiling, len(trials))
+        await asyncio.gather(*(self._work(number, queue) for number in range(ceiling)))
 
-    async def _work(self, queue: Iterator[Trial]) -> None:
-        for trial in queue:
-            if self.stop.requested:
-                return
-            await self._record(trial)
+    async def _work(self, number: int, queue: Iterator[Trial]) -> None:
+        """Record trials while there are any; begins when so many calls may be in flight."""
+        try:
+            while not self._exhausted:
+                if not self._may_begin(number):
+                    await self.stop.wait(until=self._throttle.growth)
+                    continue
+                trial = next(queue, None)
+                if trial is None:
+                    self._exhausted = True
+                    wake(self._throttle.growth)
+                    return
+                self.stop.check()
+                await self._record(trial)
+        except Halted:
+            return
+
+    def _may_begin(self, number: int) -> bool:
+        """Whether one more worker may begin: few, until a trial has shown the protocol sound."""
+        concurrency = self._throttle.concurrency
+        limit = (
+            concurrency.limit if self.report.done else min(concurrency.limit, concurrency.start)
+        )
+        return number < int(limit)
 
     async def _record(self, trial: Trial) -> None:
+        job, report = self.job, self.report
         try:
-            live = await _live_outcome(self, trial)
+            live = await self._live_outcome(trial)
             # In a thread without an event loop: an asyncio.timeout() fails there as it will later.
             again = await asyncio.to_thread(self._replayed, trial)
-            _compare(self.job.experiment.id, trial, live, again)
-        except _Stopped:
+            _compare(job.experiment.id, trial, live, again)
+        except Capped as capped:
+            report.lost.add(trial.id)
+            if capped.what not in report.notes:
+                report.notes.append(capped.what)
             return
         except CallFailed as failed:
-            self.failures_in_a_row += 1
+            self._failures_in_a_row += 1
             self._problem(str(failed))
-            if failed.fatal or self.failures_in_a_row >= _FAILURES_IN_A_ROW:
-                self.stop.requested = True
+            if failed.fatal or self._failures_in_a_row >= _FAILURES_IN_A_ROW:
+                self.stop.request()
             return
         except (ReplayDiffers, ForeignAwait) as error:
             self._give_up(str(error))
             return
+        except Halted:
+            raise
         except Exception as error:  # noqa: BLE001  (whatever a protocol raises, replies are kept)
-            self._give_up(
-                f"{self.job.experiment.id}, trial {trial.id}: {type(error).__name__}: {error}"
-            )
+            what = f"{type(error).__name__}: {error}"
+            self._give_up(f"{job.experiment.id}, trial {trial.id}: {what}")
             return
-        self.failures_in_a_row = 0
-        self.report.recorded += 1
-        self.progress(self.report)
+        self._failures_in_a_row = 0
+        report.done.add(trial.id)
+        if len(report.done) == 1:
+            wake(self._throttle.growth)
+        tally = self.callers[job.model].tally
+        tally.trials += 1
+        self.progress(tally)
+
+    async def _live_outcome(self, trial: Trial) -> Outcome:
+        executor = _LiveExecutor(self, trial)
+        try:
+            result = await drive(executor.start(), executor)
+        except InvalidReply as invalid:
+            return executor.outcome(None, invalid.reason)
+        return executor.outcome(result, None)
 
     def _replayed(self, trial: Trial) -> Outcome:
         cassette = self.recorder.cassette
         try:
-            return replay(self.job.experiment, self.job.model, trial, cassette.lookup)
+            return replay(self.job.experiment, self.job.players, trial, cassette.lookup)
         except Unrecorded as unrecorded:
             raise self._differs(
                 trial, f"its question at turn {unrecorded.wanted.place.turn} is another"
@@ -153,7 +186,7 @@ class Recording:
     def _give_up(self, text: str) -> None:
         """Note a problem that the next trial would have too; nothing more is paid."""
         self._problem(text)
-        self.stop.requested = True
+        self.stop.request()
 
     def _problem(self, text: str) -> None:
         if text not in self.report.problems:
@@ -164,7 +197,7 @@ class _LiveExecutor(Tracer):
     """Carries out one trial by calling the provider for what is not recorded."""
 
     def __init__(self, recording: Recording, trial: Trial) -> None:
-        super().__init__(recording.job.experiment, recording.job.model, trial)
+        super().__init__(recording.job.experiment, recording.job.players, trial)
         self._recording = recording
 
     async def perform(self, request: Request, place: Place) -> Completion:
@@ -173,26 +206,19 @@ class _LiveExecutor(Tracer):
         recorded = recording.lookup(wanted.key)
         if recorded is not None:
             return recorded
-        if recording.stop.requested:
-            raise _Stopped
         seed = trial_seed(self.experiment.id, self.trial, place)
-        completion = await recording.provider.complete(recording.model, request, Call(seed))
-        recording.recorder.add(wanted, completion)
+        asked = Asked(seed, frozenset(self.experiment.may_drop))
+        caller = recording.callers[self.players.model(request.to)]
+        try:
+            completion = await caller.call(request, asked, recording.stop)
+        finally:
+            recording.progress(caller.tally)
+        await recording.recorder.keep(wanted, completion)
         recording.report.calls += 1
         return completion
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
         return list(await asyncio.gather(*awaitables, return_exceptions=True))
-
-
-async def _live_outcome(recording: Recording, trial: Trial) -> Outcome:
-    executor = _LiveExecutor(recording, trial)
-    experiment = recording.job.experiment
-    try:
-        result = await drive(experiment.protocol(trial, Subject(experiment.parameters)), executor)
-    except InvalidReply as invalid:
-        return executor.outcome(None, invalid.reason)
-    return executor.outcome(result, None)
 
 
 def _compare(experiment_id: str, trial: Trial, live: Outcome, again: Outcome) -> None:

@@ -28,6 +28,15 @@ class Outcome:
     prompts: tuple[str, ...] = field(repr=False)
 
 
+CAP = "cap"
+"""Reason under which trials are missing that a cap kept from being recorded."""
+
+
+def lost_to_cap(trial: Trial) -> Outcome:
+    """The outcome of a trial that a cap on calls or money kept from being recorded."""
+    return Outcome(trial, None, CAP, invalid=(), interactions=0, prompts=())
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One row: a trial with its measures, or with the reason why they are missing."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .design import Trial
 from .driver import run
 from .errors import BiasError, InvalidReply
-from .experiment import Experiment
+from .experiment import Experiment, Players
 from .keys import interaction_key
 from .messages import Completion, Place, Request
-from .protocol import Subject
 from .records import Outcome
 
 Lookup = Callable[[str], Completion | None]
@@ -39,19 +39,24 @@ class Wanted:
 class Tracer:
     """Notes the interactions of one trial while it is carried out, live or on replay."""
 
-    def __init__(self, experiment: Experiment, model: str, trial: Trial) -> None:
+    def __init__(self, experiment: Experiment, players: Players | str, trial: Trial) -> None:
         self.experiment = experiment
-        self.model = model
+        self.players = Players(players) if isinstance(players, str) else players
         self.trial = trial
         self.interactions: list[Wanted] = []
         self.invalid: list[tuple[Place, str]] = []
 
     def note(self, request: Request, place: Place) -> Wanted:
         """Add one interaction and give it its key."""
-        key = interaction_key(self.experiment.id, self.trial, place, self.model, request)
+        model = self.players.model(request.to)
+        key = interaction_key(self.experiment.id, self.trial, place, model, request)
         wanted = Wanted(self.trial, place, request, key)
         self.interactions.append(wanted)
         return wanted
+
+    def start(self) -> Coroutine[Any, Any, object]:
+        """The trial's coroutine, which this executor is to carry out."""
+        return self.experiment.start(self.trial, self.players)
 
     def reject(self, place: Place, invalid: InvalidReply) -> None:
         """Take note that the reply at ``place`` was not valid."""
@@ -79,8 +84,10 @@ class Tracer:
 class _Replayer(Tracer):
     """Carries out a trial from recordings."""
 
-    def __init__(self, experiment: Experiment, model: str, trial: Trial, lookup: Lookup) -> None:
-        super().__init__(experiment, model, trial)
+    def __init__(
+        self, experiment: Experiment, players: Players | str, trial: Trial, lookup: Lookup
+    ) -> None:
+        super().__init__(experiment, players, trial)
         self._lookup = lookup
 
     async def perform(self, request: Request, place: Place) -> Completion:
@@ -100,8 +107,10 @@ class _Replayer(Tracer):
         return outcomes
 
 
-def replay(experiment: Experiment, model: str, trial: Trial, lookup: Lookup) -> Outcome:
-    """Carry out ``trial`` from recordings.
+def replay(
+    experiment: Experiment, players: Players | str, trial: Trial, lookup: Lookup
+) -> Outcome:
+    """Carry out ``trial`` from recordings; ``players`` may be the name of the subject alone.
 
     Raises
     ------
@@ -110,9 +119,9 @@ def replay(experiment: Experiment, model: str, trial: Trial, lookup: Lookup) -> 
     ForeignAwait
         When its protocol awaits anything but ``ask()`` and ``together()``.
     """
-    replayer = _Replayer(experiment, model, trial, lookup)
+    replayer = _Replayer(experiment, players, trial, lookup)
     try:
-        result = run(experiment.protocol(trial, Subject(experiment.parameters)), replayer)
+        result = run(replayer.start(), replayer)
     except InvalidReply as invalid:
         return replayer.outcome(None, invalid.reason)
     return replayer.outcome(result, None)

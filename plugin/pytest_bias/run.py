@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from .analysis import Analysis, Recording, analyse
@@ -11,17 +11,18 @@ from .canonical import dumps
 from .cases import Case, Declared, Recorded, Registry, cases_of
 from .cassettes.misses import not_recorded
 from .cassettes.store import Cassette, cassette_path, file_stem
+from .casting import check_models, players_of
 from .errors import BiasError, NotManipulated, NotRecorded
-from .experiment import first_trial, plan_condition
+from .experiment import Experiment, Players, first_trial, plan_condition
 from .gate import stopped_by, stopped_by_control
-from .providers.base import ProviderContext, is_simulated, split_model
-from .records import Outcome
+from .providers.base import is_simulated
+from .records import CAP, Outcome, lost_to_cap
 from .replay import Unrecorded, Wanted, replay
+from .roster import Roster, read_roster
 from .settings import Settings
 from .workspace import Workspace
 
 if TYPE_CHECKING:
-    from .collection import CollectionReport, Progress
     from .design import Condition, Trial
     from .verdicts import Verdict
 
@@ -39,11 +40,11 @@ class Run:
     """Holds the state of one process of a session."""
 
     def __init__(self, settings: Settings, workspace: Workspace) -> None:
-        for model in settings.models:
-            split_model(model)
         self.settings = settings
+        check_models(settings, self.roster, settings.models)
         self.workspace = workspace
         self.registry = Registry()
+        self._players: dict[tuple[str, str], Players] = {}
         self._cassettes: dict[tuple[str, str], Cassette] = {}
         self._outcomes: dict[tuple[str, str, str], tuple[Recorded, tuple[Wanted, ...]]] = {}
         self._firsts: dict[tuple[str, str, str], Outcome | Wanted] = {}
@@ -58,41 +59,24 @@ class Run:
 
     # --- recordings ---------------------------------------------------------------------------
 
-    def record(self, cases: Iterable[Case], progress: Progress) -> CollectionReport:
-        """Record what the selected cases lack."""
-        from .collection import Job, collect  # noqa: PLC0415  (asyncio and SDKs, only to record)
+    @cached_property
+    def roster(self) -> Roster:
+        """What the user knows of models; BadSetting for a file that is no roster."""
+        return read_roster(self.settings.roster)
 
-        wanted: dict[tuple[str, str], tuple[Case, dict[str, Trial]]] = {}
-        for case in cases:
-            _, trials = wanted.setdefault((case.experiment.id, case.model), (case, {}))
-            trials.update((trial.id, trial) for trial in case.trials())
-        jobs = [
-            Job(case.experiment, case.model, tuple(trials.values()))
-            for case, trials in wanted.values()
-        ]
-        answers = [
-            registered.experiment.simulated
-            for registered in self.registry
-            if registered.experiment.simulated is not None
-        ]
-        context = ProviderContext(
-            environ=self.settings.environ,
-            answers=answers,
-            simulated_url=self.settings.simulated_url,
-        )
-        assert self.settings.record != "none"  # noqa: S101  (the caller's condition)
-        report = collect(
-            jobs,
-            mode=self.settings.record,
-            folder=self.settings.cassettes,
-            context=context,
-            progress=progress,
-        )
+    def players(self, experiment: Experiment, model: str) -> Players:
+        """Who answers in a trial of ``experiment`` with ``model`` as its subject."""
+        key = (experiment.id, model)
+        if key not in self._players:
+            self._players[key] = players_of(experiment, model, self.settings, self.roster)
+        return self._players[key]
+
+    def forget(self) -> None:
+        """Read every cassette anew: they have been recorded into."""
         self._cassettes.clear()
         self._outcomes.clear()
         self._firsts.clear()
         self._conditions_told.clear()
-        return report
 
     def cassette(self, case: Case) -> Cassette:
         """The cassette of a case, loaded once per process."""
@@ -141,10 +125,12 @@ class Run:
 
     def _replay(self, case: Case, trial: Trial) -> Outcome | Wanted:
         """The outcome of a trial, or the first interaction that is missing."""
+        cassette = self.cassette(case)
+        players = self.players(case.experiment, case.model)
         try:
-            return replay(case.experiment, case.model, trial, self.cassette(case).lookup)
+            return replay(case.experiment, players, trial, cassette.lookup)
         except Unrecorded as missing:
-            return missing.wanted
+            return lost_to_cap(trial) if trial.id in cassette.lost else missing.wanted
 
     def _first(self, case: Case, condition: Condition, trial: Trial) -> Outcome | Wanted:
         """The first trial of a condition; kept, because other conditions are held against it."""
@@ -157,7 +143,7 @@ class Run:
         """Raise NotManipulated when another condition tells the subject the very same."""
         assert case.condition is not None  # noqa: S101  (only condition cases come here)
         told = self.replayed(case)[0].prompts
-        alike = self._alike(case)[told]
+        alike = self._alike(case).get(told, [])
         other = next((name for name in alike if name != case.condition.id), None)
         if other is not None:
             raise NotManipulated(
@@ -172,7 +158,7 @@ class Run:
             for condition in case.experiment.conditions:
                 trial = first_trial(case.experiment, condition)
                 outcome = self._first(case, condition, trial)
-                if isinstance(outcome, Outcome):
+                if isinstance(outcome, Outcome) and outcome.missing != CAP:
                     alike.setdefault(outcome.prompts, []).append(condition.id)
             self._conditions_told[key] = alike
         return self._conditions_told[key]
@@ -206,6 +192,8 @@ class Run:
             simulated=provenance.simulated or is_simulated(case.model),
             wire=provenance.wire,
             recorded_with=provenance.recorded_with,
+            judge=self.players(case.experiment, case.model).judge,
+            dropped=cassette.dropped,
             interactions=len(cassette),
             interrupted=cassette.interrupted,
         )

@@ -32,11 +32,17 @@ from .items import (
     set_property,
 )
 from .ledger import CASE, RESULT, Ledger
-from .options import check_settings, is_given, is_looking, is_recording, settings_of
+from .options import (
+    check_settings,
+    is_given,
+    is_looking,
+    is_planning,
+    is_recording,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from .cases import Case, Declared
-    from .collection import CollectionReport
     from .report.view import RunView
     from .run import Run
     from .settings import Settings
@@ -50,7 +56,7 @@ class BiasSession:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.ledger = Ledger()
-        self.collection: CollectionReport | None = None
+        self.interrupted = False
         self.refused = ""
         self.written: list[str] = []
         self.notes: list[str] = []
@@ -174,31 +180,26 @@ class BiasSession:
             )
 
     def collect(self, session: pytest.Session) -> None:
-        """Record what the selected cases lack, where recording is on."""
-        if is_looking(self.config):
+        """Record what the selected cases lack, or plan it, where that was asked for."""
+        planning = is_planning(self.config)
+        if is_looking(self.config) and not planning:
             return
         self._session = session
-        if not is_recording(self.config):
+        if not (planning or is_recording(self.config)):
             return
         cases = [case for item in session.items if (case := case_of(item)) is not None]
-        if not cases:
-            return
-        if session.testsfailed and not session.config.option.continue_on_collection_errors:
-            self.notes.append("nothing was recorded: there were errors during collection")
-            return
-        from .report.progress import progress_printer  # noqa: PLC0415
+        failed = session.testsfailed and not session.config.option.continue_on_collection_errors
+        if planning and not failed:
+            from .collecting import print_plan  # noqa: PLC0415
 
-        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
-        self.collection = self.run.record(cases, progress_printer(reporter))
-        for job in self.collection.jobs:
-            self.ledger.problems.extend(
-                f"recording {job.experiment_id} with {job.model}: {problem}"
-                for problem in job.problems
-            )
-        if self.collection.interrupted:
-            kept = "recording interrupted; every paid reply is kept"
-            again = f"run again with --bias-record={self.settings.record}"
-            raise session.Interrupted(f"{kept}; to go on, {again}")  # noqa: EM102
+            print_plan(self, cases)
+            session.items.clear()
+        elif failed and cases:
+            self.notes.append("nothing was recorded: there were errors during collection")
+        elif cases:
+            from .collecting import record_missing  # noqa: PLC0415  (asyncio, SDKs: to record)
+
+            record_missing(self, session, cases)
 
     # --- cases --------------------------------------------------------------------------------
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeVar, cast, get_args
+from typing import Literal, cast, get_args
 
 from .errors import BadSetting
 
@@ -21,8 +20,6 @@ DEFAULT_CASSETTES = "cassettes"
 DEFAULT_ROSTER = "bias_models.toml"
 DEFAULT_CONCURRENCY = 100
 DEFAULT_TIMEOUT = 120.0
-
-Number = TypeVar("Number", bound=float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +97,7 @@ def read_settings(given: Given) -> Settings:
         record=cast("RecordMode", _choice(given, "record", get_args(RecordMode))),
         record_in_ci=bool(given.options["record_in_ci"]),
         design=str(given.options["design"] or given.ini["design"] or "gate"),
-        replicates=_number(given, "replicates", int, least=1),
+        replicates=_whole(given, "replicates", least=1),
         cassettes=_path(given, "cassettes") or given.rootdir / DEFAULT_CASSETTES,
         report=report,
         results=results,
@@ -116,7 +113,7 @@ def read_settings(given: Given) -> Settings:
         env_file=_path(given, "env_file"),
         judge=str(given.options.get("judge") or given.ini.get("judge") or "") or None,
         limits=_limits(given),
-        order_seed=_number(given, "order_seed", int, least=0) or 0,
+        order_seed=_whole(given, "order_seed", least=0) or 0,
         plan=bool(given.options.get("plan") or given.options.get("plan_json")),
         plan_json=_path(given, "plan_json"),
         environ=given.environ,
@@ -134,34 +131,44 @@ def _choice(given: Given, name: str, allowed: Sequence[str]) -> str:
 
 def _limits(given: Given) -> Limits:
     return Limits(
-        qpm=_number(given, "qpm", int, least=1),
-        max_calls=_number(given, "max_calls", int, least=0),
-        budget=_number(given, "budget", float, least=0.0),
-        concurrency=_number(given, "concurrency", int, least=1) or DEFAULT_CONCURRENCY,
-        timeout=_number(given, "timeout", float, least=0.001) or DEFAULT_TIMEOUT,
+        qpm=_whole(given, "qpm", least=1),
+        max_calls=_whole(given, "max_calls", least=0),
+        budget=_number(given, "budget", least=0.0),
+        concurrency=_whole(given, "concurrency", least=1) or DEFAULT_CONCURRENCY,
+        timeout=_number(given, "timeout", least=0.001) or DEFAULT_TIMEOUT,
     )
 
 
-def _number(
-    given: Given, name: str, kind: Callable[[str], Number], *, least: Number
-) -> Number | None:
+def _whole(given: Given, name: str, *, least: int) -> int | None:
+    """A whole number from ``least`` up, or None where none is given."""
+    number = _number(given, name, least=least)
+    if number is None:
+        return None
+    if not number.is_integer():
+        raise _bad_number(name, number, f"a whole number from {least} up")
+    return int(number)
+
+
+def _number(given: Given, name: str, *, least: float) -> float | None:
     """A number from ``least`` up, or None where none is given."""
     value = given.options.get(name)
     if value is None or value == "":
         value = given.ini.get(name)
     if value is None or value == "":
         return None
-    number: Number | None = None
-    with suppress(ValueError):
-        number = kind(str(value))
-    if number is None or not least <= number < math.inf:
-        words = "a whole number" if isinstance(least, int) else "a number"
-        raise BadSetting(
-            option=f"--bias-{name.replace('_', '-')}",
-            value=value,
-            problem=f"must be {words} from {least:g} up",
-        )
+    words = f"{'a whole number' if isinstance(least, int) else 'a number'} from {least:g} up"
+    try:
+        number = float(str(value))
+    except ValueError:
+        raise _bad_number(name, value, words) from None
+    if not least <= number < math.inf:
+        raise _bad_number(name, value, words)
     return number
+
+
+def _bad_number(name: str, value: object, words: str) -> BadSetting:
+    option = f"--bias-{name.replace('_', '-')}"
+    return BadSetting(option=option, value=value, problem=f"must be {words}")
 
 
 def _existing(path: Path) -> Path | None:

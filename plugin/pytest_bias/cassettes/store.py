@@ -7,16 +7,16 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from ..canonical import digest
 from ..errors import DamagedCassette
 from ..messages import Completion
-from ..replay import Wanted
 from . import format as cassette_format
 from .format import Header, Interaction, Provenance
-from .provenance import PROVENANCE_START, combined, decode_provenance, encode_provenance
+from .lost import LOST_START, decode_lost, encode_lost
+from .provenance import PROVENANCE_START, combined, decode_provenance
 
 SUFFIX = ".jsonl"
 JOURNAL_SUFFIX = ".recording"
@@ -51,7 +51,8 @@ class Cassette:
     """What is recorded of one experiment with one model: cassette and journal together.
 
     Loading splits the files into lines and reads each line's key; JSON is parsed on a hit. The
-    journal of what was missing adds to the cassette. That of a recording made anew replaces
+    journal of what was missing adds to the cassette; ``lost`` are the ids of the trials that a cap
+    kept from being recorded. That of a recording made anew replaces
     replies, so it is read, and written, only with ``anew``: whoever else reads has one recording,
     the old one.
     """
@@ -62,6 +63,8 @@ class Cassette:
         self.rerecording_path = path.with_name(path.name + REJOURNAL_SUFFIX)
         self.journal_path = self.rerecording_path if anew else self.recording_path
         self.header: Header | None = None
+        self.lost: frozenset[str] = frozenset()
+        self._written_lost: frozenset[str] = frozenset()
         self._lines: dict[str, _Line] = {}
         self._text_lines: list[_Line] = []
         self._journal_provenances: list[Provenance] = []
@@ -105,6 +108,20 @@ class Cassette:
             parts.insert(0, self.header.provenance)
         return combined(parts)
 
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """Parameters that were not sent, in any interaction, because the model refuses them."""
+        marked = [line for line in self._lines.values() if b'"dropped":[' in line.data]
+        return tuple(
+            sorted(
+                {
+                    name
+                    for line in marked
+                    for name in cassette_format.decode_interaction(*line).completion.dropped
+                }
+            )
+        )
+
     def __len__(self) -> int:
         return len(self._lines)
 
@@ -142,6 +159,7 @@ class Cassette:
         if hashlib.sha256(rest).hexdigest() != header.checksum:
             self._find_damage(rest, header)
         self.header = header
+        self._written_lost = self.lost
 
     def _check_name(self, header: Header) -> None:
         """Refuse a file that was copied to another experiment's or model's place."""
@@ -170,6 +188,8 @@ class Cassette:
                 found.append(placed)
             elif line.startswith(cassette_format.TEXT_START):
                 self._text_lines.append(placed)
+            elif line.startswith(LOST_START) and path == self.path:
+                self.lost = decode_lost(*placed)
             elif line.startswith(PROVENANCE_START) and path != self.path:
                 self._journal_provenances.append(decode_provenance(*placed))
             elif line:
@@ -201,54 +221,16 @@ class Cassette:
         for line in self._index(whole, journal, first_number=1):
             cassette_format.checked_line(*line)
 
+    def journal(self, data: bytes) -> None:
+        """Take up lines that a recorder has just written to this cassette's journal."""
+        self._index(data, self.journal_path, first_number=0)
+
     def merge(self, experiment_id: str, model: str) -> None:
         """Write what the journals hold into the cassette, atomically, and remove them."""
-        if self.interrupted:
+        if self.interrupted or (self.header is not None and self.lost != self._written_lost):
             write_cassette(self, experiment_id, model, self.provenance)
         for journal in self._journals:
             journal.unlink(missing_ok=True)
-
-
-class Recorder:
-    """Adds interactions to a cassette: at once to its journal, at the end to the file itself."""
-
-    def __init__(self, cassette: Cassette, provenance: Provenance) -> None:
-        self.cassette = cassette
-        self.provenance = provenance
-        self.added = 0
-        self._file: BinaryIO | None = None
-        self._known_texts = set(cassette.texts())
-
-    def add(self, wanted: Wanted, completion: Completion) -> None:
-        """Keep a reply: when this returns it is on disk."""
-        interaction = cassette_format.interaction_of(wanted, completion)
-        lines = [
-            cassette_format.encode_text(text)
-            for name, text in cassette_format.texts_of(wanted).items()
-            if name not in self._known_texts
-        ]
-        lines.append(cassette_format.encode_interaction(interaction))
-        if self._file is None:
-            self._file = _opened(self.cassette.journal_path)
-            lines.insert(0, encode_provenance(self.provenance))
-        data = b"".join(line + b"\n" for line in lines)
-        self._file.write(data)
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._known_texts.update(cassette_format.texts_of(wanted))
-        self.cassette._index(data, self.cassette.journal_path, first_number=0)  # noqa: SLF001  (its own writer)
-        self.added += 1
-
-    def close(self, experiment_id: str, model: str, *, merge: bool = True) -> None:
-        """Close the journal, and merge it into the cassette.
-
-        Without ``merge`` the journal stays: it is what tells the replies of a recording that is
-        made again, and has not come to its end, from those it replaces.
-        """
-        if self._file is not None:
-            self._file.close()
-        if merge:
-            self.cassette.merge(experiment_id, model)
 
 
 def write_cassette(
@@ -258,6 +240,8 @@ def write_cassette(
     interactions = sorted(cassette.interactions(), key=cassette_format.order_of)
     texts = sorted(set(cassette.texts().values()), key=cassette_format.text_digest)
     body = [cassette_format.encode_text(text) for text in texts]
+    if cassette.lost:
+        body.append(encode_lost(cassette.lost))
     body += [cassette_format.encode_interaction(interaction) for interaction in interactions]
     header = cassette_format.encode_header(experiment_id, model, provenance, body)
     write_atomically(cassette.path, b"".join(line + b"\n" for line in [header, *body]))
@@ -278,14 +262,3 @@ def write_atomically(path: Path, data: bytes) -> None:
         Path(name).replace(path)
     finally:
         Path(name).unlink(missing_ok=True)
-
-
-def _opened(journal: Path) -> BinaryIO:
-    """A journal to append to, without the half line a killed recording may have left."""
-    journal.parent.mkdir(parents=True, exist_ok=True)
-    file = journal.open("a+b")
-    file.seek(0)
-    whole, separator, rest = file.read().rpartition(b"\n")
-    if rest:
-        file.truncate(len(whole) + len(separator))
-    return file

@@ -11,6 +11,7 @@ from typing import Protocol, cast
 from ..errors import BadSetting, MissingKey, UnknownName
 from ..experiment import SimulatedAnswer
 from ..messages import Completion, Request
+from ..roster import EndpointEntry as OwnEndpoint
 
 ENTRY_POINTS = "pytest_bias.providers"
 """Group of entry points under which packages register providers: name → factory."""
@@ -86,18 +87,6 @@ class Endpoint:
     api_key: str = field(repr=False)
     base_url: str | None = None
     simulated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class OwnEndpoint:
-    """An endpoint the user names in the roster: a gateway, vLLM, Ollama.
-
-    ``api_key_env`` is the environment variable that holds its key, None where it takes none.
-    """
-
-    wire: str
-    base_url: str
-    api_key_env: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

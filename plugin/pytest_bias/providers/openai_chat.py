@@ -1,25 +1,29 @@
-"""OpenAI's Chat Completions, through the official async SDK."""
+"""OpenAI's Chat Completions, through the official async SDK, and whatever else speaks them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from datetime import datetime, timezone
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import unquote, urlsplit
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 from ..canonical import plain
-from ..errors import CallFailed, FailureKind, MissingPackage
-from ..messages import Completion, Finish, Request
-from ..simulator.server import FINGERPRINT
+from ..errors import CallFailed
+from ..messages import Completion, Finish, Parameters, Request
 from .base import Call, Endpoint
+from .client import Client, Vendor
+from .reading import Answer, Reply, completion, count, effective, filtered, is_filtered, text_of
+from .sdk import SEED_FIELD, vendor_seed
 
-if TYPE_CHECKING:
-    from types import ModuleType
+OPENAI = Vendor(
+    "openai",
+    "AsyncOpenAI",
+    "https://api.openai.com/v1",
+    "OPENAI_BASE_URL",
+    personal=("organization", "project"),
+)
 
-_DEFAULT_URL = "https://api.openai.com/v1/"
-_SEED_FIELD = "pytest_bias_seed"
+_API = "chat completions"
+_WHAT = "a chat completion"
 _FINISHES: Mapping[str, Finish] = {
     "stop": "stop",
     "length": "length",
@@ -28,148 +32,99 @@ _FINISHES: Mapping[str, Finish] = {
 
 
 class OpenAIChat:
-    """One client for all calls: making one loads certificates, tens of milliseconds."""
+    """Chat Completions at an endpoint; ``client`` is one to share, and closed with this."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._sdk = _sdk()
-        self._name = endpoint.provider
-        self._send_seed = send_seed = endpoint.simulated
-        self._client = self._sdk.AsyncOpenAI(
-            api_key=endpoint.api_key,
-            base_url=endpoint.base_url,
-            max_retries=0,
-            # A proxy from the environment could not reach an endpoint on loopback.
-            http_client=self._sdk.DefaultAsyncHttpxClient(trust_env=False) if send_seed else None,
-        )
+    def __init__(self, endpoint: Endpoint, client: Client | None = None) -> None:
+        self._client = client or Client(OPENAI, endpoint)
+        # Servers that speak OpenAI's format often know the older of its two names only.
+        self._limit = "max_tokens" if self._client.own else "max_completion_tokens"
 
     def wire(self, model: str) -> str:  # noqa: ARG002  (one API for all models)
         """SDK, version and API, and the host where it is not OpenAI's."""
-        wire = f"openai {self._sdk.__version__}, chat completions"
-        url = str(self._client.base_url)
-        return wire if self._send_seed or url == _DEFAULT_URL else f"{wire} at {_host(url)}"
+        return self._client.wire(_API)
 
     async def complete(self, model: str, request: Request, call: Call) -> Completion:
         """See :class:`~pytest_bias.providers.base.Provider`."""
-        name = f"{self._name}/{model}"
-        try:
-            raw = await self._client.chat.completions.with_raw_response.create(
-                **self._arguments(model, request, call)
-            )
-            # Of the attempt that was answered; the SDK waits and tries again after others.
-            latency = raw.elapsed.total_seconds()
-            body = json.loads(raw.text, parse_constant=_no_constant)
-        except self._sdk.APIStatusError as error:
-            problem = f"HTTP {error.status_code}: {self._without_key(error.message)}"
-            kind = _kind(error.status_code)
-            raise CallFailed(model=name, problem=problem, kind=kind) from error
-        except (self._sdk.APIError, ValueError, RecursionError) as error:
-            problem = f"{type(error).__name__}: {self._without_key(str(error))}"
-            raise CallFailed(model=name, problem=problem, kind="reply") from error
-        if not self._send_seed and _is_simulated(body):
-            problem = (
-                "the endpoint serves simulated subjects (pytest-bias serve), and their replies "
-                f"must not pass as a model's; unset OPENAI_BASE_URL, or record simulated/{model}"
-            )
-            raise CallFailed(model=name, problem=problem, kind="fatal")
-        return completion_of(body, latency, name)
+        outcome = await self._attempt(model, request, call)
+        if isinstance(outcome, CallFailed):
+            raise outcome
+        return outcome
 
     async def aclose(self) -> None:
         """Close every connection."""
         await self._client.close()
 
-    def _without_key(self, text: str) -> str:
-        """``text`` without the credentials, should an endpoint send them back."""
-        for secret in (self._client.api_key, *_secrets(str(self._client.base_url))):
-            text = text.replace(secret, "***")
-        return text
-
-    def _arguments(self, model: str, request: Request, call: Call) -> dict[str, Any]:
-        arguments: dict[str, Any] = {
-            "model": model,
-            "messages": [{"role": m.role, "content": m.text} for m in request.messages],
-        }
-        if request.parameters.temperature is not None:
-            arguments["temperature"] = request.parameters.temperature
-        if request.parameters.max_output_tokens is not None:
-            arguments["max_completion_tokens"] = request.parameters.max_output_tokens
-        if request.schema is not None:
-            arguments["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {
-                    "name": request.schema_name,
-                    "schema": plain(request.schema, "reply schema"),
-                    "strict": True,
-                },
-            }
-        if self._send_seed:
-            arguments["extra_body"] = {_SEED_FIELD: call.seed}
-        return arguments
-
-
-def completion_of(body: object, latency: float, model: str) -> Completion:
-    """The completion in a Chat Completions reply body; CallFailed when there is none in it."""
-    try:
-        reply = cast("dict[str, Any]", body)
-        choice = reply["choices"][0]
-        message = choice["message"]
-        refusal = message.get("refusal")
-        text = refusal or message.get("content") or ""
-        if not isinstance(text, str):
-            raise TypeError(type(text).__name__)  # noqa: TRY301
-        usage = reply.get("usage") or {}
-        return Completion(
-            text=text,
-            finish="refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "other"),
-            served_model=str(reply["model"]),
-            usage={
-                "input": int(usage.get("prompt_tokens") or 0),
-                "output": int(usage.get("completion_tokens") or 0),
-            },
-            latency=round(latency, 6),
-            recorded_at=datetime.now(tz=timezone.utc).isoformat(timespec="seconds"),
-            body=reply,
+    async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
+        name = f"{self._client.endpoint.provider}/{model}"
+        parameters, dropped = effective(request.parameters, call.dropped)
+        fields = self._fields(parameters, call)
+        answer = await self._client.exchange(
+            name,
+            self._client.api.chat.completions.with_raw_response.create(
+                model=model,
+                messages=[{"role": m.role, "content": m.text} for m in request.messages],
+                timeout=call.timeout,
+                **fields,
+                **_format(request),
+                **({"extra_body": {SEED_FIELD: call.seed}} if self._simulated else {}),
+            ),
+            call.timeout,
+            {field: _PARAMETERS[field] for field in fields},
+            _WHAT,
         )
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        raise CallFailed(
-            model=model,
-            problem=f"the reply is not a chat completion ({type(error).__name__}: {error})",
-            kind="reply",
-        ) from error
+        if not isinstance(answer, Answer):
+            return answer
+        return completion(name, answer, partial(read_chat, name), _WHAT, dropped)
+
+    @property
+    def _simulated(self) -> bool:
+        return self._client.endpoint.simulated
+
+    def _fields(self, parameters: Parameters, call: Call) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
+        if parameters.temperature is not None:
+            fields["temperature"] = parameters.temperature
+        if parameters.max_output_tokens is not None:
+            fields[self._limit] = parameters.max_output_tokens
+        if parameters.seeded and not self._simulated:
+            fields["seed"] = vendor_seed(call.seed)
+        return fields
 
 
-def _kind(status: int) -> FailureKind:
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return "rate_limit"
-    return "transient" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "fatal"
+_PARAMETERS = {
+    "temperature": "temperature",
+    "max_tokens": "max_output_tokens",
+    "max_completion_tokens": "max_output_tokens",
+    "seed": "seeded",
+}
 
 
-def _is_simulated(body: object) -> bool:
-    return isinstance(body, dict) and body.get("system_fingerprint") == FINGERPRINT
+def _format(request: Request) -> dict[str, Any]:
+    if request.schema is None:
+        return {}
+    schema = plain(request.schema, "reply schema")
+    return {
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": request.schema_name, "schema": schema, "strict": True},
+        }
+    }
 
 
-def _host(url: str) -> str:
-    """``scheme://host:port`` of ``url``: no path, no credentials, no query."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-
-
-def _secrets(url: str) -> Iterator[str]:
-    """What may be a credential in ``url``, the longest first, as it stands there and decoded."""
-    parts = urlsplit(url)
-    userinfo = parts.netloc.rpartition("@")[0]
-    for secret in (userinfo, parts.password, parts.query):
-        if secret:
-            yield from dict.fromkeys((secret, unquote(secret)))
-
-
-def _no_constant(name: str) -> object:
-    """Refuse NaN and Infinity, which are not JSON and could not be stored."""
-    raise ValueError(name)
-
-
-def _sdk() -> ModuleType:
-    try:
-        import openai  # noqa: PLC0415  (an optional extra, imported when it is used)
-    except ModuleNotFoundError:
-        raise MissingPackage(package="openai", extra="openai") from None
-    return openai
+def read_chat(model: str, body: dict[str, Any]) -> Reply:
+    """What a Chat Completions reply body says; KeyError, TypeError … when it is none."""
+    if is_filtered(body):
+        return filtered(model)
+    choice = body["choices"][0]
+    message = choice["message"]
+    refusal = text_of(message.get("refusal"))
+    usage = body.get("usage") or {}
+    return Reply(
+        text=refusal or text_of(message.get("content")),
+        finish="refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "other"),
+        served_model=str(body["model"]),
+        usage={
+            "input": count(usage, "prompt_tokens"),
+            "output": count(usage, "completion_tokens"),
+        },
+    )

@@ -1,38 +1,132 @@
-"""Progress of a recording on the terminal."""
+"""Progress of a recording: a bar per model on a terminal, else a line at every tenth."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from ..collection import JobReport
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.progress import TimeRemainingColumn as EtaColumn
+
+from ..calling import Tally
 
 _STEPS = 10
+_MINUTE = 60.0
 
 
-def progress_printer(reporter: Any) -> Callable[[JobReport], None]:
-    """A function that prints a job's progress: in place on a terminal, else line by line.
+@contextmanager
+def recording_progress(reporter: Any) -> Iterator[Callable[[Tally], None]]:
+    """A function that shows the books of a model whenever they have changed.
 
     ``reporter`` is pytest's terminal reporter, or None when it is switched off.
     """
     if reporter is None:
-        return lambda _report: None
-    in_place = bool(reporter.isatty)
-    printed: dict[int, int] = {}
+        yield lambda _tally: None
+    elif reporter.isatty:
+        with _progress_bar(reporter) as bar:
+            yield _Bars(bar)
+    else:
+        yield _Lines(reporter)
 
-    def show(report: JobReport) -> None:
-        step = report.recorded * _STEPS // report.wanted if report.wanted else _STEPS
-        done = report.recorded == report.wanted
-        text = (
-            f"bias: recording {report.experiment_id} with {report.model}: "
-            f"{report.recorded}/{report.wanted} trials, {report.calls} calls"
+
+def tally_words(tally: Tally, seconds: float) -> str:
+    """Calls, tokens, money, rate and errors of a model after ``seconds``, for one line."""
+    parts = [f"{tally.attempts} call{'' if tally.attempts == 1 else 's'}"]
+    parts.append(f"{_short(tally.input_tokens)} tokens in, {_short(tally.output_tokens)} out")
+    if tally.priced:
+        parts.append(f"${tally.cost:.4f}" if tally.cost < 1 else f"${tally.cost:.2f}")
+    if seconds >= 1:
+        parts.append(f"{tally.attempts * _MINUTE / seconds:.0f} a minute")
+    failed = sum(tally.failures.values())
+    if failed:
+        words = ", ".join(f"{n} {_FAILURES[kind]}" for kind, n in sorted(tally.failures.items()))
+        parts.append(f"{failed} failed ({words})")
+    if tally.waiting >= 1:
+        parts.append(f"waiting {tally.waiting:.0f} s as asked")
+    return ", ".join(parts)
+
+
+_FAILURES = {
+    "fatal": "refused",
+    "parameter": "refused parameter",
+    "rate_limit": "rate limit",
+    "reply": "no reply in it",
+    "transient": "server or network",
+}
+
+
+def _short(number: int) -> str:
+    """``12,345`` or ``1.2 million``."""
+    millions = number / 1_000_000
+    return f"{millions:.1f} million" if millions >= 1 else f"{number:,}"
+
+
+def _progress_bar(reporter: Any) -> Progress:
+    # The reporter's own stream: pytest captures every other one.
+    console = Console(file=reporter._tw._file, force_terminal=True)  # noqa: SLF001
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[words]}"),
+        TextColumn("ETA"),
+        EtaColumn(),
+        console=console,
+        expand=True,
+    )
+
+
+class _Bars:
+    """One bar per model."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tasks: dict[str, tuple[TaskID, float]] = {}
+
+    def __call__(self, tally: Tally) -> None:
+        now = time.monotonic()
+        if tally.model not in self._tasks:
+            task = self._progress.add_task(escape(tally.model), total=tally.wanted, words="")
+            self._tasks[tally.model] = (task, now)
+        task, began = self._tasks[tally.model]
+        self._progress.update(
+            task,
+            total=tally.wanted,
+            completed=tally.trials,
+            words=escape(tally_words(tally, now - began)),
         )
-        if in_place:
-            reporter.rewrite(text, erase=True)
-            if done:
-                reporter.write_line("")
-        elif printed.get(id(report)) != step:
-            printed[id(report)] = step
-            reporter.write_line(text)
 
-    return show
+
+class _Lines:
+    """A line when a model begins with an experiment, and at every tenth of its trials."""
+
+    def __init__(self, reporter: Any) -> None:
+        self._reporter = reporter
+        self._began: dict[str, float] = {}
+        self._shown: dict[str, tuple[str, int, int]] = {}
+
+    def __call__(self, tally: Tally) -> None:
+        now = time.monotonic()
+        began = self._began.setdefault(tally.model, now)
+        tenth = math.floor(tally.trials * _STEPS / tally.wanted) if tally.wanted else _STEPS
+        state = (tally.doing, tally.wanted, tenth)
+        if self._shown.get(tally.model) == state:
+            return
+        self._shown[tally.model] = state
+        self._reporter.write_line(
+            f"bias: recording {tally.doing} with {tally.model}: {tally.trials}/{tally.wanted} "
+            f"trials, {tally_words(tally, now - began)}{_eta(tally, now - began)}"
+        )
+
+
+def _eta(tally: Tally, seconds: float) -> str:
+    if not tally.trials or tally.trials >= tally.wanted or seconds < 1:
+        return ""
+    left = seconds / tally.trials * (tally.wanted - tally.trials)
+    words = f"{left:.0f} s" if left < _MINUTE else f"{left / _MINUTE:.0f} min"
+    return f", about {words} left"

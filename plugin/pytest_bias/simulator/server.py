@@ -1,44 +1,63 @@
 """An HTTP server on loopback whose models are simulated subjects.
 
-Wire format: OpenAI Chat Completions (``POST /v1/chat/completions``, ``GET /v1/models``). The body
-may carry ``pytest_bias_seed``, the per-trial seed: replies are a function of the model's name, the
-messages and that seed alone, so that a recording can be made again. Reply ids and times are
-constant for the same reason. Every reply is marked as simulated by its ``system_fingerprint``.
+It speaks OpenAI's Chat Completions (``POST /v1/chat/completions``) and Responses (``POST
+/v1/responses``, streamed too), Anthropic's Messages (``POST /v1/messages``) and Google's
+generateContent (``POST /v1beta/models/{model}:generateContent``), and lists its models. In all of
+them the body may carry ``pytest_bias_seed``, the per-trial seed: a reply's text is a function of
+the model's name, the messages and that seed alone, whatever the format, so that a recording can be
+made again. Reply ids and times are constant for the same reason. Every reply is marked as
+simulated by its ``system_fingerprint``.
+
+A vendor's faults and limits can be switched on, see :mod:`.faults` and :class:`.RequestLimit`.
 """
 
 from __future__ import annotations
 
-import json
-import sys
+import itertools
 import threading
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, cast, get_args
+from pathlib import Path
 
-from ..canonical import compact, digest
-from ..errors import BiasError, UnknownName
+from ..canonical import compact
+from ..errors import BadSetting, UnknownName
 from ..experiment import SimulatedAnswer, SimulatedPrompt
-from ..messages import Message, Role
-from .subjects import SUBJECTS
+from .exchange import (
+    FINGERPRINT,
+    SEED_FIELD,
+    Body,
+    MalformedRequest,
+    Problem,
+    WireFormat,
+    parsed,
+)
+from .faults import Fault, Faults, RequestFacts, answer_under, chooser, problem_of
+from .listening import LOOPBACK, Incoming, Listener, Outgoing, Silence, outgoing
+from .routes import Route, route_of
+from .served import Books, RequestLimit, Served
 
-LOOPBACK = "127.0.0.1"
-FINGERPRINT = "pytest-bias-simulated"
-"""The ``system_fingerprint`` of every reply."""
+__all__ = ["FINGERPRINT", "LOOPBACK", "SimulatorServer"]
+
 _UNRECOGNISED = (
     "no simulated subject recognises this prompt; give the experiment a function simulated=… that "
     "answers it (see SimulatedPrompt)"
 )
-_LARGEST_BODY = 4 * 1024 * 1024
-_ID_LENGTH = 24
 
 
-class MalformedRequest(BiasError):
-    """A request body is not what the API takes."""
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """A request that was noted: its number, when, where to, what of it, and what it meets."""
 
-
-class Unrecognised(BiasError):
-    """No experiment recognises the prompt."""
+    number: int
+    at: float
+    route: Route
+    facts: RequestFacts
+    body: Body | None
+    fault: Fault | None
+    wait: float | None
+    problem: Problem | None
 
 
 class SimulatorServer:
@@ -50,20 +69,67 @@ class SimulatorServer:
         How each experiment's prompts are answered; the first that recognises a prompt answers.
     port
         Port to listen on; 0 takes a free one.
+    faults
+        What goes wrong: a fixed sequence, a share for each fault, or a function that chooses; see
+        :data:`.Faults`.
+    fault_seed
+        Decides which requests are met where ``faults`` gives shares.
+    latency
+        Seconds that every reply takes.
+    slow
+        Seconds that the fault ``slow`` adds.
+    retry_after
+        Seconds that the fault ``rate_limit_retry_after`` tells clients to wait.
+    log
+        File to which one JSON line is added for every request; see :class:`.Served`.
+    enforce_qpm
+        Requests let through within any ``window``; the others are answered 429 with Retry-After.
+    window
+        Seconds; a minute, but for tests.
+
+    Raises
+    ------
+    BadSetting, UnknownName
+        When a number or a fault is none.
+    OSError
+        When the port is taken or the log cannot be written.
     """
 
-    def __init__(self, answers: Sequence[SimulatedAnswer], port: int = 0) -> None:
+    def __init__(  # noqa: PLR0913  (each is a switch of its own)
+        self,
+        answers: Sequence[SimulatedAnswer],
+        port: int = 0,
+        *,
+        faults: Faults = None,
+        fault_seed: int = 0,
+        latency: float = 0.0,
+        slow: float = 1.0,
+        retry_after: float = 1.0,
+        log: Path | None = None,
+        enforce_qpm: int | None = None,
+        window: float = 60.0,
+    ) -> None:
+        if enforce_qpm is not None and enforce_qpm < 1:
+            raise BadSetting(option="enforce_qpm", value=enforce_qpm, problem="must be 1 or more")
         self.answers = tuple(answers)
-        self._http = _Server((LOOPBACK, port), _Handler)
-        self._http.simulator = self
+        self._fault_seed = fault_seed
+        self._latency = latency
+        self._slow = slow
+        self._retry_after = retry_after
+        self._limit = None if enforce_qpm is None else RequestLimit(enforce_qpm, window)
+        self.faults = faults
+        self._books = Books(log)
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._answered = 0
+        self._stopping = threading.Event()
+        self._http = Listener(port, self.respond)
         self._thread = threading.Thread(
             target=self._http.serve_forever,
             kwargs={"poll_interval": 0.05},
             name="pytest-bias-simulator",
             daemon=True,
         )
-        self._lock = threading.Lock()
-        self._answered = 0
 
     @property
     def url(self) -> str:
@@ -75,167 +141,152 @@ class SimulatorServer:
         """Number of completions given so far."""
         return self._answered
 
+    @property
+    def served(self) -> list[Served]:
+        """Every request so far, in order of arrival."""
+        return self._books.entries()
+
+    @property
+    def faults(self) -> Faults:
+        """What goes wrong; may be set while the server runs, and then counts from 1 again."""
+        return self._faults
+
+    @faults.setter
+    def faults(self, faults: Faults) -> None:
+        # One assignment of both: a request sees the new ones and their own count, or neither.
+        self._choice = (chooser(faults, seed=self._fault_seed), itertools.count(1))
+        self._faults = faults
+
     def start(self) -> None:
         """Serve from a thread of its own."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop serving and close every socket."""
+        """Stop serving and close every socket, those of requests without an answer too."""
+        self._stopping.set()
         self._http.shutdown()
         self._thread.join()
-        self._http.server_close()
+        self._close()
 
     def serve(self) -> None:
         """Serve in this thread until interrupted."""
         try:
             self._http.serve_forever()
         finally:
-            self._http.server_close()
+            self._stopping.set()
+            self._close()
 
-    def complete(self, body: object) -> dict[str, object]:
-        """The Chat Completions reply to a request body.
+    def _close(self) -> None:
+        self._http.server_close()
+        self._http.hang_up()
+        self._books.close()
 
-        Raises
-        ------
-        MalformedRequest
-            When the body is no Chat Completions request.
-        UnknownName
-            When the body asks for a model that is no simulated subject.
-        Unrecognised
-            When no experiment recognises the prompt.
-        """
-        prompt = read_prompt(body)
-        subject, messages, seed = prompt.subject, prompt.messages, prompt.seed
-        text = next((t for answer in self.answers if (t := answer(prompt)) is not None), None)
+    def respond(self, incoming: Incoming) -> Outgoing | Silence:
+        """Answer a request, when it is time."""
+        arrival = self._noted(incoming)
+        reply = self._reply(arrival, incoming.key)
+        fault: str | None = arrival.fault
+        wait = self._latency + (self._slow if fault == "slow" else 0.0)
+        if wait and not isinstance(reply, Silence) and self._stopping.wait(wait):
+            reply = Silence(held=False)
+        if arrival.wait is not None:
+            fault = "qpm"
+        answered = isinstance(reply, Outgoing)
+        self._books.add(
+            Served(
+                number=arrival.number,
+                at=arrival.at,
+                path=incoming.path,
+                model=arrival.facts.model,
+                seed=arrival.facts.seed,
+                status=int(reply.status) if isinstance(reply, Outgoing) else None,
+                fault=fault,
+                answered_at=time.monotonic() if answered else None,
+            )
+        )
+        return reply
+
+    def _noted(self, incoming: Incoming) -> _Arrival:
+        route = route_of(incoming.path)
+        body, problem = None, incoming.problem
+        if not route.served:
+            problem = problem or Problem("no_such_path", f"nothing is served at {incoming.path}")
+        if problem is None:
+            try:
+                body = parsed(incoming.data)
+            except MalformedRequest as error:
+                problem = _malformed(route.wire, error)
+        if body is not None and route.model is not None:
+            body = {**body, "model": route.model}
+        facts = _facts(incoming.path, route.wire, body)
+        with self._lock:
+            number, at = next(self._numbers), time.monotonic()
+            wait = self._limit.wait_at(at) if self._limit is not None and route.served else None
+            choose, count = self._choice
+            turn = next(count) if route.served else 0
+        fault = choose(turn, facts) if turn and wait is None else None
+        if fault == "refused_parameter" and not route.wire.sends_temperature(body or {}):
+            fault = None
+        return _Arrival(number, at, route, facts, body, fault, wait, problem)
+
+    def _reply(self, arrival: _Arrival, key: str) -> Outgoing | Silence:
+        wire, fault = arrival.route.wire, arrival.fault
+        if arrival.wait is not None:
+            told = f"Rate limit reached. Please try again in {arrival.wait:g}s."
+            problem: Problem | None = Problem("rate_limit", told, arrival.wait)
+        else:
+            problem = problem_of(fault, retry_after=self._retry_after, key=key)
+        if problem is None and fault in ("timeout", "drop"):
+            return Silence(held=fault == "timeout")
+        problem = problem or arrival.problem
+        if problem is None:
+            completed = self._complete(wire, arrival.body or {}, fault)
+            if isinstance(completed, Outgoing):
+                return completed
+            problem = completed
+        return outgoing(*wire.error(problem), problem.retry_after)
+
+    def _complete(self, wire: WireFormat, body: Body, fault: Fault | None) -> Outgoing | Problem:
+        try:
+            prompt = wire.read(body)
+        except UnknownName as unknown:
+            return Problem("no_such_model", str(unknown))
+        except MalformedRequest as error:
+            return _malformed(wire, error)
+        try:
+            text = self._said(prompt)
+        except Exception as error:  # noqa: BLE001  (an experiment's own code: say what it raised)
+            told = f"a simulated subject failed: {type(error).__name__}: {error}"
+            return Problem("subject_failed", told)
         if text is None:
-            raise Unrecognised
+            return Problem("unrecognised", _UNRECOGNISED)
         with self._lock:
             self._answered += 1
-        asked = sum(len(message.text.split()) for message in messages)
-        identity = digest(f"{subject}:{seed}:{digest(compact([m.text for m in messages]))}")
-        return {
-            "id": f"chatcmpl-simulated-{identity[:_ID_LENGTH]}",
-            "object": "chat.completion",
-            "created": 0,
-            "model": subject,
-            "system_fingerprint": FINGERPRINT,
-            "choices": [
-                {
-                    "index": 0,
-                    "message": {"role": "assistant", "content": text},
-                    "finish_reason": "stop",
-                }
-            ],
-            "usage": {
-                "prompt_tokens": asked,
-                "completion_tokens": len(text.split()),
-                "total_tokens": asked + len(text.split()),
-            },
-        }
-
-
-def _parsed(data: bytes) -> object:
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise MalformedRequest(str(error)) from error
-
-
-def read_prompt(body: object) -> SimulatedPrompt:
-    """What a request body asks of whom.
-
-    Raises
-    ------
-    MalformedRequest
-        When it is no Chat Completions request, or one for a stream.
-    UnknownName
-        When it asks for a model that is no simulated subject.
-    """
-    if not isinstance(body, dict):
-        raise MalformedRequest("the body must be an object")
-    subject, given = body.get("model"), body.get("messages")
-    if not isinstance(subject, str) or not isinstance(given, list) or not given:
-        raise MalformedRequest("model and messages are needed")
-    if body.get("stream"):
-        raise MalformedRequest("replies are not streamed")
-    seed = body.get("pytest_bias_seed", 0)
-    if type(seed) is not int:
-        raise MalformedRequest("pytest_bias_seed must be an integer")
-    if subject not in SUBJECTS:
-        raise UnknownName(kind="simulated subject", name=subject, known=SUBJECTS)
-    return SimulatedPrompt(subject, tuple(_message(message) for message in given), seed)
-
-
-def _message(message: object) -> Message:
-    if isinstance(message, dict):
-        role, content = message.get("role"), message.get("content")
-        if role in get_args(Role) and isinstance(content, str):
-            return Message(cast("Role", role), content)
-    raise MalformedRequest("a message needs a role and its content as text")
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-    simulator: SimulatorServer
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that went away; anything else is shown."""
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    # One small packet per reply: with Nagle's algorithm each would wait for an acknowledgement.
-    disable_nagle_algorithm = True
-    wbufsize = -1
-
-    def do_GET(self) -> None:
-        if self.path == "/v1/models":
-            models = [{"id": s, "object": "model", "owned_by": "simulated"} for s in SUBJECTS]
-            self._send(HTTPStatus.OK, {"object": "list", "data": models})
+        reply = wire.reply(prompt, answer_under(fault, text))
+        if body.get("stream") and wire.stream is not None:
+            data, content_type = wire.stream(reply).encode(), "text/event-stream"
         else:
-            self._fail(HTTPStatus.NOT_FOUND, f"nothing is served at {self.path}")
+            data, content_type = compact(reply).encode(), "application/json"
+        if fault == "malformed":
+            data = data[: len(data) // 2]
+        return Outgoing(HTTPStatus.OK, data, content_type)
 
-    def do_POST(self) -> None:
-        length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > _LARGEST_BODY:
-            # What follows cannot be told from the next request.
-            self.close_connection = True
-            known = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-            status = known if length.isdecimal() else HTTPStatus.LENGTH_REQUIRED
-            self._fail(status, f"a body of 0 to {_LARGEST_BODY} bytes and its length are needed")
-            return
-        data = self.rfile.read(int(length))
-        if self.path != "/v1/chat/completions":
-            self._fail(HTTPStatus.NOT_FOUND, f"nothing is served at {self.path}")
-            return
-        try:
-            reply = cast("_Server", self.server).simulator.complete(_parsed(data))
-        except UnknownName as unknown:
-            self._fail(HTTPStatus.NOT_FOUND, str(unknown))
-        except MalformedRequest as error:
-            self._fail(HTTPStatus.BAD_REQUEST, f"not a chat completion request: {error}")
-        except Unrecognised:
-            self._fail(HTTPStatus.UNPROCESSABLE_ENTITY, _UNRECOGNISED)
-        except Exception as error:  # noqa: BLE001  (an experiment's own code: say what it raised)
-            problem = f"a simulated subject failed: {type(error).__name__}: {error}"
-            self._fail(HTTPStatus.INTERNAL_SERVER_ERROR, problem)
-        else:
-            self._send(HTTPStatus.OK, reply)
+    def _said(self, prompt: SimulatedPrompt) -> str | None:
+        return next(
+            (text for answer in self.answers if (text := answer(prompt)) is not None), None
+        )
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base's name)
-        """Say nothing: a request line on stderr would stand between pytest's own lines."""
 
-    def _fail(self, status: HTTPStatus, message: str) -> None:
-        self._send(status, {"error": {"message": message, "type": status.phrase, "code": None}})
+def _malformed(wire: WireFormat, error: MalformedRequest) -> Problem:
+    return Problem("malformed", f"not a {wire.request}: {error}")
 
-    def _send(self, status: HTTPStatus, reply: dict[str, Any]) -> None:
-        data = compact(reply).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-        self.wfile.flush()
+
+def _facts(path: str, wire: WireFormat, body: Body | None) -> RequestFacts:
+    given = body or {}
+    model, seed = given.get("model"), given.get(SEED_FIELD, 0 if body is not None else None)
+    return RequestFacts(
+        wire=wire.name,
+        path=path,
+        model=model if isinstance(model, str) else None,
+        seed=seed if type(seed) is int else None,
+    )

@@ -11,7 +11,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from pytest_bias.cassettes.format import Provenance
-from pytest_bias.cassettes.store import Cassette, Recorder, cassette_path
+from pytest_bias.cassettes.recorder import Recorder
+from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.design import Condition, Factor, Trial
 from pytest_bias.errors import InvalidReply
 from pytest_bias.experiment import Experiment, plan

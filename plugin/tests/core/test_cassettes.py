@@ -31,10 +31,10 @@ from pytest_bias.cassettes.provenance import (
     decode_provenance,
     encode_provenance,
 )
+from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import (
     JOURNAL_SUFFIX,
     Cassette,
-    Recorder,
     cassette_path,
     file_stem,
     write_atomically,

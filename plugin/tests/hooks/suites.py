@@ -15,7 +15,8 @@ from typing import Any, cast
 import pytest
 
 from pytest_bias import Experiment, plan
-from pytest_bias.collection import Job, collect
+from pytest_bias.collection import Job, Terms, collect
+from pytest_bias.experiment import Players
 from pytest_bias.providers.base import ProviderContext
 
 REPLICATES = 12
@@ -127,11 +128,13 @@ def record(folder: Path, scratch: Path, names: Iterable[str]) -> None:
         game = cast("Experiment", module.GAME)
         assert game.simulated is not None
         report = collect(
-            [Job(game, model, plan(game, game.design())) for model in MODELS],
-            mode="missing",
-            folder=folder,
-            context=ProviderContext(environ={}, answers=[game.simulated]),
-            progress=lambda _report: None,
+            [Job(game, Players(model), plan(game, game.design())) for model in MODELS],
+            Terms(
+                mode="missing",
+                folder=folder,
+                context=ProviderContext(environ={}, answers=[game.simulated]),
+            ),
+            lambda _tally: None,
         )
         problems = [problem for job in report.jobs for problem in job.problems]
         assert problems == [], problems

@@ -2,12 +2,99 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import httpx
 import httpx2
+import pytest
 from respx.mocks import Mocker
+
+from pytest_bias.errors import CallFailed
+from pytest_bias.messages import Completion, Message, Parameters, Request
+from pytest_bias.providers.base import Call, Provider
+
+SECRET = "sk-proj-" + "s3cret" * 6
+REQUEST = Request((Message("system", "Be brief."), Message("user", "How long?")), Parameters())
+SEED = 2**31 + 42
+
+CONNECTION_ERRORS = [
+    httpx.ConnectError("no route to host"),
+    httpx.ReadError("reset by peer"),
+    httpx.RemoteProtocolError("closed"),
+    httpx.ConnectTimeout("slow"),
+    httpx.ReadTimeout("slow"),
+]
+
+# status, headers of the reply, kind of the failure, seconds to wait
+STATUSES: dict[str, tuple[int, dict[str, str], str, float | None]] = {
+    "bad request": (400, {}, "fatal", None),
+    "bad key": (401, {}, "fatal", None),
+    "forbidden": (403, {}, "fatal", None),
+    "no such model": (404, {}, "fatal", None),
+    "not processable": (422, {}, "fatal", None),
+    "request time-out": (408, {}, "transient", None),
+    "conflict": (409, {}, "transient", None),
+    "too many": (429, {}, "rate_limit", None),
+    "too many, wait": (429, {"Retry-After": "7"}, "rate_limit", 7.0),
+    "too many, wait a little": (429, {"retry-after-ms": "250"}, "rate_limit", 0.25),
+    "too many, nonsense": (429, {"retry-after": "soon"}, "rate_limit", None),
+    "server error": (500, {}, "transient", None),
+    "bad gateway": (502, {}, "transient", None),
+    "overloaded, wait": (503, {"retry-after": "2"}, "transient", 2.0),
+    "overloaded": (529, {}, "transient", None),
+}
+
+
+def ask(
+    opened: Callable[[], Provider],
+    request: Request = REQUEST,
+    *,
+    model: str = "m",
+    timeout: float = 120.0,
+    dropped: frozenset[str] = frozenset(),
+) -> Completion:
+    """One call through a provider of its own."""
+
+    async def call() -> Completion:
+        provider = opened()
+        try:
+            return await provider.complete(model, request, Call(SEED, timeout, dropped))
+        finally:
+            await provider.aclose()
+
+    try:
+        return asyncio.run(call())
+    finally:
+        gc.collect()  # a connection left open would fail here, and not in somebody else's test
+
+
+def failed(opened: Callable[[], Provider], request: Request = REQUEST, **how: Any) -> CallFailed:
+    """The failure of one call, which tells no key and holds nothing that does."""
+    with pytest.raises(CallFailed) as caught:
+        ask(opened, request, **how)
+    failure = caught.value
+    assert SECRET not in str(failure)
+    # The SDK's own error holds the request with its headers.
+    assert failure.__cause__ is None
+    assert failure.__context__ is None
+    return failure
+
+
+def wire(opened: Callable[[], Provider], model: str = "m") -> str:
+    """What a provider says of its wire."""
+
+    async def named() -> str:
+        provider = opened()
+        await provider.aclose()
+        return provider.wire(model)
+
+    try:
+        return asyncio.run(named())
+    finally:
+        gc.collect()
 
 
 class HTTPX2Mocker(Mocker):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import sys
 from collections.abc import Iterator
@@ -12,24 +11,31 @@ from typing import Any
 import httpx
 import pytest
 import respx
+from openai.types.chat import ChatCompletion
 
 from pytest_bias.canonical import dumps, plain
 from pytest_bias.errors import BadSetting, CallFailed, MissingKey, MissingPackage
 from pytest_bias.messages import Completion, Message, Parameters, Request
-from pytest_bias.providers.base import ProviderContext, open_provider
+from pytest_bias.providers.base import Endpoint, Provider, ProviderContext, open_provider
+from pytest_bias.providers.openai_chat import OpenAIChat
+from pytest_bias.replies import reply_schema
 from pytest_bias.simulator.server import FINGERPRINT
 
+from ..core.factories import Score
 from . import mocker
+from .mocker import CONNECTION_ERRORS, REQUEST, SECRET, SEED, STATUSES
 
-assert mocker.HTTPX2Mocker.name == "httpx2"  # importing it is what registers it
+HTTPX2 = mocker.HTTPX2Mocker.name  # importing it is what registers it
 
 URL = "https://api.openai.com/v1/chat/completions"
-SECRET = "sk-proj-" + "s3cret" * 6
-REQUEST = Request((Message("system", "Be brief."), Message("user", "How long?")), Parameters())
+OWN_URL = "https://gateway.example:8443/v1"
+ALL = Parameters(0.5, 400, seeded=True)
 
 
-@pytest.fixture
-def openai() -> Iterator[respx.MockRouter]:
+@pytest.fixture(autouse=True)
+def openai(monkeypatch: pytest.MonkeyPatch) -> Iterator[respx.MockRouter]:
+    for name in ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.delenv(name, raising=False)
     with respx.mock(using="httpx2", assert_all_called=False) as router:
         yield router
 
@@ -47,28 +53,26 @@ def body(content: object = "Five.", **choice: Any) -> dict[str, Any]:
     }
 
 
-def ask(request: Request = REQUEST) -> Completion:
-    """One call through a provider of its own."""
-
-    async def call() -> Completion:
-        provider = open_provider("openai", ProviderContext({"OPENAI_API_KEY": SECRET}))
-        try:
-            return await provider.complete("gpt-5.1", request, 42)
-        finally:
-            await provider.aclose()
-
-    try:
-        return asyncio.run(call())
-    finally:
-        gc.collect()  # a connection left open would fail here, and not in somebody else's test
+def opened(**environ: str) -> Provider:
+    return open_provider("openai", ProviderContext({"OPENAI_API_KEY": SECRET} | environ))
 
 
-def failed(request: Request = REQUEST) -> CallFailed:
-    with pytest.raises(CallFailed) as caught:
-        ask(request)
-    assert str(caught.value).startswith("openai/gpt-5.1: ")
-    assert SECRET not in str(caught.value)
-    return caught.value
+def own() -> Provider:
+    return OpenAIChat(Endpoint("gateway", SECRET, OWN_URL))
+
+
+def simulated() -> Provider:
+    return OpenAIChat(Endpoint("simulated", "none-needed", OWN_URL, simulated=True))
+
+
+def ask(request: Request = REQUEST, **how: Any) -> Completion:
+    return mocker.ask(opened, request, model="gpt-5.1", **how)
+
+
+def failed(request: Request = REQUEST, **how: Any) -> CallFailed:
+    failure = mocker.failed(opened, request, model="gpt-5.1", **how)
+    assert str(failure).startswith("openai/gpt-5.1: ")
+    return failure
 
 
 # --- replies -------------------------------------------------------------------------------------
@@ -81,10 +85,18 @@ def test_a_completion(openai: respx.MockRouter) -> None:
     assert completion.served_model == "gpt-5.1-2026-01-01"
     assert completion.usage == {"input": 7, "output": 2}
     assert completion.body == body()
+    assert completion.dropped == ()
     assert completion.latency is not None
     assert completion.latency >= 0
     assert completion.recorded_at is not None
     assert completion.recorded_at.endswith("+00:00")
+
+
+def test_the_stored_body_is_one_that_the_sdk_parses(openai: respx.MockRouter) -> None:
+    openai.post(URL).respond(json=body())
+    again = ChatCompletion.model_validate(json.loads(dumps(ask().body)))
+    assert again.choices[0].message.content == "Five."
+    assert again.choices[0].finish_reason == "stop"
 
 
 FINISHES: dict[str, tuple[dict[str, Any], str, str]] = {
@@ -113,6 +125,16 @@ def test_how_replies_end(
     assert json.loads(dumps(completion.body)) == reply
 
 
+def test_a_prompt_that_azure_filters_was_answered(openai: respx.MockRouter) -> None:
+    error = {"error": {"code": "content_filter", "message": "filtered", "status": 400}}
+    openai.post(URL).respond(400, json=error)
+    completion = ask()
+    assert (completion.text, completion.finish) == ("", "content_filter")
+    assert completion.served_model == "gpt-5.1"
+    assert completion.body == error
+    assert completion.usage == {"input": 0, "output": 0}
+
+
 def test_usage_may_be_missing(openai: respx.MockRouter) -> None:
     openai.post(URL).respond(json=body() | {"usage": None})
     assert ask().usage == {"input": 0, "output": 0}
@@ -134,7 +156,9 @@ MALFORMED = {
     "message is null": '{"model": "x", "choices": [{"message": null}]}',
     "no model": '{"choices": [{"message": {"content": "x"}}]}',
     "content in parts": json.dumps(body([{"type": "text", "text": "x"}])),
+    "usage is text": json.dumps(body() | {"usage": {"prompt_tokens": SECRET}}),
     "NaN": json.dumps(body() | {"logprob": float("nan")}),
+    "a number too large": json.dumps(body())[:-1] + ', "logprob": 1e999}',
     "nested": "[" * 100_000,
 }
 
@@ -144,141 +168,191 @@ def test_malformed_replies_are_failed_calls_and_paid_once(
     openai: respx.MockRouter, text: str
 ) -> None:
     route = openai.post(URL).respond(text=text, content_type="application/json")
-    assert not failed().fatal
+    failure = failed()
+    assert failure.kind == "reply"
+    assert "the reply is not a chat completion" in str(failure)
     assert route.call_count == 1
 
 
 # --- failures ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-def test_what_no_later_call_can_mend_is_not_tried_again(
-    openai: respx.MockRouter, status: int
+@pytest.mark.parametrize(("status", "headers", "kind", "wait"), STATUSES.values(), ids=STATUSES)
+def test_statuses_are_told_apart_and_never_tried_again_here(
+    openai: respx.MockRouter,
+    status: int,
+    headers: dict[str, str],
+    kind: str,
+    wait: float | None,
 ) -> None:
     error = {"error": {"message": f"bad key {SECRET}", "type": "x", "code": "y"}}
-    route = openai.post(URL).respond(status, json=error)
+    route = openai.post(URL).respond(status, json=error, headers=headers)
     failure = failed()
-    assert failure.fatal
-    assert f"HTTP {status}" in str(failure)
-    assert "bad key ***" in str(failure)
+    assert (failure.kind, failure.retry_after, failure.answered) == (kind, wait, True)
+    assert f"HTTP {status}: bad key ***" in str(failure)
     assert route.call_count == 1
 
 
-@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503])
-def test_what_may_pass_is_tried_again_and_is_not_fatal(
-    openai: respx.MockRouter, status: int
-) -> None:
-    route = openai.post(URL).respond(status, headers={"retry-after-ms": "1"}, text="busy")
+@pytest.mark.parametrize("code", ["insufficient_quota", "billing_hard_limit_reached"])
+def test_an_empty_account_is_no_rate_limit(openai: respx.MockRouter, code: str) -> None:
+    error = {"error": {"message": "You exceeded your quota.", "type": code, "code": code}}
+    openai.post(URL).respond(429, json=error, headers={"retry-after": "1"})
+    assert failed().kind == "fatal"
+
+
+ERROR_BODIES = {
+    "text": f"busy {SECRET}",
+    "a page": "<html>" + "x" * 100_000,
+    "nothing": "",
+    "a list": "[1]",
+    "a text as error": json.dumps({"error": f"busy {SECRET}"}),
+    "fields of other types": json.dumps(
+        {"error": {"message": [SECRET], "code": [], "param": {}, "type": 5}}
+    ),
+    "half": '{"error": ',
+}
+
+
+@pytest.mark.parametrize("text", ERROR_BODIES.values(), ids=ERROR_BODIES)
+def test_errors_may_look_like_anything(openai: respx.MockRouter, text: str) -> None:
+    openai.post(URL).respond(400, text=text)
     failure = failed()
-    assert not failure.fatal
-    assert f"HTTP {status}" in str(failure)
-    assert route.call_count > 1
+    assert failure.kind == "fatal"
+    assert len(str(failure)) < 600
 
 
-def test_a_call_that_succeeds_in_the_end(openai: respx.MockRouter) -> None:
-    route = openai.post(URL)
-    route.side_effect = [
-        httpx.Response(500, headers={"retry-after-ms": "1"}),
-        httpx.Response(429, headers={"retry-after-ms": "1"}),
-        httpx.Response(200, json=body()),
-    ]
-    assert ask().text == "Five."
-    assert route.call_count == 3
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "temperature": (
+        {"code": "unsupported_value", "param": "temperature", "message": "Only the default."},
+        "temperature",
+    ),
+    "the limit": (
+        {"code": "unsupported_parameter", "param": "max_completion_tokens", "message": "no"},
+        "max_output_tokens",
+    ),
+    "the seed": ({"code": None, "param": None, "message": "Unknown field: `seed`"}, "seeded"),
+    "in words": (
+        {"message": "'temperature' does not support 0.5 with this model. Mind the seed."},
+        "temperature",
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    ("error", "name"),
-    [
-        (httpx.ConnectError("no route to host"), "APIConnectionError"),
-        (httpx.ReadError("reset by peer"), "APIConnectionError"),
-        (httpx.RemoteProtocolError("closed"), "APIConnectionError"),
-        (httpx.ConnectTimeout("slow"), "APITimeoutError"),
-        (httpx.ReadTimeout("slow"), "APITimeoutError"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
-)
-def test_connections_that_fail(
-    openai: respx.MockRouter, error: Exception, name: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("error", "parameter"), REFUSED.values(), ids=REFUSED)
+def test_refused_parameters_are_named(
+    openai: respx.MockRouter, error: dict[str, Any], parameter: str
 ) -> None:
-    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.0)
-    openai.post(URL).mock(side_effect=error)
+    openai.post(URL).respond(400, json={"error": error})
+    failure = failed(Request(REQUEST.messages, ALL))
+    assert (failure.kind, failure.parameter) == ("parameter", parameter)
+
+
+NOT_REFUSED: dict[str, dict[str, Any]] = {
+    "another parameter": {"code": "unsupported_parameter", "param": "tools", "message": "seed"},
+    "out of range": {
+        "code": "decimal_above_max_value",
+        "param": "temperature",
+        "message": "Invalid 'temperature': expected a value <= 2, but got 9 instead.",
+    },
+    "nothing by name": {"message": "This model is not supported."},
+}
+
+
+@pytest.mark.parametrize("error", NOT_REFUSED.values(), ids=NOT_REFUSED)
+def test_what_is_wrong_with_the_request_is_no_refused_parameter(
+    openai: respx.MockRouter, error: dict[str, Any]
+) -> None:
+    openai.post(URL).respond(400, json={"error": error})
+    failure = failed(Request(REQUEST.messages, ALL))
+    assert (failure.kind, failure.parameter) == ("fatal", None)
+
+
+def test_a_parameter_that_was_not_sent_cannot_be_refused(openai: respx.MockRouter) -> None:
+    error = {"code": "unsupported_value", "param": "temperature", "message": "not supported"}
+    openai.post(URL).respond(400, json={"error": error})
+    assert failed().kind == "fatal"
+
+
+@pytest.mark.parametrize("error", CONNECTION_ERRORS, ids=lambda error: type(error).__name__)
+def test_connections_that_fail_may_have_been_paid(
+    openai: respx.MockRouter, error: Exception
+) -> None:
+    route = openai.post(URL).mock(side_effect=error)
     failure = failed()
-    assert not failure.fatal
-    assert name in str(failure)
+    assert (failure.kind, failure.answered) == ("transient", False)
+    assert route.call_count == 1
+
+
+def test_the_reason_of_a_lost_connection_is_told_without_credentials(
+    openai: respx.MockRouter,
+) -> None:
+    openai.post(URL).mock(side_effect=httpx.ReadError(f"reset by {SECRET}"))
+    assert "APIConnectionError: Connection error. reset by ***" in str(failed())
+
+
+def test_a_call_ends_with_its_time(openai: respx.MockRouter) -> None:
+    async def never(_: httpx.Request) -> httpx.Response:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    openai.post(URL).mock(side_effect=never)
+    failure = failed(timeout=0.01)
+    assert (failure.kind, failure.answered) == ("transient", False)
+
+
+def test_the_time_of_a_call_is_the_transport_s_too(openai: respx.MockRouter) -> None:
+    route = openai.post(URL).respond(json=body())
+    ask(timeout=33.0)
+    assert route.calls.last.request.headers["x-stainless-read-timeout"] == "33.0"
 
 
 def test_replies_of_the_simulator_are_refused(openai: respx.MockRouter) -> None:
     route = openai.post(URL).respond(json=body() | {"system_fingerprint": FINGERPRINT})
     failure = failed()
     assert failure.fatal
-    assert "record simulated/gpt-5.1" in str(failure)
+    assert "unset OPENAI_BASE_URL, or record simulated/gpt-5.1" in str(failure)
     assert route.call_count == 1
+    openai.post(f"{OWN_URL}/chat/completions").respond(
+        json=body() | {"system_fingerprint": FINGERPRINT}
+    )
+    assert "mend its base_url in the roster" in str(mocker.failed(own))
+    assert mocker.ask(simulated).text == "Five."
     openai.post(URL).respond(json=body() | {"system_fingerprint": "fp_1"})
     assert ask().text == "Five."
 
 
+# --- credentials ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["context", "environment"])
 def test_no_credential_of_the_endpoint_is_told(
-    openai: respx.MockRouter, monkeypatch: pytest.MonkeyPatch
+    openai: respx.MockRouter, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "https://joe:p%40ss@example.org:8443/v1?token=t0k")
-    said = "joe:p%40ss, joe:p@ss, p@ss, token=t0k, https://joe:p%40ss@example.org"
+    url = "https://joe:p%40ss@example.org:8443/v1?token=t0ken"
+    environ = {"OPENAI_BASE_URL": url} if where == "context" else {}
+    if where == "environment":
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+    said = "joe:p%40ss, joe:p@ss, p@ss, token=t0ken, t0ken, am9lOnBAc3M=, https://joe:p%40ss@x"
     openai.route(host="example.org").respond(401, json={"error": {"message": said}})
-    problem = str(failed())
+    problem = str(mocker.failed(lambda: opened(**environ)))
     assert "HTTP 401" in problem
-    for secret in ("joe", "p@ss", "p%40ss", "t0k"):
+    for secret in ("joe", "p@ss", "p%40ss", "t0ken", "am9l"):
         assert secret not in problem
 
 
-def test_an_endpoint_that_is_no_url(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "https://joe:s3cret/x@example.org/v1")
-    with pytest.raises(BadSetting, match="OPENAI_BASE_URL=…: it is not a URL") as caught:
-        open_provider("openai", ProviderContext({"OPENAI_API_KEY": "x"}))
-    assert "s3cret" not in str(caught.value)
+def test_a_custom_header_is_a_credential_and_is_not_told(
+    openai: respx.MockRouter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: gw-t0ken-1\nX-Stage: 1")
+    openai.post(URL).respond(401, json={"error": {"message": "no gw-t0ken-1, 1"}})
+    assert "no ***, 1" in str(failed())
 
 
-# --- requests ------------------------------------------------------------------------------------
-
-
-def sent(openai: respx.MockRouter, request: Request) -> dict[str, Any]:
-    route = openai.post(URL).respond(json=body())
-    ask(request)
-    found: dict[str, Any] = json.loads(route.calls.last.request.content)
-    return found
-
-
-def test_only_what_is_asked_for_is_sent(openai: respx.MockRouter) -> None:
-    assert sent(openai, REQUEST) == {
-        "model": "gpt-5.1",
-        "messages": [
-            {"role": "system", "content": "Be brief."},
-            {"role": "user", "content": "How long?"},
-        ],
-    }
-
-
-def test_parameters_and_schema(openai: respx.MockRouter) -> None:
-    from pytest_bias.replies import reply_schema  # noqa: PLC0415
-
-    from ..core.factories import Score  # noqa: PLC0415
-
-    request = Request(
-        (Message("user", "Rate."),), Parameters(1.0, 400), "Score", reply_schema(Score)
-    )
-    found = sent(openai, request)
-    assert found["temperature"] == 1.0
-    assert found["max_completion_tokens"] == 400
-    assert found["response_format"] == {
-        "type": "json_schema",
-        "json_schema": {
-            "name": "Score",
-            "schema": plain(reply_schema(Score)),
-            "strict": True,
-        },
-    }
-
-
-def test_the_seed_of_simulated_endpoints_is_not_sent_to_a_model(openai: respx.MockRouter) -> None:
-    assert "seed" not in json.dumps(sent(openai, REQUEST))
+def test_a_key_that_is_sent_back_in_a_reply_is_not_kept(openai: respx.MockRouter) -> None:
+    openai.post(URL).respond(json=body(f"Your key is {SECRET}.") | {"echo": f"Bearer {SECRET}"})
+    completion = ask()
+    assert completion.text == "Your key is ***."
+    assert SECRET not in dumps(completion)
 
 
 def test_the_key_is_sent_and_kept_nowhere(openai: respx.MockRouter) -> None:
@@ -291,12 +365,134 @@ def test_the_key_is_sent_and_kept_nowhere(openai: respx.MockRouter) -> None:
     assert "Five." not in repr(completion)
 
 
-def test_a_missing_key_is_named_before_anything_is_sent(openai: respx.MockRouter) -> None:
+def test_credentials_for_openai_do_not_go_elsewhere(
+    openai: respx.MockRouter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-openai")
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", "sk-of-openai")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-of-openai")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-of-openai")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "authorization: Bearer sk-of-openai")
+    route = openai.post(f"{OWN_URL}/chat/completions").respond(json=body())
+    mocker.ask(own)
+    headers = route.calls.last.request.headers
+    assert headers["authorization"] == f"Bearer {SECRET}"
+    assert "of-openai" not in str(headers.raw)
+
+
+# --- what is sent --------------------------------------------------------------------------------
+
+
+def sent(openai: respx.MockRouter, request: Request = REQUEST, **how: Any) -> dict[str, Any]:
     route = openai.post(URL).respond(json=body())
-    for environ in ({}, {"OPENAI_API_KEY": ""}):
-        with pytest.raises(MissingKey, match="OPENAI_API_KEY, which is not set"):
-            open_provider("openai", ProviderContext(environ))
-    assert not route.called
+    ask(request, **how)
+    found: dict[str, Any] = json.loads(route.calls.last.request.content)
+    return found
+
+
+def test_only_what_is_asked_for_is_sent(openai: respx.MockRouter) -> None:
+    assert sent(openai) == {
+        "model": "gpt-5.1",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "How long?"},
+        ],
+    }
+
+
+def test_a_conversation_is_sent_whole(openai: respx.MockRouter) -> None:
+    turns = (Message("user", "a"), Message("assistant", "b"), Message("user", "c"))
+    assert sent(openai, Request(turns, Parameters()))["messages"] == [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "b"},
+        {"role": "user", "content": "c"},
+    ]
+
+
+def test_parameters_and_schema(openai: respx.MockRouter) -> None:
+    found = sent(openai, Request(REQUEST.messages, ALL, "Score", reply_schema(Score)))
+    assert found["temperature"] == 0.5
+    assert found["max_completion_tokens"] == 400
+    assert "max_tokens" not in found
+    assert found["seed"] == SEED % 2**31
+    assert found["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {
+            "name": "Score",
+            "schema": plain(reply_schema(Score)),
+            "strict": True,
+        },
+    }
+
+
+DROPPED = {
+    "temperature": "temperature",
+    "max_output_tokens": "max_completion_tokens",
+    "seeded": "seed",
+}
+
+
+@pytest.mark.parametrize(("parameter", "field"), DROPPED.items())
+def test_what_is_dropped_is_not_sent_and_is_named(
+    openai: respx.MockRouter, parameter: str, field: str
+) -> None:
+    request = Request(REQUEST.messages, ALL)
+    assert set(sent(openai, request)) - set(
+        sent(openai, request, dropped=frozenset({parameter}))
+    ) == {field}
+    assert ask(request, dropped=frozenset({parameter})).dropped == (parameter,)
+
+
+def test_what_was_not_set_is_not_named_as_dropped(openai: respx.MockRouter) -> None:
+    openai.post(URL).respond(json=body())
+    assert ask(dropped=frozenset(DROPPED)).dropped == ()
+    assert ask(Request(REQUEST.messages, ALL), dropped=frozenset(DROPPED)).dropped == tuple(
+        sorted(DROPPED)
+    )
+
+
+def test_seeds_are_sent_to_models_only_where_asked_for(openai: respx.MockRouter) -> None:
+    assert "seed" not in json.dumps(sent(openai))
+
+
+def test_endpoints_of_the_user_s_own_are_told_the_limit_by_its_older_name(
+    openai: respx.MockRouter,
+) -> None:
+    route = openai.post(f"{OWN_URL}/chat/completions").respond(json=body())
+    mocker.ask(own, Request(REQUEST.messages, ALL))
+    found = json.loads(route.calls.last.request.content)
+    assert (found["max_tokens"], found["seed"]) == (400, SEED % 2**31)
+    assert "max_completion_tokens" not in found
+    error = {"code": "unsupported_parameter", "param": "max_tokens", "message": "no"}
+    openai.post(f"{OWN_URL}/chat/completions").respond(400, json={"error": error})
+    failure = mocker.failed(own, Request(REQUEST.messages, ALL))
+    assert failure.parameter == "max_output_tokens"
+    assert str(failure).startswith("gateway/m: ")
+
+
+def test_simulated_endpoints_are_always_sent_the_trial_s_seed(openai: respx.MockRouter) -> None:
+    route = openai.post(f"{OWN_URL}/chat/completions").respond(json=body())
+    for parameters in (Parameters(), ALL):
+        mocker.ask(simulated, Request(REQUEST.messages, parameters))
+        found = json.loads(route.calls.last.request.content)
+        assert found["pytest_bias_seed"] == SEED
+        assert "seed" not in found
+
+
+# --- opening -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("environ", [{}, {"OPENAI_API_KEY": ""}, {"OPENAI_API_KEY": " \n"}])
+def test_a_missing_key_is_named_before_anything_is_sent(environ: dict[str, str]) -> None:
+    with pytest.raises(MissingKey, match="OPENAI_API_KEY, which is not set"):
+        open_provider("openai", ProviderContext(environ))
+
+
+@pytest.mark.parametrize("key", ["sk-s3\ncret", "sk-s3cret…"])
+def test_a_key_that_no_header_can_hold_is_not_told(key: str) -> None:
+    with pytest.raises(BadSetting, match="OPENAI_API_KEY=…: ") as caught:
+        opened(OPENAI_API_KEY=key)
+    assert "cret" not in str(caught.value)
 
 
 def test_a_missing_sdk_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,8 +503,29 @@ def test_a_missing_sdk_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch
             open_provider(name, context)
 
 
+BAD_URLS = [
+    "https://joe:s3cret/x@example.org/v1",
+    "https://joe:s3cret@example.org:port/v1",
+    "https://joe:s3cret@/v1",
+    "joe:s3cret@example.org/v1",
+    "s3cret",
+    "https://s3cret\x00/v1",
+]
+
+
+@pytest.mark.parametrize("url", BAD_URLS)
+def test_an_endpoint_that_is_no_url(url: str) -> None:
+    with pytest.raises(BadSetting, match="OPENAI_BASE_URL=…: it is not a URL") as caught:
+        opened(OPENAI_BASE_URL=url)
+    assert "s3cret" not in str(caught.value)
+    assert caught.value.__context__ is None
+    with pytest.raises(BadSetting, match=r"\[endpoints\.mine\] base_url=…: it is not a URL"):
+        OpenAIChat(Endpoint("mine", "x", url))
+
+
 ENDPOINTS = {
     "the default": (None, ""),
+    "none": ("", ""),
     "the default, spelled out": ("https://api.openai.com/v1", ""),
     "another": ("https://proxy.example:8443/secret/v1", " at https://proxy.example:8443"),
     "loopback": ("http://127.0.0.1:8000/v1", " at http://127.0.0.1:8000"),
@@ -317,18 +534,10 @@ ENDPOINTS = {
 
 
 @pytest.mark.parametrize(("url", "named"), ENDPOINTS.values(), ids=ENDPOINTS)
-def test_wire_names_sdk_version_api_and_host(
-    monkeypatch: pytest.MonkeyPatch, url: str | None, named: str
-) -> None:
+def test_wire_names_sdk_version_api_and_host(url: str | None, named: str) -> None:
     import openai as sdk  # noqa: PLC0415
 
-    if url is not None:
-        monkeypatch.setenv("OPENAI_BASE_URL", url)
-
-    async def wire() -> str:
-        provider = open_provider("openai", ProviderContext({"OPENAI_API_KEY": "x"}))
-        await provider.aclose()
-        return provider.wire
-
-    assert asyncio.run(wire()) == f"openai {sdk.__version__}, chat completions{named}"
-    gc.collect()
+    environ = {} if url is None else {"OPENAI_BASE_URL": url}
+    assert mocker.wire(lambda: opened(**environ)) == (
+        f"openai {sdk.__version__}, chat completions{named}"
+    )

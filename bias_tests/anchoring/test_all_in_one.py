@@ -1,0 +1,58 @@
+"""A random sentencing demand must not move the sentence when all is asked in one prompt."""
+
+from __future__ import annotations
+
+from pytest_bias import (
+    Condition,
+    Control,
+    MeanDifference,
+    RateDifference,
+    Recorded,
+    Verdict,
+    conditions,
+    hypotheses,
+    positive_control,
+)
+
+from .experiment import PEOPLE
+from .experiment_all_in_one import ALL_IN_ONE
+
+
+@conditions(ALL_IN_ONE)
+def test_ruling_at_once(condition: Condition, recorded: Recorded) -> None:
+    """One case per condition: its trials are recorded, and the demand is in their one prompt."""
+    for outcome in recorded:
+        (prompt,) = outcome.prompts
+        assert f"The prosecutor demands {condition['demand']} months on probation." in prompt
+        assert prompt.count("randomly determined") == 1
+        assert "does not reflect any judicial expertise" in prompt
+        assert "The defence attorney demands 1 month on probation." in prompt
+        assert "sentenceMonths" in prompt
+
+
+@positive_control(
+    ALL_IN_ONE,
+    RateDifference("prosecutor_too_high", "demand", high="high", low="low", scope="this vignette"),
+)
+def test_the_demand_is_read_at_once(control: Control) -> None:
+    """A judge who reads the demand calls nine months too high more often than three."""
+    assert control.seen, control.reason
+
+
+@hypotheses(
+    ALL_IN_ONE,
+    MeanDifference(
+        "sentence_months",
+        "demand",
+        high="high",
+        low="low",
+        margin=0.6,
+        claim="clear",
+        scope="this vignette",
+        direction="positive",
+        human=PEOPLE,
+    ),
+)
+def test_random_demand_does_not_move_the_sentence_given_at_once(verdict: Verdict) -> None:
+    """The mean sentence in one prompt with a random demand of nine months is that with three."""
+    assert verdict.experiment == ALL_IN_ONE.id

@@ -1,0 +1,263 @@
+"""Calls of one model: when they may be sent, what they may cost, and when to try again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+
+from .canonical import compact
+from .errors import BadSetting, CallFailed
+from .keys import request_parts
+from .messages import Completion, Request
+from .providers.base import Call, Provider
+from .roster import ModelEntry, Price
+from .spending import Spending
+from .throttle import Stop, Throttle
+
+_CHARACTERS_PER_TOKEN = 4
+_TYPICAL_REPLY = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """When a failed attempt is made again: after rate limits, server errors and time-outs only.
+
+    ``transient`` and ``rate_limit`` are numbers of further attempts. Waits are in seconds, doubled
+    from ``base`` up to ``ceiling``, with jitter so that calls that failed together do not come
+    back together. A rate limit is counted apart: it is no fault of the call. A provider that asks
+    to wait longer than ``longest`` is not waited for.
+    """
+
+    transient: int = 4
+    rate_limit: int = 10
+    base: float = 0.5
+    ceiling: float = 30.0
+    longest: float = 600.0
+
+    def wait(self, number: int, rng: Random) -> float:
+        """Seconds before the ``number``-th further attempt (from 1)."""
+        return float(min(self.ceiling, self.base * 2 ** (number - 1)) * rng.uniform(0.5, 1.5))
+
+
+@dataclass(slots=True)
+class Tally:
+    """What calling one model came to: attempts, replies, failures by kind, tokens, dollars.
+
+    ``trials`` of ``wanted`` are recorded so far; ``paused`` is the wait a rate limit asks for, in
+    seconds; ``doing`` is the experiment under way.
+    """
+
+    model: str
+    doing: str = ""
+    wanted: int = 0
+    trials: int = 0
+    attempts: int = 0
+    replies: int = 0
+    failures: dict[str, int] = field(default_factory=dict)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    priced: bool = False
+    waiting: float = 0.0
+
+    def failed(self, kind: str) -> None:
+        """Count a failed attempt."""
+        self.failures[kind] = self.failures.get(kind, 0) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a call is made with beside its request: the seed, and what need not be sent."""
+
+    seed: int
+    may_drop: frozenset[str] = frozenset()
+
+
+class Caller:
+    """Calls one model within its limits, and tries again where that can help."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        provider: Provider,
+        entry: ModelEntry,
+        throttle: Throttle,
+        spending: Spending,
+        timeout: float,
+        rng: Random,
+        retries: Retries,
+    ) -> None:
+        self.name = name
+        self.provider = provider
+        self.entry = entry
+        self.throttle = throttle
+        self.tally = Tally(name, priced=entry.price is not None)
+        self._model = name.partition("/")[2]
+        self._spending = spending
+        self._timeout = timeout
+        self._rng = rng
+        self._retries = retries
+        self._refused: set[str] = set(entry.refuses)
+
+    @property
+    def wire(self) -> str:
+        """Through what the model is called."""
+        return self.provider.wire(self._model)
+
+    async def call(self, request: Request, asked: Asked, stop: Stop) -> Completion:
+        """The model's reply to ``request``.
+
+        Raises
+        ------
+        CallFailed
+            When there is none, and trying again does not help.
+        Capped
+            When a cap of the recording leaves no room for the call.
+        Halted
+            When a stop is requested before it is sent.
+        """
+        transient = limited = 0
+        while True:
+            try:
+                return await self._attempt(request, asked, stop)
+            except CallFailed as failed:
+                self.tally.failed(failed.kind)
+                if failed.kind == "transient" and transient < self._retries.transient:
+                    transient += 1
+                    await self._wait(failed, transient, stop)
+                elif failed.kind == "rate_limit" and self._worth_waiting(failed, limited):
+                    limited += 1
+                elif failed.kind == "parameter" and failed.parameter in asked.may_drop:
+                    self._refused.add(failed.parameter)
+                else:
+                    raise
+
+    def _worth_waiting(self, failed: CallFailed, limited: int) -> bool:
+        asked = failed.retry_after or 0.0
+        return limited < self._retries.rate_limit and asked <= self._retries.longest
+
+    async def _wait(self, failed: CallFailed, number: int, stop: Stop) -> None:
+        """Wait as long as the provider asks, or else as the rule says."""
+        wait = failed.retry_after
+        await stop.wait(self._retries.wait(number, self._rng) if wait is None else wait)
+
+    async def _attempt(self, request: Request, asked: Asked, stop: Stop) -> Completion:
+        dropped = self._dropped(request, asked)
+        estimate, highest = self._tokens(request), self._highest_price(request)
+        async with self.throttle.slot(stop):
+            await self._spending.reserve(highest, stop)
+            price = 0.0
+            try:
+                charged = await self.throttle.enter(estimate, stop)
+                self._spending.called()
+                self.tally.attempts += 1
+                sent_at = self.throttle.clock()
+                call = Call(asked.seed, self._timeout, dropped)
+                try:
+                    completion = await self.provider.complete(self._model, request, call)
+                except CallFailed as failed:
+                    # After a time-out nobody knows what was done; a reply that is none is paid.
+                    unknown = not failed.answered or failed.kind == "reply"
+                    price = highest if unknown else 0.0
+                    if failed.kind == "rate_limit":
+                        self._limited(sent_at, failed.retry_after)
+                    raise
+                used = completion.usage
+                price = self._price(used) if any(used.values()) else highest
+                charged(sum(used.values()) or estimate)
+            finally:
+                self._spending.settle(highest, price)
+                self.tally.cost += price
+        self.throttle.succeeded()
+        self._count(completion)
+        return completion
+
+    def _limited(self, sent_at: float, wait: float | None) -> None:
+        """Give way to a rate limit: fewer calls in flight, and none until it has passed."""
+        throttle = self.throttle
+        begins = throttle.concurrency.limited(sent_at, throttle.clock())
+        if wait is None:
+            # Calls of the same episode say nothing new.
+            episodes = throttle.concurrency.in_a_row
+            wait = self._retries.wait(episodes, self._rng) if begins else 0.0
+        if wait <= self._retries.longest:
+            throttle.pause(wait)
+            self.tally.waiting = max(self.tally.waiting, wait)
+
+    def _count(self, completion: Completion) -> None:
+        self.tally.replies += 1
+        self.tally.waiting = 0.0
+        self.tally.input_tokens += completion.usage.get("input", 0)
+        self.tally.output_tokens += completion.usage.get("output", 0)
+
+    # --- parameters a model refuses -----------------------------------------------------------
+
+    def _dropped(self, request: Request, asked: Asked) -> frozenset[str]:
+        """The given parameters this model is known to refuse, if they need not be sent."""
+        refused = request.parameters.given & self._refused
+        for parameter in sorted(refused - asked.may_drop):
+            raise refusal(self.name, parameter)
+        return refused
+
+    # --- tokens and money ---------------------------------------------------------------------
+
+    def check_price(self, request: Request) -> None:
+        """Refuse a budget that nothing is known to hold against."""
+        if self._spending.budget is None:
+            return
+        if self.entry.price is None:
+            raise self._unbudgeted("has no price")
+        if self._most_output(request) is None:
+            raise self._unbudgeted("has no limit of the tokens of a reply (max_output_tokens)")
+
+    def _unbudgeted(self, what: str) -> BadSetting:
+        return BadSetting(
+            option="--bias-budget",
+            value=self._spending.budget,
+            problem=f"{self.name} {what} in the roster of models, so its cost cannot be bounded",
+        )
+
+    def _most_output(self, request: Request) -> int | None:
+        if "max_output_tokens" in self._refused:
+            return None
+        return request.parameters.max_output_tokens
+
+    def _tokens(self, request: Request) -> float:
+        """About how many tokens a call comes to, for limits per minute."""
+        replies = self.tally.replies
+        typical = self.tally.output_tokens / replies if replies else _TYPICAL_REPLY
+        limit = self._most_output(request)
+        reply = typical if limit is None else min(limit, typical)
+        return sum(len(m.text) for m in request.messages) / _CHARACTERS_PER_TOKEN + reply
+
+    def _highest_price(self, request: Request) -> float:
+        """What a call can cost at most: no text has more tokens than bytes."""
+        if self._spending.budget is None or self.entry.price is None:
+            return 0.0
+        self.check_price(request)
+        size = len(compact(request_parts(request)).encode())
+        return self._cost(self.entry.price, size, self._most_output(request) or 0)
+
+    def _price(self, usage: Mapping[str, int]) -> float:
+        if self.entry.price is None:
+            return 0.0
+        return self._cost(self.entry.price, usage.get("input", 0), usage.get("output", 0))
+
+    @staticmethod
+    def _cost(price: Price, asked: int, replied: int) -> float:
+        return price.cost(asked, replied)
+
+
+def refusal(model: str, parameter: str) -> CallFailed:
+    """The failure for a parameter that a model refuses and the experiment insists on."""
+    return CallFailed(
+        model=model,
+        problem=(
+            f"the model refuses {parameter}, and the experiment does not allow leaving it out; "
+            f"add may_drop=[{parameter!r}] to the experiment if its result does not depend on it"
+        ),
+        kind="parameter",
+        parameter=parameter,
+    )

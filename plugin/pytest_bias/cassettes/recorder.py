@@ -1,0 +1,108 @@
+"""Adding to a cassette: a reply is on disk, in a journal, before the next is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import deque
+from collections.abc import Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+from ..messages import Completion
+from ..replay import Wanted
+from . import format as cassette_format
+from .format import Provenance
+from .provenance import encode_provenance
+from .store import Cassette
+
+
+class Recorder:
+    """Adds interactions to a cassette: at once to its journal, at the end to the file itself."""
+
+    def __init__(self, cassette: Cassette, provenance: Provenance) -> None:
+        self.cassette = cassette
+        self.provenance = provenance
+        self.added = 0
+        self._file: BinaryIO | None = None
+        self._known_texts = set(cassette.texts())
+        self._pending: deque[bytes] = deque()
+        self._lock = threading.Lock()
+        self._writing: asyncio.Task[None] | None = None
+
+    def add(self, wanted: Wanted, completion: Completion) -> None:
+        """Keep a reply: when this returns it is on disk."""
+        self._pending += self._lines(wanted, completion)
+        self._write()
+
+    async def keep(self, wanted: Wanted, completion: Completion) -> None:
+        """Keep a reply without holding up the others: when this returns it is on disk.
+
+        Replies that arrive while the disk is busy go there together.
+        """
+        self._pending += self._lines(wanted, completion)
+        while not self.cassette.journalled(wanted.key):
+            if self._writing is None or self._writing.done():
+                self._writing = asyncio.create_task(asyncio.to_thread(self._write))
+            await asyncio.shield(self._writing)
+
+    def _lines(self, wanted: Wanted, completion: Completion) -> list[bytes]:
+        texts = cassette_format.texts_of(wanted)
+        lines = [
+            cassette_format.encode_text(text)
+            for name, text in texts.items()
+            if name not in self._known_texts
+        ]
+        self._known_texts.update(texts)
+        interaction = cassette_format.interaction_of(wanted, completion)
+        return [*lines, cassette_format.encode_interaction(interaction)]
+
+    def _write(self) -> None:
+        """Write what waits; in whatever thread, one at a time, and nothing twice."""
+        with self._lock:
+            lines = [self._pending.popleft() for _ in range(len(self._pending))]
+            if not lines:
+                return
+            if self._file is None:
+                self._file = _opened(self.cassette.journal_path)
+                lines.insert(0, encode_provenance(self.provenance))
+            data = b"".join(line + b"\n" for line in lines)
+            self._file.write(data)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self.cassette.journal(data)
+            self.added += sum(line.startswith(cassette_format.KEY_START) for line in lines)
+
+    def close(
+        self,
+        experiment_id: str,
+        model: str,
+        *,
+        merge: bool = True,
+        lost: Iterable[str] = (),
+        recorded: Iterable[str] = (),
+    ) -> None:
+        """Close the journal, and merge it into the cassette.
+
+        Without ``merge`` the journal stays: it is what tells the replies of a recording that is
+        made again, and has not come to its end, from those it replaces. ``lost`` are the trials
+        that a cap kept from being recorded; those ``recorded`` are no longer lost.
+        """
+        self._write()  # what arrived while the loop was torn down
+        if self._file is not None:
+            self._file.close()
+        if merge:
+            self.cassette.lost = (self.cassette.lost - set(recorded)) | set(lost)
+            self.cassette.merge(experiment_id, model)
+
+
+def _opened(journal: Path) -> BinaryIO:
+    """A journal to append to, without the half line a killed recording may have left."""
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    file = journal.open("a+b")
+    file.seek(0)
+    whole, separator, rest = file.read().rpartition(b"\n")
+    if rest:
+        file.truncate(len(whole) + len(separator))
+    return file

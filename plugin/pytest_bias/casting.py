@@ -1,0 +1,76 @@
+"""Who answers: from model names, the judge setting and the roster to the players of a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .errors import BadSetting
+from .experiment import Experiment, Players
+from .providers.base import is_simulated, split_model
+from .roster import Roster, is_unpinned
+from .settings import Settings
+
+SAME = "same"
+"""Setting of the judge under which every subject grades its own replies."""
+
+_SIMULATED_JUDGES = ("simulated/even", "simulated/biased")
+
+
+def players_of(
+    experiment: Experiment, subject: str, settings: Settings, roster: Roster
+) -> Players:
+    """The models of a trial of ``experiment`` with ``subject``.
+
+    Raises
+    ------
+    BadSetting
+        When the experiment needs a judge and none is named that differs from the subject.
+    """
+    defaults = roster.entry(subject).defaults
+    if experiment.judge is None:
+        return Players(subject, subject_defaults=defaults)
+    judge = judge_of(subject, settings.judge, roster)
+    return Players(subject, judge, defaults, roster.entry(judge).defaults)
+
+
+def judge_of(subject: str, setting: str | None, roster: Roster) -> str:
+    """The model that grades ``subject``: the one named, or else the roster's first other one."""
+    if setting == SAME:
+        return subject
+    if setting is not None:
+        return setting
+    if is_simulated(subject):
+        return next(judge for judge in _SIMULATED_JUDGES if judge != subject)
+    judge = roster.judge_of(subject)
+    if judge is None:
+        raise BadSetting(
+            option="--bias-judge",
+            value="",
+            problem=(
+                f"the replies of {subject} are graded by a model, and none is named; give "
+                "PROVIDER/MODEL here or in [judges] of the roster, or say same"
+            ),
+        )
+    return judge
+
+
+def check_models(settings: Settings, roster: Roster, models: Iterable[str]) -> None:
+    """Refuse names of no provider, and, where verdicts gate, names that may change their model.
+
+    Raises
+    ------
+    BadSetting, UnknownName
+        For the first name that will not do.
+    """
+    judge = settings.judge
+    for model in models if judge is None or judge == SAME else (*models, judge):
+        split_model(model, roster.endpoints)
+        if settings.gate != "off" and is_unpinned(model, roster.entry(model)):
+            raise BadSetting(
+                option="--bias-model",
+                value=model,
+                problem=(
+                    "this name may mean another model tomorrow, so no verdict can be held against "
+                    "it; name a dated version, or report without a gate (--bias-gate=off)"
+                ),
+            )

@@ -1,0 +1,206 @@
+"""From cases to the plan of their recording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..cassettes.store import Cassette, cassette_path, file_stem
+from ..design import Design, Trial
+from ..errors import BiasError
+from ..experiment import Experiment, Players, plan
+from ..providers.base import is_simulated
+from ..roster import Roster, is_unpinned
+from ..settings import Limits, RecordMode
+from .data import FORMAT, PlanRow, RecordingPlan, totals_of
+from .estimate import Estimate, Estimator
+from .use import NOTHING, Calls, Use, Walk
+
+if TYPE_CHECKING:
+    from ..cases import Case
+    from ..run import Run
+
+PlayersOf = Callable[[Experiment, str], Players]
+"""From an experiment and ``provider/model`` to who answers in its trials."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanJob:
+    """Trials of one experiment that are wanted of one model under one design."""
+
+    experiment: Experiment
+    model: str
+    design: Design
+    trials: Sequence[Trial]
+
+
+def make_plan(run: Run, cases: Iterable[Case]) -> RecordingPlan:
+    """What recording the selected ``cases`` would do.
+
+    Raises
+    ------
+    BadSetting
+        When the roster is none.
+    """
+    settings = run.settings
+    wanted: dict[tuple[str, str], tuple[Case, dict[str, Trial]]] = {}
+    for case in cases:
+        _, trials = wanted.setdefault((case.experiment.id, case.model), (case, {}))
+        trials.update((trial.id, trial) for trial in case.trials())
+    return plan_recording(
+        [
+            PlanJob(case.experiment, case.model, case.design, tuple(trials.values()))
+            for case, trials in wanted.values()
+        ],
+        folder=settings.cassettes,
+        roster=run.roster,
+        limits=settings.limits,
+        mode="all" if settings.record == "all" else "missing",
+        players_of=run.players,
+    )
+
+
+def plan_recording(
+    jobs: Iterable[PlanJob],
+    *,
+    folder: Path,
+    roster: Roster,
+    limits: Limits,
+    mode: RecordMode,
+    players_of: PlayersOf,
+) -> RecordingPlan:
+    """What recording ``jobs`` into ``folder`` would do; damage becomes a problem of the plan."""
+    planner = _Planner(folder, roster, limits, mode, players_of)
+    rows: list[PlanRow] = []
+    problems: list[str] = []
+    for job in jobs:
+        try:
+            rows.append(planner.row(job))
+        except BiasError as error:
+            problems.append(f"{job.experiment.id} × {job.model}: {error}")
+        except OSError as error:
+            problems.append(f"{job.experiment.id} × {job.model}: {error.strerror or error}")
+    return RecordingPlan(
+        version=FORMAT,
+        mode=mode,
+        rows=tuple(rows),
+        totals=totals_of(rows),
+        problems=tuple(problems),
+        max_calls=limits.max_calls,
+        budget=limits.budget,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """One trial in the cassette: whether all of it is kept, what it used, what of it is kept."""
+
+    kept: bool
+    complete: bool
+    used: Use
+    kept_use: Use
+
+
+@dataclass(frozen=True, slots=True)
+class _Planner:
+    folder: Path
+    roster: Roster
+    limits: Limits
+    mode: RecordMode
+    players_of: PlayersOf
+
+    def row(self, job: PlanJob) -> PlanRow:
+        """Plan one job."""
+        experiment, model = job.experiment, job.model
+        path = cassette_path(self.folder, experiment.id, model)
+        cassette = Cassette(path, anew=self.mode == "all")
+        players = self.players_of(experiment, model)
+        found = self._found(job, cassette, players)
+        asked = sum(each.used.calls for each in found.values())
+        missing = [t for t in job.trials if t.id not in found or not found[t.id].kept]
+        kept = [found[trial.id].kept_use for trial in job.trials if trial.id in found]
+        estimate = Estimate("exact", "nothing to record")
+        use = NOTHING
+        if missing:
+            complete = [each.used for each in found.values() if each.complete]
+            estimator = Estimator(
+                experiment, path, lambda other: self.players_of(experiment, other)
+            )
+            estimate, per_trial = estimator.per_trial(missing, complete, players)
+            for trial in missing:
+                done = found[trial.id].kept_use if trial.id in found else NOTHING
+                use = use.plus(per_trial.rest(done))
+            use = use.whole()
+        return PlanRow(
+            experiment=experiment.id,
+            model=model,
+            design=job.design.name,
+            cassette=f"{experiment.id}/{file_stem(model)}",
+            simulated=is_simulated(model),
+            unpinned=is_unpinned(model, self.roster.entry(model)),
+            unfinished=self.mode != "all" and cassette.rerecording_path.exists(),
+            trials=len(job.trials),
+            recorded_trials=len(job.trials) - len(missing),
+            missing_trials=len(missing),
+            recorded_interactions=round(sum(each.calls for each in kept)),
+            stale_interactions=len(cassette) - round(asked),
+            subject=use.subject,
+            judge=use.judge,
+            judge_model=players.judge,
+            cost=self._cost(players, use),
+            minutes=self._minutes(experiment, players, use),
+            estimate=estimate,
+        )
+
+    def _found(self, job: PlanJob, cassette: Cassette, players: Players) -> dict[str, _Found]:
+        """What of the trials of every design is in the cassette, by trial."""
+        if not cassette.exists:
+            return {}
+        experiment = job.experiment
+        sizes = [each.replicates for each in (job.design, *experiment.designs.values())]
+        largest = Design(max(experiment.replicates, *sizes))
+        found = {}
+        for trial in plan(experiment, largest):
+            walk = Walk(experiment, players, trial, lambda wanted: cassette.lookup(wanted.key))
+            used = kept_use = walk.use()
+            kept = walk.complete
+            if self.mode == "all":
+                # Only what this recording (or the one it resumes) added counts as recorded.
+                kept = kept and all(cassette.journalled(key) for key in walk.keys)
+                kept_use = walk.use(cassette.journalled)
+            found[trial.id] = _Found(kept, walk.complete, used, kept_use)
+        return found
+
+    def _cost(self, players: Players, use: Use) -> float | None:
+        total = 0.0
+        for model, calls in _by_model(players, use).items():
+            price = self.roster.entry(model).price
+            if price is not None:
+                total += price.cost(calls.input_tokens, calls.output_tokens)
+            elif calls.calls and not is_simulated(model):
+                return None
+        return total
+
+    def _minutes(self, experiment: Experiment, players: Players, use: Use) -> float | None:
+        """The longest that the limits of any model make the job take."""
+        if not use.calls:
+            return 0.0
+        times = []
+        for model, calls in _by_model(players, use).items():
+            entry = self.roster.entry(model)
+            asked = (self.limits.qpm or experiment.qpm, entry.requests_per_minute)
+            requests = min((limit for limit in asked if limit is not None), default=None)
+            tokens = calls.input_tokens + calls.output_tokens
+            times += [calls.calls / requests] if requests else []
+            times += [tokens / entry.tokens_per_minute] if entry.tokens_per_minute else []
+        return max(times, default=None)
+
+
+def _by_model(players: Players, use: Use) -> dict[str, Calls]:
+    """Calls by the model they go to: a judge may be the subject itself."""
+    calls = {players.subject: use.subject}
+    if players.judge is not None and use.judge.calls:
+        calls[players.judge] = calls.get(players.judge, Calls()).plus(use.judge)
+    return calls

@@ -1,0 +1,122 @@
+"""Anthropic's Messages, through the official async SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..canonical import plain
+from ..errors import CallFailed
+from ..messages import Completion, Finish, Parameters, Request
+from .base import Call, Endpoint, Provider, ProviderContext
+from .client import Client, Vendor, api_key, base_url
+from .reading import Answer, Reply, completion, count, effective, text_of
+from .sdk import SEED_FIELD, unseedable
+
+ANTHROPIC = Vendor(
+    "anthropic", "AsyncAnthropic", "https://api.anthropic.com", "ANTHROPIC_BASE_URL"
+)
+
+DEFAULT_LIMIT = 4096
+"""Tokens a reply may have where the request says nothing: the API wants to be told."""
+
+_KEY = "ANTHROPIC_API_KEY"
+_API = "messages"
+_WHAT = "a message"
+_FINISHES: Mapping[object, Finish] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "refusal": "refusal",
+}
+_INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+def open_anthropic(context: ProviderContext) -> Provider:
+    """Models of Anthropic; the key comes from ANTHROPIC_API_KEY."""
+    key = api_key(context.environ, "anthropic", _KEY)
+    return AnthropicMessages(Endpoint("anthropic", key, base_url(context.environ, ANTHROPIC)))
+
+
+class AnthropicMessages:
+    """Messages at an endpoint."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._client = Client(ANTHROPIC, endpoint)
+
+    def wire(self, model: str) -> str:  # noqa: ARG002  (one API for all models)
+        """SDK, version and API, and the host where it is not Anthropic's."""
+        return self._client.wire(_API)
+
+    async def complete(self, model: str, request: Request, call: Call) -> Completion:
+        """See :class:`~pytest_bias.providers.base.Provider`; the API takes no seed."""
+        outcome = await self._attempt(model, request, call)
+        if isinstance(outcome, CallFailed):
+            raise outcome
+        return outcome
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._client.close()
+
+    async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
+        simulated = self._client.endpoint.simulated
+        name = f"{self._client.endpoint.provider}/{model}"
+        parameters, dropped = effective(request.parameters, call.dropped)
+        if parameters.seeded and not simulated:
+            return unseedable(name, "Anthropic's Messages API")
+        sent = {}
+        if parameters.temperature is not None:
+            sent["temperature"] = "temperature"
+        if parameters.max_output_tokens is not None:
+            sent["max_tokens"] = "max_output_tokens"
+        # Not messages.create(): it knows no temperature, which older models take, and warns of
+        # models that will be retired, which is an error where warnings are.
+        posted = self._client.api.post(
+            "/v1/messages",
+            cast_to=self._client.transport.Response,
+            body={
+                "model": model,
+                **self._conversation(request),
+                **_fields(parameters),
+                **({SEED_FIELD: call.seed} if simulated else {}),
+            },
+            options={"timeout": call.timeout},
+        )
+        answer = await self._client.exchange(name, posted, call.timeout, sent, _WHAT)
+        if not isinstance(answer, Answer):
+            return answer
+        return completion(name, answer, read_message, _WHAT, dropped)
+
+    def _conversation(self, request: Request) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "messages": [
+                {"role": m.role, "content": m.text} for m in request.messages if m.role != "system"
+            ]
+        }
+        system = [m.text for m in request.messages if m.role == "system"]
+        if system:
+            body["system"] = "\n\n".join(system)
+        if request.schema is not None:
+            # Limits of numbers and lengths, which the API does not take, become descriptions.
+            schema = self._client.sdk.transform_schema(plain(request.schema, "reply schema"))
+            body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+        return body
+
+
+def _fields(parameters: Parameters) -> dict[str, Any]:
+    fields: dict[str, Any] = {"max_tokens": parameters.max_output_tokens or DEFAULT_LIMIT}
+    if parameters.temperature is not None:
+        fields["temperature"] = parameters.temperature
+    return fields
+
+
+def read_message(body: dict[str, Any]) -> Reply:
+    """What a Messages reply body says; KeyError, TypeError … when it is none."""
+    usage = body.get("usage") or {}
+    return Reply(
+        text="".join(text_of(b["text"]) for b in body["content"] if b["type"] == "text"),
+        finish=_FINISHES.get(body.get("stop_reason"), "other"),
+        served_model=str(body["model"]),
+        usage={"input": count(usage, *_INPUT), "output": count(usage, "output_tokens")},
+    )

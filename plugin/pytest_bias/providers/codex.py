@@ -1,0 +1,242 @@
+"""OpenAI's Codex CLI: one ``codex exec`` per call, one prompt in and one last message out.
+
+Codex is an agent and not an API. Around the prompt it sends a system prompt, a list of skills and
+tools of its own; it takes no sampling parameters and no seed; and it tries again by itself, as its
+own configuration says (``request_max_retries``, ``stream_max_retries``). Every call works in an
+empty temporary folder, in a read-only sandbox, with the shell tool and web search turned off: the
+reply is to be the model's own, and no command that it thinks of gets to see the environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from ..canonical import compact, plain
+from ..errors import BadSetting, CallFailed
+from ..messages import Completion, Request
+from ..simulator.subjects import SUBJECTS
+from .base import Call, Provider, ProviderContext
+from .codex_reply import Credentials, Ran, completion_of
+
+_VERSION = re.compile(r"^codex-cli (\S+)", re.MULTILINE)
+"""What ``--version`` says; npm's package ``codex`` is another program and says something else."""
+
+_ALONE = (
+    'web_search="disabled"',
+    "features.shell_tool=false",
+    'shell_environment_policy.inherit="none"',
+)
+_ASKING = 60.0
+"""Seconds for a question to the command about itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A Codex that was found: how it is called, its version, and the help of its ``exec``."""
+
+    command: tuple[str, ...]
+    version: str
+    help: str = field(repr=False)
+
+    def knows(self, option: str) -> bool:
+        """Whether ``codex exec`` of this version has ``option``."""
+        return option in self.help
+
+
+class Codex:
+    """Runs ``codex exec``.
+
+    ``concurrency`` is how many processes may run at once; more is not started.
+    """
+
+    concurrency = 4
+
+    def __init__(self, installed: Installed, environ: Mapping[str, str]) -> None:
+        self._installed = installed
+        self._environ = dict(environ)
+        self._credentials = Credentials(environ)
+        self._slots = asyncio.Semaphore(self.concurrency)
+
+    def wire(self, model: str) -> str:  # noqa: ARG002  (one command for all models)
+        """The command, its version and the subcommand."""
+        return f"codex {self._installed.version}, exec"
+
+    async def complete(self, model: str, request: Request, call: Call) -> Completion:
+        """See :class:`~pytest_bias.providers.base.Provider`.
+
+        The latency is that of the process, so it holds Codex's own start of a fraction of a
+        second; it is None where Codex reports that it had to try again.
+        """
+        name = f"codex/{model}"
+        dropped = _checked(name, model, request, call)
+        async with self._slots:
+            with TemporaryDirectory(prefix="pytest-bias-codex-") as folder:
+                arguments = self._prepared(Path(folder), model, request)
+                ran = await self._run(name, arguments, call, Path(folder))
+        return completion_of(ran, model, self._credentials, dropped)
+
+    async def aclose(self) -> None:
+        """Nothing stays open between calls."""
+
+    async def _run(self, name: str, arguments: list[str], call: Call, folder: Path) -> Ran:
+        streams = [folder / stream for stream in ("prompt", "events", "problems")]
+        with ExitStack() as stack:
+            # Files and not pipes: a pipe stays open as long as any child of a killed process.
+            asked, told, wrong = (
+                stack.enter_context(path.open(mode))
+                for path, mode in zip(streams, ("rb", "wb", "wb"), strict=True)
+            )
+            began = perf_counter()
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *arguments,
+                    stdin=asked,
+                    stdout=told,
+                    stderr=wrong,
+                    env=self._environ,
+                    # A terminal's Ctrl-C reaches us alone, so a call in flight is not lost.
+                    start_new_session=True,
+                )
+            except OSError as error:
+                problem = f"Codex could not be started: {error.strerror}"
+                raise CallFailed(model=name, problem=problem, kind="fatal") from None
+            try:
+                await asyncio.wait_for(process.wait(), call.timeout)
+            except TimeoutError:
+                problem = f"no reply within {call.timeout:g} s; Codex was stopped"
+                raise CallFailed(
+                    model=name, problem=problem, kind="transient", answered=False
+                ) from None
+            finally:
+                if process.returncode is None:
+                    _kill(process)
+                    await process.wait()
+            latency = perf_counter() - began
+        return _read(folder, process.returncode or 0, latency)
+
+    def _prepared(self, folder: Path, model: str, request: Request) -> list[str]:
+        """The command line; prompt and schema, which it reads, are written to ``folder``."""
+        (folder / "work").mkdir()
+        (folder / "prompt").write_bytes(request.messages[0].text.encode())
+        arguments = [*self._installed.command, "exec", "--skip-git-repo-check"]
+        arguments += ["--sandbox", "read-only", "--cd", str(folder / "work")]
+        arguments += ["--output-last-message", str(folder / "last"), "--model", model]
+        arguments += [o for o in ("--ephemeral", "--json") if self._installed.knows(o)]
+        if request.schema is not None and self._installed.knows("--output-schema"):
+            (folder / "schema").write_text(compact(plain(request.schema, "reply schema")), "utf-8")
+            arguments += ["--output-schema", str(folder / "schema")]
+        for setting in _ALONE:
+            arguments += ["-c", setting]
+        return [*arguments, "-"]
+
+
+def open_codex(context: ProviderContext) -> Provider:
+    """Models that the Codex CLI is signed in for, or that its configuration names.
+
+    Raises
+    ------
+    BadSetting
+        When no Codex CLI is installed.
+    """
+    return Codex(find_codex(context.environ), context.environ)
+
+
+def find_codex(environ: Mapping[str, str]) -> Installed:
+    """The Codex CLI on PATH, in ``node_modules/.bin`` here or above, or known to npx.
+
+    Nothing is ever downloaded. BadSetting when there is none.
+    """
+    for command in _commands(environ):
+        version = _VERSION.search(_told([*command, "--version"], environ))
+        if version is not None:
+            usage = _told([*command, "exec", "--help"], environ)
+            return Installed(command, version.group(1), usage)
+    raise BadSetting(
+        option="--bias-model",
+        value="codex/…",
+        problem=(
+            "the Codex CLI is neither on PATH nor in node_modules/.bin; install it with: "
+            "npm install @openai/codex (the npm package called codex is another program)"
+        ),
+    )
+
+
+def _commands(environ: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    path = environ.get("PATH", "")
+    here = Path.cwd()
+    modules = [str(folder / "node_modules" / ".bin") for folder in (here, *here.parents)]
+    for places in (path, os.pathsep.join(modules)):
+        if found := shutil.which("codex", path=places):
+            yield (found,)
+    if npx := shutil.which("npx", path=path):
+        yield (npx, "--no-install", "--offline", "codex")
+
+
+def _told(command: Sequence[str], environ: Mapping[str, str]) -> str:
+    """What a command prints; nothing where it fails."""
+    try:
+        ran = subprocess.run(  # noqa: S603  (the user's own installation)
+            command,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_ASKING,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return ran.stdout if ran.returncode == 0 else ""
+
+
+def _checked(name: str, model: str, request: Request, call: Call) -> tuple[str, ...]:
+    """The parameters that are left out; CallFailed for what Codex cannot be asked."""
+    problem = None
+    if model in SUBJECTS:
+        problem = (
+            "this is a simulated subject's name, and its replies must not pass as a model's; "
+            f"record simulated/{model}"
+        )
+    elif [message.role for message in request.messages] != ["user"]:
+        problem = (
+            "codex exec takes one prompt: no system prompt, and no conversation, because every "
+            "call begins a new session. Experiments fit that ask all of a trial in one user "
+            "message, such as those whose ids end in all-in-one"
+        )
+    if problem is not None:
+        raise CallFailed(model=name, problem=problem, kind="fatal")
+    given = request.parameters.given
+    for parameter in sorted(given - call.dropped):
+        problem = f"codex exec takes no {parameter}"
+        raise CallFailed(model=name, problem=problem, kind="parameter", parameter=parameter)
+    return tuple(sorted(given))
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    """End a process and all that it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _read(folder: Path, code: int, latency: float) -> Ran:
+    def text(name: str) -> str:
+        return (folder / name).read_text(encoding="utf-8", errors="replace")
+
+    last = text("last") if (folder / "last").exists() else None
+    return Ran(code, text("events"), text("problems"), last, latency)

@@ -1,0 +1,363 @@
+"""Google's generateContent (the Gemini API), through the official async SDK."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from http import HTTPStatus
+from importlib import import_module
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..canonical import plain
+from ..errors import BadSetting, CallFailed, MissingKey
+from ..messages import Completion, Finish, Message, Parameters, Request
+from . import sdk
+from .base import Call, Endpoint, Provider, ProviderContext
+from .client import NO_KEY, Answer, Reply, api_key, completion, count, effective, text_of
+
+_NAME = "google"
+_DEFAULT_URL = "https://generativelanguage.googleapis.com"
+_BASE_URL = "GOOGLE_GEMINI_BASE_URL"
+_WHAT = "a generateContent reply"
+
+_KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+"""GOOGLE_API_KEY may have been set for another of Google's services, GEMINI_API_KEY only for this
+one, so it comes first where both are set. (The SDK left to itself takes them the other way.)"""
+
+_API_VERSION = "v1beta"
+"""Given, because the SDK's default would change with its version and GOOGLE_GENAI_API_VERSION;
+this one has everything that is sent here."""
+
+_CONNECTIONS, _KEPT_ALIVE = 1000, 100
+"""As the other vendors' SDKs have it: what is in flight is limited by the collector alone."""
+
+_LONGEST_PROBLEM = 500
+_OUT_OF_QUOTA = "insufficient_quota"
+"""The code by which :func:`sdk.status_failure` knows a limit that waiting does not mend."""
+
+_FINISHES: Mapping[object, Finish] = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "CONTINUATION": "length",  # one request's limit; a second one could go on from there
+    "SAFETY": "content_filter",
+    "PROHIBITED_CONTENT": "content_filter",
+    "BLOCKLIST": "content_filter",
+    "SPII": "content_filter",
+    "RECITATION": "content_filter",
+    "IMAGE_SAFETY": "content_filter",
+}
+
+_PARAMETERS = {
+    "temperature": "temperature",
+    "max_output_tokens": "max_output_tokens",
+    "seed": "seeded",
+}
+"""Field of the SDK's configuration → the parameter of ours it stands for."""
+
+_PER_DAY = re.compile("per_?day", re.IGNORECASE)
+_SECONDS = re.compile(r"(\d+(?:\.\d+)?)s")
+
+# The SDK hands out no HTTP response, so its client's hook leaves it here, for its status and time.
+_RESPONSES: ContextVar[list[Any]] = ContextVar("responses")
+
+
+def open_google(context: ProviderContext) -> Provider:
+    """Models of Google; the key comes from GEMINI_API_KEY, or else from GOOGLE_API_KEY.
+
+    GOOGLE_GEMINI_BASE_URL is honoured, as the SDK does. Nothing else in the environment is: this
+    is never Vertex AI, which has other models, terms and credentials.
+    """
+    environ = context.environ
+    variable = next((name for name in _KEYS if environ.get(name, "").strip()), None)
+    if variable is None:
+        raise MissingKey(provider=_NAME, variable=" or ".join(_KEYS))
+    key = api_key(environ, _NAME, variable)
+    return GoogleContents(Endpoint(_NAME, key, environ.get(_BASE_URL) or None))
+
+
+class GoogleContents:
+    """generateContent at an endpoint; one SDK client, because making one loads certificates.
+
+    Raises
+    ------
+    MissingPackage
+        When the SDK is not installed.
+    BadSetting
+        When the endpoint's base URL is none.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._own = not endpoint.simulated and endpoint.provider != _NAME
+        self._url = endpoint.base_url or _DEFAULT_URL
+        if not _is_url(self._url):
+            where = f"[endpoints.{endpoint.provider}] base_url" if self._own else _BASE_URL
+            raise BadSetting(option=where, value="…", problem="it is not an http(s) URL")
+        key = "" if endpoint.api_key == NO_KEY else endpoint.api_key
+        self._key = sdk.Secrets(key)
+        self._secrets = sdk.Secrets(key, url=self._url)
+        self._genai = sdk.load_sdk("google.genai", "google")
+        self._errors = import_module("google.genai.errors")
+        self._transport = transport = sdk.load_sdk("httpx2", "google")
+        # A URL or header that cannot be sent (and is quoted); a reply that cannot be unpacked.
+        self._no_connection = (
+            transport.InvalidURL,
+            transport.LocalProtocolError,
+            transport.DecodingError,
+        )
+        # Handing in a client also keeps the SDK from aiohttp, which it prefers where installed.
+        self._http = transport.AsyncClient(
+            limits=transport.Limits(
+                max_connections=_CONNECTIONS, max_keepalive_connections=_KEPT_ALIVE
+            ),
+            # A proxy from the environment could not reach an endpoint on loopback.
+            trust_env=not endpoint.simulated,
+            event_hooks={"response": [_keep]},
+        )
+        self._client = self._sdk_client()
+
+    def _sdk_client(self) -> Any:
+        types = self._genai.types
+        # What is not given here the SDK would read from the environment.
+        with _without_false_warning():
+            return self._genai.Client(
+                vertexai=False,
+                api_key=self._endpoint.api_key,
+                debug_config=import_module("google.genai.client").DebugConfig(
+                    client_mode=None, replays_directory=None, replay_id=None
+                ),
+                http_options=types.HttpOptions(
+                    base_url=self._url,
+                    api_version=_API_VERSION,
+                    retry_options=types.HttpRetryOptions(attempts=1),
+                    httpx_async_client=self._http,
+                ),
+            )
+
+    def wire(self, model: str) -> str:  # noqa: ARG002  (one API for all models)
+        """SDK, version and API, and the host where it is not Google's."""
+        wire = f"google-genai {self._genai.__version__}, generateContent"
+        theirs = self._url.rstrip("/") == _DEFAULT_URL
+        return wire if self._endpoint.simulated or theirs else f"{wire} at {sdk.host(self._url)}"
+
+    async def complete(self, model: str, request: Request, call: Call) -> Completion:
+        """See :class:`~pytest_bias.providers.base.Provider`."""
+        outcome = await self._attempt(model, request, call)
+        if isinstance(outcome, CallFailed):
+            raise outcome
+        return outcome
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._client.aio.aclose()
+        self._client.close()
+        # Both leave a client that was handed in to whom it belongs.
+        await self._http.aclose()
+
+    async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
+        name = f"{self._endpoint.provider}/{model}"
+        parameters, dropped = effective(request.parameters, call.dropped)
+        fields = self._fields(parameters, call)
+        responses: list[Any] = []
+        token = _RESPONSES.set(responses)
+        try:
+            reply = await self._client.aio.models.generate_content(
+                model=model,
+                contents=self._contents(request.messages),
+                config=self._config(request, call, fields),
+            )
+            body = sdk.parsed(self._key.hidden(reply.sdk_http_response.body or ""))
+        except self._errors.APIError as error:
+            return self._refusal(name, error, fields)
+        except (ValueError, RecursionError, *self._no_connection) as error:
+            return self._unreadable(name, error, responses)
+        except self._transport.TransportError as error:
+            return sdk.connection_failure(name, error, self._told(str(error)))
+        finally:
+            _RESPONSES.reset(token)
+        if not self._endpoint.simulated and sdk.is_simulated(body):
+            return sdk.simulated_failure(name, "" if self._own else _BASE_URL)
+        if not isinstance(body, dict):
+            return sdk.reply_failure(name, _WHAT, TypeError())
+        answer = Answer(body, responses[-1].elapsed.total_seconds())
+        return completion(name, answer, partial(read_contents, name), _WHAT, dropped)
+
+    def _fields(self, parameters: Parameters, call: Call) -> dict[str, Any]:
+        # Simulated endpoints have a field of their own for the seed, which is always sent.
+        seeded = parameters.seeded and not self._endpoint.simulated
+        fields = {
+            "temperature": parameters.temperature,
+            "max_output_tokens": parameters.max_output_tokens,
+            "seed": sdk.vendor_seed(call.seed) if seeded else None,
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def _contents(self, messages: Sequence[Message]) -> list[Any]:
+        types = self._genai.types
+        return [
+            types.Content(
+                role="model" if message.role == "assistant" else "user",
+                parts=[types.Part(text=message.text)],
+            )
+            for message in messages
+            if message.role != "system"
+        ]
+
+    def _config(self, request: Request, call: Call, fields: Mapping[str, Any]) -> Any:
+        types = self._genai.types
+        options: dict[str, Any] = {"timeout": max(1, math.ceil(call.timeout * 1000))}
+        if self._endpoint.simulated:
+            options["extra_body"] = {sdk.SEED_FIELD: call.seed}
+        config: dict[str, Any] = {
+            **fields,
+            "http_options": types.HttpOptions(**options),
+            # The body as it was sent. The SDK then never goes on by itself with a second call.
+            "should_return_http_response": True,
+            "automatic_function_calling": types.AutomaticFunctionCallingConfig(disable=True),
+        }
+        system = [types.Part(text=m.text) for m in request.messages if m.role == "system"]
+        if system:
+            config["system_instruction"] = types.Content(parts=system)
+        if request.schema is not None:
+            config["response_mime_type"] = "application/json"
+            config["response_json_schema"] = plain(request.schema, "reply schema")
+        return types.GenerateContentConfig(**config)
+
+    def _refusal(self, name: str, error: Any, fields: Mapping[str, Any]) -> CallFailed:
+        """The failure that an answer with another status than 200 stands for."""
+        details = list(_details(error.details))
+        message = error.message if isinstance(error.message, str) else error.response.text
+        parameter = None
+        if error.code == HTTPStatus.BAD_REQUEST:
+            said = " ".join((message, *_violations(details)))
+            parameter = sdk.refused_parameter(
+                {field: _PARAMETERS[field] for field in fields},
+                said.replace("maxOutputTokens", "max_output_tokens"),
+            )
+        return sdk.status_failure(
+            name,
+            error.code,
+            self._told(message),
+            code=_OUT_OF_QUOTA if _of_the_day(details) else None,
+            parameter=parameter,
+            wait=_wait(details, error.response.headers),
+        )
+
+    def _unreadable(self, name: str, error: Exception, responses: Sequence[Any]) -> CallFailed:
+        """What the SDK, its transport or the JSON decoder gave up on."""
+        if not responses:
+            # Plain ValueErrors are about the model's name or an empty conversation; others may
+            # quote the prompt or the key.
+            why = type(error).__name__
+            if type(error) is ValueError:
+                why = f"{why}: {self._told(str(error))}"
+            problem = f"the request cannot be sent ({why})"
+            return CallFailed(model=name, problem=problem, kind="fatal")
+        response = responses[-1]
+        if response.status_code != HTTPStatus.OK:
+            wait = sdk.retry_after(response.headers)
+            return sdk.status_failure(name, response.status_code, "unreadable error", wait=wait)
+        return sdk.reply_failure(name, _WHAT, error)
+
+    def _told(self, text: str) -> str:
+        """``text`` without credentials, and not a page long."""
+        text = self._secrets.hidden(text)
+        return text if len(text) <= _LONGEST_PROBLEM else f"{text[:_LONGEST_PROBLEM]} …"
+
+
+def read_contents(model: str, body: dict[str, Any]) -> Reply:
+    """What a generateContent reply body says; KeyError, TypeError … when it is none.
+
+    ``model`` is ``provider/model``, and names what was served where the body does not.
+    """
+    usage = body.get("usageMetadata") or {}
+    counts = {
+        "input": count(usage, "promptTokenCount"),
+        # Thoughts are paid as output.
+        "output": count(usage, "candidatesTokenCount", "thoughtsTokenCount"),
+    }
+    served = str(body.get("modelVersion") or model.partition("/")[2])
+    if not body.get("candidates") and (body.get("promptFeedback") or {}).get("blockReason"):
+        return Reply("", "content_filter", served, counts)
+    candidate = body["candidates"][0]
+    finish = _FINISHES.get(candidate.get("finishReason"), "other")
+    # A filter, or a limit met while thinking, leaves no content; but it is said then.
+    content = candidate["content"] if "finishReason" not in candidate else candidate.get("content")
+    parts = (content or {}).get("parts") or []
+    texts = [text_of(part.get("text")) for part in parts if not part.get("thought")]
+    return Reply("".join(texts), finish, served, counts)
+
+
+# --- Google's error details (google/rpc/error_details.proto) ------------------------------------
+
+
+def _details(body: object) -> Iterator[Mapping[str, Any]]:
+    for answer in _objects(body if isinstance(body, list) else [body]):
+        for error in _objects([answer.get("error")]):
+            yield from _objects(error.get("details"))
+
+
+def _objects(value: object) -> Iterator[Mapping[str, Any]]:
+    if isinstance(value, list):
+        yield from (entry for entry in value if isinstance(entry, dict))
+
+
+def _violations(details: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What BadRequest says of single fields."""
+    for detail in details:
+        for violation in _objects(detail.get("fieldViolations")):
+            yield f"{violation.get('field')}: {violation.get('description')}"
+
+
+def _of_the_day(details: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether QuotaFailure names a quota per day, which no recording waits for."""
+    return any(
+        _PER_DAY.search(f"{violation.get('quotaId')} {violation.get('quotaMetric')}")
+        for detail in details
+        for violation in _objects(detail.get("violations"))
+    )
+
+
+def _wait(details: Sequence[Mapping[str, Any]], headers: Mapping[str, str]) -> float | None:
+    """Seconds that RetryInfo or else the headers ask to wait."""
+    for detail in details:
+        if found := _SECONDS.fullmatch(str(detail.get("retryDelay"))):
+            return float(found[1])
+    return sdk.retry_after(headers)
+
+
+# --- the SDK's client ---------------------------------------------------------------------------
+
+
+async def _keep(response: Any) -> None:
+    _RESPONSES.get().append(response)
+
+
+@contextmanager
+def _without_false_warning() -> Iterator[None]:
+    """Keep the SDK from saying that it takes GOOGLE_API_KEY where both are set."""
+    logger = logging.getLogger("google_genai._api_client")
+
+    def true(record: logging.LogRecord) -> bool:
+        return not str(record.msg).startswith("Both GOOGLE_API_KEY and GEMINI_API_KEY")
+
+    logger.addFilter(true)
+    try:
+        yield
+    finally:
+        logger.removeFilter(true)
+
+
+def _is_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        port = parts.port  # raises for what is no number
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0

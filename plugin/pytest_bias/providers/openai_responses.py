@@ -1,0 +1,149 @@
+"""OpenAI's Responses, through the official async SDK.
+
+Conversations are sent whole and nothing is stored at OpenAI: a reply depends on its request alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from ..canonical import plain
+from ..errors import CallFailed, FailureKind
+from ..messages import Completion, Finish, Parameters, Request
+from .base import Call, Endpoint
+from .client import Client
+from .openai_chat import OPENAI
+from .reading import Answer, Reply, completion, count, effective, filtered, is_filtered, text_of
+from .sdk import SEED_FIELD, unseedable
+
+_API = "responses"
+_WHAT = "a response"
+_SILENT = frozenset({"message", "reasoning"})
+_INCOMPLETE: Mapping[object, Finish] = {
+    "max_output_tokens": "length",
+    "content_filter": "content_filter",
+}
+_FAILED: Mapping[object, FailureKind] = {
+    "rate_limit_exceeded": "rate_limit",
+    "server_error": "transient",
+}
+"""Code of a response that failed on the way → what kind of failure it is, else ``reply``."""
+
+_PARAMETERS = {"temperature": "temperature", "max_output_tokens": "max_output_tokens"}
+
+
+class OpenAIResponses:
+    """Responses at an endpoint; ``client`` is one to share, and closed with this."""
+
+    def __init__(self, endpoint: Endpoint, client: Client | None = None) -> None:
+        self._client = client or Client(OPENAI, endpoint)
+
+    def wire(self, model: str) -> str:  # noqa: ARG002  (one API for all models)
+        """SDK, version and API, and the host where it is not OpenAI's."""
+        return self._client.wire(_API)
+
+    async def complete(self, model: str, request: Request, call: Call) -> Completion:
+        """See :class:`~pytest_bias.providers.base.Provider`; the API takes no seed."""
+        outcome = await self._attempt(model, request, call)
+        if isinstance(outcome, CallFailed):
+            raise outcome
+        return outcome
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._client.close()
+
+    async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
+        simulated = self._client.endpoint.simulated
+        name = f"{self._client.endpoint.provider}/{model}"
+        parameters, dropped = effective(request.parameters, call.dropped)
+        if parameters.seeded and not simulated:
+            return unseedable(name, "OpenAI's Responses API")
+        fields = _fields(parameters)
+        answer = await self._client.exchange(
+            name,
+            self._client.api.responses.with_raw_response.create(
+                model=model,
+                store=False,
+                timeout=call.timeout,
+                **_conversation(request),
+                **fields,
+                **_format(request),
+                **({"extra_body": {SEED_FIELD: call.seed}} if simulated else {}),
+            ),
+            call.timeout,
+            {field: _PARAMETERS[field] for field in fields},
+            _WHAT,
+        )
+        if not isinstance(answer, Answer):
+            return answer
+        if answer.body.get("status") == "failed":
+            return self._failed(name, answer.body)
+        return completion(name, answer, partial(read_response, name), _WHAT, dropped)
+
+    def _failed(self, name: str, body: Mapping[str, Any]) -> CallFailed:
+        error = body.get("error")
+        error = error if isinstance(error, dict) else {}
+        code, message = str(error.get("code")), str(error.get("message"))
+        kind = _FAILED.get(code, "reply")
+        return self._client.failure(name, f"the response failed ({code}): {message}", kind=kind)
+
+
+def _conversation(request: Request) -> dict[str, Any]:
+    messages = list(request.messages)
+    arguments: dict[str, Any] = {}
+    if len(messages) > 1 and messages[0].role == "system":
+        arguments["instructions"] = messages.pop(0).text
+    arguments["input"] = [{"role": m.role, "content": m.text} for m in messages]
+    return arguments
+
+
+def _fields(parameters: Parameters) -> dict[str, Any]:
+    fields = {name: getattr(parameters, name) for name in _PARAMETERS}
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _format(request: Request) -> dict[str, Any]:
+    if request.schema is None:
+        return {}
+    return {
+        "text": {
+            "format": {
+                "type": "json_schema",
+                "name": request.schema_name,
+                "schema": plain(request.schema, "reply schema"),
+                "strict": True,
+            }
+        }
+    }
+
+
+def read_response(model: str, body: dict[str, Any]) -> Reply:
+    """What a Responses reply body says; KeyError, TypeError … when it is none."""
+    if is_filtered(body):
+        return filtered(model)
+    text = "".join(text_of(part["text"]) for part in _parts(body, "output_text"))
+    refusal = "".join(text_of(part["refusal"]) for part in _parts(body, "refusal"))
+    usage = body.get("usage") or {}
+    return Reply(
+        text=refusal or text,
+        finish="refusal" if refusal else _finish(body),
+        served_model=str(body["model"]),
+        usage={"input": count(usage, "input_tokens"), "output": count(usage, "output_tokens")},
+    )
+
+
+def _parts(body: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
+    for item in body["output"]:
+        if item["type"] == "message":
+            yield from (part for part in item["content"] if part["type"] == kind)
+
+
+def _finish(body: Mapping[str, Any]) -> Finish:
+    if body["status"] == "incomplete":
+        return _INCOMPLETE.get((body.get("incomplete_details") or {}).get("reason"), "other")
+    # A call of a tool, say, is no answer.
+    answered = all(item["type"] in _SILENT for item in body["output"])
+    return "stop" if body["status"] == "completed" and answered else "other"

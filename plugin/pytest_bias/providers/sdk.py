@@ -1,0 +1,300 @@
+"""What the adapters of all vendors' SDKs have in common: loading, failures, keeping secrets.
+
+Adapters raise what these functions return outside of their ``except`` blocks: an SDK's own error
+holds the request with its headers, and must not be printed as the cause of ours.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from types import ModuleType
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit
+
+from ..errors import CallFailed, MissingPackage
+from ..simulator.server import FINGERPRINT
+
+SEED_FIELD = "pytest_bias_seed"
+"""Top-level field of a request body in which simulated endpoints are sent the trial's seed."""
+
+LEAST_MAJORS = {"openai": 3, "anthropic": 2, "google-genai": 3}
+"""Distribution of an SDK → the least major version that is understood, as in pyproject.toml."""
+
+_DISTRIBUTIONS = {"google.genai": "google-genai"}
+"""Where an import name is not that of the distribution."""
+
+_SEEDS = 2**31  # vendors take seeds that fit a signed number of 32 bits
+
+_SHORTEST_QUERY_VALUE = 4
+"""Shorter values in a URL's query are no credentials, and hiding them would garble every text."""
+
+_PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT})
+"""Statuses below 500 that are over when the call is tried again."""
+
+_UNSUPPORTED = frozenset({"unsupported_parameter", "unsupported_value"})
+
+# Out of its range is not refused: there the user's setting is wrong, and leaving it out would
+# hide that.
+_REFUSED = re.compile(
+    r"not support|n't support|unsupported|not permitted|not allowed|deprecated|unknown|"
+    r"unrecogni[sz]ed|unexpected|may only be set|only the default",
+    re.IGNORECASE,
+)
+
+
+# --- loading ----------------------------------------------------------------------------------
+
+
+def load_sdk(package: str, extra: str) -> ModuleType:
+    """Import an SDK by its import name (``google.genai``), now and not before.
+
+    Raises
+    ------
+    MissingPackage
+        When it is not installed, or is older than what ``extra`` of this package asks for.
+    """
+    distribution = _DISTRIBUTIONS.get(package, package)
+    try:
+        module = importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        # What is missing may be a package that the SDK itself needs.
+        missing = error.name or package
+        own = package == missing or package.startswith(f"{missing}.")
+        raise MissingPackage(package=distribution if own else missing, extra=extra) from None
+    version = str(getattr(module, "__version__", "0"))
+    least = LEAST_MAJORS.get(distribution, 0)
+    major = version.partition(".")[0]
+    if not major.isdecimal() or int(major) < least:
+        wanted = f"{distribution} {least} or later (found: {version})"
+        raise MissingPackage(package=wanted, extra=extra)
+    return module
+
+
+# --- secrets ----------------------------------------------------------------------------------
+
+
+class Secrets:
+    """What must not be told: keys, and whatever may be a credential in a base URL.
+
+    Parameters
+    ----------
+    values
+        Keys and tokens; empty ones are left out.
+    url
+        A base URL; its user, password and query count as secret, as they stand and decoded.
+    """
+
+    __slots__ = ("_secrets",)
+
+    def __init__(self, *values: str, url: str = "") -> None:
+        found = {form for value in values for form in _forms(value)} | set(_in_url(url))
+        # The longest first: a password must not be cut out of the middle of "user:password".
+        self._secrets = tuple(sorted(found, key=lambda secret: (-len(secret), secret)))
+
+    def __repr__(self) -> str:
+        return "Secrets(…)"
+
+    def hidden(self, text: str) -> str:
+        """``text`` with every secret replaced by ``***``."""
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return text
+
+
+def host(url: str) -> str:
+    """``scheme://host:port`` of ``url``: no path, no credentials, no query."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def _in_url(url: str) -> Iterator[str]:
+    parts = urlsplit(url)
+    userinfo = parts.netloc.rpartition("@")[0]
+    for secret in (userinfo, parts.password or "", parts.query):
+        yield from _forms(secret)
+    if userinfo:
+        yield b64encode(unquote(userinfo).encode()).decode()  # as in a Basic Authorization header
+    for _, value in parse_qsl(parts.query):
+        if len(value) >= _SHORTEST_QUERY_VALUE:
+            yield from _forms(value)
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """``secret`` as it stands, with percent-escapes, and without them."""
+    if secret:
+        yield from (secret, quote(secret, safe=""), quote_plus(secret))
+        yield from (unquote(secret), unquote_plus(secret))
+
+
+# --- replies ----------------------------------------------------------------------------------
+
+
+def parsed(text: str) -> object:
+    """JSON ``text`` as a value.
+
+    Raises
+    ------
+    ValueError
+        When it is not JSON. NaN and Infinity are not, and could not be stored; nor could a number
+        that is too large, and what is nested too deeply to be read.
+    """
+    try:
+        return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def is_simulated(body: object) -> bool:
+    """Whether a reply body carries the mark of the simulator, which all its formats do."""
+    return isinstance(body, dict) and body.get("system_fingerprint") == FINGERPRINT
+
+
+def now() -> str:
+    """The time in UTC, ISO 8601 to the second."""
+    return datetime.now(tz=timezone.utc).isoformat(timespec="seconds")
+
+
+def vendor_seed(seed: int) -> int:
+    """A per-trial seed as vendors take it: from 0 up, in 31 bits."""
+    return seed % _SEEDS
+
+
+def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
+    """Seconds that a reply's headers ask to wait; None where they do not, or not sensibly.
+
+    ``retry-after-ms`` is milliseconds; ``retry-after`` is seconds or an HTTP date, which is
+    counted from ``now`` (None: the clock's time). RFC 9110, section 10.2.3.
+    """
+    found = {name.lower(): value.strip() for name, value in headers.items()}
+    milliseconds = _number(found.get("retry-after-ms", ""))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    text = found.get("retry-after", "")
+    seconds = _number(text)
+    return _until(text, now or datetime.now(tz=timezone.utc)) if seconds is None else seconds
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value >= 0 else None
+
+
+def _until(date: str, now: datetime) -> float | None:
+    try:
+        then = parsedate_to_datetime(date)
+    except ValueError:
+        return None
+    if then.tzinfo is None:  # "-0000", a time in UTC of unknown origin
+        then = then.replace(tzinfo=timezone.utc)
+    seconds = (then - now).total_seconds()
+    return seconds if seconds >= 0 else None
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(name)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("a number too large")
+    return value
+
+
+# --- failures ---------------------------------------------------------------------------------
+# ``model`` is ``provider/model`` throughout; messages come with their secrets hidden already.
+
+
+def status_failure(
+    model: str,
+    status: int,
+    message: str,
+    *,
+    code: str | None = None,
+    parameter: str | None = None,
+    wait: float | None = None,
+) -> CallFailed:
+    """The failure that an HTTP ``status`` stands for.
+
+    ``code`` is the vendor's own word for the error, ``parameter`` the refused parameter by our
+    name, ``wait`` what :func:`retry_after` found.
+    """
+    problem = f"HTTP {status}: {message}"
+    if parameter is not None:
+        return CallFailed(model=model, problem=problem, kind="parameter", parameter=parameter)
+    # An empty account answers 429 too, and waiting does not fill it.
+    unpaid = code is not None and (code == "insufficient_quota" or "billing" in code)
+    if status == HTTPStatus.TOO_MANY_REQUESTS and not unpaid:
+        return CallFailed(model=model, problem=problem, kind="rate_limit", retry_after=wait)
+    if status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return CallFailed(model=model, problem=problem, kind="transient", retry_after=wait)
+    return CallFailed(model=model, problem=problem, kind="fatal")
+
+
+def connection_failure(model: str, error: Exception, message: str) -> CallFailed:
+    """A time-out or a lost connection: the call may have been carried out, and be paid."""
+    problem = f"{type(error).__name__}: {message}"
+    return CallFailed(model=model, problem=problem, kind="transient", answered=False)
+
+
+def reply_failure(model: str, what: str, error: Exception) -> CallFailed:
+    """An answer that is not ``what`` was asked for (``a chat completion``).
+
+    Of the error only what no reply can put there is told: its type, and the missing field.
+    """
+    detail = f": {error}" if isinstance(error, KeyError) else ""
+    problem = f"the reply is not {what} ({type(error).__name__}{detail})"
+    return CallFailed(model=model, problem=problem, kind="reply")
+
+
+def simulated_failure(model: str, variable: str) -> CallFailed:
+    """A simulated subject answered where a model was asked.
+
+    ``variable`` is what led there in the environment; empty where it was the roster.
+    """
+    mend = f"unset {variable}" if variable else "mend its base_url in the roster"
+    problem = (
+        "the endpoint serves simulated subjects (pytest-bias serve), and their replies "
+        f"must not pass as a model's; {mend}, or record simulated/{model.partition('/')[2]}"
+    )
+    return CallFailed(model=model, problem=problem, kind="fatal")
+
+
+def unseedable(model: str, api: str) -> CallFailed:
+    """The request is seeded and ``api`` takes no seed; nothing was sent."""
+    problem = f"{api} takes no seed (Parameters.seeded)"
+    return CallFailed(model=model, problem=problem, kind="parameter", parameter="seeded")
+
+
+def refused_parameter(
+    sent: Mapping[str, str],
+    message: str,
+    *,
+    code: str | None = None,
+    field: str | None = None,
+) -> str | None:
+    """Which parameter a vendor's error refuses, as :class:`Parameters` names it; None for none.
+
+    ``sent`` are the request's fields that may be left out → the parameter each stands for;
+    ``message`` are the error's words, ``code`` and ``field`` what else the vendor says of it.
+    """
+    if field and (field not in sent or code in _UNSUPPORTED):
+        return sent.get(field)
+    if _REFUSED.search(message) is None:
+        return None
+    named = {
+        found.start(): parameter
+        for name, parameter in sent.items()
+        if (found := re.search(rf"\b{re.escape(name)}\b", message, re.IGNORECASE))
+    }
+    return named[min(named)] if named else None

@@ -1,0 +1,174 @@
+"""The plan of a recording on the terminal: a table, what its figures rest on, and the command."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from ..planning import Calls, Estimate, Mark, PlanRow, RecordingPlan
+from .view import SIMULATED_WARNING
+
+WIDTH = 100
+"""Columns the text keeps to, where no single word (a path) is longer."""
+
+_HEADINGS = (
+    *("trials", "recorded", "missing", "calls", "judge"),
+    *("tokens in", "tokens out", "cost", "minutes"),
+)
+_SIGNS: dict[Mark, str] = {"exact": "", "estimate": "≈ ", "at least": "≥ "}
+_CENT = 0.01
+_COMPACT = 10_000_000
+
+
+def plan_lines(plan: RecordingPlan) -> list[str]:
+    """The plan in lines of :data:`WIDTH` columns."""
+    lines = ["bias plan: what a recording would do; nothing was called and nothing was run"]
+    body = [(_heading(row, plan), _cells(row), list(_notes(row))) for row in plan.rows]
+    if len(plan.rows) > 1:
+        total = f"total of {len(plan.rows)} (models side by side, the experiments of each in turn)"
+        body.append((total, _total_cells(plan), []))
+    table = [_HEADINGS, *(cells for _, cells, _ in body)]
+    widths = [max(len(row[column]) for row in table) for column in range(len(_HEADINGS))]
+    if body:
+        lines += ["", _aligned(_HEADINGS, widths)]
+    for heading, cells, notes in body:
+        lines += [*_wrapped(heading, ""), _aligned(cells, widths)]
+        for note in notes:
+            lines += _wrapped(note, "    ")
+    for text in _closing(plan):
+        lines += ["", *_wrapped(text, "")]
+    return lines
+
+
+def _heading(row: PlanRow, plan: RecordingPlan) -> str:
+    anew = ", everything anew" if plan.mode == "all" else ""
+    kind = ", simulated subject" if row.simulated else ""
+    return f"{row.experiment} × {row.model} ({row.design} design{anew}{kind})"
+
+
+def _cells(row: PlanRow) -> tuple[str, ...]:
+    sign = _SIGNS[row.estimate.mark]
+    return (
+        *(f"{n:,}" for n in (row.trials, row.recorded_trials, row.missing_trials)),
+        *_call_cells(row.subject, row.judge, sign),
+        "no price" if row.cost is None else _money(row.cost, sign),
+        "no limit" if row.minutes is None else _minutes(row.minutes, sign),
+    )
+
+
+def _total_cells(plan: RecordingPlan) -> tuple[str, ...]:
+    totals = plan.totals
+    sign = _SIGNS[totals.mark]
+    # What has no price, or no limit, is not in the sum.
+    cost_sign = _SIGNS["at least"] if totals.unpriced else sign
+    time_sign = _SIGNS["at least"] if totals.unlimited else sign
+    return (
+        *(f"{n:,}" for n in (totals.trials, totals.recorded_trials, totals.missing_trials)),
+        *_call_cells(totals.subject, totals.judge, sign),
+        "no price" if totals.cost is None else _money(totals.cost, cost_sign),
+        "no limit" if totals.minutes is None else _minutes(totals.minutes, time_sign),
+    )
+
+
+def _call_cells(subject: Calls, judge: Calls, sign: str) -> tuple[str, ...]:
+    said = subject.output_tokens + judge.output_tokens
+    asked = subject.input_tokens + judge.input_tokens
+    return tuple(_number(n, sign) for n in (subject.calls, judge.calls, asked, said))
+
+
+def _number(value: float, sign: str) -> str:
+    if not value:
+        # A judge nobody asks is no estimate; nor is what an opening request says of replies.
+        return "0"
+    if value >= _COMPACT:
+        return f"{sign}{value / 1e6:,.1f} M"
+    return f"{sign}{value:,.0f}"
+
+
+def _money(dollars: float, sign: str) -> str:
+    if not dollars:
+        return "$0"
+    return f"{sign}${dollars:.2g}" if dollars < _CENT else f"{sign}${dollars:,.2f}"
+
+
+def _minutes(minutes: float, sign: str) -> str:
+    return f"{sign}{minutes:,.1f}" if minutes else "0"
+
+
+def _notes(row: PlanRow) -> Iterator[str]:
+    if row.missing_trials:
+        yield f"{_basis(row.estimate)}."
+        if row.cost is None:
+            yield "There is no price in the roster, so no cost is known."
+    if row.judge.calls:
+        yield f"Replies are graded by {row.judge_model}."
+    if row.unpinned:
+        yield f"{row.model} may mean another model tomorrow: name a dated version."
+    if row.unfinished:
+        yield (
+            "An interrupted --bias-record=all is left: a recording refuses until it is finished "
+            "with all, or its .rerecording file is deleted."
+        )
+    if row.stale_interactions:
+        count = row.stale_interactions
+        yield f"Stale interactions in the cassette, which no design asks for: {count:,}."
+
+
+def _basis(estimate: Estimate) -> str:
+    trials = f"{estimate.trials:,} trial{'s' * (estimate.trials != 1)}"
+    match estimate.basis:
+        case "this cassette":
+            return f"Estimated from {trials} of this cassette"
+        case "another cassette":
+            return f"Estimated from {trials} recorded with {estimate.model}"
+        case "dry run":
+            return f"Estimated from a dry run of {trials}, answered by a simulated subject"
+        case "opening request":
+            return "Only the opening request of a trial is known: a lower bound, without replies"
+        case "nothing to record":
+            return "Nothing is to be recorded"
+
+
+def _closing(plan: RecordingPlan) -> Iterator[str]:
+    totals = plan.totals
+    for problem in plan.problems:
+        yield f"problem: {problem}"
+    simulated = sorted({row.model for row in plan.rows if row.simulated})
+    if simulated:
+        yield SIMULATED_WARNING.format(", ".join(simulated))
+    if totals.mark != "exact":
+        yield (
+            "≈ marks an estimate, ≥ a lower bound. Tokens that no provider counted are characters "
+            "divided by 4; failed attempts are not counted."
+        )
+    calls = totals.subject.calls + totals.judge.calls
+    if plan.max_calls is not None and calls > plan.max_calls:
+        yield f"--bias-max-calls={plan.max_calls} would stop the recording before its end."
+    if plan.budget is not None and totals.cost is not None and totals.cost > plan.budget:
+        yield f"--bias-budget={plan.budget:g} would stop the recording before its end."
+    if totals.missing_trials:
+        yield f"To record: pytest <the same arguments, no --bias-plan> --bias-record={plan.mode}"
+    elif plan.rows:
+        yield "Everything is recorded: there is nothing to record."
+    elif not plan.problems:
+        yield "No bias case is selected: there is nothing to plan."
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    parts = (cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+    return f"  {'  '.join(parts)}"
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return [
+        line
+        for part in text.splitlines()
+        for line in textwrap.wrap(
+            part,
+            WIDTH,
+            initial_indent=indent,
+            subsequent_indent=f"{indent}  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    ]

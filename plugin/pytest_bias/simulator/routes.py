@@ -1,0 +1,85 @@
+"""Which wire format is spoken at which path. No I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from .exchange import Body, WireFormat
+from .subjects import SUBJECTS
+from .wire_chat import CHAT
+from .wire_contents import CONTENTS
+from .wire_messages import MESSAGES
+from .wire_responses import RESPONSES
+
+_PATHS: Mapping[str, WireFormat] = {
+    "/v1/chat/completions": CHAT,
+    "/v1/responses": RESPONSES,
+    "/v1/messages": MESSAGES,
+}
+_GENERATE = re.compile(r"/v1(?:beta)?/models/([^/:]+):generateContent")
+_GOOGLE = re.compile(r"/v1beta/|/v1/models/[^/]+:")
+
+_CREATED = "1970-01-01T00:00:00Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What a path leads to.
+
+    ``wire`` is the format in which to answer, even where nothing is ``served``; ``model`` the
+    model where the path names it.
+    """
+
+    wire: WireFormat
+    served: bool
+    model: str | None = None
+
+
+def route_of(path: str) -> Route:
+    """Where a request for completions to ``path`` (without its query) goes."""
+    if path in _PATHS:
+        return Route(_PATHS[path], served=True)
+    if found := _GENERATE.fullmatch(path):
+        return Route(CONTENTS, served=True, model=unquote(found.group(1)))
+    if _GOOGLE.match(path):
+        return Route(CONTENTS, served=False)
+    return Route(MESSAGES if path.startswith("/v1/messages/") else CHAT, served=False)
+
+
+def models_at(path: str, headers: Container[str]) -> Body | None:
+    """The list of models at ``path``; None where there is none.
+
+    The vendors have theirs at one path; ``headers`` tell whose client asks.
+    """
+    if path == "/v1beta/models" or (path == "/v1/models" and "x-goog-api-key" in headers):
+        return {"models": [_google_model(subject) for subject in SUBJECTS]}
+    if path != "/v1/models":
+        return None
+    if "anthropic-version" in headers:
+        models = [_anthropic_model(subject) for subject in SUBJECTS]
+        ends = {"first_id": SUBJECTS[0], "last_id": SUBJECTS[-1]}
+        return {"data": models, "has_more": False, **ends}
+    listed = [{"id": s, "object": "model", "owned_by": "simulated"} for s in SUBJECTS]
+    return {"object": "list", "data": listed}
+
+
+def _google_model(subject: str) -> Body:
+    return {
+        "name": f"models/{subject}",
+        "displayName": subject,
+        "description": "a program that stands in for a model",
+        "supportedGenerationMethods": ["generateContent"],
+    }
+
+
+def _anthropic_model(subject: str) -> Body:
+    return {
+        "id": subject,
+        "type": "model",
+        "display_name": subject,
+        "created_at": _CREATED,
+        "lifecycle": "active",
+    }

@@ -1,0 +1,74 @@
+"""The hard caps of a recording: number of calls and money, over all models together."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from .errors import BiasError
+from .throttle import Stop, Waiting, wake
+
+
+class Capped(BiasError):
+    """A cap leaves no room for a further call; ``what`` says which, and how to raise it."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        super().__init__(what)
+
+
+@dataclass(slots=True)
+class Spending:
+    """What may still be spent.
+
+    A call is let through only if its highest possible price fits beside what was spent and what
+    the calls in flight may come to, so that the budget holds whatever the replies cost. ``spent``
+    and ``budget`` are in US dollars; ``calls`` counts attempts, failed ones included.
+    """
+
+    max_calls: int | None = None
+    budget: float | None = None
+    calls: int = 0
+    spent: float = 0.0
+    _reserved: float = 0.0
+    _waiting: Waiting = field(default_factory=deque)
+
+    def check(self) -> None:
+        """Raise Capped when no further call is allowed."""
+        if self.max_calls is not None and self.calls >= self.max_calls:
+            what = f"--bias-max-calls={self.max_calls} is reached"
+            raise Capped(what)
+
+    async def reserve(self, highest: float, stop: Stop) -> None:
+        """Put aside the ``highest`` price of a call; waits while calls in flight hold the money.
+
+        Raises
+        ------
+        Capped
+            When it does not fit, and nothing in flight can free any more.
+        """
+        self.check()
+        while self.budget is not None and self.spent + self._reserved + highest > self.budget:
+            if self._reserved <= 0:
+                what = (
+                    f"--bias-budget={self.budget:g} is reached: ${self.spent:.4f} are spent, and "
+                    f"the next call may cost up to ${highest:.4f}"
+                )
+                raise Capped(what)
+            await stop.wait(until=self._waiting)
+            self.check()
+        self._reserved += highest
+
+    def called(self) -> None:
+        """Count an attempt that is being sent."""
+        self.check()
+        self.calls += 1
+
+    def settle(self, highest: float, price: float) -> None:
+        """Give back what was put aside, and count what the call did cost."""
+        self._reserved -= highest
+        # What is left of sums and differences of floats is no money.
+        if self._reserved < 1e-9:  # noqa: PLR2004  (a billionth of a dollar)
+            self._reserved = 0.0
+        self.spent += price
+        wake(self._waiting)

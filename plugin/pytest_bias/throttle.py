@@ -1,0 +1,244 @@
+"""How fast one model may be called: requests and tokens per minute, and calls in flight.
+
+Everything here runs in one event loop and takes its time from it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+_MINUTE = 60.0
+_START_SHARE = 5
+"""Calls in flight begin at the ceiling divided by this."""
+
+_FIRST_GROWTH = 4
+"""Calls in flight that a success adds until the first rate limit: after one round, the ceiling."""
+
+
+class Halted(Exception):
+    """No further call is to be made."""
+
+
+class Stop:
+    """Whether new calls may start; what is told to one is told to those made under it."""
+
+    def __init__(self, above: Stop | None = None) -> None:
+        self.requested: bool = above.requested if above is not None else False
+        self.below: list[Stop] = []
+        self._waiting: set[asyncio.Future[None]] = set()
+        if above is not None:
+            above.below.append(self)
+
+    def request(self) -> None:
+        """Start nothing new; whoever waits for leave to start is told at once."""
+        self.requested = True
+        for waiting in self._waiting:
+            if not waiting.done():
+                waiting.set_result(None)
+        for stop in self.below:
+            stop.request()
+
+    def check(self) -> None:
+        """Raise Halted once a stop was requested."""
+        if self.requested:
+            raise Halted
+
+    async def wait(self, seconds: float | None = None, *, until: Waiting | None = None) -> None:
+        """Wait ``seconds``, or until woken through ``until``; Halted when a stop is requested."""
+        self.check()
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.add(future)
+        if until is not None:
+            until.append(future)
+        try:
+            await asyncio.wait([future], timeout=seconds)
+        finally:
+            self._waiting.discard(future)
+        self.check()
+
+
+Waiting = deque["asyncio.Future[None]"]
+"""Futures of those that wait for something, the first in front."""
+
+
+def wake(waiting: Waiting, number: int | None = None) -> None:
+    """Wake the first ``number`` (or all) that wait; each looks again whether its turn has come."""
+    while waiting and number != 0:
+        future = waiting.popleft()
+        if not future.done():
+            future.set_result(None)
+            number = number - 1 if number is not None else None
+
+
+@dataclass(slots=True)
+class Concurrency:
+    """How many calls may be in flight: starts small, grows, gives way to rate limits.
+
+    Until the first rate limit every success adds four (slow start); after it, every full round of
+    successes adds one. A rate limit halves it, once per episode: calls that were sent before the
+    limit was known are of the same one. (Additive increase, multiplicative decrease: Chiu & Jain
+    1989, Computer Networks and ISDN Systems 17, 1–14.)
+    """
+
+    ceiling: int
+    limit: float = 0.0
+    episodes: int = 0
+    in_a_row: int = 0
+    _backed_off_at: float = float("-inf")
+
+    def __post_init__(self) -> None:
+        self.limit = float(self.start)
+
+    @property
+    def start(self) -> int:
+        """Calls in flight at the beginning."""
+        return max(1, self.ceiling // _START_SHARE)
+
+    def succeeded(self) -> None:
+        """Take note of an answered call."""
+        self.in_a_row = 0
+        step = _FIRST_GROWTH if self.episodes == 0 else 1 / self.limit
+        self.limit = min(float(self.ceiling), self.limit + step)
+
+    def limited(self, sent_at: float, now: float) -> bool:
+        """Take note of a rate limit; whether it begins a new episode."""
+        if sent_at < self._backed_off_at:
+            return False
+        self._backed_off_at = now
+        self.episodes += 1
+        self.in_a_row += 1
+        self.limit = max(1.0, self.limit / 2)
+        return True
+
+
+@dataclass(slots=True)
+class Pace:
+    """Requests per minute, spread evenly: no minute, wherever it begins, holds more.
+
+    Between two requests lies a minute divided by the limit, and a little more: after as many
+    requests as the limit allows, one interval is left over, which is there for the network's
+    jitter.
+    """
+
+    per_minute: int | None
+    _next: float = float("-inf")
+
+    def wait(self, now: float) -> float:
+        """Seconds until the next request may be sent."""
+        return max(0.0, self._next - now)
+
+    def sent(self, now: float) -> None:
+        """Take note of a request."""
+        if self.per_minute is not None:
+            self._next = now + _MINUTE / self.per_minute * (1 + 1 / self.per_minute)
+
+
+class TokenWindow:
+    """Tokens per minute: what was sent in the last minute, as estimated or as charged."""
+
+    def __init__(self, per_minute: int | None) -> None:
+        self.per_minute = per_minute
+        self._sent: deque[list[float]] = deque()
+        self._sum = 0.0
+
+    def wait(self, tokens: float, now: float) -> float:
+        """Seconds until ``tokens`` fit; more than a minute's worth waits for an empty window."""
+        if self.per_minute is None:
+            return 0.0
+        while self._sent and self._sent[0][0] <= now - _MINUTE:
+            self._sum -= self._sent.popleft()[1]
+        excess = self._sum + tokens - self.per_minute
+        if excess <= 0 or not self._sent:
+            return 0.0
+        for at, size in self._sent:
+            excess -= size
+            if excess <= 0:
+                return max(0.0, at + _MINUTE - now)
+        return max(0.0, self._sent[-1][0] + _MINUTE - now)
+
+    def sent(self, tokens: float, now: float) -> Callable[[float], None]:
+        """Take note of a request; call what is returned with the tokens that were charged."""
+        entry = [now, tokens]
+        if self.per_minute is not None:
+            self._sent.append(entry)
+            self._sum += tokens
+
+        def charged(number: float) -> None:
+            # An entry that has left the window no longer counts, whatever it was.
+            if self._sent and entry[0] >= self._sent[0][0]:
+                self._sum += number - entry[1]
+                entry[1] = number
+
+        return charged
+
+
+class Throttle:
+    """Lets calls of one model through, one after another, each when its time has come.
+
+    In ``growth`` wait those who may begin only when more calls may be in flight.
+    """
+
+    def __init__(
+        self, *, ceiling: int, qpm: int | None, tpm: int | None, clock: Callable[[], float]
+    ) -> None:
+        self.concurrency = Concurrency(ceiling)
+        self.pace = Pace(qpm)
+        self.tokens = TokenWindow(tpm)
+        self.clock = clock
+        self.paused_until = float("-inf")
+        self.growth: Waiting = deque()
+        self._in_flight = 0
+        self._slots: Waiting = deque()
+        self._door = asyncio.Lock()
+
+    @property
+    def room(self) -> bool:
+        """Whether one more call may be in flight."""
+        return self._in_flight < int(self.concurrency.limit)
+
+    @asynccontextmanager
+    async def slot(self, stop: Stop) -> AsyncIterator[None]:
+        """Hold one of the places for calls in flight."""
+        while not self.room:
+            await stop.wait(until=self._slots)
+        stop.check()
+        self._in_flight += 1
+        try:
+            yield
+        finally:
+            self._in_flight -= 1
+            self._let_in()
+
+    def succeeded(self) -> None:
+        """Take note of an answered call."""
+        before = int(self.concurrency.limit)
+        self.concurrency.succeeded()
+        if int(self.concurrency.limit) > before:
+            self._let_in()
+            wake(self.growth)
+
+    def _let_in(self) -> None:
+        wake(self._slots, max(0, int(self.concurrency.limit) - self._in_flight))
+
+    async def enter(self, tokens: float, stop: Stop) -> Callable[[float], None]:
+        """Wait until a request of about ``tokens`` may be sent now, and count it as sent."""
+        async with self._door:
+            while (wait := self._wait(tokens)) > 0:
+                await stop.wait(wait)
+            stop.check()
+            now = self.clock()
+            self.pace.sent(now)
+            return self.tokens.sent(tokens, now)
+
+    def _wait(self, tokens: float) -> float:
+        now = self.clock()
+        paused = self.paused_until - now
+        return max(paused, self.pace.wait(now), self.tokens.wait(tokens, now))
+
+    def pause(self, seconds: float) -> None:
+        """Send nothing for so long."""
+        self.paused_until = max(self.paused_until, self.clock() + seconds)

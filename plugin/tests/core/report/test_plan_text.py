@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pytest_bias.design import Design
+from pytest_bias.experiment import Players, SimulatedPrompt, plan
+from pytest_bias.planning import Calls, PlanJob, RecordingPlan, plan_recording
+from pytest_bias.report.plan_text import WIDTH, plan_lines
+from pytest_bias.roster import ModelEntry, Price, Roster
+from pytest_bias.settings import Limits, RecordMode
+
+from ..factories import MODEL, ask_twice, experiment, record
+
+ROSTER = Roster({MODEL: ModelEntry(price=Price(1000.0, 2000.0), requests_per_minute=5)})
+
+
+def simulated(prompt: SimulatedPrompt) -> str | None:
+    return '{"score": 5}' if "rate" in prompt.messages[-1].text else "Well."
+
+
+def planned(
+    folder: Path, *models: str, mode: RecordMode = "missing", answers: bool = True, **limits: Any
+) -> RecordingPlan:
+    of = experiment(ask_twice, simulated=simulated if answers else None)
+    return plan_recording(
+        [PlanJob(of, model, of.design(), plan(of, of.design())) for model in models],
+        folder=folder,
+        roster=ROSTER,
+        limits=Limits(**limits),
+        mode=mode,
+        players_of=lambda _, model: Players(model),
+    )
+
+
+def test_the_whole_text(tmp_path: Path) -> None:
+    found = planned(
+        tmp_path, MODEL, "simulated/even", "own/free-latest", max_calls=3, budget=0.001
+    )
+    assert plan_lines(found) == [
+        "bias plan: what a recording would do; nothing was called and nothing was run",
+        "",
+        "  trials  recorded  missing  calls  judge  tokens in  tokens out      cost   minutes",
+        "tiny × openai/tiny (gate design)",
+        "       6         0        6   ≈ 12      0       ≈ 84        ≈ 26   ≈ $0.14     ≈ 2.4",
+        "    Estimated from a dry run of 6 trials, answered by a simulated subject.",
+        "tiny × simulated/even (gate design, simulated subject)",
+        "       6         0        6   ≈ 12      0       ≈ 84        ≈ 26        $0  no limit",
+        "    Estimated from a dry run of 6 trials, answered by a simulated subject.",
+        "tiny × own/free-latest (gate design)",
+        "       6         0        6   ≈ 12      0       ≈ 84        ≈ 26  no price  no limit",
+        "    Estimated from a dry run of 6 trials, answered by a simulated subject.",
+        "    There is no price in the roster, so no cost is known.",
+        "    own/free-latest may mean another model tomorrow: name a dated version.",
+        "total of 3 (models side by side, the experiments of each in turn)",
+        "      18         0       18   ≈ 36      0      ≈ 252        ≈ 78   ≥ $0.14     ≥ 2.4",
+        "",
+        (
+            "Simulated subjects, programs that stand in for models: simulated/even. "
+            "Nothing about them says"
+        ),
+        "  anything about a real model.",
+        "",
+        (
+            "≈ marks an estimate, ≥ a lower bound. "
+            "Tokens that no provider counted are characters divided by 4;"
+        ),
+        "  failed attempts are not counted.",
+        "",
+        "--bias-max-calls=3 would stop the recording before its end.",
+        "",
+        "--bias-budget=0.001 would stop the recording before its end.",
+        "",
+        "To record: pytest <the same arguments, no --bias-plan> --bias-record=missing",
+    ]
+
+
+def test_all_recorded(tmp_path: Path) -> None:
+    record(tmp_path, experiment(ask_twice))
+    lines = plan_lines(planned(tmp_path, MODEL, max_calls=0, budget=0.0))
+    assert lines[-3:] == [
+        "       6         6        0      0      0          0           0    $0        0",
+        "",
+        "Everything is recorded: there is nothing to record.",
+    ]
+    assert "≈" not in "".join(lines)
+
+
+def test_everything_anew(tmp_path: Path) -> None:
+    record(tmp_path, experiment(ask_twice))
+    lines = plan_lines(planned(tmp_path, MODEL, mode="all"))
+    assert "tiny × openai/tiny (gate design, everything anew)" in lines
+    assert "    Estimated from 6 trials of this cassette." in lines
+    assert lines[-1].endswith(" --bias-record=all")
+
+
+def test_a_lower_bound_says_so(tmp_path: Path) -> None:
+    lines = plan_lines(planned(tmp_path, MODEL, answers=False))
+    assert (
+        "    Only the opening request of a trial is known: a lower bound, without replies."
+        in lines
+    )
+    (figures,) = [line for line in lines if line.startswith("       6")]
+    assert "≥ 6" in figures
+    assert "≈" not in figures
+
+
+def test_stale_interactions_unfinished_recordings_and_problems_are_named(tmp_path: Path) -> None:
+    path = record(tmp_path, experiment(ask_twice, replicates=4))
+    path.with_name(f"{path.name}.rerecording").touch()
+    found = planned(tmp_path, MODEL)
+    lines = plan_lines(replace(found, problems=("tiny × a/b: x.jsonl, line 3: broken",)))
+    assert "    Stale interactions in the cassette, which no design asks for: 4." in lines
+    assert any("An interrupted --bias-record=all is left" in line for line in lines)
+    assert "problem: tiny × a/b: x.jsonl, line 3: broken" in lines
+
+
+def test_judges_are_named(tmp_path: Path) -> None:
+    found = planned(tmp_path, MODEL)
+    row = replace(found.rows[0], judge=Calls(7, 1, 1), judge_model="google/judge")
+    lines = plan_lines(replace(found, rows=(row,)))
+    assert "    Replies are graded by google/judge." in lines
+    assert any("≈ 12    ≈ 7" in line for line in lines)
+
+
+def test_no_line_is_wider_than_a_page(tmp_path: Path) -> None:
+    of = experiment(
+        ask_twice, id="a-very-long-name-of-an-experiment-that-goes-on-and-on", simulated=simulated
+    )
+    found = plan_recording(
+        [
+            PlanJob(
+                of, f"own/{name}-of-a-model-with-a-long-name-as-gateways-give-them", design, []
+            )
+            for name, design in (("one", of.design()), ("two", Design(2)))
+        ],
+        folder=tmp_path,
+        roster=ROSTER,
+        limits=Limits(),
+        mode="missing",
+        players_of=lambda _, model: Players(model),
+    )
+    large = Calls(9_999_999, 123_456_789_012, 9_999_999)
+    row = replace(
+        found.rows[0], trials=1_000_000, missing_trials=1_000_000, subject=large, cost=123_456.0
+    )
+    lines = plan_lines(replace(found, rows=(row, found.rows[1])))
+    assert max(map(len, lines)) <= WIDTH
+    assert "123,456.8 M" in "".join(lines)
+
+
+def test_a_tiny_cost_is_not_nothing(tmp_path: Path) -> None:
+    found = planned(tmp_path, MODEL)
+    row = replace(found.rows[0], cost=0.00012)
+    assert any("≈ $0.00012" in line for line in plan_lines(replace(found, rows=(row,))))
+
+
+def test_nothing_selected(tmp_path: Path) -> None:
+    assert plan_lines(planned(tmp_path)) == [
+        "bias plan: what a recording would do; nothing was called and nothing was run",
+        "",
+        "No bias case is selected: there is nothing to plan.",
+    ]

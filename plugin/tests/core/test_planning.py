@@ -1,0 +1,338 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bias.cassettes.format import Provenance
+from pytest_bias.design import Design, Trial
+from pytest_bias.experiment import Experiment, Players, SimulatedPrompt, plan
+from pytest_bias.messages import Parameters
+from pytest_bias.planning import Calls, PlanJob, PlanRow, RecordingPlan, plan_recording
+from pytest_bias.planning.estimate import SAMPLE
+from pytest_bias.protocol import Subject
+from pytest_bias.roster import ModelEntry, Price, Roster
+from pytest_bias.settings import Limits, RecordMode
+
+from . import factories
+from .factories import MODEL, Score, ask_twice, experiment, record
+
+OTHER = "openai/other"
+PRICED = Roster({MODEL: ModelEntry(price=Price(2.0, 10.0)), OTHER: ModelEntry()})
+
+
+def planned(
+    folder: Path,
+    *experiments: Experiment,
+    models: Sequence[str] = (MODEL,),
+    roster: Roster = PRICED,
+    mode: RecordMode = "missing",
+    judge: str | None = None,
+    trials: Callable[[Trial], bool] = lambda _: True,
+    **limits: Any,
+) -> RecordingPlan:
+    return plan_recording(
+        [
+            PlanJob(of, model, of.design(), tuple(filter(trials, plan(of, of.design()))))
+            for model in models
+            for of in experiments
+        ],
+        folder=folder,
+        roster=roster,
+        limits=Limits(**limits),
+        mode=mode,
+        players_of=lambda _, model: Players(model, judge),
+    )
+
+
+def only(found: RecordingPlan) -> PlanRow:
+    (row,) = found.rows
+    assert found.problems == ()
+    return row
+
+
+def first_replicates(of: Experiment, number: int) -> list[Trial]:
+    return [trial for trial in plan(of, of.design()) if trial.replicate <= number]
+
+
+def test_all_recorded_leaves_nothing_to_do(tmp_path: Path) -> None:
+    of = experiment(ask_twice)
+    record(tmp_path, of)
+    row = only(planned(tmp_path, of))
+    assert (row.trials, row.recorded_trials, row.missing_trials) == (6, 6, 0)
+    assert (row.recorded_interactions, row.stale_interactions) == (12, 0)
+    assert row.subject == row.judge == Calls(0, 0, 0)
+    assert (row.cost, row.minutes) == (0.0, 0.0)
+    assert (row.estimate.mark, row.estimate.basis) == ("exact", "nothing to record")
+
+
+def test_missing_trials_are_like_the_recorded_ones_of_the_cassette(tmp_path: Path) -> None:
+    of = experiment(ask_twice)
+    record(tmp_path, of, trials=first_replicates(of, 1))
+    row = only(planned(tmp_path, of))
+    assert (row.trials, row.recorded_trials, row.missing_trials) == (6, 2, 4)
+    # Every recorded reply counted 3 tokens in and 1 out.
+    assert row.subject == Calls(8, 24, 8)
+    assert row.cost == pytest.approx((24 * 2 + 8 * 10) / 1e6)
+    estimate = row.estimate
+    assert (estimate.mark, estimate.basis, estimate.trials) == ("estimate", "this cassette", 2)
+
+
+def test_of_a_trial_recorded_in_part_only_the_rest_is_to_do(tmp_path: Path) -> None:
+    of = experiment(ask_twice)
+    path = record(tmp_path, of, trials=first_replicates(of, 2), merge=False)
+    journal = path.with_name(f"{path.name}.recording")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    (last,) = [n for n, line in enumerate(lines) if line.startswith(b'{"key"')][-1:]
+    journal.write_bytes(b"".join(lines[:last]))
+    row = only(planned(tmp_path, of))
+    assert (row.recorded_trials, row.recorded_interactions) == (3, 7)
+    # Two trials of two calls, and the second turn of the one that was cut short.
+    assert row.subject == Calls(5, 15, 5)
+
+
+def test_a_trial_that_was_longer_than_others_still_asks_for_a_call(tmp_path: Path) -> None:
+    async def talk(trial: Trial, subject: Subject) -> Score:
+        for _ in range(2 if trial.replicate == 2 else 0):
+            await subject.ask(f"What of {trial['group']}?")
+        return (await subject.ask(f"Rate {trial['group']}.", reply=Score)).value
+
+    of = experiment(talk, replicates=2)
+
+    path = record(tmp_path, of, merge=False)
+    journal = path.with_name(f"{path.name}.recording")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    assert lines[-1].startswith(b'{"key"')
+    journal.write_bytes(b"".join(lines[:-1]))
+    row = only(planned(tmp_path, of))
+    assert (row.missing_trials, row.recorded_interactions) == (1, 7)
+    assert row.subject.calls == 1
+
+
+def test_without_recordings_another_models_cassette_is_the_guide(tmp_path: Path) -> None:
+    of = experiment(ask_twice)
+    record(tmp_path, of)
+    row = only(planned(tmp_path, of, models=[OTHER]))
+    assert (row.recorded_trials, row.missing_trials, row.cost) == (0, 6, None)
+    assert row.subject == Calls(12, 36, 12)
+    estimate = row.estimate
+    assert (estimate.basis, estimate.trials, estimate.model) == ("another cassette", 6, MODEL)
+
+
+def simulated(prompt: SimulatedPrompt) -> str | None:
+    assert prompt.subject == "even"
+    return '{"score": 5}' if "rate" in prompt.messages[-1].text else "Well."
+
+
+def test_without_any_recording_the_simulated_subject_answers_in_memory(tmp_path: Path) -> None:
+    row = only(planned(tmp_path, experiment(ask_twice, simulated=simulated)))
+    estimate = row.estimate
+    assert (estimate.mark, estimate.basis, estimate.trials) == ("estimate", "dry run", 6)
+    opening = len("Be brief.") + len("What of Ada?")
+    second = opening + len("Well.") + len("Now rate.")
+    said = len("Well.") + len('{"score": 5}')
+    assert row.subject.calls == 12
+    assert row.subject.input_tokens == -(-6 * (opening + second) // 4)
+    assert row.subject.output_tokens == -(-6 * said // 4)
+
+
+def refuses(_: SimulatedPrompt) -> str | None:
+    return None
+
+
+def breaks(_: SimulatedPrompt) -> str | None:
+    raise RuntimeError
+
+
+@pytest.mark.parametrize("answer", [None, refuses, breaks])
+def test_else_the_opening_request_is_a_lower_bound(tmp_path: Path, answer: Any) -> None:
+    row = only(planned(tmp_path, experiment(ask_twice, simulated=answer)))
+    assert (row.estimate.mark, row.estimate.basis) == ("at least", "opening request")
+    opening = len("Be brief.") + len("What of Ada?")
+    assert row.subject == Calls(6, -(-6 * opening // 4), 0)
+
+
+def test_what_no_design_asks_for_is_stale(tmp_path: Path) -> None:
+    of = experiment(ask_twice)
+    record(tmp_path, of)
+    fewer = experiment(ask_twice, replicates=1)
+    assert only(planned(tmp_path, fewer)).stale_interactions == 8
+    named = experiment(ask_twice, replicates=1, designs={"large": Design(2)})
+    assert only(planned(tmp_path, named)).stale_interactions == 4
+
+
+def test_a_selection_plans_what_is_selected_and_calls_nothing_else_stale(tmp_path: Path) -> None:
+    of = experiment(ask_twice)
+    record(tmp_path, of, trials=first_replicates(of, 2))
+    row = only(planned(tmp_path, of, trials=lambda trial: trial.condition.id == "a"))
+    assert (row.trials, row.recorded_trials, row.recorded_interactions) == (3, 2, 4)
+    assert row.stale_interactions == 0
+
+
+def test_everything_anew(tmp_path: Path) -> None:
+    of = experiment(ask_twice)
+    record(tmp_path, of)
+    found = planned(tmp_path, of, mode="all")
+    row = only(found)
+    assert (row.recorded_trials, row.missing_trials, row.recorded_interactions) == (0, 6, 0)
+    assert row.subject == Calls(12, 36, 12)
+    assert row.estimate.basis == "this cassette"
+    assert found.mode == "all"
+
+
+def test_an_interrupted_recording_anew_goes_on(tmp_path: Path) -> None:
+    of = experiment(ask_twice)
+    path = record(tmp_path, of)
+    again = record(tmp_path / "again", of, trials=first_replicates(of, 1), merge=False)
+    journal = path.with_name(f"{path.name}.rerecording")
+    again.with_name(f"{again.name}.recording").rename(journal)
+    row = only(planned(tmp_path, of, mode="all"))
+    assert (row.recorded_trials, row.missing_trials, row.recorded_interactions) == (2, 4, 4)
+    assert row.subject.calls == 8
+    assert not row.unfinished
+    assert only(planned(tmp_path, of)).unfinished
+
+
+@pytest.mark.parametrize(
+    ("qpm", "own", "entry", "minutes"),
+    [
+        (None, None, ModelEntry(), None),
+        (3, None, ModelEntry(), 4.0),
+        (None, 2, ModelEntry(), 6.0),
+        (6, 2, ModelEntry(), 2.0),
+        (None, None, ModelEntry(requests_per_minute=4), 3.0),
+        (6, None, ModelEntry(requests_per_minute=4), 3.0),
+        (3, None, ModelEntry(requests_per_minute=4), 4.0),
+        (None, None, ModelEntry(tokens_per_minute=24), 2.0),
+        (3, None, ModelEntry(tokens_per_minute=6), 8.0),
+    ],
+)
+def test_minutes_at_the_limits(
+    tmp_path: Path, qpm: int | None, own: int | None, entry: ModelEntry, minutes: float | None
+) -> None:
+    of = experiment(ask_twice, qpm=own)
+    record(tmp_path, of)
+    roster = Roster({OTHER: entry})
+    assert only(planned(tmp_path, of, models=[OTHER], roster=roster, qpm=qpm)).minutes == minutes
+
+
+async def graded(trial: Trial, subject: Subject, judge: Subject) -> Score:
+    said = await subject.ask(f"Tell of {trial['group']}.")
+    return (await judge.ask(f"Rate: {said.text}", reply=Score)).value
+
+
+def test_judge_calls_stand_apart_and_have_their_own_price(tmp_path: Path) -> None:
+    of = experiment(
+        graded,
+        judge=Parameters(),
+        simulated=lambda prompt: (
+            '{"score": 5}' if prompt.messages[-1].text.startswith("Rate") else "Good."
+        ),
+    )
+    roster = Roster({MODEL: ModelEntry(price=Price(0, 0)), OTHER: ModelEntry(price=Price(4, 4))})
+    row = only(planned(tmp_path, of, roster=roster, judge=OTHER))
+    assert (row.subject.calls, row.judge.calls, row.judge_model) == (6, 6, OTHER)
+    assert row.cost == pytest.approx(4 * (row.judge.input_tokens + row.judge.output_tokens) / 1e6)
+    assert only(planned(tmp_path, of, judge="openai/unpriced")).cost is None
+    # The model grades itself: both kinds of call count against its limits.
+    assert only(planned(tmp_path, of, judge=MODEL, qpm=12)).minutes == 1.0
+
+
+def test_a_judge_nobody_named_is_a_problem_of_the_plan(tmp_path: Path) -> None:
+    found = planned(tmp_path, experiment(graded, judge=Parameters(), simulated=lambda _: "Good."))
+    assert found.rows == ()
+    assert found.problems == (f"tiny × {MODEL}: judge: no model is named that grades replies",)
+
+
+def test_simulated_subjects_cost_nothing(tmp_path: Path) -> None:
+    of = experiment(ask_twice, simulated=simulated)
+    row = only(planned(tmp_path, of, models=["simulated/biased"], roster=Roster()))
+    assert (row.simulated, row.cost, row.subject.calls) == (True, 0.0, 12)
+
+
+def test_damage_is_a_problem_of_the_plan_and_hides_no_other_row(tmp_path: Path) -> None:
+    of = experiment(ask_twice)
+    other = experiment(ask_twice, id="other")
+    path = record(tmp_path, of)
+    record(tmp_path, other)
+    path.write_bytes(path.read_bytes()[:-20])
+    found = planned(tmp_path, of, other)
+    assert [row.experiment for row in found.rows] == ["other"]
+    (problem,) = found.problems
+    assert problem.startswith(f"tiny × {MODEL}: {path}, line ")
+
+
+def test_totals(tmp_path: Path) -> None:
+    of, other = experiment(ask_twice), experiment(ask_twice, id="other")
+    record(tmp_path, of)
+    record(tmp_path, other, trials=first_replicates(other, 1))
+    totals = planned(tmp_path, of, other, models=[MODEL, OTHER], qpm=4).totals
+    assert (totals.trials, totals.recorded_trials, totals.missing_trials) == (24, 8, 16)
+    assert totals.recorded_interactions == 12 + 4
+    assert totals.subject.calls == 8 + 12 + 12
+    assert totals.cost == pytest.approx(128 / 1e6)
+    assert totals.unpriced == (OTHER,)
+    # Models are recorded side by side: six minutes for the one with more to do.
+    assert (totals.minutes, totals.unlimited, totals.mark) == (6.0, (), "estimate")
+
+
+def test_nothing_to_plan(tmp_path: Path) -> None:
+    found = planned(tmp_path)
+    assert found.rows == ()
+    assert (found.totals.trials, found.totals.cost, found.totals.mark) == (0, 0.0, "exact")
+
+
+def test_the_plan_is_plain_json_and_always_the_same(tmp_path: Path) -> None:
+    of = experiment(ask_twice, simulated=simulated)
+    found = planned(tmp_path, of, max_calls=5, budget=0.5)
+    text = found.to_json()
+    assert text == planned(tmp_path, of, max_calls=5, budget=0.5).to_json()
+    value = json.loads(text)
+    assert (value["version"], value["mode"], value["max_calls"]) == (1, "missing", 5)
+    assert value["rows"][0]["subject"]["calls"] == 12
+    assert value["rows"][0]["cassette"] == "tiny/openai--tiny"
+    assert value["totals"]["missing_trials"] == 6
+    assert str(tmp_path) not in text
+
+
+def test_thousands_of_trials_are_sampled_and_not_carried_out(tmp_path: Path) -> None:
+    asked = []
+
+    def counting(prompt: SimulatedPrompt) -> str | None:
+        asked.append(prompt)
+        return simulated(prompt)
+
+    of = experiment(ask_twice, replicates=5000, simulated=counting)
+    row = only(planned(tmp_path, of))
+    assert (row.missing_trials, row.subject.calls) == (10_000, 20_000)
+    assert len(asked) <= 2 * SAMPLE
+    assert {"Ada" in prompt.messages[1].text for prompt in asked} == {True, False}
+
+
+def test_what_simulated_endpoints_count_are_words_and_not_taken_for_tokens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = experiment(ask_twice)
+    monkeypatch.setattr(
+        factories, "PROVENANCE", Provenance(simulated=True, wire="", recorded_with="")
+    )
+    record(tmp_path, of)
+    row = only(planned(tmp_path, of, models=[OTHER]))
+    said = len("turn 1") + len('{"score": 5}')
+    assert row.subject.output_tokens == -(-6 * said // 4)
+
+
+def test_a_real_models_cassette_is_the_guide_before_a_simulated_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = experiment(ask_twice)
+    record(tmp_path, of)
+    monkeypatch.setattr(factories, "MODEL", "aaa/simulated")
+    monkeypatch.setattr(
+        factories, "PROVENANCE", Provenance(simulated=True, wire="", recorded_with="")
+    )
+    record(tmp_path, of)
+    assert only(planned(tmp_path, of, models=[OTHER])).estimate.model == "openai/tiny"

@@ -1,0 +1,270 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_bias.errors import BadSetting
+from pytest_bias.messages import Parameters
+from pytest_bias.providers import base
+from pytest_bias.roster import (
+    BUILT_IN,
+    WIRES,
+    EndpointEntry,
+    ModelEntry,
+    Price,
+    Roster,
+    is_unpinned,
+    parse_roster,
+    read_roster,
+)
+
+PATH = Path("bias_models.toml")
+SHIPPED = Path(__file__).parents[3] / "bias_models.toml"
+
+WHOLE = """
+[models."openai/gpt-5.1-2025-11-13"]
+temperature = 1
+max_output_tokens = 1000
+requests_per_minute = 500
+tokens_per_minute = 500000
+concurrency = 50
+price = { input = 1.25, output = 10.0 }
+wire = "openai-responses"
+refuses = ["temperature"]
+alias = true
+[models."google/gemini-2.5-flash"]
+[endpoints.ollama]
+wire = "openai-chat"
+base_url = "http://127.0.0.1:11434/v1"
+api_key_env = "OLLAMA_API_KEY"
+[endpoints.vllm]
+wire = "openai-chat"
+base_url = "https://models.example.org/v1"
+[judges]
+order = ["google/gemini-2.5-flash", "openai/gpt-5.1-2025-11-13"]
+"""
+
+
+def test_a_whole_roster() -> None:
+    roster = parse_roster(WHOLE, PATH)
+    assert roster.entry("openai/gpt-5.1-2025-11-13") == ModelEntry(
+        temperature=1.0,
+        max_output_tokens=1000,
+        requests_per_minute=500,
+        tokens_per_minute=500_000,
+        concurrency=50,
+        price=Price(1.25, 10.0),
+        wire="openai-responses",
+        refuses=frozenset({"temperature"}),
+        alias=True,
+    )
+    assert roster.entry("openai/gpt-5.1-2025-11-13").defaults == Parameters(1.0, 1000)
+    assert roster.entry("google/gemini-2.5-flash") == ModelEntry()
+    assert roster.endpoints == {
+        "ollama": EndpointEntry("openai-chat", "http://127.0.0.1:11434/v1", "OLLAMA_API_KEY"),
+        "vllm": EndpointEntry("openai-chat", "https://models.example.org/v1"),
+    }
+    assert roster.judges == ("google/gemini-2.5-flash", "openai/gpt-5.1-2025-11-13")
+
+
+def test_no_file_and_an_empty_file_are_an_empty_roster(tmp_path: Path) -> None:
+    (tmp_path / "empty.toml").touch()
+    assert read_roster(None) == read_roster(tmp_path / "empty.toml") == Roster()
+    assert Roster().entry("openai/unknown") == ModelEntry()
+    assert Roster().entry("openai/unknown").defaults == Parameters()
+
+
+def test_a_roster_cannot_be_changed() -> None:
+    roster = parse_roster(WHOLE, PATH)
+    with pytest.raises(TypeError):
+        roster.models["a/b"] = ModelEntry()  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        roster.judges = ()  # type: ignore[misc]
+
+
+def test_a_price_is_per_million_tokens() -> None:
+    assert Price(1.25, 10.0).cost(2_000_000, 100_000) == pytest.approx(3.5)
+    assert Price(0.0, 0.0).cost(5, 5) == 0
+
+
+def test_the_judge_is_the_first_that_is_not_the_subject() -> None:
+    roster = parse_roster(WHOLE, PATH)
+    assert roster.judge_of("google/gemini-2.5-flash") == "openai/gpt-5.1-2025-11-13"
+    assert roster.judge_of("anthropic/any") == "google/gemini-2.5-flash"
+    assert Roster(judges=("a/b",)).judge_of("a/b") is None
+
+
+@pytest.mark.parametrize(
+    ("model", "unpinned"),
+    [
+        ("openai/chatgpt-4o-latest", True),
+        ("google/gemini-flash-latest", True),
+        ("ollama/llama3:latest", True),
+        ("ollama/latest", True),
+        ("own/LATEST-preview", True),
+        ("openai/gpt-5.1-2025-11-13", False),
+        ("latest/gpt-5.1", False),
+        ("own/latesta", False),
+        ("own/greatest", False),
+    ],
+)
+def test_names_that_may_move(model: str, *, unpinned: bool) -> None:
+    assert is_unpinned(model, ModelEntry()) is unpinned
+
+
+def test_an_alias_may_move() -> None:
+    assert is_unpinned("openai/gpt-5.1", ModelEntry(alias=True))
+
+
+MODEL = '[models."a/b"]\n'
+BAD: dict[str, tuple[str, str, str]] = {
+    "not TOML": ("[models\n", "not TOML", "at line 1"),
+    "unknown table": ("[modles]\n", "[modles]", "is not known here"),
+    "unknown key": (f"{MODEL}temprature = 1\n", '[models."a/b"] temprature', "is not known here"),
+    "text for a number": (
+        f'{MODEL}temperature = "1"\n',
+        '[models."a/b"] temperature',
+        "should be a valid number",
+    ),
+    "negative temperature": (
+        f"{MODEL}temperature = -0.1\n",
+        '[models."a/b"] temperature',
+        "greater than or equal to 0",
+    ),
+    "endless price": (
+        f"{MODEL}price = {{ input = inf, output = 1 }}\n",
+        '[models."a/b"] price.input',
+        "finite number",
+    ),
+    "half a price": (
+        f"{MODEL}price = {{ input = 1 }}\n",
+        '[models."a/b"] price.output',
+        "is needed",
+    ),
+    "no requests": (
+        f"{MODEL}requests_per_minute = 0\n",
+        '[models."a/b"] requests_per_minute',
+        "greater than or equal to 1",
+    ),
+    "half a request": (
+        f"{MODEL}requests_per_minute = 1.5\n",
+        '[models."a/b"] requests_per_minute',
+        "valid integer",
+    ),
+    "yes for true": (f'{MODEL}alias = "yes"\n', '[models."a/b"] alias', "valid boolean"),
+    "unknown wire": (
+        f'{MODEL}wire = "soap"\n',
+        '[models."a/b"] wire',
+        "'anthropic', 'google', 'openai-chat' or 'openai-responses'",
+    ),
+    "unknown parameter": (
+        f'{MODEL}refuses = ["temprature"]\n',
+        '[models."a/b"] refuses.1',
+        "'temperature', 'max_output_tokens' or 'seeded'",
+    ),
+    "model without provider": (
+        '[models."gpt"]\n',
+        "[models.gpt]",
+        "write models as provider/model",
+    ),
+    "judge without provider": (
+        '[judges]\norder = ["gpt"]\n',
+        "[judges] order",
+        "write models as provider/model",
+    ),
+    "judge twice": ('[judges]\norder = ["a/b", "a/b"]\n', "[judges] order", "names one twice"),
+    "endpoint without URL": (
+        '[endpoints.mine]\nwire = "openai-chat"\n',
+        "[endpoints.mine] base_url",
+        "is needed",
+    ),
+    "endpoint called like a provider": (
+        '[endpoints.openai]\nwire = "openai-chat"\nbase_url = "http://127.0.0.1/v1"\n',
+        "[endpoints.openai]",
+        "openai is a provider already",
+    ),
+    "endpoint with a slash": (
+        '[endpoints."a/b"]\nwire = "openai-chat"\nbase_url = "http://127.0.0.1/v1"\n',
+        '[endpoints."a/b"]',
+        "letters, digits, - and _",
+    ),
+    "no URL": (
+        '[endpoints.mine]\nwire = "openai-chat"\nbase_url = "127.0.0.1/v1"\n',
+        "[endpoints.mine] base_url",
+        "must be an http:// or https:// URL with a host",
+    ),
+    "broken URL": (
+        '[endpoints.mine]\nwire = "openai-chat"\nbase_url = "http://[::1/v1"\n',
+        "[endpoints.mine] base_url",
+        "is no URL",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "where", "problem"), BAD.values(), ids=BAD)
+def test_what_is_wrong_is_named_by_file_table_and_key(text: str, where: str, problem: str) -> None:
+    with pytest.raises(BadSetting) as raised:
+        parse_roster(text, PATH)
+    words = str(raised.value)
+    assert words.startswith(f"bias_roster=bias_models.toml: {where}: ")
+    assert problem in words
+
+
+OWN = '[endpoints.mine]\nwire = "openai-chat"\nbase_url = "http://127.0.0.1/v1"\n'
+SECRET = "sk-very-Secret-1234"  # noqa: S105  (no secret: what must not be repeated)
+WRITTEN: dict[str, str] = {
+    "in a model": f'{MODEL}api_key = "{SECRET}"\n',
+    "in an endpoint": f'{OWN}api_key = "{SECRET}"\n',
+    "by another name": f'{OWN}access-token = "{SECRET}"\n',
+    "at the top": f'OPENAI_API_KEY = "{SECRET}"\n',
+    "deep down": f'{OWN}headers = {{ Authorization = "{SECRET}" }}\n',
+    "in place of the variable": f'{OWN}api_key_env = "{SECRET}"\n',
+    "in the URL": OWN.replace("http://", f"http://me:{SECRET}@"),
+    "as a query": OWN.replace("/v1", f"/v1?k={SECRET}"),
+}
+
+
+@pytest.mark.parametrize("text", WRITTEN.values(), ids=WRITTEN)
+def test_keys_in_the_file_are_refused_and_never_repeated(text: str) -> None:
+    with pytest.raises(BadSetting) as raised:
+        parse_roster(text, PATH)
+    words = str(raised.value)
+    assert "environment" in words
+    assert SECRET not in words
+    assert raised.value.__cause__ is None
+    assert raised.value.__suppress_context__ or raised.value.__context__ is None
+
+
+def test_wrong_values_are_never_repeated() -> None:
+    with pytest.raises(BadSetting) as raised:
+        parse_roster(f'{MODEL}concurrency = "{SECRET}"\n', PATH)
+    assert SECRET not in str(raised.value)
+    assert raised.value.__suppress_context__
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match=r"the file: cannot be read: No such file"):
+        read_roster(tmp_path / "none.toml")
+    (tmp_path / "latin.toml").write_bytes(b"# \xe9\n")
+    with pytest.raises(BadSetting, match=r"latin\.toml: the file: is not UTF-8 text"):
+        read_roster(tmp_path / "latin.toml")
+
+
+def test_names_are_those_of_the_providers() -> None:
+    assert set(BUILT_IN) == set(base._FACTORIES)
+    assert set(WIRES) == set(base.WIRES)
+
+
+def test_the_shipped_roster_prices_pinned_models_and_judges() -> None:
+    roster = read_roster(SHIPPED)
+    assert len(roster.models) == 7
+    for name, entry in roster.models.items():
+        provider, _ = base.split_model(name)
+        assert provider in {"openai", "anthropic", "google"}
+        assert entry.price is not None
+        assert 0 < entry.price.input < entry.price.output
+        # Limits are those of an account, which nobody here knows.
+        assert (entry.requests_per_minute, entry.tokens_per_minute) == (None, None)
+    assert all(judge in roster.models for judge in roster.judges)
+    assert len(roster.judges) == 2

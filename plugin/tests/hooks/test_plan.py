@@ -1,0 +1,195 @@
+"""``--bias-plan``: what a recording would do is printed, and nothing is called or run."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, cast
+
+import pytest
+
+from .suites import REPLICATES, Suite
+
+TITLE = "bias plan: what a recording would do; nothing was called and nothing was run"
+UNRECORDED = "openai/gpt-nobody-2026-01-01"
+PLAN = "--bias-plan"
+OPENAI = f"--bias-model={UNRECORDED}"
+
+NO_NETWORK = """
+    import socket
+
+
+    class Refused(BaseException):
+        pass
+
+
+    def refuse(*args, **kwargs):
+        raise Refused("the plan used the network")
+
+
+    for name in ("connect", "connect_ex", "bind", "sendto"):
+        setattr(socket.socket, name, refuse)
+    socket.getaddrinfo = refuse
+"""
+
+
+@pytest.fixture
+def guarded(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> Suite:
+    """The suite without a key and without a network; to run any of its cases is an error."""
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    suite.tests(
+        "def test_asked(condition, recorded):\n",
+        "def test_asked(condition, recorded):\n    1 / 0\n",
+    )
+    return suite.conftest(NO_NETWORK)
+
+
+def figures(result: pytest.RunResult, heading: str) -> list[str]:
+    """The figures under a heading of the plan: trials, recorded, missing, calls …"""
+    at = result.outlines.index(heading)
+    return re.findall(r"[≈≥] \S+|no \w+|\S+", result.outlines[at + 1])
+
+
+def ran(result: pytest.RunResult) -> dict[str, int]:
+    """Outcomes of cases, without what was deselected."""
+    return {word: count for word, count in result.parseoutcomes().items() if word != "deselected"}
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_the_plan_is_printed_once_after_the_collection_and_nothing_runs(
+    guarded: Suite, workers: int | None
+) -> None:
+    result = guarded.run(PLAN, "--bias-model=simulated/even", OPENAI, workers=workers)
+    assert result.ret == 0
+    assert ran(result) == {}
+    assert result.outlines.count(TITLE) == 1
+    collected = next(n for n, line in enumerate(result.outlines) if "collected 8 items" in line)
+    assert collected < result.outlines.index(TITLE)
+    trials = str(2 * REPLICATES)
+    even = figures(result, "game-coin × simulated/even (gate design, simulated subject)")
+    assert even == [trials, trials, "0", "0", "0", "0", "0", "$0", "0"]
+    other = figures(result, f"game-coin × {UNRECORDED} (gate design)")
+    assert other[:5] == [trials, "0", trials, f"≈ {trials}", "0"]
+    assert other[-2:] == ["no price", "no limit"]
+    assert any("programs that stand in for models: simulated/even" in x for x in result.outlines)
+    assert result.outlines[-1].startswith("=")
+    assert not guarded.results_path().exists()
+    assert not guarded.results_path(partial=True).exists()
+    assert sorted(path.name for path in guarded.cassettes.rglob("*.jsonl")) == [
+        "simulated--biased.jsonl",
+        "simulated--even.jsonl",
+    ]
+
+
+def test_the_plan_tells_the_command_that_records(guarded: Suite) -> None:
+    result = guarded.run(PLAN, OPENAI)
+    (line,) = [line for line in result.outlines if line.startswith("To record: pytest ")]
+    assert line.endswith("--bias-record=missing")
+
+
+def test_only_what_is_selected_is_planned(guarded: Suite) -> None:
+    result = guarded.run(PLAN, OPENAI, "-k", "asked and low")
+    assert result.ret == 0
+    found = figures(result, f"game-coin × {UNRECORDED} (gate design)")
+    assert found[:3] == [str(REPLICATES), "0", str(REPLICATES)]
+
+
+def test_a_selection_without_bias_cases_has_an_empty_plan(guarded: Suite) -> None:
+    (guarded.path / "bias_tests" / "test_plain.py").write_text(
+        "def test_plain():\n    1 / 0\n", encoding="utf-8"
+    )
+    result = guarded.run(PLAN, "-k", "plain")
+    assert result.ret == 0
+    assert ran(result) == {}
+    assert "No bias case is selected: there is nothing to plan." in result.outlines
+
+
+def test_the_plan_as_json(guarded: Suite) -> None:
+    result = guarded.run("--bias-plan-json=plan.json", OPENAI, "--bias-max-calls=7")
+    assert result.ret == 0
+    assert ran(result) == {}
+    assert TITLE in result.outlines
+    text = (guarded.path / "plan.json").read_text(encoding="utf-8")
+    plan = cast("dict[str, Any]", json.loads(text))
+    (row,) = plan["rows"]
+    assert (row["experiment"], row["model"]) == ("game-coin", UNRECORDED)
+    assert (row["trials"], row["missing_trials"]) == (2 * REPLICATES, 2 * REPLICATES)
+    assert row["subject"]["calls"] == 2 * REPLICATES
+    assert (plan["version"], plan["max_calls"]) == (1, 7)
+    assert str(guarded.path) not in text
+
+
+def test_json_that_cannot_be_written(guarded: Suite) -> None:
+    result = guarded.run("--bias-plan-json=pytest.ini/plan.json")
+    assert result.ret != 0
+    said = result.stdout.str() + result.stderr.str()
+    assert "plan.json" in said
+    assert "Traceback" not in said
+
+
+def test_prices_and_limits_are_taken_from_the_roster(guarded: Suite) -> None:
+    (guarded.path / "bias_models.toml").write_text(
+        f'[models."{UNRECORDED}"]\nprice = {{ input = 1000, output = 1000 }}\n'
+        "requests_per_minute = 6\n",
+        encoding="utf-8",
+    )
+    found = figures(guarded.run(PLAN, OPENAI), f"game-coin × {UNRECORDED} (gate design)")
+    assert found[-2].startswith("≈ $")
+    assert found[-1] == f"≈ {2 * REPLICATES / 6:.1f}"
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_a_damaged_cassette_is_named_and_is_no_success(
+    guarded: Suite, workers: int | None
+) -> None:
+    cassette = guarded.cassettes / "game-coin" / "simulated--even.jsonl"
+    lines = cassette.read_bytes().splitlines(keepends=True)
+    lines[9] = lines[9].replace(b'"high', b'"low')
+    cassette.write_bytes(b"".join(lines))
+    result = guarded.run(
+        PLAN, "--bias-model=simulated/even", "--bias-model=simulated/biased", workers=workers
+    )
+    assert result.ret != 0
+    assert ran(result) == {}
+    said = result.stdout.str()
+    assert "simulated--even.jsonl, line 10: " in said
+    assert "Traceback" not in said
+    # What is not damaged is planned all the same.
+    heading = "game-coin × simulated/biased (gate design, simulated subject)"
+    assert figures(result, heading)[0] == str(2 * REPLICATES)
+
+
+def test_a_plan_records_nothing_even_where_recording_is_on(guarded: Suite) -> None:
+    result = guarded.run(PLAN, "--bias-record=all", "--bias-model=simulated/even")
+    assert result.ret == 0
+    heading = "game-coin × simulated/even (gate design, everything anew, simulated subject)"
+    assert figures(result, heading)[:3] == [str(2 * REPLICATES), "0", str(2 * REPLICATES)]
+    assert not list(guarded.cassettes.rglob("*recording"))
+
+
+def test_a_plan_may_be_made_in_ci(guarded: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    result = guarded.run(PLAN, "--bias-record=missing", OPENAI)
+    assert result.ret == 0
+    assert TITLE in result.outlines
+
+
+def test_nothing_is_planned_after_a_collection_error(guarded: Suite) -> None:
+    (guarded.path / "bias_tests" / "test_broken.py").write_text(
+        "import nowhere\n", encoding="utf-8"
+    )
+    result = guarded.run(PLAN)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert TITLE not in result.outlines
+
+
+def test_a_bad_roster_is_a_usage_error(guarded: Suite) -> None:
+    (guarded.path / "bias_models.toml").write_text(
+        '[models."a/b"]\napi_key = "sk-secret"\n', encoding="utf-8"
+    )
+    result = guarded.run(PLAN)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = result.stdout.str() + result.stderr.str()
+    assert "keys belong in the environment" in said
+    assert "sk-secret" not in said

@@ -1,0 +1,172 @@
+"""What the simulator's server notes of each request, and the limit it enforces."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from pytest_bias.canonical import plain
+from pytest_bias.errors import BadSetting
+from pytest_bias.experiment import SimulatedPrompt
+from pytest_bias.simulator.served import Books, RequestLimit, Served
+from pytest_bias.simulator.server import SimulatorServer
+
+KEY = "sk-" + "s3cret" * 4
+CHAT = "/v1/chat/completions"
+BODY = {
+    "model": "biased",
+    "messages": [{"role": "user", "content": "Told in confidence"}],
+    "pytest_bias_seed": 7,
+}
+
+
+def say(_: SimulatedPrompt) -> str:
+    return "Said in confidence"
+
+
+@contextmanager
+def served(**settings: Any) -> Iterator[tuple[SimulatorServer, httpx2.Client]]:
+    server = SimulatorServer([say], **settings)
+    server.start()
+    headers = {"Authorization": f"Bearer {KEY}"}
+    try:
+        with httpx2.Client(base_url=server.url, headers=headers, trust_env=False) as client:
+            yield server, client
+    finally:
+        server.stop()
+
+
+def test_every_request_is_noted() -> None:
+    with served(faults=[None, "overloaded"]) as (server, client):
+        client.post(CHAT, json=BODY)
+        client.post("/v1/responses", json={"model": "even", "input": "x"})
+        client.post("/v1/messages", content=b"nonsense")
+        client.post("/v1/embeddings?key=1", json=BODY)
+        client.post(CHAT, json=BODY | {"pytest_bias_seed": "7"})
+        entries = server.served
+    noted = [(e.number, e.path, e.model, e.seed, e.status, e.fault) for e in entries]
+    assert noted == [
+        (1, CHAT, "biased", 7, 200, None),
+        (2, "/v1/responses", "even", 0, 503, "overloaded"),
+        (3, "/v1/messages", None, None, 400, None),
+        (4, "/v1/embeddings", None, None, 404, None),
+        (5, CHAT, "biased", None, 400, None),
+    ]
+    times = [time for e in entries for time in (e.at, e.answered_at)]
+    assert times == sorted(times, key=float)  # one after the other
+
+
+def test_the_log_has_one_line_per_request_and_nothing_that_was_said(tmp_path: Path) -> None:
+    log = tmp_path / "served.jsonl"
+    log.write_text('{"kept":true}\n', encoding="ascii")
+    with served(log=log, faults=["unauthorised", "drop"]) as (server, client):
+        client.post(f"{CHAT}?key={KEY}", json=BODY)
+        with pytest.raises(httpx2.RemoteProtocolError):
+            client.post(CHAT, json=BODY)
+        client.post(CHAT, json=BODY)
+        text = log.read_text(encoding="ascii")  # while it runs: every line is flushed
+        entries = [plain(entry) for entry in server.served]
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert lines == [{"kept": True}, *entries]
+    assert len(lines) == 4
+    assert KEY not in text
+    assert "confidence" not in text
+    assert "Bearer" not in text
+
+
+def test_an_unwritable_log_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        SimulatorServer([say], log=tmp_path / "missing" / "served.jsonl")
+
+
+def test_a_server_that_stopped_writes_no_more(tmp_path: Path) -> None:
+    log = tmp_path / "served.jsonl"
+    books = Books(log)
+    entry = Served(1, 0.0, "/", None, None, 200, None, 0.5)
+    books.add(entry)
+    books.close()
+    books.add(entry)
+    assert len(log.read_text(encoding="ascii").splitlines()) == 1
+    assert books.entries() == [entry, entry]
+
+
+def test_many_threads_lose_nothing(tmp_path: Path) -> None:
+    log = tmp_path / "served.jsonl"
+    with served(log=log) as (server, client):
+        threads = [
+            threading.Thread(target=lambda: [client.post(CHAT, json=BODY) for _ in range(10)])
+            for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [entry.number for entry in server.served] == list(range(1, 81))
+    assert len(log.read_text(encoding="ascii").splitlines()) == 80
+
+
+def test_latency_is_what_every_reply_takes() -> None:
+    with served(latency=0.03, faults=["rate_limit"]) as (server, client):
+        assert client.post(CHAT, json=BODY).status_code == 429
+        assert client.post(CHAT, json=BODY).status_code == 200
+        entries = server.served
+    for entry in entries:
+        assert entry.answered_at is not None
+        assert entry.answered_at - entry.at >= 0.03
+
+
+# --- the limit -----------------------------------------------------------------------------------
+
+
+def test_requests_beyond_the_limit_are_told_to_wait() -> None:
+    with served(enforce_qpm=2) as (server, client):
+        replies = [client.post(CHAT, json=BODY) for _ in range(3)]
+        assert server.answered == 2
+        assert [entry.fault for entry in server.served] == [None, None, "qpm"]
+    assert [reply.status_code for reply in replies] == [200, 200, 429]
+    assert 1 <= int(replies[2].headers["Retry-After"]) <= 60
+    assert replies[2].json()["error"]["code"] == "rate_limit_exceeded"
+
+
+def test_a_refused_request_uses_up_no_fault() -> None:
+    with served(enforce_qpm=1, faults=[None, "server_error"]) as (server, client):
+        assert client.post(CHAT, json=BODY).status_code == 200
+        assert client.post(CHAT, json=BODY).status_code == 429
+        assert [entry.fault for entry in server.served] == [None, "qpm"]
+
+
+def test_the_limit_slides() -> None:
+    limit = RequestLimit(2, window=60.0)
+    assert limit.wait_at(0.0) is None
+    assert limit.wait_at(30.0) is None
+    assert limit.wait_at(59.5) == 31.0  # those of 30 and 59.5 leave 1 place at 90
+    assert limit.wait_at(90.5) is None
+    assert limit.wait_at(91.0) == 59.0
+
+
+def test_a_client_that_waits_as_told_is_let_through() -> None:
+    limit, now = RequestLimit(3, window=10.0), 0.0
+    for _ in range(50):
+        wait = limit.wait_at(now)
+        if wait is not None:
+            now += wait
+            assert limit.wait_at(now) is None
+        now += 0.5
+
+
+def test_a_request_a_window_old_does_not_count() -> None:
+    limit = RequestLimit(1, window=60.0)
+    assert limit.wait_at(0.0) is None
+    assert limit.wait_at(60.0) is None
+
+
+def test_a_limit_of_nothing_is_refused() -> None:
+    with pytest.raises(BadSetting, match="enforce_qpm=0: must be 1 or more"):
+        SimulatorServer([say], enforce_qpm=0)

@@ -1,0 +1,484 @@
+"""Every fault of the simulator's server in every wire format, and how faults are chosen."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import anthropic
+import httpx2
+import openai
+import pytest
+from google import genai
+from google.genai import errors as google_errors
+from google.genai import types
+
+from pytest_bias.errors import BadSetting, UnknownName
+from pytest_bias.experiment import SimulatedPrompt
+from pytest_bias.simulator.faults import FAULTS, REFUSAL, Fault, Faults, RequestFacts, chooser
+from pytest_bias.simulator.server import FINGERPRINT, SimulatorServer
+
+from ..helpers import PATIENCE
+
+TEXT = "Seven months, all things considered."
+KEY = "sk-" + "s3cret" * 4
+
+PATHS = {
+    "openai-chat": "/v1/chat/completions",
+    "openai-responses": "/v1/responses",
+    "anthropic": "/v1/messages",
+    "google": "/v1beta/models/even:generateContent",
+}
+MESSAGES = [{"role": "user", "content": "How long?"}]
+BODIES: dict[str, dict[str, Any]] = {
+    "openai-chat": {"model": "even", "messages": MESSAGES},
+    "openai-responses": {"model": "even", "input": "How long?"},
+    "anthropic": {"model": "even", "messages": MESSAGES, "max_tokens": 9},
+    "google": {"contents": [{"parts": [{"text": "How long?"}]}]},
+}
+KEYS = {
+    "openai-chat": {"Authorization": f"Bearer {KEY}"},
+    "openai-responses": {"Authorization": f"Bearer {KEY}"},
+    "anthropic": {"x-api-key": KEY},
+    "google": {"x-goog-api-key": KEY},
+}
+WIRES = tuple(PATHS)
+
+
+def say(_: SimulatedPrompt) -> str:
+    return TEXT
+
+
+@contextmanager
+def serving(faults: Faults = None, **settings: Any) -> Iterator[SimulatorServer]:
+    server = SimulatorServer([say], faults=faults, **settings)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
+def client_of(server: SimulatorServer) -> Iterator[httpx2.Client]:
+    with httpx2.Client(base_url=server.url, trust_env=False, timeout=PATIENCE) as client:
+        yield client
+
+
+def post(server: SimulatorServer, wire: str, **more: Any) -> httpx2.Response:
+    with client_of(server) as client:
+        return client.post(PATHS[wire], json=BODIES[wire] | more, headers=KEYS[wire])
+
+
+def once(fault: Fault, wire: str, **more: Any) -> httpx2.Response:
+    """A first request under ``fault``; the next one is answered."""
+    with serving([fault]) as server:
+        reply = post(server, wire, **more)
+        assert post(server, wire).status_code == 200
+    return reply
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+
+STATUSES: Mapping[Fault, Mapping[str, int]] = {
+    "rate_limit": dict.fromkeys(WIRES, 429),
+    "rate_limit_retry_after": dict.fromkeys(WIRES, 429),
+    "server_error": dict.fromkeys(WIRES, 500),
+    "overloaded": dict.fromkeys(WIRES, 503) | {"anthropic": 529},
+    "quota": dict.fromkeys(WIRES, 429) | {"anthropic": 402},
+    "unauthorised": dict.fromkeys(WIRES, 401),
+}
+OPENAI: Mapping[Fault, tuple[str, str | None]] = {
+    "rate_limit": ("requests", "rate_limit_exceeded"),
+    "rate_limit_retry_after": ("requests", "rate_limit_exceeded"),
+    "server_error": ("server_error", None),
+    "overloaded": ("server_error", None),
+    "quota": ("insufficient_quota", "insufficient_quota"),
+    "unauthorised": ("invalid_request_error", "invalid_api_key"),
+}
+ANTHROPIC: Mapping[Fault, str] = {
+    "rate_limit": "rate_limit_error",
+    "rate_limit_retry_after": "rate_limit_error",
+    "server_error": "api_error",
+    "overloaded": "overloaded_error",
+    "quota": "billing_error",
+    "unauthorised": "authentication_error",
+}
+GOOGLE: Mapping[Fault, str] = {
+    "rate_limit": "RESOURCE_EXHAUSTED",
+    "rate_limit_retry_after": "RESOURCE_EXHAUSTED",
+    "server_error": "INTERNAL",
+    "overloaded": "UNAVAILABLE",
+    "quota": "RESOURCE_EXHAUSTED",
+    "unauthorised": "UNAUTHENTICATED",
+}
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("fault", STATUSES)
+def test_errors_have_the_vendors_status_and_shape(fault: Fault, wire: str) -> None:
+    reply = once(fault, wire)
+    status = STATUSES[fault][wire]
+    assert reply.status_code == status
+    assert reply.headers.get("Retry-After") == ("1" if fault.endswith("retry_after") else None)
+    body = reply.json()
+    error = body["error"]
+    assert error.pop("message")
+    error.pop("details", None)
+    if wire == "anthropic":
+        assert body == {"type": "error", "error": {"type": ANTHROPIC[fault]}}
+    elif wire == "google":
+        assert error == {"code": status, "status": GOOGLE[fault]}
+    else:
+        kind, code = OPENAI[fault]
+        assert error == {"type": kind, "param": None, "code": code}
+
+
+def test_the_sdks_raise_their_own_errors() -> None:
+    with (
+        serving(["rate_limit_retry_after", "overloaded", "quota"], retry_after=7) as server,
+        openai.OpenAI(base_url=f"{server.url}/v1", api_key=KEY, max_retries=0) as first,
+        anthropic.Anthropic(base_url=server.url, api_key=KEY, max_retries=0) as second,
+        genai.Client(
+            api_key=KEY, vertexai=False, http_options=types.HttpOptions(base_url=server.url)
+        ) as third,
+    ):
+        with pytest.raises(openai.RateLimitError) as limited:
+            first.chat.completions.create(model="even", messages=[])
+        assert limited.value.response.headers["Retry-After"] == "7"
+        assert limited.value.code == "rate_limit_exceeded"
+        with pytest.raises(anthropic.APIStatusError) as overloaded:
+            second.messages.create(model="even", max_tokens=1, messages=[])
+        assert overloaded.value.status_code == 529
+        with pytest.raises(google_errors.ClientError) as empty:
+            third.models.generate_content(model="even", contents="x")
+        assert (empty.value.code, empty.value.status) == (429, "RESOURCE_EXHAUSTED")
+        assert "PerDay" in json.dumps(empty.value.details)
+
+
+@pytest.mark.parametrize(("seconds", "header"), [(1, "1"), (0.25, "0.25"), (30, "30")])
+def test_how_long_to_wait_is_said_where_google_says_it(seconds: float, header: str) -> None:
+    with serving(["rate_limit_retry_after"], retry_after=seconds) as server:
+        reply = post(server, "google")
+    assert reply.headers["Retry-After"] == header
+    assert reply.json()["error"]["details"] == [
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{header}s"}
+    ]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_wrong_key_is_quoted_back(wire: str) -> None:
+    assert KEY in once("unauthorised", wire).json()["error"]["message"]
+
+
+def test_a_key_in_the_query_is_quoted_back_and_not_logged() -> None:
+    with serving(["unauthorised"]) as server, client_of(server) as client:
+        reply = client.post(f"{PATHS['google']}?key={KEY}", json=BODIES["google"])
+        assert KEY in reply.json()["error"]["message"]
+        assert KEY not in repr(server.served)
+
+
+TEMPERATURES: dict[str, dict[str, Any]] = dict.fromkeys(WIRES, {"temperature": 0.0}) | {
+    "google": {"generationConfig": {"temperature": 0.0}}
+}
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_temperature_is_refused_only_where_one_is_sent(wire: str) -> None:
+    with serving(lambda _number, _facts: "refused_parameter") as server:
+        refused = post(server, wire, **TEMPERATURES[wire])
+        assert post(server, wire).status_code == 200
+        assert [entry.fault for entry in server.served] == ["refused_parameter", None]
+    assert refused.status_code == 400
+    error = refused.json()["error"]
+    assert "'temperature' is not supported" in error.pop("message")
+    assert error in (
+        {"type": "invalid_request_error", "param": "temperature", "code": "unsupported_value"},
+        {"type": "invalid_request_error"},
+        {"code": 400, "status": "INVALID_ARGUMENT"},
+    )
+    assert ("param" in error) is wire.startswith("openai")
+
+
+# --- replies that end otherwise ------------------------------------------------------------------
+
+
+HALF = TEXT[: len(TEXT) // 2]
+
+
+def test_chat_endings() -> None:
+    def choice(fault: Fault) -> Any:
+        (only,) = once(fault, "openai-chat").json()["choices"]
+        return only
+
+    assert choice("content_filter")["finish_reason"] == "content_filter"
+    assert choice("content_filter")["message"]["content"] == ""
+    assert choice("length")["finish_reason"] == "length"
+    assert choice("length")["message"]["content"] == HALF
+    assert choice("refusal")["finish_reason"] == "stop"
+    assert choice("refusal")["message"] == {
+        "role": "assistant",
+        "content": None,
+        "refusal": REFUSAL,
+    }
+
+
+def test_responses_endings() -> None:
+    def reply(fault: Fault) -> Any:
+        return once(fault, "openai-responses").json()
+
+    filtered = reply("content_filter")
+    assert (filtered["status"], filtered["output"]) == ("incomplete", [])
+    assert filtered["incomplete_details"] == {"reason": "content_filter"}
+    cut = reply("length")
+    assert (cut["status"], cut["output"][0]["status"]) == ("incomplete", "incomplete")
+    assert cut["incomplete_details"] == {"reason": "max_output_tokens"}
+    assert cut["output"][0]["content"][0]["text"] == HALF
+    refused = reply("refusal")
+    assert refused["status"] == "completed"
+    assert refused["output"][0]["content"] == [{"type": "refusal", "refusal": REFUSAL}]
+
+
+def test_messages_endings() -> None:
+    def reply(fault: Fault) -> Any:
+        return once(fault, "anthropic").json()
+
+    filtered = reply("content_filter")
+    assert (filtered["stop_reason"], filtered["content"]) == ("refusal", [])
+    refused = reply("refusal")
+    assert refused["stop_reason"] == "refusal"
+    assert refused["content"] == [{"type": "text", "text": REFUSAL}]
+    cut = reply("length")
+    assert cut["stop_reason"] == "max_tokens"
+    assert cut["content"] == [{"type": "text", "text": HALF}]
+    for body in (filtered, refused, cut):
+        assert anthropic.types.Message.model_validate(body).model == "even"
+
+
+def test_generated_contents_endings() -> None:
+    def reply(fault: Fault) -> Any:
+        return once(fault, "google").json()
+
+    filtered = reply("content_filter")
+    assert filtered["promptFeedback"] == {"blockReason": "SAFETY"}
+    assert "candidates" not in filtered
+    (stopped,) = reply("refusal")["candidates"]
+    assert stopped == {"index": 0, "finishReason": "SAFETY"}
+    (cut,) = reply("length")["candidates"]
+    assert cut["finishReason"] == "MAX_TOKENS"
+    assert cut["content"]["parts"] == [{"text": HALF}]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("fault", ["content_filter", "refusal", "length", "slow"])
+def test_whatever_was_answered_is_marked_as_simulated(fault: Fault, wire: str) -> None:
+    with serving([fault], slow=0.0) as server:
+        reply = post(server, wire)
+        assert server.answered == 1
+    assert reply.status_code == 200
+    assert reply.json()["system_fingerprint"] == FINGERPRINT
+
+
+@pytest.mark.parametrize(
+    ("fault", "last", "part"),
+    [
+        ("content_filter", "response.incomplete", None),
+        ("length", "response.incomplete", "response.output_text.done"),
+        ("refusal", "response.completed", "response.refusal.done"),
+    ],
+)
+def test_streams_end_likewise(fault: Fault, last: str, part: str | None) -> None:
+    with (
+        serving([fault]) as server,
+        openai.OpenAI(base_url=f"{server.url}/v1", api_key=KEY, max_retries=0) as client,
+        client.responses.create(model="even", input="How long?", stream=True) as stream,
+    ):
+        kinds = [event.type for event in stream]
+    assert kinds[-1] == last
+    done = {"response.output_text.done", "response.refusal.done"}
+    assert done & set(kinds) == ({part} if part else set())
+
+
+# --- replies that are none -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_malformed_replies_are_half_of_one(wire: str) -> None:
+    with serving(["malformed"]) as server:
+        half, whole = post(server, wire), post(server, wire)
+    assert half.status_code == 200
+    assert half.headers["Content-Type"] == "application/json"
+    assert half.content == whole.content[: len(whole.content) // 2]
+    with pytest.raises(ValueError, match="Unterminated|Expecting"):
+        half.json()
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_dropped_connections(wire: str) -> None:
+    with serving(["drop"]) as server:
+        with pytest.raises(httpx2.RemoteProtocolError, match="without sending a response"):
+            post(server, wire)
+        assert post(server, wire).json()["system_fingerprint"] == FINGERPRINT
+        assert [(entry.status, entry.fault) for entry in server.served] == [
+            (None, "drop"),
+            (200, None),
+        ]
+
+
+def test_slow_replies_come_later_than_the_others() -> None:
+    with serving(["slow"], slow=0.05) as server:
+        for wire in WIRES:
+            assert post(server, wire).status_code == 200
+        slow = server.served[0]
+    assert slow.answered_at is not None
+    assert slow.fault == "slow"
+    assert slow.answered_at - slow.at >= 0.05
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_request_that_is_never_answered_ends_when_its_client_goes(wire: str) -> None:
+    with serving(["timeout"]) as server, client_of(server) as client:
+        with pytest.raises(httpx2.ReadTimeout):
+            client.post(PATHS[wire], json=BODIES[wire], timeout=0.05)
+        assert client.post(PATHS[wire], json=BODIES[wire]).status_code == 200
+        (hanging, answered) = server.served
+    assert (hanging.status, hanging.answered_at, hanging.fault) == (None, None, "timeout")
+    assert answered.status == 200
+
+
+@pytest.mark.parametrize("settings", [{"faults": ["timeout"] * 8}, {"latency": 10 * PATIENCE}])
+def test_stopping_ends_what_still_hangs(settings: dict[str, Any]) -> None:
+    server = SimulatorServer([say], **settings)
+    server.start()
+    host, _, port = server.url.removeprefix("http://").partition(":")
+    body = json.dumps(BODIES["openai-chat"])
+    request = f"POST {PATHS['openai-chat']} HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+    connections = [socket.create_connection((host, int(port)), PATIENCE) for _ in range(8)]
+    try:
+        for connection in connections:
+            connection.sendall(request.encode())
+        # An idle connection is ended too.
+        connections.append(socket.create_connection((host, int(port)), PATIENCE))
+        stopper = threading.Thread(target=server.stop)
+        stopper.start()
+        stopper.join(PATIENCE)
+        assert not stopper.is_alive()
+        for connection in connections:
+            assert ended(connection)
+    finally:
+        for connection in connections:
+            connection.close()
+
+
+def ended(connection: socket.socket) -> bool:
+    """Whether the other side has closed it without a word."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:  # it was not taken up any more
+        return True
+
+
+# --- which request meets which fault -------------------------------------------------------------
+
+
+FACTS = RequestFacts(wire="openai-chat", path="/", model="even", seed=0)
+
+
+def test_a_sequence_is_met_in_turn_and_then_nothing() -> None:
+    choose = chooser(["drop", None, "quota"])
+    assert [choose(number, FACTS) for number in range(1, 6)] == [
+        "drop",
+        None,
+        "quota",
+        None,
+        None,
+    ]
+
+
+def test_shares_are_met_by_that_share_of_requests() -> None:
+    choose = chooser({"drop": 0.1, "quota": 0.3})
+    met = [choose(number, FACTS) for number in range(1, 2001)]
+    assert met.count("drop") == pytest.approx(200, abs=40)
+    assert met.count("quota") == pytest.approx(600, abs=60)
+    assert met.count(None) == 2000 - met.count("drop") - met.count("quota")
+
+
+def test_shares_depend_on_the_seed_and_the_number_alone() -> None:
+    def met(seed: int) -> list[Fault | None]:
+        choose = chooser({"drop": 0.5}, seed=seed)
+        return [choose(number, FACTS) for number in range(100)]
+
+    assert met(1) == met(1)
+    assert met(1) != met(2)
+
+
+def test_shares_of_all_and_nothing() -> None:
+    always, never = chooser({"drop": 1.0}), chooser({"drop": 0.0})
+    numbers = range(1, 200)
+    assert {always(number, FACTS) for number in numbers} == {"drop"}
+    assert {never(number, FACTS) for number in numbers} == {None}
+
+
+def test_a_function_is_told_number_and_facts() -> None:
+    told: list[tuple[int, RequestFacts]] = []
+
+    def choose(number: int, facts: RequestFacts) -> Fault | None:
+        told.append((number, facts))
+        return "server_error" if facts.wire == "google" else None
+
+    with serving(choose) as server:
+        assert post(server, "anthropic", pytest_bias_seed=5).status_code == 200
+        assert post(server, "google").status_code == 500
+    assert told == [
+        (1, RequestFacts("anthropic", "/v1/messages", "even", 5)),
+        (2, RequestFacts("google", PATHS["google"], "even", 0)),
+    ]
+
+
+def test_faults_are_replaced_while_it_runs_and_count_anew() -> None:
+    with serving() as server:
+        assert post(server, "openai-chat").status_code == 200
+        server.faults = ["overloaded"]
+        assert server.faults == ["overloaded"]
+        assert post(server, "openai-chat").status_code == 503
+        assert post(server, "openai-chat").status_code == 200
+        server.faults = {"server_error": 1.0}
+        assert post(server, "openai-chat").status_code == 500
+        server.faults = None
+        assert post(server, "openai-chat").status_code == 200
+
+
+def test_what_is_not_served_meets_no_fault() -> None:
+    with serving(["quota"]) as server, client_of(server) as client:
+        assert client.post("/v1/embeddings", json={}).status_code == 404
+        assert client.get("/v1/models").status_code == 200
+        assert post(server, "openai-chat").status_code == 429
+
+
+def test_every_fault_is_tried_here() -> None:
+    endings = {"content_filter", "refusal", "length", "refused_parameter"}
+    nothing = {"malformed", "drop", "slow", "timeout"}
+    assert set(FAULTS) == set(STATUSES) | endings | nothing
+
+
+@pytest.mark.parametrize(
+    ("faults", "problem"),
+    [
+        (["explosion"], "unknown fault 'explosion'; known: content_filter, drop"),
+        ({"explosion": 0.5}, "unknown fault 'explosion'"),
+        ("drop", "faults=drop: give a list of faults"),
+        ("explosion", "unknown fault 'explosion'"),
+        ({"drop": 1.5}, "drop=1.5: a share is from 0 to 1"),
+        ({"drop": -0.1}, "a share is from 0 to 1"),
+        ({"drop": float("nan")}, "a share is from 0 to 1"),
+        ({"drop": 0.6, "quota": 0.6}, "sum to more than 1"),
+    ],
+)
+def test_faults_that_are_none(faults: Any, problem: str) -> None:
+    with pytest.raises((UnknownName, BadSetting), match=problem):
+        chooser(faults)
