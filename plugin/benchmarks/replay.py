@@ -18,49 +18,27 @@ The replies are recorded once, before timing, from a simulated subject on loopba
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.common import (
+    EXPERIMENT,
+    HYPOTHESIS,
+    PLUGIN,
+    PYTEST,
+    median_and_spread,
+    run,
+    say,
+    serving,
+    write,
+)
+
 ROUNDS = 5
 TRIALS = 720
-
-_EXPERIMENT = """
-from pydantic import BaseModel, ConfigDict
-
-from pytest_bias import Experiment, Factor, Measure, SimulatedPrompt, dice
-
-
-class Number(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    number: int
-
-
-async def ask(trial, subject):
-    reply = await subject.ask(f"Give a number for {{trial['word']}}, as JSON.", reply=Number)
-    return reply.value
-
-
-def answer(prompt: SimulatedPrompt) -> str:
-    return f'{{{{"number": {{dice(prompt.subject, prompt.seed).randint(0, 9)}}}}}}'
-
-
-THINGS = Experiment(
-    id="benchmark-numbers",
-    name="Numbers",
-    factors=[Factor("word", {{f"w{{i}}": f"word {{i}}" for i in range({levels})}})],
-    protocol=ask,
-    measures=[Measure("number", bounds=(0, 9))],
-    replicates={replicates},
-    simulated=answer,
-)
-"""
 
 _CONDITIONS = """
 from pytest_bias import conditions
@@ -70,25 +48,6 @@ from experiment import THINGS
 
 @conditions(THINGS)
 def test_case(condition):
-    pass
-"""
-
-_HYPOTHESIS = """
-from pytest_bias import MeanDifference, conditions, hypotheses
-
-from experiment import THINGS
-
-
-@conditions(THINGS)
-def test_case(condition):
-    pass
-
-
-GAP = MeanDifference("number", "word", high="w1", low="w0", margin=3, claim="detect")
-
-
-@hypotheses(THINGS, GAP)
-def test_verdict(verdict):
     pass
 """
 
@@ -147,39 +106,32 @@ def main() -> int:
         rows = _prepare(Path(folder), given.trials)
         seconds: dict[str, list[float]] = {row.name: [] for row in rows}
         for number in range(given.rounds):
-            _say(f"round {number + 1} of {given.rounds} …")
+            say(f"round {number + 1} of {given.rounds} …")
             for row in rows:
-                seconds[row.name].append(_timed(row))
+                seconds[row.name].append(_pytest(row))
         _report(rows, seconds, given.trials)
     return 0
 
 
 def _prepare(folder: Path, trials: int) -> list[Row]:
     """Write the suites and record what they replay."""
-    offline = (
-        "-p",
-        "pytest_bias.pytest_plugin",
-        "--bias-model=simulated/even",
-        "--bias-report=off",
-        "--bias-gate=off",
-    )
     peer = ("-p", "pytest_recording.plugin")
     rows = [
         Row("bare cases", folder / "bare", ()),
-        Row("pytest-bias, one case per trial", folder / "many", offline),
-        Row("pytest-bias, two cases and a verdict", folder / "two", offline),
+        Row("pytest-bias, one case per trial", folder / "many", PLUGIN),
+        Row("pytest-bias, two cases and a verdict", folder / "two", PLUGIN),
         Row("pytest-recording and openai", folder / "vcr", (*peer, "--record-mode=none")),
     ]
     for row in rows:
         row.folder.mkdir()
         (row.folder / "pytest.ini").write_text("[pytest]\n")
-    _write(rows[0], test_case=_BARE.format(trials=trials))
-    many = _EXPERIMENT.format(levels=trials, replicates=1)
-    two = _EXPERIMENT.format(levels=2, replicates=trials // 2)
-    _write(rows[1], experiment=many, test_case=_CONDITIONS)
-    _write(rows[2], experiment=two, test_case=_HYPOTHESIS)
+    write(rows[0].folder, test_case=_BARE.format(trials=trials))
+    many = EXPERIMENT.format(levels=trials, replicates=1)
+    two = EXPERIMENT.format(levels=2, replicates=trials // 2)
+    write(rows[1].folder, experiment=many, test_case=_CONDITIONS)
+    write(rows[2].folder, experiment=two, test_case=HYPOTHESIS)
     for row in rows[1:3]:
-        _say(f"recording for {row.name} …")
+        say(f"recording for {row.name} …")
         _pytest(row, "--bias-record=missing")
     _record_peer(rows[3], rows[1].folder, trials)
     return rows
@@ -187,64 +139,25 @@ def _prepare(folder: Path, trials: int) -> list[Row]:
 
 def _record_peer(row: Row, suite: Path, trials: int) -> None:
     """Record pytest-recording's cassettes from the same simulated subject."""
-    _say(f"recording for {row.name} …")
-    server = subprocess.Popen(
-        [sys.executable, "-m", "pytest_bias.cli", "serve", "experiment", "--port", "0"],
-        cwd=suite,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert server.stdout is not None  # noqa: S101  (it was asked for)
-        url = server.stdout.readline().split()[-1].removesuffix("/v1")
-        _write(row, test_case=_RECORDING.format(url=url, trials=trials))
+    say(f"recording for {row.name} …")
+    with serving(suite) as url:
+        write(row.folder, test_case=_RECORDING.format(url=url, trials=trials))
         _pytest(Row(row.name, row.folder, (*row.arguments[:2], "--record-mode=once")))
-    finally:
-        server.terminate()
-        server.wait()
 
 
-def _write(row: Row, **modules: str) -> None:
-    for name, text in modules.items():
-        (row.folder / f"{name}.py").write_text(text)
-
-
-def _timed(row: Row) -> float:
-    started = time.perf_counter()
-    _pytest(row)
-    return time.perf_counter() - started
-
-
-def _pytest(row: Row, *more: str) -> None:
-    # Other installed plugins would add their own cost to every row.
-    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    done = subprocess.run(  # noqa: S603  (our own command)
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *row.arguments, *more],
-        cwd=row.folder,
-        env={name: value for name, value in os.environ.items() if name != "CI"} | alone,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        sys.exit(f"{row.name} failed:\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
+def _pytest(row: Row, *more: str) -> float:
+    """Run a row; its wall seconds."""
+    return run(row.name, [*PYTEST, *row.arguments, *more], row.folder).wall
 
 
 def _report(rows: Sequence[Row], seconds: dict[str, list[float]], trials: int) -> None:
     floor = statistics.median(seconds[rows[0].name])
-    _say(f"\n{trials} trials, median of {len(seconds[rows[0].name])} rounds")
-    _say(f"{'':38}{'seconds':>9}{'± range':>9}{'× bare':>8}{'ms per trial beyond bare':>26}")
+    say(f"\n{trials} trials, median of {len(seconds[rows[0].name])} rounds")
+    say(f"{'':38}{'seconds':>9}{'± range':>9}{'× bare':>8}{'ms per trial beyond bare':>26}")
     for row in rows:
-        times = seconds[row.name]
-        median = statistics.median(times)
-        spread = (max(times) - min(times)) / 2
+        median, spread = median_and_spread(seconds[row.name])
         beyond = (median - floor) / trials * 1000
-        _say(f"{row.name:38}{median:9.2f}{spread:9.2f}{median / floor:8.2f}{beyond:26.3f}")
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+        say(f"{row.name:38}{median:9.2f}{spread:9.2f}{median / floor:8.2f}{beyond:26.3f}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import signal
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
@@ -22,13 +23,14 @@ from .cassettes.format import Provenance
 from .cassettes.lock import recording_lock
 from .cassettes.provenance import combined
 from .cassettes.recorder import Recorder
+from .cassettes.sealing import KEY_VARIABLE, seal_of
 from .cassettes.store import Cassette, cassette_path
 from .design import Trial
 from .errors import BiasError, Unfinished
-from .messages import Completion
+from .keeping import Keeping, KeepsMeasures, KeepsReplies
 from .providers.base import Provider, ProviderContext, is_simulated, open_provider, split_model
 from .recording import Job, JobReport, Progress, Recording
-from .replay import Lookup, Unrecorded, replay
+from .rereading import is_recorded, lookup_in
 from .roster import ModelEntry, Price, Roster
 from .settings import Limits, RecordMode
 from .spending import Spending
@@ -74,7 +76,7 @@ def collect(jobs: Sequence[Job], terms: Terms, progress: Progress) -> Collection
     keep the others from being recorded.
     """
     report = CollectionReport()
-    with _handlers_restored():
+    with _handlers_restored(), _quiet_sdks():
         asyncio.run(_Collector(terms, progress, report).run(jobs))
     # Transports are freed here, not in the middle of somebody's test under -W error.
     gc.collect()
@@ -125,13 +127,12 @@ class _Collector:
         if mode != "all" and cassette.rerecording_path.exists():
             raise Unfinished(journal=cassette.rerecording_path)
 
-        def lookup(key: str) -> Completion | None:
-            # Under "all" only what this recording (or the one it resumes) added counts.
-            if mode == "all" and not cassette.journalled(key):
-                return None
-            return cassette.lookup(key)
-
-        wanted = [t for t in job.trials if not _is_recorded(job, t, lookup)]
+        anew = mode == "all"
+        wanted = [
+            trial
+            for trial in job.trials
+            if not is_recorded(job.experiment, job.players, trial, cassette, anew=anew)
+        ]
         report.wanted = len(wanted)
         if not wanted:
             # All of it is there: a merge needs no provider, and so no key.
@@ -144,7 +145,12 @@ class _Collector:
         self.progress(tally)
         recorder = Recorder(cassette, self._provenance(callers.values()))
         recording = Recording(
-            job, callers, recorder, lookup, report, Stop(self.stop), self.progress
+            job=job,
+            callers=callers,
+            keeping=self._keeping(job, recorder, anew=anew),
+            report=report,
+            stop=Stop(self.stop),
+            progress=self.progress,
         )
         self._shuffle(wanted, job)
         try:
@@ -159,6 +165,15 @@ class _Collector:
                 lost=report.lost,
                 recorded=report.done,
             )
+
+    def _keeping(self, job: Job, recorder: Recorder, *, anew: bool) -> Keeping:
+        """How this job's replies are kept."""
+        if job.experiment.retention == "raw":
+            return KeepsReplies(recorder, lookup_in(recorder.cassette, anew=anew))
+        environ = self.terms.context.environ
+        seal = seal_of(environ) if job.experiment.retention == "encrypted" else None
+        secret = environ.get(KEY_VARIABLE, "").encode() or None
+        return KeepsMeasures(recorder, job.experiment.measures, seal, secret)
 
     def _shuffle(self, trials: list[Trial], job: Job) -> None:
         seed = f"{self.terms.order_seed} {job.experiment.id} {job.model}"
@@ -252,19 +267,24 @@ class _Collector:
         self.stop.request()
 
 
-def _is_recorded(job: Job, trial: Trial, lookup: Lookup) -> bool:
-    try:
-        replay(job.experiment, job.players, trial, lookup)
-    except Unrecorded:
-        return False
-    except BiasError:
-        raise
-    except Exception:  # noqa: BLE001  (the protocol's own error: its case will show it)
-        return True
-    return True
-
-
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+_TALKATIVE = ("anthropic", "google_genai", "httpcore2", "httpx2", "openai")
+
+
+@contextmanager
+def _quiet_sdks() -> Iterator[None]:
+    """Keep SDKs from logging requests: a URL or a header in a captured log may hold a key."""
+    loggers = [logging.getLogger(name) for name in _TALKATIVE]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(max(logging.WARNING, logger.level))
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
 
 
 @contextmanager

@@ -147,6 +147,17 @@ class DamagedCassette(BiasError):
         )
 
 
+class KeepsText(BiasError):
+    """Raw text stands in the cassette of an experiment that keeps none."""
+
+    def __init__(self, *, path: Path | str, retention: str) -> None:
+        self.path = str(path)
+        super().__init__(
+            f"{path} holds requests and replies as text, and its experiment has "
+            f'retention="{retention}"; move the file to where text may stand, then record again'
+        )
+
+
 class CassetteBusy(BiasError):
     """Another process is recording into the same cassette."""
 

@@ -28,12 +28,16 @@ class Measure:
     bounds
         Smallest and largest possible value of a numeric measure. Worst cases for missing replies
         and statements about deterministic replies need them.
+    version
+        Raise it when ``take`` comes to measure something else: recordings that keep only measures
+        cannot be measured again, and are then not taken for what they no longer are.
     """
 
     name: str
     take: Callable[[Any], MeasureValue] | None = field(default=None, repr=False)
     unit: str = ""
     bounds: tuple[float, float] | None = None
+    version: int = 1
 
     def __post_init__(self) -> None:
         what = f"Measure({self.name!r})"

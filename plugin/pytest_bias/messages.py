@@ -60,8 +60,9 @@ class Parameters:
     @property
     def given(self) -> frozenset[str]:
         """Names of the parameters that are not left to the provider."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return frozenset(name for name, value in values.items() if value not in (None, False))
+        return frozenset(
+            each.name for each in fields(self) if getattr(self, each.name) is not each.default
+        )
 
 
 @dataclass(frozen=True, slots=True)

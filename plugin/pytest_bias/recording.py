@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .calling import Asked, Caller, Tally
-from .cassettes.recorder import Recorder
 from .design import Trial
 from .driver import drive
 from .errors import BiasError, CallFailed, ForeignAwait, InvalidReply, ReplayDiffers
 from .experiment import Experiment, Players
+from .keeping import Keeping, Kept
 from .keys import trial_seed
 from .messages import Completion, Place, Request
 from .records import Outcome
-from .replay import Lookup, Tracer, Unrecorded, replay
+from .replay import Tracer, Unrecorded, replay
 from .spending import Capped
 from .throttle import Halted, Stop, wake
 
@@ -68,24 +68,23 @@ Progress = Callable[[Tally], None]
 class Recording:
     """The recording of one job.
 
-    ``callers`` holds the subject's and the judge's, by model; ``progress`` is called after every
-    reply and trial.
+    ``callers`` holds the subject's and the judge's, by model; ``keeping`` says what becomes of
+    replies; ``progress`` is called after every reply and trial.
     """
 
     def __init__(
         self,
+        *,
         job: Job,
         callers: Mapping[str, Caller],
-        recorder: Recorder,
-        lookup: Lookup,
+        keeping: Keeping,
         report: JobReport,
         stop: Stop,
         progress: Progress,
     ) -> None:
         self.job = job
         self.callers = callers
-        self.recorder = recorder
-        self.lookup = lookup
+        self.keeping = keeping
         self.report = report
         self.stop = stop
         self.progress = progress
@@ -126,11 +125,13 @@ class Recording:
 
     async def _record(self, trial: Trial) -> None:
         job, report = self.job, self.report
+        kept = self.keeping.begin()
         try:
-            live = await self._live_outcome(trial)
+            live = await self._live_outcome(trial, kept)
             # In a thread without an event loop: an asyncio.timeout() fails there as it will later.
-            again = await asyncio.to_thread(self._replayed, trial)
+            again = await asyncio.to_thread(self._replayed, trial, kept)
             _compare(job.experiment.id, trial, live, again)
+            await kept.end(live)
         except Capped as capped:
             report.lost.add(trial.id)
             if capped.what not in report.notes:
@@ -138,18 +139,17 @@ class Recording:
             return
         except CallFailed as failed:
             self._failures_in_a_row += 1
-            self._problem(str(failed))
+            self._problem(kept.words(failed))
             if failed.fatal or self._failures_in_a_row >= _FAILURES_IN_A_ROW:
                 self.stop.request()
             return
         except (ReplayDiffers, ForeignAwait) as error:
-            self._give_up(str(error))
+            self._give_up(kept.words(error))
             return
         except Halted:
             raise
         except Exception as error:  # noqa: BLE001  (whatever a protocol raises, replies are kept)
-            what = f"{type(error).__name__}: {error}"
-            self._give_up(f"{job.experiment.id}, trial {trial.id}: {what}")
+            self._give_up(f"{job.experiment.id}, trial {trial.id}: {kept.words(error)}")
             return
         self._failures_in_a_row = 0
         report.done.add(trial.id)
@@ -159,18 +159,17 @@ class Recording:
         tally.trials += 1
         self.progress(tally)
 
-    async def _live_outcome(self, trial: Trial) -> Outcome:
-        executor = _LiveExecutor(self, trial)
+    async def _live_outcome(self, trial: Trial, kept: Kept) -> Outcome:
+        executor = _LiveExecutor(self, trial, kept)
         try:
             result = await drive(executor.start(), executor)
         except InvalidReply as invalid:
             return executor.outcome(None, invalid.reason)
         return executor.outcome(result, None)
 
-    def _replayed(self, trial: Trial) -> Outcome:
-        cassette = self.recorder.cassette
+    def _replayed(self, trial: Trial, kept: Kept) -> Outcome:
         try:
-            return replay(self.job.experiment, self.job.players, trial, cassette.lookup)
+            return replay(self.job.experiment, self.job.players, trial, kept.lookup)
         except Unrecorded as unrecorded:
             raise self._differs(
                 trial, f"its question at turn {unrecorded.wanted.place.turn} is another"
@@ -178,7 +177,7 @@ class Recording:
         except BiasError:
             raise
         except Exception as error:
-            raise self._differs(trial, f"{type(error).__name__}: {error}") from error
+            raise self._differs(trial, kept.words(error)) from error
 
     def _differs(self, trial: Trial, problem: str) -> ReplayDiffers:
         return ReplayDiffers(experiment=self.job.experiment.id, trial=trial.id, problem=problem)
@@ -196,24 +195,27 @@ class Recording:
 class _LiveExecutor(Tracer):
     """Carries out one trial by calling the provider for what is not recorded."""
 
-    def __init__(self, recording: Recording, trial: Trial) -> None:
+    def __init__(self, recording: Recording, trial: Trial, kept: Kept) -> None:
         super().__init__(recording.job.experiment, recording.job.players, trial)
         self._recording = recording
+        self._kept = kept
+        # A trial that is kept as a whole ends as a whole, once it has begun.
+        self._stop = Stop() if kept.whole else recording.stop
 
     async def perform(self, request: Request, place: Place) -> Completion:
         wanted = self.note(request, place)
         recording = self._recording
-        recorded = recording.lookup(wanted.key)
+        recorded = self._kept.lookup(wanted.key)
         if recorded is not None:
             return recorded
         seed = trial_seed(self.experiment.id, self.trial, place)
         asked = Asked(seed, frozenset(self.experiment.may_drop))
         caller = recording.callers[self.players.model(request.to)]
         try:
-            completion = await caller.call(request, asked, recording.stop)
+            completion = await caller.call(request, asked, self._stop)
         finally:
             recording.progress(caller.tally)
-        await recording.recorder.keep(wanted, completion)
+        await self._kept.keep(wanted, completion)
         recording.report.calls += 1
         return completion
 

@@ -18,6 +18,8 @@ class Outcome:
     Exactly one of ``result`` (the protocol's) and ``missing`` (a reason) is there.
     ``invalid`` lists the reasons of replies that were tried again; ``interactions`` counts all
     calls; ``prompts`` is what the subject was told, message by message, its own replies left out.
+    Where a recording keeps only measures, ``values`` holds them, ``result`` is None, and
+    ``prompts`` are digests.
     """
 
     trial: Trial
@@ -26,6 +28,7 @@ class Outcome:
     invalid: tuple[str, ...]
     interactions: int
     prompts: tuple[str, ...] = field(repr=False)
+    values: Mapping[str, MeasureValue] | None = None
 
 
 CAP = "cap"
@@ -78,11 +81,11 @@ class CellCount:
 
 def record_of(outcome: Outcome, measures: Sequence[Measure]) -> Record:
     """The row of one outcome."""
-    values = (
-        {measure.name: measure.of(outcome.result) for measure in measures}
-        if outcome.missing is None
-        else {}
-    )
+    values: Mapping[str, MeasureValue] = {}
+    if outcome.values is not None:
+        values = outcome.values
+    elif outcome.missing is None:
+        values = {measure.name: measure.of(outcome.result) for measure in measures}
     return Record(outcome.trial, values, outcome.missing, outcome.invalid, outcome.interactions)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .design import Trial
 from .driver import run
-from .errors import BiasError, InvalidReply
+from .errors import BadDesign, BiasError, InvalidReply
 from .experiment import Experiment, Players
 from .keys import interaction_key
 from .messages import Completion, Place, Request
@@ -76,7 +76,7 @@ class Tracer:
                 text
                 for wanted in ordered
                 if wanted.place.attempt == 1
-                for text in _newly_told(wanted.request)
+                for text in newly_told(wanted.request)
             ),
         )
 
@@ -127,12 +127,38 @@ def replay(
     return replayer.outcome(result, None)
 
 
+class _Opening(Tracer):
+    """Stops a trial at its first interaction."""
+
+    async def perform(self, request: Request, place: Place) -> Completion:
+        raise Unrecorded(self.note(request, place))
+
+    async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
+        return [await awaitable for awaitable in awaitables]
+
+
+def opening(experiment: Experiment, players: Players | str, trial: Trial) -> Wanted:
+    """The first interaction a trial asks for, whatever is recorded.
+
+    Raises
+    ------
+    BadDesign
+        When it asks for none.
+    """
+    opened = _Opening(experiment, players, trial)
+    try:
+        run(opened.start(), opened)
+    except Unrecorded as first:
+        return first.wanted
+    raise BadDesign(what=experiment.id, problem=f"trial {trial.id} asks nothing of the subject")
+
+
 def place_order(place: Place) -> tuple[tuple[int, ...], int]:
     """Sorts places in reading order: a branch's interactions stand where the branch began."""
     return ((*place.branch, place.turn), place.attempt)
 
 
-def _newly_told(request: Request) -> list[str]:
+def newly_told(request: Request) -> list[str]:
     """Texts of the messages since the model spoke last."""
     spoken = [i for i, message in enumerate(request.messages) if message.role == "assistant"]
     return [message.text for message in request.messages[spoken[-1] + 1 if spoken else 0 :]]

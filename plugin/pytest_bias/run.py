@@ -17,7 +17,8 @@ from .experiment import Experiment, Players, first_trial, plan_condition
 from .gate import stopped_by, stopped_by_control
 from .providers.base import is_simulated
 from .records import CAP, Outcome, lost_to_cap
-from .replay import Unrecorded, Wanted, replay
+from .replay import Unrecorded, Wanted
+from .rereading import reread
 from .roster import Roster, read_roster
 from .settings import Settings
 from .workspace import Workspace
@@ -128,7 +129,7 @@ class Run:
         cassette = self.cassette(case)
         players = self.players(case.experiment, case.model)
         try:
-            return replay(case.experiment, players, trial, cassette.lookup)
+            return reread(case.experiment, players, trial, cassette)
         except Unrecorded as missing:
             return lost_to_cap(trial) if trial.id in cassette.lost else missing.wanted
 

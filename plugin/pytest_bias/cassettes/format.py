@@ -153,8 +153,9 @@ def encode_interaction(interaction: Interaction) -> bytes:
 
 
 def key_of(line: bytes) -> str:
-    """The key of an interaction's line, without parsing it."""
-    return line[len(KEY_START) : len(KEY_START) + _KEY_LENGTH].decode("ascii", "replace")
+    """The key a line begins with (its first value), without parsing it."""
+    start = line.index(b':"') + 2
+    return line[start : start + _KEY_LENGTH].decode("ascii", "replace")
 
 
 def checked_line(line: bytes, path: str, number: int) -> bytes:

@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,8 +14,11 @@ from ..messages import Completion
 from ..replay import Wanted
 from . import format as cassette_format
 from .format import Provenance
+from .measured import MEASURED_START, MeasuredTrial, encode_measured, encode_sealed
 from .provenance import encode_provenance
 from .store import Cassette
+
+_COUNTED = (cassette_format.KEY_START, MEASURED_START)
 
 
 class Recorder:
@@ -41,8 +44,16 @@ class Recorder:
 
         Replies that arrive while the disk is busy go there together.
         """
-        self._pending += self._lines(wanted, completion)
-        while not self.cassette.journalled(wanted.key):
+        await self._kept(wanted.key, self._lines(wanted, completion))
+
+    async def keep_measured(self, measured: MeasuredTrial, token: bytes | None) -> None:
+        """Keep a whole trial without its text, and the text sealed where there is a ``token``."""
+        lines = [] if token is None else [encode_sealed(measured.key, token)]
+        await self._kept(measured.key, [*lines, encode_measured(measured)])
+
+    async def _kept(self, key: str, lines: Sequence[bytes]) -> None:
+        self._pending += lines
+        while not self.cassette.journalled(key):
             if self._writing is None or self._writing.done():
                 self._writing = asyncio.create_task(asyncio.to_thread(self._write))
             await asyncio.shield(self._writing)
@@ -72,7 +83,7 @@ class Recorder:
             self._file.flush()
             os.fsync(self._file.fileno())
             self.cassette.journal(data)
-            self.added += sum(line.startswith(cassette_format.KEY_START) for line in lines)
+            self.added += sum(line.startswith(_COUNTED) for line in lines)
 
     def close(
         self,

@@ -16,6 +16,14 @@ from ..messages import Completion
 from . import format as cassette_format
 from .format import Header, Interaction, Provenance
 from .lost import LOST_START, decode_lost, encode_lost
+from .measured import (
+    MEASURED_START,
+    SEALED_START,
+    MeasuredTrial,
+    decode_measured,
+    encode_measured,
+    order_of_measured,
+)
 from .provenance import PROVENANCE_START, combined, decode_provenance
 
 SUFFIX = ".jsonl"
@@ -67,6 +75,7 @@ class Cassette:
         self._written_lost: frozenset[str] = frozenset()
         self._lines: dict[str, _Line] = {}
         self._text_lines: list[_Line] = []
+        self._sealed: dict[str, _Line] = {}
         self._journal_provenances: list[Provenance] = []
         if path.exists():
             self._load(path.read_bytes())
@@ -137,10 +146,36 @@ class Cassette:
             return None
         return cassette_format.decode_interaction(*found).completion
 
+    def measured(self, key: str) -> MeasuredTrial | None:
+        """The measured trial whose opening interaction has ``key``; None when there is none."""
+        found = self._lines.get(key)
+        return None if found is None else decode_measured(*found)
+
     def interactions(self) -> Iterator[Interaction]:
         """Every interaction, parsed."""
         for line in self._lines.values():
-            yield cassette_format.decode_interaction(*line)
+            if line.data.startswith(cassette_format.KEY_START):
+                yield cassette_format.decode_interaction(*line)
+
+    def measured_trials(self) -> Iterator[MeasuredTrial]:
+        """Every trial of which only the measures are kept, parsed."""
+        for line in self._lines.values():
+            if line.data.startswith(MEASURED_START):
+                yield decode_measured(*line)
+
+    def sealed_lines(self) -> Iterator[_Line]:
+        """The lines of sealed trials, where they stand."""
+        return iter(self._sealed.values())
+
+    def sealed_with(self, key: str) -> list[bytes]:
+        """The sealed line of the measured trial with ``key``, if there is one."""
+        return [self._sealed[key].data] if key in self._sealed else []
+
+    @property
+    def keeps_text(self) -> bool:
+        """Whether raw text stands in it."""
+        raw = any(line.data.startswith(cassette_format.KEY_START) for line in self._lines.values())
+        return raw or bool(self._text_lines)
 
     def texts(self) -> dict[str, str]:
         """Digest → text of every message the subject was told."""
@@ -181,13 +216,15 @@ class Cassette:
         adds = path == self.recording_path
         for number, line in enumerate(data.split(b"\n"), start=first_number):
             placed = _Line(line, str(path), number)
-            if line.startswith(cassette_format.KEY_START):
+            if line.startswith((cassette_format.KEY_START, MEASURED_START)):
                 key = cassette_format.key_of(line)
                 if not adds or key not in self._lines:
                     self._lines[key] = placed
                 found.append(placed)
             elif line.startswith(cassette_format.TEXT_START):
                 self._text_lines.append(placed)
+            elif line.startswith(SEALED_START):
+                self._sealed[cassette_format.key_of(line)] = placed
             elif line.startswith(LOST_START) and path == self.path:
                 self.lost = decode_lost(*placed)
             elif line.startswith(PROVENANCE_START) and path != self.path:
@@ -202,7 +239,7 @@ class Cassette:
         """Name the line for which the checksum is wrong."""
         for line in self._text_lines:
             cassette_format.decode_text(*line)
-        for line in self._lines.values():
+        for line in (*self._lines.values(), *self._sealed.values()):
             cassette_format.checked_line(*line)
         found = rest.count(b"\n")
         raise DamagedCassette(
@@ -243,6 +280,9 @@ def write_cassette(
     if cassette.lost:
         body.append(encode_lost(cassette.lost))
     body += [cassette_format.encode_interaction(interaction) for interaction in interactions]
+    for measured in sorted(cassette.measured_trials(), key=order_of_measured):
+        body.append(encode_measured(measured))
+        body += cassette.sealed_with(measured.key)
     header = cassette_format.encode_header(experiment_id, model, provenance, body)
     write_atomically(cassette.path, b"".join(line + b"\n" for line in [header, *body]))
 

@@ -4,7 +4,9 @@ Codex is an agent and not an API. Around the prompt it sends a system prompt, a 
 tools of its own; it takes no sampling parameters and no seed; and it tries again by itself, as its
 own configuration says (``request_max_retries``, ``stream_max_retries``). Every call works in an
 empty temporary folder, in a read-only sandbox, with the shell tool and web search turned off: the
-reply is to be the model's own, and no command that it thinks of gets to see the environment.
+reply is to be the model's own, and no command that it thinks of gets to see the environment. The
+rest of the user's configuration holds, an ``AGENTS.md`` in CODEX_HOME too; the date, the time zone
+and the folder are told to the model.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -82,7 +84,8 @@ class Codex:
         name = f"codex/{model}"
         dropped = _checked(name, model, request, call)
         async with self._slots:
-            with TemporaryDirectory(prefix="pytest-bias-codex-") as folder:
+            # Codex tells the model the folder's name, so the name says nothing of what this is.
+            with TemporaryDirectory() as folder:
                 arguments = self._prepared(Path(folder), model, request)
                 ran = await self._run(name, arguments, call, Path(folder))
         return completion_of(ran, model, self._credentials, dropped)
@@ -218,11 +221,13 @@ def _checked(name: str, model: str, request: Request, call: Call) -> tuple[str, 
         )
     if problem is not None:
         raise CallFailed(model=name, problem=problem, kind="fatal")
-    given = request.parameters.given
-    for parameter in sorted(given - call.dropped):
-        problem = f"codex exec takes no {parameter}"
-        raise CallFailed(model=name, problem=problem, kind="parameter", parameter=parameter)
-    return tuple(sorted(given))
+    asked = request.parameters
+    given = sorted(f.name for f in fields(asked) if getattr(asked, f.name) != f.default)
+    for parameter in given:
+        if parameter not in call.dropped:
+            problem = f"codex exec takes no {parameter}; experiments that fit leave it open"
+            raise CallFailed(model=name, problem=problem, kind="parameter", parameter=parameter)
+    return tuple(given)
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
@@ -236,7 +241,8 @@ def _kill(process: asyncio.subprocess.Process) -> None:
 
 def _read(folder: Path, code: int, latency: float) -> Ran:
     def text(name: str) -> str:
-        return (folder / name).read_text(encoding="utf-8", errors="replace")
+        # Not read_text(), which would turn a reply's "\r\n" into "\n".
+        return (folder / name).read_bytes().decode("utf-8", errors="replace")
 
     last = text("last") if (folder / "last").exists() else None
     return Ran(code, text("events"), text("problems"), last, latency)

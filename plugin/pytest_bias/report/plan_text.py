@@ -9,7 +9,7 @@ from ..planning import Calls, Estimate, Mark, PlanRow, RecordingPlan
 from .view import SIMULATED_WARNING
 
 WIDTH = 100
-"""Columns the text keeps to, where no single word (a path) is longer."""
+"""Columns the text keeps to, but for problems and for single words (a path) that are longer."""
 
 _HEADINGS = (
     *("trials", "recorded", "missing", "calls", "judge"),
@@ -35,6 +35,9 @@ def plan_lines(plan: RecordingPlan) -> list[str]:
         lines += [*_wrapped(heading, ""), _aligned(cells, widths)]
         for note in notes:
             lines += _wrapped(note, "    ")
+    for problem in plan.problems:
+        # In one line, so that "file, line 3" can be found and clicked.
+        lines += ["", f"problem: {problem}"]
     for text in _closing(plan):
         lines += ["", *_wrapped(text, "")]
     return lines
@@ -131,8 +134,6 @@ def _basis(estimate: Estimate) -> str:
 
 def _closing(plan: RecordingPlan) -> Iterator[str]:
     totals = plan.totals
-    for problem in plan.problems:
-        yield f"problem: {problem}"
     simulated = sorted({row.model for row in plan.rows if row.simulated})
     if simulated:
         yield SIMULATED_WARNING.format(", ".join(simulated))
@@ -144,11 +145,13 @@ def _closing(plan: RecordingPlan) -> Iterator[str]:
     calls = totals.subject.calls + totals.judge.calls
     if plan.max_calls is not None and calls > plan.max_calls:
         yield f"--bias-max-calls={plan.max_calls} would stop the recording before its end."
-    if plan.budget is not None and totals.cost is not None and totals.cost > plan.budget:
+    if plan.budget is not None and totals.unpriced:
+        yield f"--bias-budget refuses models without a price: {', '.join(totals.unpriced)}."
+    elif plan.budget is not None and totals.cost is not None and totals.cost > plan.budget:
         yield f"--bias-budget={plan.budget:g} would stop the recording before its end."
     if totals.missing_trials:
         yield f"To record: pytest <the same arguments, no --bias-plan> --bias-record={plan.mode}"
-    elif plan.rows:
+    elif plan.rows and not plan.problems:
         yield "Everything is recorded: there is nothing to record."
     elif not plan.problems:
         yield "No bias case is selected: there is nothing to plan."

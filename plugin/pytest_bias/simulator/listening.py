@@ -110,7 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path = urlsplit(self.path).path
-        models = models_at(path, self.headers)
+        models = models_at(path, {name.lower() for name in self.headers})
         if models is not None:
             self._send(Outgoing(HTTPStatus.OK, compact(models).encode()))
         else:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -49,10 +50,11 @@ def route_of(path: str) -> Route:
     return Route(MESSAGES if path.startswith("/v1/messages/") else CHAT, served=False)
 
 
-def models_at(path: str, headers: Container[str]) -> Body | None:
+def models_at(path: str, headers: AbstractSet[str]) -> Body | None:
     """The list of models at ``path``; None where there is none.
 
-    The vendors have theirs at one path; ``headers`` tell whose client asks.
+    The vendors have theirs at one path; the names of the ``headers``, in small
+    letters, tell whose client asks.
     """
     if path == "/v1beta/models" or (path == "/v1/models" and "x-goog-api-key" in headers):
         return {"models": [_google_model(subject) for subject in SUBJECTS]}

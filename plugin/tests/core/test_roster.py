@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from pytest_bias.roster import (
 )
 
 PATH = Path("bias_models.toml")
-SHIPPED = Path(__file__).parents[3] / "bias_models.toml"
+ROOT = Path(__file__).parents[3]
 
 WHOLE = """
 [models."openai/gpt-5.1-2025-11-13"]
@@ -257,7 +258,7 @@ def test_names_are_those_of_the_providers() -> None:
 
 
 def test_the_shipped_roster_prices_pinned_models_and_judges() -> None:
-    roster = read_roster(SHIPPED)
+    roster = read_roster(ROOT / "bias_models.toml")
     assert len(roster.models) == 7
     for name, entry in roster.models.items():
         provider, _ = base.split_model(name)
@@ -268,3 +269,14 @@ def test_the_shipped_roster_prices_pinned_models_and_judges() -> None:
         assert (entry.requests_per_minute, entry.tokens_per_minute) == (None, None)
     assert all(judge in roster.models for judge in roster.judges)
     assert len(roster.judges) == 2
+
+
+def test_the_roster_in_the_documentation_is_one() -> None:
+    page = (ROOT / "docs" / "recording.md").read_text(encoding="utf-8")
+    (text,) = [block.partition("```")[0] for block in page.split("```toml\n")[1:]]
+    roster = parse_roster(text, PATH)
+    (entry,) = roster.models.values()
+    # Every key is shown.
+    assert all(f"\n{field.name} = " in text for field in fields(entry))
+    assert set(roster.endpoints) == {"ollama"}
+    assert roster.judges

@@ -46,7 +46,7 @@ def guarded(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> Suite:
 
 
 def figures(result: pytest.RunResult, heading: str) -> list[str]:
-    """The figures under a heading of the plan: trials, recorded, missing, calls …"""
+    """The figures under a heading of the plan, from trials to minutes."""
     at = result.outlines.index(heading)
     return re.findall(r"[≈≥] \S+|no \w+|\S+", result.outlines[at + 1])
 

@@ -621,6 +621,7 @@ def test_the_key_is_sent_as_a_header_and_kept_nowhere(
     assert SECRET not in str(request.url)
     kept = dumps(completion) + repr(completion)
     assert SECRET not in kept + caplog.text
+    assert "AFC is enabled" not in caplog.text  # functions are never called by the SDK
     assert "x-request-id" not in kept
     assert "Five." not in repr(completion)
 
@@ -760,6 +761,7 @@ def test_proxies_are_for_real_endpoints_only(url: str | None, trusted: bool) -> 
     assert provider._http.trust_env is trusted
     asyncio.run(provider.aclose())
     assert provider._http.is_closed
+    assert provider._client._api_client._httpx_client.is_closed
     gc.collect()
 
 

@@ -72,7 +72,7 @@ def body(*output: dict[str, Any], **fields: Any) -> dict[str, Any]:
         "tools": [],
         "usage": {
             "input_tokens": 7,
-            "input_tokens_details": {"cached_tokens": 0},
+            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
             "output_tokens": 2,
             "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": 9,

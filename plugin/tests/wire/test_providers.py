@@ -1,15 +1,66 @@
+"""Providers by name, endpoints of the user's own, and what all adapters have in common."""
+
 from __future__ import annotations
 
-import pytest
+import asyncio
+import json
+import sys
+import tomllib
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
+from functools import partial
+from pathlib import Path
+from types import ModuleType
 
-from pytest_bias.errors import BadSetting, UnknownName
-from pytest_bias.providers.base import ProviderContext, is_simulated, split_model
+import pytest
+import respx
+
+from pytest_bias.errors import BadSetting, CallFailed, MissingKey, MissingPackage, UnknownName
+from pytest_bias.messages import Completion, Request
+from pytest_bias.providers import sdk
+from pytest_bias.providers.base import (
+    WIRES,
+    Call,
+    Endpoint,
+    Provider,
+    ProviderContext,
+    is_simulated,
+    open_provider,
+    open_wire,
+    split_model,
+)
+from pytest_bias.roster import EndpointEntry, Wire
+from pytest_bias.simulator.server import FINGERPRINT
+
+from . import mocker
+from .mocker import REQUEST, SECRET
+
+HTTPX2 = mocker.HTTPX2Mocker.name  # importing it is what registers it
+PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
+
+CHAT: dict[str, object] = {
+    "model": "llama",
+    "choices": [{"message": {"content": "Five."}, "finish_reason": "stop"}],
+}
+RESPONSE: dict[str, object] = {
+    "model": "llama",
+    "status": "completed",
+    "output": [{"type": "message", "content": [{"type": "output_text", "text": "Five."}]}],
+}
+MESSAGE: dict[str, object] = {
+    "model": "llama",
+    "content": [{"type": "text", "text": "Five."}],
+    "stop_reason": "end_turn",
+}
+
+# --- names ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("name", "pair"),
     [
         ("openai/gpt-5.1", ("openai", "gpt-5.1")),
+        ("anthropic/claude-sonnet-4", ("anthropic", "claude-sonnet-4")),
         ("simulated/even", ("simulated", "even")),
         ("openai/ft:gpt/mine", ("openai", "ft:gpt/mine")),
     ],
@@ -25,8 +76,10 @@ def test_bad_names(name: str) -> None:
 
 
 def test_unknown_providers() -> None:
-    with pytest.raises(UnknownName, match="unknown provider 'opnai'; known: openai, simulated"):
-        split_model("opnai/gpt")
+    known = "anthropic, codex, google, mine, openai, simulated"
+    with pytest.raises(UnknownName, match=f"unknown provider 'opnai'; known: {known}"):
+        split_model("opnai/gpt", own=["mine"])
+    assert split_model("mine/gpt", own=["mine"]) == ("mine", "gpt")
 
 
 def test_simulated_subjects_are_known_by_name() -> None:
@@ -34,5 +87,325 @@ def test_simulated_subjects_are_known_by_name() -> None:
     assert not is_simulated("openai/simulated")
 
 
-def test_contexts_show_no_credentials() -> None:
+def test_contexts_and_endpoints_show_no_credentials() -> None:
     assert "sk-secret" not in repr(ProviderContext({"OPENAI_API_KEY": "sk-secret"}))
+    assert "sk-secret" not in repr(Endpoint("mine", "sk-secret"))
+
+
+# --- providers of other packages -----------------------------------------------------------------
+
+THIRD_PARTY = """
+class Echo:
+    def __init__(self, context):
+        self.environ = context.environ
+
+    def wire(self, model):
+        return f"echo 1, {model}"
+
+
+def open_echo(context):
+    return Echo(context)
+"""
+
+
+@pytest.fixture
+def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that registers a provider, as it stands when it has been installed."""
+    (tmp_path / "echo_provider.py").write_text(THIRD_PARTY, encoding="ascii")
+    installed = tmp_path / "echo_provider-1.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Name: echo-provider\nVersion: 1\n", encoding="ascii")
+    (installed / "entry_points.txt").write_text(
+        "[pytest_bias.providers]\necho = echo_provider:open_echo\n", encoding="ascii"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.usefixtures("third_party")
+def test_other_packages_register_providers_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert split_model("echo/parrot") == ("echo", "parrot")
+    provider = open_provider("echo", ProviderContext({"ECHO_KEY": "x"}))
+    assert provider.wire("parrot") == "echo 1, parrot"
+    assert vars(provider) == {"environ": {"ECHO_KEY": "x"}}
+    monkeypatch.delitem(sys.modules, "echo_provider")
+
+
+@pytest.mark.usefixtures("third_party")
+def test_providers_of_other_packages_are_named_among_the_known() -> None:
+    with pytest.raises(UnknownName, match="codex, echo, google"):
+        split_model("parrot/echo")
+
+
+# --- endpoints of the user's own -----------------------------------------------------------------
+
+OWN: dict[Wire, tuple[str, str, dict[str, object]]] = {
+    "openai-chat": ("/v1/chat/completions", "/v1", CHAT),
+    "openai-responses": ("/v1/responses", "/v1", RESPONSE),
+    "anthropic": ("/v1/messages", "", MESSAGE),
+}
+
+
+def context(wire: Wire, path: str, key: str | None = None, **environ: str) -> ProviderContext:
+    own = EndpointEntry(wire, f"http://127.0.0.1:11434{path}", key)
+    return ProviderContext(environ, endpoints={"ollama": own})
+
+
+@pytest.mark.parametrize(("wire", "at"), OWN.items(), ids=OWN)
+def test_own_endpoints_with_and_without_a_key(
+    wire: Wire, at: tuple[str, str, dict[str, object]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, "sk-of-a-vendor")
+    path, base, body = at
+    with respx.mock(using="httpx2") as router:
+        route = router.post(f"http://127.0.0.1:11434{path}").respond(json=body)
+        with_key = context(wire, base, "OLLAMA_KEY", OLLAMA_KEY=SECRET)
+        for opened_with, key in ((with_key, SECRET), (context(wire, base), "none-needed")):
+            completion = mocker.ask(partial(open_provider, "ollama", opened_with))
+            assert (completion.text, completion.served_model) == ("Five.", "llama")
+            headers = route.calls.last.request.headers
+            assert headers["authorization"] == f"Bearer {key}"
+            assert "sk-of-a-vendor" not in str(headers.raw)
+    assert mocker.wire(lambda: open_provider("ollama", with_key)).endswith(
+        " at http://127.0.0.1:11434"
+    )
+
+
+def test_the_key_of_an_own_endpoint_may_be_missing() -> None:
+    with pytest.raises(MissingKey, match="ollama needs the environment variable OLLAMA_KEY"):
+        open_provider("ollama", context("openai-chat", "/v1", "OLLAMA_KEY"))
+
+
+def test_unknown_wire_formats() -> None:
+    for name in ("soap", ""):
+        known = "known: anthropic, google, openai-chat, openai-responses"
+        with pytest.raises(UnknownName, match=f"unknown wire format '{name}'; {known}"):
+            open_wire(name, Endpoint("mine", "x"))
+
+
+# --- many at once --------------------------------------------------------------------------------
+
+AT_ONCE = 100
+
+
+class Gate:
+    """An HTTP server that answers nobody until everybody has asked."""
+
+    def __init__(self, body: dict[str, object]) -> None:
+        self.body = json.dumps(body).encode()
+        self.waiting = 0
+        self.all_here = asyncio.Event()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(
+            int(line.partition(b":")[2])
+            for line in head.lower().splitlines()
+            if line.startswith(b"content-length")
+        )
+        await reader.readexactly(length)
+        self.waiting += 1
+        if self.waiting == AT_ONCE:
+            self.all_here.set()
+        await self.all_here.wait()
+        head = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: "
+        writer.write(head + str(len(self.body)).encode() + b"\r\n\r\n" + self.body)
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+
+async def _ask_all(wire: str, base: str, body: dict[str, object], *, simulated: bool) -> set[str]:
+    gate = Gate(body)
+    server = await asyncio.start_server(gate.serve, "127.0.0.1", 0, backlog=AT_ONCE)
+    port = server.sockets[0].getsockname()[1]
+    url = f"http://127.0.0.1:{port}{base}"
+    provider = open_wire(wire, Endpoint("mine", "none-needed", url, simulated=simulated))
+    try:
+        # Were one to queue for a connection, all would wait until this ends.
+        calls = (provider.complete("m", REQUEST, Call(seed, 60.0)) for seed in range(AT_ONCE))
+        return {completion.text for completion in await asyncio.gather(*calls)}
+    finally:
+        await provider.aclose()
+        server.close()
+        await server.wait_closed()
+
+
+@pytest.mark.parametrize("simulated", [False, True], ids=["own", "simulated"])
+@pytest.mark.parametrize(("wire", "at"), OWN.items(), ids=OWN)
+def test_no_call_queues_when_many_are_in_flight(
+    wire: str,
+    at: tuple[str, str, dict[str, object]],
+    simulated: bool,  # noqa: FBT001  (a parameter of the test)
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    _, base, body = at
+    with mocker.nothing_left():
+        assert asyncio.run(_ask_all(wire, base, body, simulated=simulated)) == {"Five."}
+
+
+@pytest.mark.parametrize("wire", OWN)
+def test_a_port_where_nobody_listens(wire: str) -> None:
+    endpoint = Endpoint("mine", "none-needed", "http://127.0.0.1:1", simulated=True)
+    failure = mocker.failed(lambda: open_wire(wire, endpoint))
+    assert (failure.kind, failure.answered) == ("transient", False)
+
+
+# --- loading SDKs --------------------------------------------------------------------------------
+
+
+def test_the_least_majors_are_those_of_the_extras() -> None:
+    extras = tomllib.loads(PYPROJECT.read_text("utf-8"))["project"]["optional-dependencies"]
+    named = {
+        name: int(least)
+        for extra in ("openai", "anthropic", "google")
+        for name, _, least in (requirement.partition(">=") for requirement in extras[extra])
+    }
+    assert named.items() >= sdk.LEAST_MAJORS.items()
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic", "google.genai"])
+def test_an_sdk_that_is_too_old_is_named_with_what_is_needed(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    old = ModuleType(name)
+    monkeypatch.setitem(sys.modules, name, old)
+    for version in ("1.99.1", "0", "unknown"):
+        monkeypatch.setattr(old, "__version__", version, raising=False)
+        with pytest.raises(MissingPackage, match=rf"{version}.*'pytest-bias\[extra\]'") as caught:
+            sdk.load_sdk(name, "extra")
+        assert "or later" in str(caught.value)
+
+
+def test_an_sdk_that_lacks_a_package_says_which(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "half_sdk.py").write_text("import not_installed_anywhere\n", encoding="ascii")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(MissingPackage, match="not_installed_anywhere is not installed"):
+        sdk.load_sdk("half_sdk", "half")
+    monkeypatch.setitem(sys.modules, "google.genai", None)
+    with pytest.raises(MissingPackage, match="google-genai is not installed"):
+        sdk.load_sdk("google.genai", "google")
+
+
+# --- secrets -------------------------------------------------------------------------------------
+
+
+def test_secrets_are_hidden_in_every_form() -> None:
+    secrets = sdk.Secrets("k/e y+1", "", url="https://joe:p%40ss@example.org/v1?token=t%2Bken&v=1")
+    said = "k/e y+1 k%2Fe%20y%2B1 k%2Fe+y%2B1 p@ss p%40ss joe:p@ss t+ken t%2Bken v=1"
+    assert secrets.hidden(said) == "*** *** *** *** *** *** *** *** v=1"
+    assert secrets.hidden("1 of 2 at https://example.org") == "1 of 2 at https://example.org"
+    assert repr(secrets) == "Secrets(…)"
+
+
+def test_a_secret_within_another_leaves_nothing_behind() -> None:
+    assert sdk.Secrets("abcd", "abcdefgh").hidden("abcdefgh abcd") == "*** ***"
+
+
+@pytest.mark.parametrize(
+    ("url", "named"),
+    [
+        ("https://joe:p@ss@example.org:8443/v1?key=x", "https://example.org:8443"),
+        ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000"),
+        ("http://[::1]:8000/", "http://[::1]:8000"),
+    ],
+)
+def test_hosts_are_named_without_credentials(url: str, named: str) -> None:
+    assert sdk.host(url) == named
+
+
+# --- replies and failures ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["", "{", "NaN", "[Infinity]", "1e999", "[" * 100_000])
+def test_what_is_not_json(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011  (the type is what is promised)
+        sdk.parsed(text)
+
+
+def test_what_is_json() -> None:
+    assert sdk.parsed('{"a": [1, 2.5, null, "é"]}') == {"a": [1, 2.5, None, "é"]}
+
+
+def test_the_mark_of_the_simulator() -> None:
+    assert sdk.is_simulated({"system_fingerprint": FINGERPRINT})
+    bodies: list[object] = [{}, [], None, FINGERPRINT, {"system_fingerprint": None}]
+    for body in bodies:
+        assert not sdk.is_simulated(body)
+
+
+NOON = datetime(2026, 11, 2, 12, tzinfo=timezone.utc)
+WAITS: dict[str, tuple[dict[str, str], float | None]] = {
+    "nothing": ({}, None),
+    "seconds": ({"retry-after": "7"}, 7.0),
+    "in any case": ({"Retry-After": " 1.5 "}, 1.5),
+    "none": ({"retry-after": "0"}, 0.0),
+    "milliseconds": ({"retry-after-ms": "250"}, 0.25),
+    "the more exact": ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
+    "nonsense beside seconds": ({"retry-after-ms": "x", "retry-after": "1"}, 1.0),
+    "a date": ({"retry-after": format_datetime(NOON + timedelta(seconds=90), usegmt=True)}, 90.0),
+    "a date past": ({"retry-after": format_datetime(NOON - timedelta(hours=1))}, None),
+    "a date without a zone": ({"retry-after": "Mon, 02 Nov 2026 12:00:05 -0000"}, 5.0),
+    "negative": ({"retry-after": "-1"}, None),
+    "infinite": ({"retry-after": "inf"}, None),
+    "not a number": ({"retry-after": "nan"}, None),
+    "words": ({"retry-after": "soon"}, None),
+    "no such date": ({"retry-after": "Mon, 99 Nov 2026 12:00:05 GMT"}, None),
+    "empty": ({"retry-after": ""}, None),
+}
+
+
+@pytest.mark.parametrize(("headers", "seconds"), WAITS.values(), ids=WAITS)
+def test_how_long_a_provider_asks_to_wait(headers: dict[str, str], seconds: float | None) -> None:
+    assert sdk.retry_after(headers, now=NOON) == seconds
+
+
+def test_dates_are_counted_from_the_clock_where_no_time_is_given() -> None:
+    assert sdk.retry_after({"retry-after": "Mon, 01 Jan 2001 00:00:00 GMT"}) is None
+    seconds = sdk.retry_after({"retry-after": "Fri, 01 Jan 9999 00:00:00 GMT"})
+    assert seconds is not None
+    assert seconds > 1e9
+
+
+def test_seeds_of_vendors_fit_31_bits() -> None:
+    assert [sdk.vendor_seed(seed) for seed in (0, 2**31 - 1, 2**31, 2**60 + 5)] == [
+        0,
+        2**31 - 1,
+        0,
+        5,
+    ]
+
+
+def test_the_time_is_utc_to_the_second() -> None:
+    told = datetime.fromisoformat(sdk.now())
+    assert told.utcoffset() == timedelta(0)
+    assert told.microsecond == 0
+
+
+def test_a_refused_parameter_comes_before_the_status() -> None:
+    failure = sdk.status_failure("p/m", 400, "no", parameter="temperature")
+    assert (failure.kind, failure.parameter, failure.fatal) == ("parameter", "temperature", True)
+
+
+def test_failures_are_of_the_protocol() -> None:
+    class Silent:
+        """The least that is a provider."""
+
+        def wire(self, model: str) -> str:
+            return model
+
+        async def complete(self, model: str, request: Request, call: Call) -> Completion:
+            raise sdk.connection_failure(model, TimeoutError(), f"{request.to} {call.seed}")
+
+        async def aclose(self) -> None:
+            pass
+
+    def opened() -> Provider:
+        return Silent()
+
+    with pytest.raises(CallFailed, match="m: TimeoutError: subject"):
+        mocker.ask(opened)
+    assert set(OWN) < set(WIRES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import socket
@@ -29,21 +30,50 @@ def test_it_serves_until_interrupted() -> None:
     ) as process:
         try:
             assert process.stdout is not None
-            lines = [process.stdout.readline() for _ in range(3)]
+            lines = [process.stdout.readline() for _ in range(7)]
             found = re.fullmatch(
-                r"serving simulated subjects even, biased, drifted at (http://127.0.0.1:\d+/v1)\n",
+                r"serving simulated subjects even, biased, drifted at (http://127.0.0.1:\d+)\n",
                 lines[0],
             )
             assert found is not None
-            assert lines[1] == "experiments: anchoring-prosecutor-sentencing\n"
-            assert "programs that stand in for models" in lines[2]
-            models = httpx2.get(f"{found.group(1)}/models", trust_env=False).json()
+            url = found.group(1)
+            assert lines[1].startswith("experiments: anchoring-prosecutor-sentencing")
+            assert lines[2:6] == [
+                f"OpenAI SDK:    base_url {url}/v1 (chat.completions, responses)\n",
+                f"Anthropic SDK: base_url {url} (messages)\n",
+                f"Google SDK:    base_url {url} in HttpOptions (models.generate_content)\n",
+                f"pytest-bias:   bias_simulated_url = {url}\n",
+            ]
+            assert "programs that stand in for models" in lines[6]
+            models = httpx2.get(f"{url}/v1/models", trust_env=False).json()
             assert [model["id"] for model in models["data"]] == ["even", "biased", "drifted"]
             process.send_signal(signal.SIGINT)
             rest, errors = process.communicate(timeout=60)
         finally:
             process.kill()
     assert (rest, errors, process.returncode) == ("", "", 130)
+
+
+def test_faults_latency_and_log_are_switched_on(tmp_path: Path) -> None:
+    log = tmp_path / "served.jsonl"
+    switches = ["--fault", "rate_limit_retry_after=1", "--retry-after", "7", "--fault-seed", "3"]
+    switches += ["--latency", "0.02", "--log", str(log)]
+    with subprocess.Popen(  # noqa: S603  (our own code)
+        [*SERVE, "--port", "0", *switches], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().rpartition(" ")[2].strip()
+            reply = httpx2.post(f"{url}/v1/responses", json={"model": "even"}, trust_env=False)
+            (line,) = log.read_text(encoding="ascii").splitlines()
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (reply.status_code, reply.headers["Retry-After"]) == (429, "7")
+    entry = json.loads(line)
+    assert (entry["status"], entry["fault"]) == (429, "rate_limit_retry_after")
+    assert entry["answered_at"] - entry["at"] >= 0.02
 
 
 @pytest.fixture
@@ -67,6 +97,19 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["--port", "70000"], "pytest-bias: --port=70000: must be from 0 to 65535"),
         (["--port", "-1"], "must be from 0 to 65535"),
         (["--port", "x"], "invalid int value: 'x'"),
+        (["--latency", "-1"], "--latency=-1.0: must be 0 seconds or more"),
+        (["--latency", "nan"], "--latency=nan: must be 0 seconds or more"),
+        (["--retry-after", "inf"], "--retry-after=inf: must be 0 seconds or more"),
+        (["--fault", "drop"], "--fault=drop: write it as NAME=SHARE, as server_error=0.1"),
+        (["--fault", "drop=x"], "--fault=drop=x: write it as NAME=SHARE"),
+        (["--fault", "drop=2"], "drop=2.0: a share is from 0 to 1"),
+        (["--fault", "boom=0.1"], "unknown fault 'boom'; known: content_filter, drop"),
+        (["--fault", "drop=0.1", "--fault", "drop=0.2"], "drop is given twice"),
+        (["--fault", "drop=0.7", "--fault", "quota=0.7"], "the shares sum to more than 1"),
+        (
+            ["--port", "0", "--log", "no/such/folder/log"],
+            "--log=no/such/folder/log: No such file or directory",
+        ),
         (["no_such_suite"], "suite=no_such_suite: cannot be imported (No module named"),
         (["..", "--port", "0"], "suite=..: cannot be imported"),
         (["", "--port", "0"], "suite=: cannot be imported"),
@@ -104,7 +147,8 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("suite", ["bias_tests", "bias_tests/", "bias_tests/anchoring"])
 def test_experiments_are_found_once_each(suite: str) -> None:
     found = [experiment.id for experiment in find_experiments(suite)]
-    assert found == ["anchoring-prosecutor-sentencing"]
+    assert found.count("anchoring-prosecutor-sentencing") == 1
+    assert len(found) == len(set(found))
 
 
 def test_a_suite_that_does_not_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import http.client
 import json
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -18,7 +19,7 @@ from bias_tests.anchoring.simulated import answer
 
 from pytest_bias.experiment import SimulatedPrompt, plan
 from pytest_bias.keys import trial_seed
-from pytest_bias.messages import Message, Place
+from pytest_bias.messages import Completion, Message, Place
 from pytest_bias.replay import Unrecorded, replay
 from pytest_bias.simulator.server import FINGERPRINT, SimulatorServer
 from pytest_bias.simulator.subjects import SUBJECTS
@@ -161,6 +162,36 @@ def test_the_same_request_gives_the_same_bytes(raw: httpx2.Client) -> None:
     first = raw.post(PATH, json=GOOD).content
     assert first == raw.post(PATH, json=GOOD).content
     assert first != raw.post(PATH, json=GOOD | {"pytest_bias_seed": 2}).content
+
+
+def test_reply_bodies_are_those_of_the_shipped_cassettes_to_the_byte(raw: httpx2.Client) -> None:
+    path = Path(__file__).parents[3] / "cassettes" / ANCHORING.id / "simulated--biased.jsonl"
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    recorded = {line["key"]: line["reply"]["body"] for line in lines if "reply" in line}
+    said: dict[str, Completion] = {}
+    compared = 0
+    for trial in plan(ANCHORING, ANCHORING.design())[:6]:
+        while True:
+            try:
+                replay(ANCHORING, "simulated/biased", trial, said.get)
+            except Unrecorded as unrecorded:
+                wanted = unrecorded.wanted
+            else:
+                break
+            body = {
+                "model": "biased",
+                "messages": [
+                    {"role": message.role, "content": message.text}
+                    for message in wanted.request.messages
+                ],
+                "pytest_bias_seed": trial_seed(ANCHORING.id, trial, wanted.place),
+            }
+            reply = raw.post(PATH, json=body)
+            assert reply.text == json.dumps(recorded[wanted.key], separators=(",", ":"))
+            text = reply.json()["choices"][0]["message"]["content"]
+            said[wanted.key] = Completion(text, "stop", "biased")
+            compared += 1
+    assert compared >= 18
 
 
 MALFORMED: dict[str, bytes] = {

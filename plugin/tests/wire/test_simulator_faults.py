@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import anthropic
@@ -183,7 +183,7 @@ def test_a_key_in_the_query_is_quoted_back_and_not_logged() -> None:
         assert KEY not in repr(server.served)
 
 
-TEMPERATURES: dict[str, dict[str, Any]] = dict.fromkeys(WIRES, {"temperature": 0.0}) | {
+TEMPERATURES: dict[str, dict[str, Any]] = {w: {"temperature": 0.0} for w in WIRES} | {
     "google": {"generationConfig": {"temperature": 0.0}}
 }
 
@@ -314,7 +314,7 @@ def test_malformed_replies_are_half_of_one(wire: str) -> None:
     assert half.status_code == 200
     assert half.headers["Content-Type"] == "application/json"
     assert half.content == whole.content[: len(whole.content) // 2]
-    with pytest.raises(ValueError, match="Unterminated|Expecting"):
+    with pytest.raises(ValueError, match=r"Unterminated|Expecting"):
         half.json()
 
 
@@ -340,39 +340,51 @@ def test_slow_replies_come_later_than_the_others() -> None:
     assert slow.answered_at - slow.at >= 0.05
 
 
+@contextmanager
+def asking(server: SimulatorServer, wire: str) -> Iterator[socket.socket]:
+    """A connection over which a request has been sent."""
+    address = httpx2.URL(server.url)
+    body = json.dumps(BODIES[wire])
+    request = f"POST {PATHS[wire]} HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+    with socket.create_connection((address.host, address.port or 0), PATIENCE) as connection:
+        connection.sendall(request.encode())
+        yield connection
+
+
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_request_that_is_never_answered_ends_when_its_client_goes(wire: str) -> None:
-    with serving(["timeout"]) as server, client_of(server) as client:
-        with pytest.raises(httpx2.ReadTimeout):
-            client.post(PATHS[wire], json=BODIES[wire], timeout=0.05)
-        assert client.post(PATHS[wire], json=BODIES[wire]).status_code == 200
-        (hanging, answered) = server.served
-    assert (hanging.status, hanging.answered_at, hanging.fault) == (None, None, "timeout")
-    assert answered.status == 200
+    with serving(["timeout"]) as server:
+        with asking(server, wire) as connection:
+            connection.shutdown(socket.SHUT_WR)
+            assert connection.recv(1) == b""
+        (hanging,) = server.served
+        assert (hanging.status, hanging.answered_at) == (None, None)
+        assert hanging.fault == "timeout"
+        assert post(server, wire).status_code == 200
+        assert server.answered == 1
+
+
+def test_a_client_gives_up_on_a_request_that_is_never_answered() -> None:
+    with (
+        serving({"timeout": 1.0}) as server,
+        client_of(server) as client,
+        pytest.raises(httpx2.ReadTimeout),
+    ):
+        client.post(PATHS["anthropic"], json=BODIES["anthropic"], timeout=0.05)
 
 
 @pytest.mark.parametrize("settings", [{"faults": ["timeout"] * 8}, {"latency": 10 * PATIENCE}])
 def test_stopping_ends_what_still_hangs(settings: dict[str, Any]) -> None:
     server = SimulatorServer([say], **settings)
     server.start()
-    host, _, port = server.url.removeprefix("http://").partition(":")
-    body = json.dumps(BODIES["openai-chat"])
-    request = f"POST {PATHS['openai-chat']} HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n{body}"
-    connections = [socket.create_connection((host, int(port)), PATIENCE) for _ in range(8)]
-    try:
-        for connection in connections:
-            connection.sendall(request.encode())
-        # An idle connection is ended too.
-        connections.append(socket.create_connection((host, int(port)), PATIENCE))
+    with ExitStack() as open_connections:
+        connections = [open_connections.enter_context(asking(server, wire)) for wire in WIRES * 2]
         stopper = threading.Thread(target=server.stop)
         stopper.start()
         stopper.join(PATIENCE)
         assert not stopper.is_alive()
         for connection in connections:
             assert ended(connection)
-    finally:
-        for connection in connections:
-            connection.close()
 
 
 def ended(connection: socket.socket) -> bool:

@@ -4,11 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bias_tests.anchoring.experiment import ANCHORING
+
 from pytest_bias.design import Design
 from pytest_bias.experiment import Players, SimulatedPrompt, plan
 from pytest_bias.planning import Calls, PlanJob, RecordingPlan, plan_recording
 from pytest_bias.report.plan_text import WIDTH, plan_lines
-from pytest_bias.roster import ModelEntry, Price, Roster
+from pytest_bias.roster import ModelEntry, Price, Roster, read_roster
 from pytest_bias.settings import Limits, RecordMode
 
 from ..factories import MODEL, ask_twice, experiment, record
@@ -70,10 +72,16 @@ def test_the_whole_text(tmp_path: Path) -> None:
         "",
         "--bias-max-calls=3 would stop the recording before its end.",
         "",
-        "--bias-budget=0.001 would stop the recording before its end.",
+        "--bias-budget refuses models without a price: own/free-latest.",
         "",
         "To record: pytest <the same arguments, no --bias-plan> --bias-record=missing",
     ]
+
+
+def test_a_budget_that_is_too_small_is_told(tmp_path: Path) -> None:
+    said = "--bias-budget=0.1 would stop the recording before its end."
+    assert said in plan_lines(planned(tmp_path, MODEL, budget=0.1))
+    assert "--bias-budget" not in "\n".join(plan_lines(planned(tmp_path, MODEL, budget=0.2)))
 
 
 def test_all_recorded(tmp_path: Path) -> None:
@@ -114,6 +122,13 @@ def test_stale_interactions_unfinished_recordings_and_problems_are_named(tmp_pat
     assert "    Stale interactions in the cassette, which no design asks for: 4." in lines
     assert any("An interrupted --bias-record=all is left" in line for line in lines)
     assert "problem: tiny × a/b: x.jsonl, line 3: broken" in lines
+
+
+def test_a_plan_with_problems_does_not_say_that_all_is_recorded(tmp_path: Path) -> None:
+    record(tmp_path, experiment(ask_twice))
+    found = replace(planned(tmp_path, MODEL), problems=("tiny × a/b: damaged",))
+    assert "Everything is recorded" not in "\n".join(plan_lines(found))
+    assert plan_lines(replace(found, rows=()))[1:] == ["", "problem: tiny × a/b: damaged"]
 
 
 def test_judges_are_named(tmp_path: Path) -> None:
@@ -162,3 +177,18 @@ def test_nothing_selected(tmp_path: Path) -> None:
         "",
         "No bias case is selected: there is nothing to plan.",
     ]
+
+
+def test_the_plan_in_the_documentation_is_what_is_printed() -> None:
+    root = Path(__file__).parents[4]
+    model = "openai/gpt-5.1-2025-11-13"
+    found = plan_recording(
+        [PlanJob(ANCHORING, model, ANCHORING.design(), plan(ANCHORING, ANCHORING.design()))],
+        folder=root / "cassettes",
+        roster=read_roster(root / "bias_models.toml"),
+        limits=Limits(),
+        mode="missing",
+        players_of=lambda _, name: Players(name),
+    )
+    page = (root / "docs" / "recording.md").read_text(encoding="utf-8")
+    assert "\n".join(["```text", *plan_lines(found), "```"]) in page

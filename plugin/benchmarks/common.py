@@ -1,0 +1,143 @@
+"""What the benchmarks share: an experiment, the server of its subjects, a quiet pytest."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+EXPERIMENT = """
+from pydantic import BaseModel, ConfigDict
+
+from pytest_bias import Experiment, Factor, Measure, SimulatedPrompt, dice
+
+
+class Number(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    number: int
+
+
+async def ask(trial, subject):
+    reply = await subject.ask(f"Give a number for {{trial['word']}}, as JSON.", reply=Number)
+    return reply.value
+
+
+def answer(prompt: SimulatedPrompt) -> str:
+    return f'{{{{"number": {{dice(prompt.subject, prompt.seed).randint(0, 9)}}}}}}'
+
+
+THINGS = Experiment(
+    id="benchmark-numbers",
+    name="Numbers",
+    factors=[Factor("word", {{f"w{{i}}": f"word {{i}}" for i in range({levels})}})],
+    protocol=ask,
+    measures=[Measure("number", bounds=(0, 9))],
+    replicates={replicates},
+    simulated=answer,
+)
+"""
+"""Module ``experiment``; format with ``levels`` and ``replicates``, whose product are trials."""
+
+HYPOTHESIS = """
+from pytest_bias import MeanDifference, conditions, hypotheses
+
+from experiment import THINGS
+
+
+@conditions(THINGS)
+def test_case(condition):
+    pass
+
+
+GAP = MeanDifference("number", "word", high="w1", low="w0", margin=3, claim="detect")
+
+
+@hypotheses(THINGS, GAP)
+def test_verdict(verdict):
+    pass
+"""
+"""Module of cases for the experiment of two levels."""
+
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+
+PLUGIN = (
+    "-p",
+    "pytest_bias.pytest_plugin",
+    "--bias-model=simulated/even",
+    "--bias-report=off",
+    "--bias-gate=off",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one process came to: wall and processor seconds, and its peak memory in MiB."""
+
+    wall: float
+    cpu: float
+    memory: float
+
+
+def run(name: str, command: Sequence[str], folder: Path, **variables: str) -> Spent:
+    """Run a command in a folder; ends the benchmark, quoting what it printed, when it fails.
+
+    Of pytest's plugins it sees those its command names, and it is not in CI.
+    """
+    # Other installed plugins would add their own cost to every row.
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **variables}
+    with tempfile.TemporaryFile("w+") as output:
+        started = time.perf_counter()
+        process = subprocess.Popen(  # noqa: S603  (our own command)
+            command,
+            cwd=folder,
+            env={name: value for name, value in os.environ.items() if name != "CI"} | alone,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            output.seek(0)
+            sys.exit(f"{name} failed:\n{output.read()[-4000:]}")
+    # Linux counts the peak in KiB, macOS in bytes.
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return Spent(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / unit)
+
+
+@contextmanager
+def serving(suite: Path, *options: str) -> Iterator[str]:
+    """Serve the subjects of the module ``experiment`` in a process of its own; its URL."""
+    command = [sys.executable, "-m", "pytest_bias.cli", "serve", "experiment", "--port", "0"]
+    with subprocess.Popen(  # noqa: S603  (our own command)
+        [*command, *options], cwd=suite, stdout=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            assert server.stdout is not None  # noqa: S101  (it was asked for)
+            yield server.stdout.readline().split()[-1]
+        finally:
+            server.terminate()
+
+
+def median_and_spread(values: Sequence[float]) -> tuple[float, float]:
+    """The median, and half the distance between the least and the largest."""
+    return statistics.median(values), (max(values) - min(values)) / 2
+
+
+def write(folder: Path, **modules: str) -> None:
+    """Write modules by name into a folder."""
+    for name, text in modules.items():
+        (folder / f"{name}.py").write_text(text)
+
+
+def say(text: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
