@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from .contrasts import Contrast, Hypothesis
 from .design import Design, frozen_mapping
 from .errors import BadDesign, TooFewUnits
-from .experiment import Experiment
+from .experiment import Experiment, Retention
 from .findings import CategorySummary, Finding, MeasureSummary
 from .records import CellCount, Outcome, Records, record_of
 from .verdicts import Control, Question, Verdict, control_of, decide
@@ -34,6 +34,7 @@ class Recording:
     interactions: int
     judge: str | None = None
     dropped: tuple[str, ...] = ()
+    retention: Retention = "raw"
     interrupted: int = 0
 
 

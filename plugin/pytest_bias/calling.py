@@ -129,8 +129,8 @@ class Caller:
                     await self._wait(failed, transient, stop)
                 elif failed.kind == "rate_limit" and self._worth_waiting(failed, limited):
                     limited += 1
-                elif failed.kind == "parameter" and failed.parameter in asked.may_drop:
-                    self._refused.add(failed.parameter)
+                elif failed.kind == "parameter" and failed.parameter is not None:
+                    self._refuse(failed.parameter, asked)
                 else:
                     raise
 
@@ -195,11 +195,17 @@ class Caller:
     # --- parameters a model refuses -----------------------------------------------------------
 
     def _dropped(self, request: Request, asked: Asked) -> frozenset[str]:
-        """The given parameters this model is known to refuse, if they need not be sent."""
-        refused = request.parameters.given & self._refused
+        """What this model is known to refuse of what the request gives, if it need not be sent."""
+        refused = request.given & self._refused
         for parameter in sorted(refused - asked.may_drop):
             raise refusal(self.name, parameter)
         return refused
+
+    def _refuse(self, parameter: str, asked: Asked) -> None:
+        """Learn that the model refuses ``parameter``; CallFailed if it cannot go without."""
+        if parameter not in asked.may_drop or parameter in self._refused:
+            raise refusal(self.name, parameter)
+        self._refused.add(parameter)
 
     # --- tokens and money ---------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, get_args
 
 from .canonical import plain
@@ -22,7 +22,7 @@ from .design import (
 )
 from .errors import BadDesign, UnknownName
 from .measures import Measure
-from .messages import Message, Parameters, Player
+from .messages import DROPPABLE, Message, Parameters, Player
 from .protocol import Protocol, Subject
 
 Named = TypeVar("Named", Factor, Measure)
@@ -78,8 +78,9 @@ class Experiment:
         Sampling parameters of the judge, where a judge grades replies. The protocol then takes it
         as its third argument: ``async (trial, subject, judge) -> result``.
     may_drop
-        Parameters that need not be sent to a model that refuses them (``temperature``,
-        ``max_output_tokens``, ``seeded``); the recording says where they were not.
+        What need not be sent to a model that refuses it (``temperature``, ``max_output_tokens``,
+        ``seeded``, or the ``schema`` of structured replies, where the prompt asks for the form in
+        words); the recording says what was left out.
     qpm
         Requests per minute that are not to be exceeded unless the user asks for more.
     retention
@@ -148,7 +149,7 @@ class Experiment:
 
     def _check_recording(self, what: str) -> None:
         """Refuse what a recording could not be made with."""
-        unknown = sorted(set(self.may_drop) - {entry.name for entry in fields(Parameters)})
+        unknown = sorted(set(self.may_drop) - DROPPABLE)
         if unknown:
             raise BadDesign(what=what, problem=f"may_drop names no parameter: {unknown[0]!r}")
         if self.qpm is not None and (type(self.qpm) is not int or self.qpm < 1):

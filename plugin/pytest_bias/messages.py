@@ -79,6 +79,15 @@ class Request:
     schema: Mapping[str, object] | None = field(default=None, repr=False)
     to: Player = "subject"
 
+    @property
+    def given(self) -> frozenset[str]:
+        """Names of what is sent beside the messages, and a model may refuse: :data:`DROPPABLE`."""
+        return self.parameters.given | ({"schema"} if self.schema is not None else set())
+
+
+DROPPABLE = frozenset({*(each.name for each in fields(Parameters)), "schema"})
+"""What need not be sent to a model that refuses it, where the experiment allows that."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:

@@ -211,8 +211,9 @@ class _LiveExecutor(Tracer):
         seed = trial_seed(self.experiment.id, self.trial, place)
         asked = Asked(seed, frozenset(self.experiment.may_drop))
         caller = recording.callers[self.players.model(request.to)]
+        stop = recording.stop if len(self.interactions) == 1 else self._stop
         try:
-            completion = await caller.call(request, asked, self._stop)
+            completion = await caller.call(request, asked, stop)
         finally:
             recording.progress(caller.tally)
         await self._kept.keep(wanted, completion)

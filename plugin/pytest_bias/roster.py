@@ -24,7 +24,7 @@ Wire = Literal["anthropic", "google", "openai-chat", "openai-responses"]
 """Wire formats, by the names under which providers know them."""
 WIRES: tuple[str, ...] = get_args(Wire)
 
-ParameterName = Literal["temperature", "max_output_tokens", "seeded"]
+ParameterName = Literal["temperature", "max_output_tokens", "seeded", "schema"]
 
 BUILT_IN = ("anthropic", "codex", "google", "openai", "simulated")
 """Providers that no endpoint may be called by."""

@@ -195,6 +195,7 @@ class Run:
             recorded_with=provenance.recorded_with,
             judge=self.players(case.experiment, case.model).judge,
             dropped=cassette.dropped,
+            retention=case.experiment.retention,
             interactions=len(cassette),
             interrupted=cassette.interrupted,
         )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 from urllib.parse import quote
 
 from ..canonical import digest
@@ -121,15 +121,7 @@ class Cassette:
     def dropped(self) -> tuple[str, ...]:
         """Parameters that were not sent, in any interaction, because the model refuses them."""
         marked = [line for line in self._lines.values() if b'"dropped":[' in line.data]
-        return tuple(
-            sorted(
-                {
-                    name
-                    for line in marked
-                    for name in cassette_format.decode_interaction(*line).completion.dropped
-                }
-            )
-        )
+        return tuple(sorted({name for line in marked for name in _dropped(line)}))
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -268,6 +260,15 @@ class Cassette:
             write_cassette(self, experiment_id, model, self.provenance)
         for journal in self._journals:
             journal.unlink(missing_ok=True)
+
+
+def _dropped(line: _Line) -> Iterator[str]:
+    """The parameters that were not sent for what stands on a line."""
+    if line.data.startswith(cassette_format.KEY_START):
+        yield from cassette_format.decode_interaction(*line).completion.dropped
+        return
+    for call in decode_measured(*line).calls:
+        yield from cast("Sequence[str]", call.get("dropped", ()))
 
 
 def write_cassette(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..analysis import Analysis
+from ..experiment import Retention
 from ..gate import interval_words
 from ..verdicts import Control
 from .numbers import p_value
@@ -146,6 +147,13 @@ def _control(control: Control | None) -> Iterator[tuple[str, str]]:
     yield "Method", finding.method
 
 
+_KEPT: Mapping[Retention, str] = {
+    "raw": "requests and replies",
+    "measures": "measures only, no text",
+    "encrypted": "measures, and the text under the user's key",
+}
+
+
 def _provenance(analysis: Analysis, version: str) -> Iterator[tuple[str, str]]:
     recording = analysis.recording
     yield "Cassette", recording.cassette
@@ -153,6 +161,13 @@ def _provenance(analysis: Analysis, version: str) -> Iterator[tuple[str, str]]:
     yield "Interactions", str(recording.interactions)
     yield "Recorded through", recording.wire or _NONE
     yield "Recorded with", recording.recorded_with or _NONE
+    if recording.judge is not None:
+        own = " (the subject itself grades its replies)"
+        yield "Judge", recording.judge + (own if recording.judge == analysis.model else "")
+    if recording.dropped:
+        yield "Not sent, because the model refuses it", ", ".join(recording.dropped)
+    if recording.retention != "raw":
+        yield "Kept", _KEPT[recording.retention]
     yield "Design", f"{analysis.design}, {_counted(analysis.replicates, 'replicate')}"
     yield "Analysed with", f"pytest-bias {version}"
     yield "Simulated", "yes: replies of a program" if recording.simulated else "no"

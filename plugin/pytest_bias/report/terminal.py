@@ -92,6 +92,12 @@ def _heading(analysis: Analysis) -> str:
         parts.append(f"{missing} missing")
     if retried:
         parts.append(f"{retried} invalid replies")
+    recording = analysis.recording
+    if recording.judge is not None:
+        own = recording.judge == analysis.model
+        parts.append("graded by itself" if own else f"graded by {recording.judge}")
+    if recording.dropped:
+        parts.append(f"{', '.join(recording.dropped)} not sent")
     return f"{analysis.experiment} × {analysis.model} ({', '.join(parts)})"
 
 

@@ -1,0 +1,488 @@
+"""Pace, tokens per minute, calls in flight and stops, on a clock that jumps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from functools import partial
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_bias.throttle import (
+    Concurrency,
+    Halted,
+    Pace,
+    Stop,
+    Throttle,
+    TokenWindow,
+    Waiting,
+    wake,
+)
+
+from .virtual_time import (
+    Deadlock,
+    most_in_a_window,
+    most_weight_in_a_window,
+    now,
+    run_virtually,
+)
+
+
+def throttle(ceiling: int = 1000, qpm: int | None = None, tpm: int | None = None) -> Throttle:
+    """A throttle of the running loop."""
+    return Throttle(ceiling=ceiling, qpm=qpm, tpm=tpm, clock=asyncio.get_running_loop().time)
+
+
+# --- the clock itself ----------------------------------------------------------------------------
+
+
+def test_the_virtual_clock_jumps_and_tells_a_deadlock() -> None:
+    async def sleeps() -> float:
+        await asyncio.gather(asyncio.sleep(3600), asyncio.sleep(7200))
+        return now()
+
+    async def waits_for_ever() -> None:
+        await asyncio.get_running_loop().create_future()
+
+    assert run_virtually(sleeps()) == pytest.approx(7200)
+    with pytest.raises(Deadlock):
+        run_virtually(waits_for_ever())
+
+
+# --- pace ----------------------------------------------------------------------------------------
+
+
+async def _sent_at(per_minute: int, wanted: int) -> list[float]:
+    gate, stop, sent = throttle(qpm=per_minute), Stop(), list[float]()
+
+    async def one() -> None:
+        await gate.enter(1, stop)
+        sent.append(now())
+
+    await asyncio.gather(*(one() for _ in range(wanted)))
+    return sent
+
+
+@pytest.mark.parametrize("per_minute", [1, 7, 60, 600])
+def test_no_minute_holds_more_requests_than_the_limit(per_minute: int) -> None:
+    wanted = 3 * per_minute + 5
+    sent = run_virtually(_sent_at(per_minute, wanted))
+    assert len(sent) == wanted
+    assert sent == sorted(sent)
+    assert sent[0] == 0
+    assert most_in_a_window(sent) <= per_minute
+    rate = (wanted - 1) / (sent[-1] / 60)
+    # One interval in every minute is left to the network's jitter, and no more.
+    assert rate >= max(0.5, per_minute - 1) - 1e-6
+
+
+@pytest.mark.parametrize(("first", "then"), [(60, 600), (600, 60), (60, None), (None, 60)])
+def test_the_pace_may_change_between_jobs(first: int | None, then: int | None) -> None:
+    async def both() -> tuple[list[float], list[float]]:
+        gate, stop = throttle(qpm=first), Stop()
+        parts: list[list[float]] = []
+        for per_minute in (first, then):
+            gate.pace.per_minute = per_minute
+            parts.append([])
+            for _ in range(50):
+                await gate.enter(1, stop)
+                parts[-1].append(now())
+        return parts[0], parts[1]
+
+    for per_minute, sent in zip((first, then), run_virtually(both()), strict=True):
+        gaps = {round(b - a, 6) for a, b in zip(sent, sent[1:], strict=False)}
+        interval = 0.0 if per_minute is None else 60 / per_minute * (1 + 1 / per_minute)
+        assert gaps == {round(interval, 6)}
+
+
+def test_without_a_limit_nobody_waits() -> None:
+    pace = Pace(None)
+    pace.sent(5.0)
+    assert pace.wait(5.0) == 0
+
+
+# --- tokens --------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(1, 100), min_size=1, max_size=60), st.integers(100, 400))
+def test_no_minute_holds_more_tokens_than_the_limit(sizes: list[int], limit: int) -> None:
+    async def all_of_them() -> list[float]:
+        gate, stop, sent = throttle(tpm=limit), Stop(), list[float]()
+        for size in sizes:
+            charged = await gate.enter(size, stop)
+            sent.append(now())
+            charged(size)
+        return sent
+
+    sent = run_virtually(all_of_them())
+    assert most_weight_in_a_window(sent, sizes) <= limit + 1e-6
+
+
+def test_tokens_are_sent_as_soon_as_they_fit() -> None:
+    window = TokenWindow(100)
+    window.sent(60, 0.0)
+    window.sent(40, 10.0)
+    assert window.wait(0, 20.0) == 0
+    assert window.wait(1, 20.0) == 40
+    assert window.wait(60, 20.0) == 40
+    assert window.wait(61, 20.0) == 50
+    assert window.wait(61, 60.0) == 10
+    assert window.wait(100, 70.0) == 0
+
+
+def test_what_was_charged_replaces_the_estimate() -> None:
+    window = TokenWindow(100)
+    charged = window.sent(50, 0.0)
+    assert window.wait(50, 1.0) == 0
+    charged(80)
+    assert window.wait(50, 1.0) == 59
+    charged(20)
+    assert window.wait(80, 1.0) == 0
+    assert window.wait(81, 1.0) == 59
+
+
+def test_what_is_charged_for_a_request_that_has_left_the_window_counts_nothing() -> None:
+    window = TokenWindow(100)
+    late = window.sent(50, 0.0)
+    window.sent(10, 59.0)
+    assert window.wait(90, 61.0) == 0
+    late(1000)
+    assert window.wait(90, 61.0) == 0
+    assert window.wait(91, 61.0) == 58
+
+
+def test_more_than_a_minutes_worth_goes_alone() -> None:
+    async def three() -> list[float]:
+        gate, stop, sent = throttle(tpm=100), Stop(), list[float]()
+        for size in (1, 250, 1):
+            await gate.enter(size, stop)
+            sent.append(now())
+        return sent
+
+    assert run_virtually(three()) == pytest.approx([0, 60, 120])
+
+
+def test_old_tokens_are_forgotten() -> None:
+    window = TokenWindow(1000)
+    for second in range(5000):
+        assert window.wait(1, float(second)) == 0
+        window.sent(1, float(second))
+    assert len(window._sent) <= 61
+    assert window._sum <= 61
+    unlimited = TokenWindow(None)
+    for second in range(100):
+        unlimited.sent(1e9, float(second))
+    assert unlimited.wait(1e9, 100.0) == 0
+    assert len(unlimited._sent) == 0
+
+
+# --- calls in flight -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ceiling", "start"), [(1, 1), (4, 1), (5, 1), (16, 3), (100, 20)])
+def test_a_fifth_of_the_ceiling_may_begin(ceiling: int, start: int) -> None:
+    assert Concurrency(ceiling).start == start
+    assert Concurrency(ceiling).limit == start
+
+
+def test_until_the_first_rate_limit_every_success_adds_four() -> None:
+    calls = Concurrency(100)
+    for expected in (24, 28, 32):
+        calls.succeeded()
+        assert calls.limit == expected
+    for _ in range(100):
+        calls.succeeded()
+    assert calls.limit == 100
+
+
+def test_a_rate_limit_halves_once_for_all_calls_that_were_in_flight() -> None:
+    calls = Concurrency(100, _backed_off_at=float("-inf"))
+    for _ in range(100):
+        calls.succeeded()
+    told = [calls.limited(sent_at=1.0 + call / 1000, now=2.0 + call) for call in range(100)]
+    assert told == [True] + [False] * 99
+    assert (calls.limit, calls.episodes, calls.in_a_row) == (50, 1, 1)
+    assert calls.limited(sent_at=150.0, now=151.0)
+    assert (calls.limit, calls.episodes, calls.in_a_row) == (25, 2, 2)
+
+
+def test_after_a_rate_limit_a_full_round_adds_one() -> None:
+    calls = Concurrency(100)
+    for _ in range(10):
+        calls.succeeded()
+    assert calls.limited(1.0, 2.0)
+    before = calls.limit
+    for _ in range(int(before)):
+        calls.succeeded()
+    assert before + 0.9 < calls.limit <= before + 1
+    assert calls.in_a_row == 0
+    for _ in range(10_000):
+        calls.succeeded()
+    assert calls.limit == 100
+
+
+def test_at_least_one_call_may_be_in_flight() -> None:
+    calls = Concurrency(7)
+    for second in range(20):
+        assert calls.limited(second, second + 0.5)
+    assert calls.limit == 1
+    calls.succeeded()
+    assert calls.limit == 2
+
+
+def test_never_more_in_flight_than_the_limit_and_all_of_it_is_used() -> None:
+    async def many() -> list[int]:
+        gate, stop, seen, in_flight = throttle(ceiling=10), Stop(), list[int](), set[int]()
+
+        async def call(number: int) -> None:
+            async with gate.slot(stop):
+                in_flight.add(number)
+                seen.append(len(in_flight))
+                assert len(in_flight) <= int(gate.concurrency.limit)
+                await asyncio.sleep(1 + number % 3)
+                in_flight.discard(number)
+            gate.succeeded()
+
+        await asyncio.gather(*(call(number) for number in range(200)))
+        return seen
+
+    seen = run_virtually(many())
+    assert len(seen) == 200
+    assert max(seen) == 10
+
+
+# --- the door ------------------------------------------------------------------------------------
+
+
+def test_requests_pass_in_the_order_in_which_they_came() -> None:
+    async def twenty() -> list[int]:
+        gate, stop, passed = throttle(qpm=60, tpm=1000), Stop(), list[int]()
+
+        async def one(number: int) -> None:
+            # Small ones may not overtake a large one.
+            await gate.enter(900 if number % 2 else 1, stop)
+            passed.append(number)
+
+        await asyncio.gather(*(one(number) for number in range(20)))
+        return passed
+
+    assert run_virtually(twenty()) == list(range(20))
+
+
+def test_a_pause_holds_back_those_that_wait_already() -> None:
+    async def scene() -> list[float]:
+        gate, stop, sent = throttle(qpm=60), Stop(), list[float]()
+
+        async def one() -> None:
+            await gate.enter(1, stop)
+            sent.append(now())
+
+        tasks = [asyncio.create_task(one()) for _ in range(3)]
+        await asyncio.sleep(0.5)
+        gate.pause(100)
+        gate.pause(5)  # a shorter one does not shorten it
+        tasks.append(asyncio.create_task(one()))
+        await asyncio.gather(*tasks)
+        return sent
+
+    sent = run_virtually(scene())
+    assert sent[0] == 0
+    assert sent[1] == pytest.approx(100.5)
+    assert most_in_a_window(sent[1:], 1.0) == 1
+
+
+# --- stops ---------------------------------------------------------------------------------------
+
+
+async def _waits_for_a_slot(gate: Throttle, stop: Stop) -> None:
+    gate._in_flight = 10_000
+    async with gate.slot(stop):
+        raise AssertionError
+
+
+async def _waits_at_the_door(gate: Throttle, stop: Stop) -> None:
+    await gate.enter(1, stop)
+    await gate.enter(1, stop)
+
+
+async def _waits_while_paused(gate: Throttle, stop: Stop) -> None:
+    gate.pause(10_000)
+    await gate.enter(1, stop)
+
+
+async def _waits_for_growth(gate: Throttle, stop: Stop) -> None:
+    await stop.wait(until=gate.growth)
+
+
+async def _waits_before_trying_again(_: Throttle, stop: Stop) -> None:
+    await stop.wait(10_000)
+
+
+PLACES = [
+    _waits_for_a_slot,
+    _waits_at_the_door,
+    _waits_while_paused,
+    _waits_for_growth,
+    _waits_before_trying_again,
+]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("above", [False, True])
+def test_a_stop_wakes_every_waiter_at_once(place: partial[None], *, above: bool) -> None:
+    async def scene() -> float:
+        gate, outer = throttle(qpm=1, tpm=1), Stop()
+        stop = Stop(outer) if above else outer
+        tasks = [asyncio.create_task(place(gate, stop)) for _ in range(5)]
+        await asyncio.sleep(1)
+        assert not any(task.done() for task in tasks if task is not tasks[0])
+        outer.request()
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+        assert {type(end) for end in ends} == {Halted}
+        return now()
+
+    assert run_virtually(scene()) == pytest.approx(1)
+
+
+def test_a_stop_of_one_job_is_none_of_another() -> None:
+    async def scene() -> None:
+        outer = Stop()
+        mine, theirs = Stop(outer), Stop(outer)
+        mine.request()
+        theirs.check()
+        with pytest.raises(Halted):
+            mine.check()
+        outer.request()
+        with pytest.raises(Halted):
+            theirs.check()
+        with pytest.raises(Halted):
+            Stop(outer).check()
+
+    run_virtually(scene())
+
+
+def test_waiters_are_woken_from_the_front_and_those_that_left_count_for_nothing() -> None:
+    async def scene() -> list[int]:
+        waiting: Waiting = deque()
+        stop, gone, woken = Stop(), Stop(), list[int]()
+
+        async def one(number: int) -> None:
+            await (gone if number == 0 else stop).wait(until=waiting)
+            woken.append(number)
+
+        tasks = [asyncio.create_task(one(number)) for number in range(5)]
+        await asyncio.sleep(1)
+        gone.request()
+        wake(waiting, 2)
+        await asyncio.sleep(1)
+        assert woken == [1, 2]
+        wake(waiting)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return woken
+
+    assert run_virtually(scene()) == [1, 2, 3, 4]
+
+
+def test_a_slot_freed_by_a_job_that_stops_goes_to_the_other_job() -> None:
+    """Two jobs share a judge: what the first one's waiters leave behind is the second one's."""
+
+    async def scene() -> str:
+        gate, first, second = throttle(ceiling=1), Stop(), Stop()
+
+        async def fails_for_good() -> None:
+            async with gate.slot(first):
+                await asyncio.sleep(1)
+            # The failure of its call stops the job before anybody else comes to run.
+            first.request()
+
+        async def waits(stop: Stop) -> str:
+            async with gate.slot(stop):
+                return "let in"
+
+        tasks = [
+            asyncio.create_task(fails_for_good()),
+            asyncio.create_task(waits(first)),
+            asyncio.create_task(waits(second)),
+        ]
+        _, halted, let_in = await asyncio.gather(*tasks, return_exceptions=True)
+        assert isinstance(halted, Halted)
+        return str(let_in)
+
+    assert run_virtually(scene()) == "let in"
+
+
+OUTCOMES = st.sampled_from(["success", "failure", "limit", "stop"])
+STEPS = st.lists(
+    st.tuples(OUTCOMES, st.floats(0.001, 30), st.integers(1, 50)), min_size=1, max_size=40
+)
+
+
+@given(
+    STEPS,
+    st.integers(1, 12),
+    st.sampled_from([None, 7, 60, 600]),
+    st.sampled_from([None, 40, 1000]),
+)
+def test_no_waiter_is_ever_lost(
+    steps: list[tuple[str, float, int]], ceiling: int, qpm: int | None, tpm: int | None
+) -> None:
+    async def scene() -> list[str]:
+        gate, stop = throttle(ceiling=ceiling, qpm=qpm, tpm=tpm), Stop()
+        in_flight = 0
+
+        async def call(outcome: str, latency: float, tokens: int) -> str:
+            nonlocal in_flight
+            try:
+                async with gate.slot(stop):
+                    charged = await gate.enter(tokens, stop)
+                    sent_at = now()
+                    in_flight += 1
+                    assert in_flight <= ceiling
+                    await asyncio.sleep(latency)
+                    in_flight -= 1
+                    if outcome == "stop":
+                        stop.request()
+                    elif outcome == "limit":
+                        gate.concurrency.limited(sent_at, now())
+                        gate.pause(latency)
+                    charged(tokens * 1.5)
+            except Halted:
+                return "halted"
+            if outcome == "success":
+                gate.succeeded()
+            return outcome
+
+        ends = await asyncio.gather(*(call(*step) for step in steps))
+        assert gate._in_flight == 0
+        assert not stop._waiting
+        return list(ends)
+
+    ends = run_virtually(scene())
+    assert len(ends) == len(steps)
+    assert ("halted" not in ends) or ("stop" in ends)
+    wanted = [outcome for outcome, _, _ in steps]
+    if "stop" not in wanted:
+        assert ends == wanted
+
+
+def test_waiters_for_growth_begin_as_calls_succeed() -> None:
+    async def scene() -> int:
+        gate, stop, rng = throttle(ceiling=50), Stop(), Random(7)  # noqa: S311  (no secret)
+        begun = 0
+
+        async def worker(number: int) -> None:
+            nonlocal begun
+            while number >= int(gate.concurrency.limit):
+                await stop.wait(until=gate.growth)
+            begun += 1
+            async with gate.slot(stop):
+                await asyncio.sleep(rng.random())
+            gate.succeeded()
+
+        await asyncio.gather(*(worker(number) for number in range(50)))
+        return begun
+
+    assert run_virtually(scene()) == 50
