@@ -1,4 +1,4 @@
-"""What the benchmarks share: an experiment, the server of its subjects, a quiet pytest."""
+"""What the benchmarks share: an experiment, what records it, its server, how rows are run."""
 
 from __future__ import annotations
 
@@ -64,6 +64,55 @@ def test_verdict(verdict):
     pass
 """
 """Module of cases for the experiment of two levels."""
+
+COLLECTING = """
+import sys
+from pathlib import Path
+
+from experiment import THINGS
+
+from pytest_bias.collection import Job, Terms, collect
+from pytest_bias.experiment import Players, plan
+from pytest_bias.providers.base import ProviderContext
+from pytest_bias.settings import Limits
+
+url, concurrency, folder = sys.argv[1:]
+terms = Terms(
+    mode="all",
+    folder=Path(folder),
+    context=ProviderContext({}, simulated_url=url),
+    limits=Limits(concurrency=int(concurrency)),
+)
+trials = plan(THINGS, THINGS.design())
+(report,) = collect([Job(THINGS, Players("simulated/even"), trials)], terms, lambda _: None).jobs
+if report.problems or report.calls != len(trials):
+    sys.exit(f"{report.calls} calls of {len(trials)}: {report.problems}")
+"""
+"""Script ``collecting``: records the experiment at a URL, so many at once, into a folder."""
+
+BODIES = """
+import runpy
+import sys
+
+from experiment import answer
+
+from pytest_bias.simulator.server import SimulatorServer
+
+
+class Keeping(SimulatorServer):
+    def respond(self, incoming):
+        with open("bodies.jsonl", "ab") as file:
+            file.write(incoming.data + b"\\n")
+        return super().respond(incoming)
+
+
+server = Keeping([answer])
+server.start()
+sys.argv = ["collecting.py", server.url, "10", sys.argv[1]]
+runpy.run_path("collecting.py")
+server.stop()
+"""
+"""Script ``bodies``: the bodies that recording sends, a line each, in ``bodies.jsonl``."""
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 

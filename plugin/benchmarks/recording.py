@@ -25,6 +25,7 @@ import argparse
 import json
 import math
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,8 @@ from itertools import accumulate
 from pathlib import Path
 
 from benchmarks.common import (
+    BODIES,
+    COLLECTING,
     EXPERIMENT,
     HYPOTHESIS,
     PLUGIN,
@@ -45,61 +48,11 @@ from benchmarks.common import (
     write,
 )
 
-CALLS = 720
-LATENCY = 0.5
-CONCURRENCY = 100
-ROUNDS = 3
 MEMORY_TRIALS = (2_000, 20_000)
 
 _LOG = "served.jsonl"
 _OK = 200
-
-_COLLECT = """
-import sys
-from pathlib import Path
-
-from experiment import THINGS
-
-from pytest_bias.collection import Job, Terms, collect
-from pytest_bias.experiment import Players, plan
-from pytest_bias.providers.base import ProviderContext
-from pytest_bias.settings import Limits
-
-url, concurrency, folder = sys.argv[1:]
-terms = Terms(
-    mode="all",
-    folder=Path(folder),
-    context=ProviderContext({}, simulated_url=url),
-    limits=Limits(concurrency=int(concurrency)),
-)
-trials = plan(THINGS, THINGS.design())
-(report,) = collect([Job(THINGS, Players("simulated/even"), trials)], terms, lambda _: None).jobs
-if report.problems or report.calls != len(trials):
-    sys.exit(f"{report.calls} calls of {len(trials)}: {report.problems}")
-"""
-
-_BODIES = """
-import runpy
-import sys
-
-from experiment import answer
-
-from pytest_bias.simulator.server import SimulatorServer
-
-
-class Keeping(SimulatorServer):
-    def respond(self, incoming):
-        with open("bodies.jsonl", "ab") as file:
-            file.write(incoming.data + b"\\n")
-        return super().respond(incoming)
-
-
-server = Keeping([answer])
-server.start()
-sys.argv = ["collecting.py", server.url, "10", sys.argv[1]]
-runpy.run_path("collecting.py")
-server.stop()
-"""
+_PEER = "inspect_ai"
 
 _BARE = """
 import asyncio
@@ -113,10 +66,8 @@ async def through_httpx2(url, workers):
     with open("bodies.jsonl", "rb") as file:
         bodies = iter(file.read().splitlines())
     limits = httpx2.Limits(max_connections=workers, max_keepalive_connections=workers)
-    headers = {"Content-Type": "application/json"}
-    async with httpx2.AsyncClient(
-        base_url=url, headers=headers, limits=limits, timeout=60, trust_env=False
-    ) as client:
+    options = {"limits": limits, "timeout": 60, "trust_env": False}
+    async with httpx2.AsyncClient(base_url=url, **options) as client:
 
         async def work():
             for body in bodies:
@@ -214,11 +165,11 @@ class Measured:
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--calls", type=int, default=CALLS, help="an even number (720)")
-    parser.add_argument("--latency", type=float, default=LATENCY, help="seconds per reply (0.5)")
-    parser.add_argument("--concurrency", type=int, default=CONCURRENCY, help="at once (100)")
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--inspect-python", metavar="PATH", help="a Python that has inspect_ai")
+    parser.add_argument("--calls", type=int, default=720, help="an even number (720)")
+    parser.add_argument("--latency", type=float, default=0.5, help="seconds per reply (0.5)")
+    parser.add_argument("--concurrency", type=int, default=100, help="at once (100)")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--inspect-python", type=Path, help="a Python that has inspect_ai")
     parser.add_argument("--memory", action="store_true", help="measure peak memory instead")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="pytest-bias-benchmark-") as folder:
@@ -241,20 +192,15 @@ def _speed(suite: Path, given: argparse.Namespace) -> None:
             for row in rows:
                 _measure(row, suite, given.calls, measured[row.name])
     _report(measured, given)
-    if given.inspect_python is None:
-        say(
-            "inspect_ai: not installed; give it an environment of its own (python -m venv peer; "
-            "peer/bin/pip install inspect_ai openai) and add --inspect-python peer/bin/python"
-        )
 
 
 def _write_suite(suite: Path, trials: int) -> None:
     experiment = EXPERIMENT.format(levels=2, replicates=trials // 2)
     write(suite, experiment=experiment, test_case=HYPOTHESIS)
-    write(suite, collecting=_COLLECT, bodies=_BODIES, bare=_BARE, peer=_INSPECT)
+    write(suite, collecting=COLLECTING, bodies=BODIES, bare=_BARE, peer=_INSPECT)
 
 
-def _rows(url: str, concurrency: int, inspect_python: str | None) -> list[Row]:
+def _rows(url: str, concurrency: int, inspect_python: Path | None) -> list[Row]:
     how = (url, str(concurrency))
     limit = f"--bias-concurrency={concurrency}"
     whole = (*PYTEST, *PLUGIN, "--bias-record=all", limit, "--bias-cassettes")
@@ -264,11 +210,16 @@ def _rows(url: str, concurrency: int, inspect_python: str | None) -> list[Row]:
         Row("pytest-bias, collect()", (sys.executable, "collecting.py", *how)),
         Row("pytest-bias, pytest run", whole),
     ]
-    if inspect_python is not None:
+    if inspect_python is not None and _has_inspect(inspect_python):
         # Not resolved: a virtual environment is known by the link to its interpreter.
-        python = str(Path(inspect_python).absolute())
-        rows.append(Row("inspect_ai", (python, "peer.py", *how)))
+        python = str(inspect_python.absolute())
+        rows.append(Row(_PEER, (python, "peer.py", *how)))
     return rows
+
+
+def _has_inspect(python: Path) -> bool:
+    look = "import importlib.util as i, sys; sys.exit(i.find_spec('inspect_ai') is None)"
+    return subprocess.run([python, "-c", look], check=False).returncode == 0  # noqa: S603  (as asked)
 
 
 def _measure(row: Row, suite: Path, calls: int, measured: Measured) -> None:
@@ -287,8 +238,7 @@ def _measure(row: Row, suite: Path, calls: int, measured: Measured) -> None:
 
 
 def _most_open(answered: Sequence[Mapping[str, float]]) -> int:
-    steps = [(entry["at"], 1) for entry in answered]
-    steps += [(entry["answered_at"], -1) for entry in answered]
+    steps = [step for e in answered for step in ((e["at"], 1), (e["answered_at"], -1))]
     return max(accumulate(step for _, step in sorted(steps)))
 
 
@@ -319,6 +269,11 @@ def _report(measured: Mapping[str, Measured], given: argparse.Namespace) -> None
             f"{name:26}{served:9.2f}{served_spread:6.2f}{served / ideal:9.2f}{max(row.open):6}"
             f"{wall:9.2f}{wall_spread:6.2f}{cpu:8.2f}{cpu_spread:6.2f}"
             f"{cpu / given.calls * 1000:17.2f}{memory:10.0f}"
+        )
+    if _PEER not in measured:
+        say(
+            f"{_PEER:26} not installed; give it a Python of its own (python -m venv peer; "
+            "peer/bin/pip install inspect_ai openai) and add --inspect-python peer/bin/python"
         )
     loads = ", ".join(f"{load:.1f}" for load in os.getloadavg())
     say(f"{os.cpu_count()} processors, load average {loads}")

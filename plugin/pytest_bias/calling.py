@@ -93,7 +93,7 @@ class Caller:
         self.provider = provider
         self.entry = entry
         self.throttle = throttle
-        self.tally = Tally(name, priced=entry.price is not None)
+        self.tally = Tally(name, priced=self._cost(entry.price, 1, 1) > 0)
         self._model = name.partition("/")[2]
         self._spending = spending
         self._timeout = timeout
@@ -120,41 +120,38 @@ class Caller:
         """
         transient = limited = 0
         while True:
+            dropped = self._dropped(request, asked)
             try:
-                return await self._attempt(request, asked, stop)
+                return await self._attempt(request, Call(asked.seed, self._timeout, dropped), stop)
             except CallFailed as failed:
                 self.tally.failed(failed.kind)
-                if failed.kind == "transient" and transient < self._retries.transient:
+                patient = (failed.retry_after or 0.0) <= self._retries.longest
+                if failed.kind == "transient" and patient and transient < self._retries.transient:
                     transient += 1
-                    await self._wait(failed, transient, stop)
-                elif failed.kind == "rate_limit" and self._worth_waiting(failed, limited):
+                    # A provider that asks for no wait is waited for all the same.
+                    wait = failed.retry_after or self._retries.wait(transient, self._rng)
+                    await stop.wait(wait)
+                elif (
+                    failed.kind == "rate_limit" and patient and limited < self._retries.rate_limit
+                ):
                     limited += 1
+                elif failed.kind == "parameter" and failed.parameter in asked.may_drop - dropped:
+                    self._refused.add(failed.parameter)
                 elif failed.kind == "parameter" and failed.parameter is not None:
-                    self._refuse(failed.parameter, asked)
+                    raise refusal(self.name, failed.parameter) from failed
                 else:
                     raise
 
-    def _worth_waiting(self, failed: CallFailed, limited: int) -> bool:
-        asked = failed.retry_after or 0.0
-        return limited < self._retries.rate_limit and asked <= self._retries.longest
-
-    async def _wait(self, failed: CallFailed, number: int, stop: Stop) -> None:
-        """Wait as long as the provider asks, or else as the rule says."""
-        wait = failed.retry_after
-        await stop.wait(self._retries.wait(number, self._rng) if wait is None else wait)
-
-    async def _attempt(self, request: Request, asked: Asked, stop: Stop) -> Completion:
-        dropped = self._dropped(request, asked)
+    async def _attempt(self, request: Request, call: Call, stop: Stop) -> Completion:
         estimate, highest = self._tokens(request), self._highest_price(request)
         async with self.throttle.slot(stop):
             await self._spending.reserve(highest, stop)
             price = 0.0
             try:
-                charged = await self.throttle.enter(estimate, stop)
+                charged = await self.throttle.enter(estimate, stop, self._spending.check)
                 self._spending.called()
                 self.tally.attempts += 1
                 sent_at = self.throttle.clock()
-                call = Call(asked.seed, self._timeout, dropped)
                 try:
                     completion = await self.provider.complete(self._model, request, call)
                 except CallFailed as failed:
@@ -178,7 +175,7 @@ class Caller:
         """Give way to a rate limit: fewer calls in flight, and none until it has passed."""
         throttle = self.throttle
         begins = throttle.concurrency.limited(sent_at, throttle.clock())
-        if wait is None:
+        if not wait:
             # Calls of the same episode say nothing new.
             episodes = throttle.concurrency.in_a_row
             wait = self._retries.wait(episodes, self._rng) if begins else 0.0
@@ -201,21 +198,13 @@ class Caller:
             raise refusal(self.name, parameter)
         return refused
 
-    def _refuse(self, parameter: str, asked: Asked) -> None:
-        """Learn that the model refuses ``parameter``; CallFailed if it cannot go without."""
-        if parameter not in asked.may_drop or parameter in self._refused:
-            raise refusal(self.name, parameter)
-        self._refused.add(parameter)
-
     # --- tokens and money ---------------------------------------------------------------------
 
-    def check_price(self, request: Request) -> None:
+    def _check_bounded(self, request: Request) -> None:
         """Refuse a budget that nothing is known to hold against."""
-        if self._spending.budget is None:
-            return
         if self.entry.price is None:
             raise self._unbudgeted("has no price")
-        if self._most_output(request) is None:
+        if self.entry.price.output and self._most_output(request) is None:
             raise self._unbudgeted("has no limit of the tokens of a reply (max_output_tokens)")
 
     def _unbudgeted(self, what: str) -> BadSetting:
@@ -240,20 +229,18 @@ class Caller:
 
     def _highest_price(self, request: Request) -> float:
         """What a call can cost at most: no text has more tokens than bytes."""
-        if self._spending.budget is None or self.entry.price is None:
+        if self._spending.budget is None:
             return 0.0
-        self.check_price(request)
+        self._check_bounded(request)
         size = len(compact(request_parts(request)).encode())
         return self._cost(self.entry.price, size, self._most_output(request) or 0)
 
     def _price(self, usage: Mapping[str, int]) -> float:
-        if self.entry.price is None:
-            return 0.0
         return self._cost(self.entry.price, usage.get("input", 0), usage.get("output", 0))
 
     @staticmethod
-    def _cost(price: Price, asked: int, replied: int) -> float:
-        return price.cost(asked, replied)
+    def _cost(price: Price | None, asked: int, replied: int) -> float:
+        return 0.0 if price is None else price.cost(asked, replied)
 
 
 def refusal(model: str, parameter: str) -> CallFailed:

@@ -47,8 +47,9 @@ def _note(state: BiasSession, report: CollectionReport) -> None:
             state.notes.append(f"{where}: {note}; {lost}")
 
 
-def print_plan(state: BiasSession, cases: Sequence[Case]) -> None:
-    """Print what a recording would do, and write it as JSON where that was asked for."""
+def print_plan(state: BiasSession, session: pytest.Session, cases: Sequence[Case]) -> None:
+    """Print what a recording would do, write it as JSON where that was asked for, run nothing."""
+    session.items.clear()
     reporter = state.config.pluginmanager.get_plugin("terminalreporter")
     path = state.settings.plan_json
     try:
@@ -65,3 +66,6 @@ def print_plan(state: BiasSession, cases: Sequence[Case]) -> None:
             reporter.write_line(line)
         if path is not None:
             reporter.write_line(f"written: {state.shown(path)}")
+    if plan.problems:
+        what = "the plan has problems"
+        raise session.Failed(what)

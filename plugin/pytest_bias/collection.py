@@ -12,7 +12,7 @@ import gc
 import logging
 import signal
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -154,7 +154,11 @@ class _Collector:
         )
         self._shuffle(wanted, job)
         try:
-            await recording.run(wanted)
+            with ExitStack() as held:
+                for caller in callers.values():
+                    qpm = self._qpm(caller.entry, job)
+                    held.enter_context(caller.throttle.pace.at_most(qpm))
+                await recording.run(wanted)
         finally:
             # An unfinished "all" keeps its journal, or else its next run would pay again.
             done = report.recorded == report.wanted
@@ -186,10 +190,7 @@ class _Collector:
         players = job.players
         judge = players.judge if job.experiment.judge is not None else None
         models = [players.subject] if judge is None else [players.subject, judge]
-        callers = {model: self._caller(model) for model in dict.fromkeys(models)}
-        for caller in callers.values():
-            caller.throttle.pace.per_minute = self._qpm(caller.entry, job)
-        return callers
+        return {model: self._caller(model) for model in dict.fromkeys(models)}
 
     def _caller(self, name: str) -> Caller:
         if name not in self._callers:

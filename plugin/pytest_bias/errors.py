@@ -213,14 +213,22 @@ class BadSetting(BiasError):
 
 
 class MissingPackage(BiasError):
-    """An optional dependency is needed now and not installed."""
+    """An optional dependency is needed now and not installed, or older than what is understood.
 
-    def __init__(self, *, package: str, extra: str) -> None:
+    ``found`` is the version that is installed, ``least`` the major version that is needed.
+    """
+
+    def __init__(
+        self, *, package: str, extra: str, found: str | None = None, least: int | None = None
+    ) -> None:
         self.package = package
         self.extra = extra
-        super().__init__(
-            f"{package} is not installed; install it with: pip install 'pytest-bias[{extra}]'"
-        )
+        self.found = found
+        self.least = least
+        what = f"{package} is not installed"
+        if found is not None:
+            what = f"{package} {found} is installed, {least} or later is needed"
+        super().__init__(f"{what}; install it with: pip install 'pytest-bias[{extra}]'")
 
 
 class MissingKey(BiasError):

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from .cassettes.format import interaction_of, texts_of
+from .cassettes.format import interaction_of, text_digest
 from .cassettes.measured import measured_trial
 from .cassettes.recorder import Recorder
-from .cassettes.sealing import Seal
-from .errors import BiasError, CallFailed
+from .cassettes.sealing import Seal, check_key
+from .errors import BiasError
 from .measures import Measure
 from .messages import Completion
-from .records import Outcome, record_of
+from .records import Outcome
 from .replay import Lookup, Wanted, place_order
-
-_SILENT = "this experiment keeps no text, so no more is said"
+from .rereading import own_words
 
 
 class Keeping(Protocol):
@@ -76,12 +75,24 @@ class KeepsReplies:
 
 @dataclass(frozen=True, slots=True)
 class KeepsMeasures:
-    """Keeps the measures of whole trials; of the text nothing, or what is sealed."""
+    """Keeps the measures of whole trials; of the text nothing, or what is sealed.
+
+    ``secret`` is the user's key for keyed hashes; None where there is none.
+
+    Raises
+    ------
+    BadSetting
+        When it is no key: the hashes would be worth as little as it is.
+    """
 
     recorder: Recorder
     measures: Sequence[Measure]
     seal: Seal | None
-    secret: bytes | None
+    secret: bytes | None = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.secret is not None:
+            check_key(self.secret)
 
     def begin(self) -> Kept:
         """See :class:`Keeping`."""
@@ -105,28 +116,27 @@ class _InMemory:
 
     async def end(self, outcome: Outcome) -> None:
         keeping = self.keeping
+        seal = keeping.seal
         ordered = sorted(self._replies.values(), key=lambda pair: place_order(pair[0].place))
-        first = ordered[0][0]
         measured = measured_trial(
-            first.key,
-            outcome,
-            record_of(outcome, keeping.measures),
-            keeping.measures,
-            [completion for _, completion in ordered],
-            keeping.secret,
+            outcome, keeping.measures, ordered, keeping.secret, sealed=seal is not None
         )
         token = None
-        if keeping.seal is not None:
-            texts = {
-                name: text for wanted, _ in ordered for name, text in texts_of(wanted).items()
-            }
-            token = keeping.seal.sealed([interaction_of(*pair) for pair in ordered], texts)
+        if seal is not None:
+            token = seal.sealed([interaction_of(*pair) for pair in ordered], _texts(ordered))
         await keeping.recorder.keep_measured(measured, token)
 
     def words(self, error: Exception) -> str:
         """Words of our own: a provider's may quote what was asked, a protocol's what it got."""
-        if isinstance(error, CallFailed):
-            return f"{error.model}: a call failed ({error.kind}); {_SILENT}"
-        if isinstance(error, BiasError):
-            return str(error)
-        return f"{type(error).__name__}; {_SILENT}"
+        return own_words(error)
+
+
+def _texts(exchanges: Sequence[tuple[Wanted, Completion]]) -> dict[str, str]:
+    """Digest → text of all that was sent, but for the replies, which are sealed beside it."""
+    replies = {text_digest(completion.text) for _, completion in exchanges}
+    texts = {
+        text_digest(message.text): message.text
+        for wanted, _ in exchanges
+        for message in wanted.request.messages
+    }
+    return {name: text for name, text in texts.items() if name not in replies}

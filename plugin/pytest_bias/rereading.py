@@ -1,18 +1,33 @@
-"""A trial as its cassette has it: replayed from raw replies, or read where only measures are kept."""
+"""A trial as its cassette has it: replayed from raw replies, or read from its measures."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+from typing import Any, cast
 
 from .canonical import digest
-from .cassettes.measured import MeasuredTrial, versions_of
+from .cassettes.measured import MeasuredTrial, measured_key, versions_of
 from .cassettes.store import Cassette
 from .design import Trial
-from .errors import BiasError, KeepsText
+from .errors import (
+    BadDesign,
+    BadSetting,
+    BiasError,
+    CallFailed,
+    ForeignAwait,
+    KeepsText,
+    ReplayDiffers,
+)
 from .experiment import Experiment, Players
-from .messages import Completion
+from .messages import DROPPABLE, Completion
 from .records import Outcome
 from .replay import Lookup, Unrecorded, Wanted, newly_told, opening, replay
+
+SILENT = "this experiment keeps no text, so no more is said"
+
+_QUOTING_NO_REPLY = (BadDesign, BadSetting, ForeignAwait, ReplayDiffers)
+_LABELLING = f"{__package__}.design"
+"""Its errors quote the label they were given, which may be anything."""
 
 
 def reread(
@@ -33,15 +48,16 @@ def reread(
         When the trial, or an interaction of it, is not recorded.
     KeepsText
         When raw text stands in the cassette of an experiment that keeps only measures.
+    BadDesign
+        When the protocol of such an experiment fails before it asks anything.
     """
     if experiment.retention == "raw":
         return replay(experiment, players, trial, lookup_in(cassette, anew=anew))
     if cassette.keeps_text:
         raise KeepsText(path=cassette.path, retention=experiment.retention)
-    wanted = opening(experiment, players, trial)
-    measured = cassette.measured(wanted.key)
-    old = measured is None or dict(measured.versions) != versions_of(experiment.measures)
-    if measured is None or old or (anew and not cassette.journalled(wanted.key)):
+    wanted = _opened(experiment, players, trial)
+    measured = _measured(experiment, wanted, cassette, anew=anew)
+    if measured is None:
         raise Unrecorded(wanted)
     return _outcome(wanted, measured)
 
@@ -70,19 +86,94 @@ def is_recorded(
     return True
 
 
+def measured_in(
+    experiment: Experiment,
+    players: Players | str,
+    trial: Trial,
+    cassette: Cassette,
+    *,
+    anew: bool = False,
+) -> MeasuredTrial | None:
+    """The measured line of ``trial`` in a cassette without text; None where it is not recorded.
+
+    Raises
+    ------
+    BadDesign
+        When the protocol fails before it asks anything.
+    """
+    return _measured(experiment, _opened(experiment, players, trial), cassette, anew=anew)
+
+
+def own_words(error: Exception) -> str:
+    """What may be said of an error where no text is kept: nothing that somebody else worded."""
+    if isinstance(error, CallFailed):
+        known = error.parameter in DROPPABLE
+        what = f"{error.kind}: {error.parameter}" if known else error.kind
+        return f"{error.model}: a call failed ({what}); {SILENT}"
+    if _is_ours(error):
+        return str(error)
+    name = type(error).__name__
+    if isinstance(error, OSError) and isinstance(error.errno, int):
+        return f"{name}: {os.strerror(error.errno)}; {SILENT}"
+    return f"{name}; {SILENT}"
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether our own code raised and worded it: a protocol may raise our errors, too."""
+    traceback = error.__traceback__
+    if type(error) not in _QUOTING_NO_REPLY or traceback is None:
+        return False
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    module = str(traceback.tb_frame.f_globals.get("__name__", ""))
+    return module.startswith(f"{__package__}.") and module != _LABELLING
+
+
+def _opened(experiment: Experiment, players: Players | str, trial: Trial) -> Wanted:
+    """The trial's first question; what goes wrong before it is told without quoting anything."""
+    try:
+        return opening(experiment, players, trial)
+    except Exception as error:  # noqa: BLE001  (whatever a protocol raises)
+        problem = f"fails before it asks anything: {own_words(error)}"
+        failed = BadDesign(what=f"{experiment.id}, trial {trial.id}", problem=problem)
+    # Out here it has no context: the protocol's frames hold the prompt.
+    raise failed
+
+
+def _measured(
+    experiment: Experiment, wanted: Wanted, cassette: Cassette, *, anew: bool
+) -> MeasuredTrial | None:
+    """The line of the trial that opens with ``wanted``; a sealed one serves for its measures."""
+    versions = versions_of(experiment.measures)
+    for sealed in (True,) if experiment.retention == "encrypted" else (False, True):
+        key = measured_key(wanted.key, versions, sealed=sealed)
+        if anew and not cassette.journalled(key):
+            continue
+        measured = cassette.measured(key)
+        if measured is not None:
+            return measured
+    return None
+
+
 def _outcome(wanted: Wanted, measured: MeasuredTrial) -> Outcome:
+    # Enough to tell conditions apart; digests, so that no assertion can print the text.
+    prompts = [digest(text) for text in newly_told(wanted.request)]
+    if len({_question(cast("Any", call["place"])) for call in measured.calls}) > 1:
+        # Of what came after the opening nothing is kept, so no two conditions can be shown to
+        # tell the subject the same.
+        prompts.append(f"further questions in {wanted.trial.condition.id}")
     return Outcome(
         trial=wanted.trial,
         result=None,
         missing=measured.missing,
         invalid=measured.invalid,
         interactions=len(measured.calls),
-        # Enough to tell conditions apart; a digest, so that no assertion can print the text.
-        prompts=tuple(digest(text) for text in newly_told(wanted.request)),
+        prompts=tuple(prompts),
         values=measured.values,
     )
 
 
-def without_text(outcome: Outcome) -> Outcome:
-    """``outcome`` with digests for what the subject was told."""
-    return replace(outcome, prompts=tuple(digest(text) for text in outcome.prompts))
+def _question(place: tuple[list[int], int, int]) -> tuple[tuple[int, ...], int]:
+    """What is the same for every attempt at one question."""
+    branch, turn, _ = place
+    return tuple(branch), turn

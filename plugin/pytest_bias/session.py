@@ -182,9 +182,8 @@ class BiasSession:
     def collect(self, session: pytest.Session) -> None:
         """Record what the selected cases lack, or plan it, where that was asked for."""
         planning = is_planning(self.config)
-        if is_looking(self.config) and not planning:
-            return
-        self._session = session
+        if not is_looking(self.config):
+            self._session = session
         if not (planning or is_recording(self.config)):
             return
         cases = [case for item in session.items if (case := case_of(item)) is not None]
@@ -192,8 +191,7 @@ class BiasSession:
         if planning and not failed:
             from .collecting import print_plan  # noqa: PLC0415
 
-            print_plan(self, cases)
-            session.items.clear()
+            print_plan(self, session, cases)
         elif failed and cases:
             self.notes.append("nothing was recorded: there were errors during collection")
         elif cases:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 
 _MINUTE = 60.0
 _START_SHARE = 5
@@ -125,7 +125,22 @@ class Pace:
     """
 
     per_minute: int | None
+    _held: list[int] = field(default_factory=list)
     _next: float = float("-inf")
+
+    @contextmanager
+    def at_most(self, per_minute: int | None) -> Iterator[None]:
+        """Hold the pace to ``per_minute`` meanwhile; of several that hold it the lowest counts."""
+        if per_minute is None:
+            yield
+            return
+        self._held.append(per_minute)
+        self.per_minute = min(self._held)
+        try:
+            yield
+        finally:
+            self._held.remove(per_minute)
+            self.per_minute = min(self._held, default=None)
 
     def wait(self, now: float) -> float:
         """Seconds until the next request may be sent."""
@@ -203,9 +218,14 @@ class Throttle:
     @asynccontextmanager
     async def slot(self, stop: Stop) -> AsyncIterator[None]:
         """Hold one of the places for calls in flight."""
-        while not self.room:
-            await stop.wait(until=self._slots)
-        stop.check()
+        try:
+            while not self.room:
+                await stop.wait(until=self._slots)
+            stop.check()
+        except Halted:
+            # Who was woken and does not come in passes it on: others wait under another stop.
+            self._let_in()
+            raise
         self._in_flight += 1
         try:
             yield
@@ -224,11 +244,18 @@ class Throttle:
     def _let_in(self) -> None:
         wake(self._slots, max(0, int(self.concurrency.limit) - self._in_flight))
 
-    async def enter(self, tokens: float, stop: Stop) -> Callable[[float], None]:
-        """Wait until a request of about ``tokens`` may be sent now, and count it as sent."""
+    async def enter(
+        self, tokens: float, stop: Stop, check: Callable[[], None] = lambda: None
+    ) -> Callable[[float], None]:
+        """Wait until a request of about ``tokens`` may be sent now, and count it as sent.
+
+        ``check`` raises when it may not be sent at all; nobody waits for nothing.
+        """
         async with self._door:
+            check()
             while (wait := self._wait(tokens)) > 0:
                 await stop.wait(wait)
+                check()
             stop.check()
             now = self.clock()
             self.pace.sent(now)

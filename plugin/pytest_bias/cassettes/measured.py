@@ -2,10 +2,12 @@
 
 A measured line stands for a whole trial: what was measured, under which version of each measure,
 and how the calls went (tokens, latency, ends), without a word of what was asked or answered. Its
-key is that of the trial's opening interaction, so a changed prompt, parameter or model is a trial
-that is not recorded. Where the user gives a key, each reply's keyed hash (HMAC-SHA-256, RFC 2104)
-stands with it, so that an auditor who has the text can show that it is the one; without the user's
-key there is no hash at all, because that of a short reply can be guessed.
+key is made of that of the trial's opening interaction, so a changed prompt, parameter or model is
+a trial that is not recorded; of the measures' versions, so that a line measured otherwise is
+another line, which a new one never meets; and of whether the text is sealed beside it. Where the
+user gives a key, each reply's keyed hash (HMAC-SHA-256, RFC 2104) stands with it, so that an
+auditor who has the text can show that it is the one; without the user's key there is no hash at
+all, because that of a short reply can be guessed.
 
 A sealed line holds the interactions of the same trial, encrypted.
 """
@@ -19,24 +21,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from ..canonical import compact
-from ..design import frozen_mapping
+from ..canonical import compact, digest
+from ..design import LABEL, frozen_mapping
 from ..measures import Measure, MeasureValue
 from ..messages import Completion
-from ..records import Outcome, Record
+from ..records import Outcome, record_of
+from ..replay import Wanted
 from .format import checked_line, with_sum
 
 MEASURED_START = b'{"measured":"'
 SEALED_START = b'{"sealed":"'
+
+UNSPECIFIED = "unspecified"
+"""Stands for a reason of a missing reply that is no label: it may be a reply's own words."""
+
+_LONGEST_REASON = 40
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTrial:
     """One trial without its text.
 
-    ``versions`` holds the version of every measure, ``calls`` what is known of each reply beside
-    its text: ``finish``, ``served_model``, ``input``, ``output`` (tokens), ``latency`` (seconds),
-    ``recorded_at``, ``hash`` where there is a user's key.
+    ``versions`` holds the version of every measure, ``sealed`` whether the text was sealed beside
+    it, ``calls`` what is known of each reply beside its text, in reading order: ``to`` whom the
+    question was put, its ``place``, ``finish``, ``served_model``, ``usage`` (tokens), ``latency``
+    (seconds), ``recorded_at``, ``dropped`` parameters, ``hash`` where there is a user's key.
     """
 
     key: str
@@ -45,6 +54,7 @@ class MeasuredTrial:
     missing: str | None
     invalid: tuple[str, ...]
     versions: Mapping[str, int]
+    sealed: bool
     calls: tuple[Mapping[str, object], ...] = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -58,40 +68,75 @@ def versions_of(measures: Sequence[Measure]) -> dict[str, int]:
     return {measure.name: measure.version for measure in measures}
 
 
+def measured_key(opening: str, versions: Mapping[str, int], *, sealed: bool) -> str:
+    """The key of a measured trial; ``opening`` is that of its first interaction."""
+    parts = {"opening": opening, "versions": dict(versions), "sealed": sealed}
+    return digest(compact(parts, sort_keys=True))
+
+
 def measured_trial(
-    key: str,
     outcome: Outcome,
-    record: Record,
     measures: Sequence[Measure],
-    completions: Sequence[Completion],
+    exchanges: Sequence[tuple[Wanted, Completion]],
     secret: bytes | None,
+    *,
+    sealed: bool,
 ) -> MeasuredTrial:
-    """What is kept of a trial; ``secret`` is the user's key, None where there is none."""
+    """What is kept of a trial.
+
+    ``exchanges`` are all its questions with their replies, in reading order; ``secret`` is the
+    user's key, None where there is none.
+    """
+    versions = versions_of(measures)
+    key = measured_key(exchanges[0][0].key, versions, sealed=sealed)
     return MeasuredTrial(
         key=key,
         trial=outcome.trial.identity,
-        values=record.values,
-        missing=outcome.missing,
-        invalid=outcome.invalid,
-        versions=versions_of(measures),
-        calls=tuple(_call(completion, secret) for completion in completions),
+        values=record_of(outcome, measures).values,
+        missing=None if outcome.missing is None else _reason(outcome.missing),
+        invalid=tuple(map(_reason, outcome.invalid)),
+        versions=versions,
+        sealed=sealed,
+        calls=tuple(
+            _call(key, number, wanted, completion, secret)
+            for number, (wanted, completion) in enumerate(exchanges, start=1)
+        ),
     )
 
 
-def _call(completion: Completion, secret: bytes | None) -> dict[str, object]:
+def _reason(reason: str) -> str:
+    """A reason as it may be kept: a protocol can put anything into one."""
+    return reason if len(reason) <= _LONGEST_REASON and LABEL.fullmatch(reason) else UNSPECIFIED
+
+
+def _call(
+    key: str, number: int, wanted: Wanted, completion: Completion, secret: bytes | None
+) -> dict[str, object]:
+    place = wanted.place
     call: dict[str, object] = {
+        "to": wanted.request.to,
+        "place": [list(place.branch), place.turn, place.attempt],
         "finish": completion.finish,
         "served_model": completion.served_model,
-        **completion.usage,
+        "usage": dict(completion.usage),
         "latency": completion.latency,
         "recorded_at": completion.recorded_at,
     }
     if completion.dropped:
         call["dropped"] = list(completion.dropped)
     if secret is not None:
-        text = completion.text.encode("utf-8", "surrogatepass")
-        call["hash"] = hmac.new(secret, text, hashlib.sha256).hexdigest()
+        call["hash"] = keyed_hash(secret, key, number, completion.text)
     return call
+
+
+def keyed_hash(secret: bytes, key: str, number: int, text: str) -> str:
+    """HMAC-SHA-256 of the reply to the ``number``-th call (from 1) of the measured trial ``key``.
+
+    It covers ``key/number``, a line feed and the text in UTF-8: with the trial in it, equal
+    replies have different hashes, so that nobody can count how often the same one came.
+    """
+    message = f"{key}/{number}\n{text}".encode("utf-8", "surrogatepass")
+    return hmac.new(secret, message, hashlib.sha256).hexdigest()
 
 
 def encode_measured(measured: MeasuredTrial) -> bytes:
@@ -105,6 +150,7 @@ def encode_measured(measured: MeasuredTrial) -> bytes:
                 "missing": measured.missing,
                 "invalid": list(measured.invalid),
                 "versions": dict(measured.versions),
+                "sealed": measured.sealed,
                 "calls": [dict(call) for call in measured.calls],
             }
         ).encode()
@@ -124,6 +170,7 @@ def decode_measured(line: bytes, path: str, number: int) -> MeasuredTrial:
         missing=parsed["missing"],
         invalid=tuple(parsed["invalid"]),
         versions=parsed["versions"],
+        sealed=parsed["sealed"],
         calls=tuple(parsed["calls"]),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..canonical import compact, digest
 from ..design import Trial
@@ -11,6 +11,7 @@ from ..errors import NotRecorded
 from ..keys import parameters_of, request_parts
 from ..replay import Wanted
 from .format import Interaction, text_digest
+from .measured import MeasuredTrial, measured_key
 from .store import SUFFIX, Cassette
 
 _SHOWN = 3
@@ -59,6 +60,9 @@ def _named(wanted: Wanted) -> str:
 
 def _difference(wanted: Wanted, cassette: Cassette) -> str:
     """The recording nearest to what was wanted, and how it differs, in one or a few lines."""
+    measured = [] if cassette.keeps_text else list(cassette.measured_trials())
+    if measured:
+        return _measured_difference(wanted, measured)
     place = (wanted.place.branch, wanted.place.turn, wanted.place.attempt)
     same_trial = [
         interaction
@@ -73,21 +77,43 @@ def _difference(wanted: Wanted, cassette: Cassette) -> str:
             f"Nearest recording: the same trial, of which {len(same_trial)} interaction(s) are "
             "recorded, but not this one (an interrupted recording, or another protocol)."
         )
-    return _trial_difference(wanted.trial, cassette)
+    return _trial_difference(wanted.trial, [each.trial for each in cassette.interactions()])
 
 
-def _trial_difference(trial: Trial, cassette: Cassette) -> str:
+def _measured_difference(wanted: Wanted, measured: Sequence[MeasuredTrial]) -> str:
+    """The same where only measures are kept: what was asked then is not known."""
+    same_trial = [each for each in measured if dict(each.trial) == wanted.trial.identity]
+    if not same_trial:
+        return _trial_difference(wanted.trial, [each.trial for each in measured])
+    for each in same_trial:
+        if each.key == measured_key(wanted.key, each.versions, sealed=each.sealed):
+            versions = ", ".join(f"{name} {number}" for name, number in each.versions.items())
+            beside = "with" if each.sealed else "without"
+            return (
+                f"Nearest recording: the same trial and question, measured in these versions: "
+                f"{versions}; {beside} sealed text beside it. The experiment's measures, their "
+                "versions or its retention have changed since, and what was replied cannot be "
+                "measured again."
+            )
+    return (
+        "Nearest recording: the same trial, but its first question was another: a message, a "
+        "parameter or the schema of the reply has changed, or the experiment or model is another. "
+        "No text is kept, so no more is known."
+    )
+
+
+def _trial_difference(trial: Trial, trials: Iterable[Mapping[str, object]]) -> str:
     recorded: dict[str, int] = {}
-    for interaction in cassette.interactions():
-        condition = "-".join(str(v) for v in _mapping(interaction.trial["condition"]).values())
-        replicate = interaction.trial["replicate"]
+    for known in trials:
+        condition = "-".join(str(v) for v in _mapping(known["condition"]).values())
+        replicate = known["replicate"]
         if isinstance(replicate, int):
             recorded[condition] = max(recorded.get(condition, 0), replicate)
     if trial.condition.id in recorded:
         highest = recorded[trial.condition.id]
         return f"Nearest recording: the same condition, recorded up to replicate {highest}."
-    known = ", ".join(sorted(recorded))
-    return f"Nothing is recorded of condition {trial.condition.id!r}; recorded: {known}."
+    others = ", ".join(sorted(recorded))
+    return f"Nothing is recorded of condition {trial.condition.id!r}; recorded: {others}."
 
 
 def _request_difference(wanted: Wanted, nearest: Interaction, cassette: Cassette) -> str:

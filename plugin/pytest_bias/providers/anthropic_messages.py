@@ -10,8 +10,9 @@ from ..errors import CallFailed
 from ..messages import Completion, Finish, Parameters, Request
 from .base import Call, Endpoint, Provider, ProviderContext
 from .client import Client, Vendor, api_key, base_url
+from .failures import schema_fields, unseedable
 from .reading import Answer, Reply, completion, count, effective, text_of
-from .sdk import SEED_FIELD, unseedable
+from .sdk import SEED_FIELD
 
 ANTHROPIC = Vendor(
     "anthropic", "AsyncAnthropic", "https://api.anthropic.com", "ANTHROPIC_BASE_URL"
@@ -22,6 +23,7 @@ DEFAULT_LIMIT = 4096
 
 _KEY = "ANTHROPIC_API_KEY"
 _API = "messages"
+_PATH = "/v1/messages"
 _WHAT = "a message"
 _FINISHES: Mapping[object, Finish] = {
     "end_turn": "stop",
@@ -62,28 +64,23 @@ class AnthropicMessages:
     async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
         simulated = self._client.endpoint.simulated
         name = f"{self._client.endpoint.provider}/{model}"
-        parameters, dropped = effective(request.parameters, call.dropped)
-        if parameters.seeded and not simulated:
+        request, dropped = effective(request, call.dropped)
+        if request.parameters.seeded and not simulated:
             return unseedable(name, "Anthropic's Messages API")
-        sent = {}
-        if parameters.temperature is not None:
+        sent = schema_fields(request, "output_config", "output_format")
+        if request.parameters.temperature is not None:
             sent["temperature"] = "temperature"
-        if parameters.max_output_tokens is not None:
+        if request.parameters.max_output_tokens is not None:
             sent["max_tokens"] = "max_output_tokens"
-        # Not messages.create(): it knows no temperature, which older models take, and warns of
-        # models that will be retired, which is an error where warnings are.
-        posted = self._client.api.post(
-            "/v1/messages",
-            cast_to=self._client.transport.Response,
-            body={
-                "model": model,
-                **self._conversation(request),
-                **_fields(parameters),
-                **({SEED_FIELD: call.seed} if simulated else {}),
-            },
-            options={"timeout": call.timeout},
+        body = {
+            "model": model,
+            **self._conversation(request),
+            **_fields(request.parameters),
+            **({SEED_FIELD: call.seed} if simulated else {}),
+        }
+        answer = await self._client.exchange(
+            name, _PATH, body, call.timeout, sent=sent, what=_WHAT
         )
-        answer = await self._client.exchange(name, posted, call.timeout, sent, _WHAT)
         if not isinstance(answer, Answer):
             return answer
         return completion(name, answer, read_message, _WHAT, dropped)

@@ -11,7 +11,7 @@ from typing import Protocol, cast
 from ..errors import BadSetting, MissingKey, UnknownName
 from ..experiment import SimulatedAnswer
 from ..messages import Completion, Request
-from ..roster import EndpointEntry as OwnEndpoint
+from ..roster import EndpointEntry
 
 ENTRY_POINTS = "pytest_bias.providers"
 """Group of entry points under which packages register providers: name → factory."""
@@ -37,14 +37,17 @@ WIRES = {
 
 DEFAULT_WIRE = "openai-chat"
 
+NO_KEY = "none-needed"
+"""Stands for a key where the endpoint takes none; SDKs insist on one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """What a call needs beside its request.
 
     ``seed`` is the per-trial seed: simulated endpoints are always sent it, others where the
-    request's parameters are ``seeded``. ``timeout`` is in seconds. ``dropped`` names parameters
-    of the request that are not to be sent, because the model refuses them.
+    request's parameters are ``seeded``. ``timeout`` is in seconds. ``dropped`` names what of
+    :data:`~pytest_bias.messages.DROPPABLE` is not to be sent, because the model refuses it.
     """
 
     seed: int
@@ -102,7 +105,7 @@ class ProviderContext:
     answers: Sequence[SimulatedAnswer] = ()
     simulated_url: str | None = None
     simulated_wire: str = DEFAULT_WIRE
-    endpoints: Mapping[str, OwnEndpoint] = field(default_factory=dict)
+    endpoints: Mapping[str, EndpointEntry] = field(default_factory=dict)
     wires: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -158,7 +161,7 @@ def open_wire(wire: str, endpoint: Endpoint) -> Provider:
 
 def _open_own(name: str, context: ProviderContext) -> Provider:
     own = context.endpoints[name]
-    key = "none-needed"
+    key = NO_KEY
     if own.api_key_env is not None:
         key = context.environ.get(own.api_key_env, "")
         if not key:

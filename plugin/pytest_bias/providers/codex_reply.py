@@ -10,7 +10,8 @@ from typing import Any
 
 from ..errors import CallFailed
 from ..messages import Completion, Finish
-from .sdk import Secrets, now, parsed, status_failure
+from .failures import status_failure
+from .sdk import Secrets, now, parsed
 
 _LONGEST_PROBLEM = 400
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)

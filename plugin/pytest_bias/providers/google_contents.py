@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,14 +11,22 @@ from functools import partial
 from http import HTTPStatus
 from importlib import import_module
 from typing import Any
-from urllib.parse import urlsplit
 
 from ..canonical import plain
 from ..errors import BadSetting, CallFailed, MissingKey
 from ..messages import Completion, Finish, Message, Parameters, Request
 from . import sdk
-from .base import Call, Endpoint, Provider, ProviderContext
-from .client import NO_KEY, Answer, Reply, api_key, completion, count, effective, text_of
+from .base import NO_KEY, Call, Endpoint, Provider, ProviderContext
+from .client import api_key
+from .failures import (
+    connection_failure,
+    reply_failure,
+    schema_fields,
+    simulated_failure,
+    status_failure,
+)
+from .google_errors import refusal
+from .reading import Answer, Reply, completion, count, effective, text_of
 
 _NAME = "google"
 _DEFAULT_URL = "https://generativelanguage.googleapis.com"
@@ -37,9 +44,6 @@ this one has everything that is sent here."""
 _CONNECTIONS, _KEPT_ALIVE = 1000, 100
 """As the other vendors' SDKs have it: what is in flight is limited by the collector alone."""
 
-_LONGEST_PROBLEM = 500
-_OUT_OF_QUOTA = "insufficient_quota"
-"""The code by which :func:`sdk.status_failure` knows a limit that waiting does not mend."""
 
 _FINISHES: Mapping[object, Finish] = {
     "STOP": "stop",
@@ -60,8 +64,13 @@ _PARAMETERS = {
 }
 """Field of the SDK's configuration → the parameter of ours it stands for."""
 
-_PER_DAY = re.compile("per_?day", re.IGNORECASE)
-_SECONDS = re.compile(r"(\d+(?:\.\d+)?)s")
+_SCHEMA_FIELDS = (
+    "response_json_schema",
+    "responseJsonSchema",
+    "response_mime_type",
+    "responseMimeType",
+    "response mime type",
+)
 
 # The SDK hands out no HTTP response, so its client's hook leaves it here, for its status and time.
 _RESPONSES: ContextVar[list[Any]] = ContextVar("responses")
@@ -96,7 +105,7 @@ class GoogleContents:
         self._endpoint = endpoint
         self._own = not endpoint.simulated and endpoint.provider != _NAME
         self._url = endpoint.base_url or _DEFAULT_URL
-        if not _is_url(self._url):
+        if not sdk.is_url(self._url):
             where = f"[endpoints.{endpoint.provider}] base_url" if self._own else _BASE_URL
             raise BadSetting(option=where, value="…", problem="it is not an http(s) URL")
         key = "" if endpoint.api_key == NO_KEY else endpoint.api_key
@@ -162,8 +171,10 @@ class GoogleContents:
 
     async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
         name = f"{self._endpoint.provider}/{model}"
-        parameters, dropped = effective(request.parameters, call.dropped)
-        fields = self._fields(parameters, call)
+        request, dropped = effective(request, call.dropped)
+        fields = self._fields(request.parameters, call)
+        sent = {field: _PARAMETERS[field] for field in fields}
+        sent |= schema_fields(request, *_SCHEMA_FIELDS)
         responses: list[Any] = []
         token = _RESPONSES.set(responses)
         try:
@@ -174,17 +185,17 @@ class GoogleContents:
             )
             body = sdk.parsed(self._key.hidden(reply.sdk_http_response.body or ""))
         except self._errors.APIError as error:
-            return self._refusal(name, error, fields)
+            return refusal(name, error, self._secrets.told, sent)
         except (ValueError, RecursionError, *self._no_connection) as error:
             return self._unreadable(name, error, responses)
         except self._transport.TransportError as error:
-            return sdk.connection_failure(name, error, self._told(str(error)))
+            return connection_failure(name, error, self._secrets.told(str(error)))
         finally:
             _RESPONSES.reset(token)
         if not self._endpoint.simulated and sdk.is_simulated(body):
-            return sdk.simulated_failure(name, "" if self._own else _BASE_URL)
+            return simulated_failure(name, "" if self._own else _BASE_URL)
         if not isinstance(body, dict):
-            return sdk.reply_failure(name, _WHAT, TypeError())
+            return reply_failure(name, _WHAT, TypeError())
         answer = Answer(body, responses[-1].elapsed.total_seconds())
         return completion(name, answer, partial(read_contents, name), _WHAT, dropped)
 
@@ -229,26 +240,6 @@ class GoogleContents:
             config["response_json_schema"] = plain(request.schema, "reply schema")
         return types.GenerateContentConfig(**config)
 
-    def _refusal(self, name: str, error: Any, fields: Mapping[str, Any]) -> CallFailed:
-        """The failure that an answer with another status than 200 stands for."""
-        details = list(_details(error.details))
-        message = error.message if isinstance(error.message, str) else error.response.text
-        parameter = None
-        if error.code == HTTPStatus.BAD_REQUEST:
-            said = " ".join((message, *_violations(details)))
-            parameter = sdk.refused_parameter(
-                {field: _PARAMETERS[field] for field in fields},
-                said.replace("maxOutputTokens", "max_output_tokens"),
-            )
-        return sdk.status_failure(
-            name,
-            error.code,
-            self._told(message),
-            code=_OUT_OF_QUOTA if _of_the_day(details) else None,
-            parameter=parameter,
-            wait=_wait(details, error.response.headers),
-        )
-
     def _unreadable(self, name: str, error: Exception, responses: Sequence[Any]) -> CallFailed:
         """What the SDK, its transport or the JSON decoder gave up on."""
         if not responses:
@@ -256,19 +247,14 @@ class GoogleContents:
             # quote the prompt or the key.
             why = type(error).__name__
             if type(error) is ValueError:
-                why = f"{why}: {self._told(str(error))}"
+                why = f"{why}: {self._secrets.told(str(error))}"
             problem = f"the request cannot be sent ({why})"
             return CallFailed(model=name, problem=problem, kind="fatal")
         response = responses[-1]
         if response.status_code != HTTPStatus.OK:
             wait = sdk.retry_after(response.headers)
-            return sdk.status_failure(name, response.status_code, "unreadable error", wait=wait)
-        return sdk.reply_failure(name, _WHAT, error)
-
-    def _told(self, text: str) -> str:
-        """``text`` without credentials, and not a page long."""
-        text = self._secrets.hidden(text)
-        return text if len(text) <= _LONGEST_PROBLEM else f"{text[:_LONGEST_PROBLEM]} …"
+            return status_failure(name, response.status_code, "unreadable error", wait=wait)
+        return reply_failure(name, _WHAT, error)
 
 
 def read_contents(model: str, body: dict[str, Any]) -> Reply:
@@ -294,44 +280,6 @@ def read_contents(model: str, body: dict[str, Any]) -> Reply:
     return Reply("".join(texts), finish, served, counts)
 
 
-# --- Google's error details (google/rpc/error_details.proto) ------------------------------------
-
-
-def _details(body: object) -> Iterator[Mapping[str, Any]]:
-    for answer in _objects(body if isinstance(body, list) else [body]):
-        for error in _objects([answer.get("error")]):
-            yield from _objects(error.get("details"))
-
-
-def _objects(value: object) -> Iterator[Mapping[str, Any]]:
-    if isinstance(value, list):
-        yield from (entry for entry in value if isinstance(entry, dict))
-
-
-def _violations(details: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What BadRequest says of single fields."""
-    for detail in details:
-        for violation in _objects(detail.get("fieldViolations")):
-            yield f"{violation.get('field')}: {violation.get('description')}"
-
-
-def _of_the_day(details: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether QuotaFailure names a quota per day, which no recording waits for."""
-    return any(
-        _PER_DAY.search(f"{violation.get('quotaId')} {violation.get('quotaMetric')}")
-        for detail in details
-        for violation in _objects(detail.get("violations"))
-    )
-
-
-def _wait(details: Sequence[Mapping[str, Any]], headers: Mapping[str, str]) -> float | None:
-    """Seconds that RetryInfo or else the headers ask to wait."""
-    for detail in details:
-        if found := _SECONDS.fullmatch(str(detail.get("retryDelay"))):
-            return float(found[1])
-    return sdk.retry_after(headers)
-
-
 # --- the SDK's client ---------------------------------------------------------------------------
 
 
@@ -352,12 +300,3 @@ def _without_false_warning() -> Iterator[None]:
         yield
     finally:
         logger.removeFilter(true)
-
-
-def _is_url(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        port = parts.port  # raises for what is no number
-    except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0

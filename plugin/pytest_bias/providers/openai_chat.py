@@ -11,6 +11,7 @@ from ..errors import CallFailed
 from ..messages import Completion, Finish, Parameters, Request
 from .base import Call, Endpoint
 from .client import Client, Vendor
+from .failures import schema_fields
 from .reading import Answer, Reply, completion, count, effective, filtered, is_filtered, text_of
 from .sdk import SEED_FIELD, vendor_seed
 
@@ -23,6 +24,7 @@ OPENAI = Vendor(
 )
 
 _API = "chat completions"
+_PATH = "/chat/completions"
 _WHAT = "a chat completion"
 _FINISHES: Mapping[str, Finish] = {
     "stop": "stop",
@@ -56,21 +58,23 @@ class OpenAIChat:
 
     async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
         name = f"{self._client.endpoint.provider}/{model}"
-        parameters, dropped = effective(request.parameters, call.dropped)
-        fields = self._fields(parameters, call)
+        request, dropped = effective(request, call.dropped)
+        fields = self._fields(request.parameters, call)
+        body = {
+            "model": model,
+            "messages": [{"role": m.role, "content": m.text} for m in request.messages],
+            **fields,
+            **_format(request),
+            **({SEED_FIELD: call.seed} if self._simulated else {}),
+        }
+        sent = {field: _PARAMETERS[field] for field in fields}
         answer = await self._client.exchange(
             name,
-            self._client.api.chat.completions.with_raw_response.create(
-                model=model,
-                messages=[{"role": m.role, "content": m.text} for m in request.messages],
-                timeout=call.timeout,
-                **fields,
-                **_format(request),
-                **({"extra_body": {SEED_FIELD: call.seed}} if self._simulated else {}),
-            ),
+            _PATH,
+            body,
             call.timeout,
-            {field: _PARAMETERS[field] for field in fields},
-            _WHAT,
+            sent=sent | schema_fields(request, "response_format"),
+            what=_WHAT,
         )
         if not isinstance(answer, Answer):
             return answer

@@ -14,11 +14,13 @@ from ..errors import CallFailed, FailureKind
 from ..messages import Completion, Finish, Parameters, Request
 from .base import Call, Endpoint
 from .client import Client
+from .failures import schema_fields, unseedable
 from .openai_chat import OPENAI
 from .reading import Answer, Reply, completion, count, effective, filtered, is_filtered, text_of
-from .sdk import SEED_FIELD, unseedable
+from .sdk import SEED_FIELD
 
 _API = "responses"
+_PATH = "/responses"
 _WHAT = "a response"
 _SILENT = frozenset({"message", "reasoning"})
 _INCOMPLETE: Mapping[object, Finish] = {
@@ -58,24 +60,26 @@ class OpenAIResponses:
     async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
         simulated = self._client.endpoint.simulated
         name = f"{self._client.endpoint.provider}/{model}"
-        parameters, dropped = effective(request.parameters, call.dropped)
-        if parameters.seeded and not simulated:
+        request, dropped = effective(request, call.dropped)
+        if request.parameters.seeded and not simulated:
             return unseedable(name, "OpenAI's Responses API")
-        fields = _fields(parameters)
+        fields = _fields(request.parameters)
+        body = {
+            "model": model,
+            "store": False,
+            **_conversation(request),
+            **fields,
+            **_format(request),
+            **({SEED_FIELD: call.seed} if simulated else {}),
+        }
+        sent = {field: _PARAMETERS[field] for field in fields}
         answer = await self._client.exchange(
             name,
-            self._client.api.responses.with_raw_response.create(
-                model=model,
-                store=False,
-                timeout=call.timeout,
-                **_conversation(request),
-                **fields,
-                **_format(request),
-                **({"extra_body": {SEED_FIELD: call.seed}} if simulated else {}),
-            ),
+            _PATH,
+            body,
             call.timeout,
-            {field: _PARAMETERS[field] for field in fields},
-            _WHAT,
+            sent=sent | schema_fields(request, "text.format"),
+            what=_WHAT,
         )
         if not isinstance(answer, Answer):
             return answer

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ..errors import CallFailed
-from ..messages import Completion, Finish, Parameters
-from .sdk import now, reply_failure
+from ..messages import Completion, Finish, Parameters, Request
+from .failures import reply_failure
+from .sdk import now
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +78,16 @@ def text_of(value: object) -> str:
     return value
 
 
-def effective(
-    parameters: Parameters, dropped: frozenset[str]
-) -> tuple[Parameters, tuple[str, ...]]:
-    """The parameters that are sent, and the names of those that are set and are not."""
-    unset = {f.name: f.default for f in fields(Parameters) if f.name in dropped}
-    left = {name: value for name, value in unset.items() if getattr(parameters, name) != value}
-    return replace(parameters, **left), tuple(sorted(left))  # type: ignore[arg-type]  # defaults
+def effective(request: Request, dropped: frozenset[str]) -> tuple[Request, tuple[str, ...]]:
+    """The request without what of it is to be dropped, and the names of that."""
+    left = request.given & dropped
+    if not left:
+        return request, ()
+    defaults: dict[str, Any] = {f.name: f.default for f in fields(Parameters) if f.name in left}
+    lighter = replace(request, parameters=replace(request.parameters, **defaults))
+    if "schema" in left:
+        lighter = replace(lighter, schema=None, schema_name=None)
+    return lighter, tuple(sorted(left))
 
 
 def error_details(error: object) -> Mapping[str, Any]:

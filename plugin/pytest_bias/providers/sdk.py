@@ -1,24 +1,18 @@
-"""What the adapters of all vendors' SDKs have in common: loading, failures, keeping secrets.
-
-Adapters raise what these functions return outside of their ``except`` blocks: an SDK's own error
-holds the request with its headers, and must not be printed as the cause of ours.
-"""
+"""What the adapters of all vendors' SDKs have in common: loading, keeping secrets, headers."""
 
 from __future__ import annotations
 
 import importlib
 import json
 import math
-import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from http import HTTPStatus
 from types import ModuleType
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit
 
-from ..errors import CallFailed, MissingPackage
+from ..errors import MissingPackage
 from ..simulator.server import FINGERPRINT
 
 SEED_FIELD = "pytest_bias_seed"
@@ -32,21 +26,10 @@ _DISTRIBUTIONS = {"google.genai": "google-genai"}
 
 _SEEDS = 2**31  # vendors take seeds that fit a signed number of 32 bits
 
+_LONGEST_PROBLEM = 500
+
 _SHORTEST_QUERY_VALUE = 4
 """Shorter values in a URL's query are no credentials, and hiding them would garble every text."""
-
-_PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT})
-"""Statuses below 500 that are over when the call is tried again."""
-
-_UNSUPPORTED = frozenset({"unsupported_parameter", "unsupported_value"})
-
-# Out of its range is not refused: there the user's setting is wrong, and leaving it out would
-# hide that.
-_REFUSED = re.compile(
-    r"not support|n't support|unsupported|not permitted|not allowed|deprecated|unknown|"
-    r"unrecogni[sz]ed|unexpected|may only be set|only the default",
-    re.IGNORECASE,
-)
 
 
 # --- loading ----------------------------------------------------------------------------------
@@ -72,8 +55,7 @@ def load_sdk(package: str, extra: str) -> ModuleType:
     least = LEAST_MAJORS.get(distribution, 0)
     major = version.partition(".")[0]
     if not major.isdecimal() or int(major) < least:
-        wanted = f"{distribution} {least} or later (found: {version})"
-        raise MissingPackage(package=wanted, extra=extra)
+        raise MissingPackage(package=distribution, extra=extra, found=version, least=least)
     return module
 
 
@@ -106,6 +88,21 @@ class Secrets:
         for secret in self._secrets:
             text = text.replace(secret, "***")
         return text
+
+    def told(self, text: str) -> str:
+        """``text`` as a problem may quote it: without secrets, and not a page long."""
+        text = self.hidden(text)
+        return text if len(text) <= _LONGEST_PROBLEM else f"{text[:_LONGEST_PROBLEM]} …"
+
+
+def is_url(url: str) -> bool:
+    """Whether ``url`` is an http(s) URL with a host, and a port that can be one."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port  # raises for what is no number
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0
 
 
 def host(url: str) -> str:
@@ -209,92 +206,3 @@ def _finite(text: str) -> float:
     if not math.isfinite(value):
         raise ValueError("a number too large")
     return value
-
-
-# --- failures ---------------------------------------------------------------------------------
-# ``model`` is ``provider/model`` throughout; messages come with their secrets hidden already.
-
-
-def status_failure(
-    model: str,
-    status: int,
-    message: str,
-    *,
-    code: str | None = None,
-    parameter: str | None = None,
-    wait: float | None = None,
-) -> CallFailed:
-    """The failure that an HTTP ``status`` stands for.
-
-    ``code`` is the vendor's own word for the error, ``parameter`` the refused parameter by our
-    name, ``wait`` what :func:`retry_after` found.
-    """
-    problem = f"HTTP {status}: {message}"
-    if parameter is not None:
-        return CallFailed(model=model, problem=problem, kind="parameter", parameter=parameter)
-    # An empty account answers 429 too, and waiting does not fill it.
-    unpaid = code is not None and (code == "insufficient_quota" or "billing" in code)
-    if status == HTTPStatus.TOO_MANY_REQUESTS and not unpaid:
-        return CallFailed(model=model, problem=problem, kind="rate_limit", retry_after=wait)
-    if status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return CallFailed(model=model, problem=problem, kind="transient", retry_after=wait)
-    return CallFailed(model=model, problem=problem, kind="fatal")
-
-
-def connection_failure(model: str, error: Exception, message: str) -> CallFailed:
-    """A time-out or a lost connection: the call may have been carried out, and be paid."""
-    problem = f"{type(error).__name__}: {message}"
-    return CallFailed(model=model, problem=problem, kind="transient", answered=False)
-
-
-def reply_failure(model: str, what: str, error: Exception) -> CallFailed:
-    """An answer that is not ``what`` was asked for (``a chat completion``).
-
-    Of the error only what no reply can put there is told: its type, and the missing field.
-    """
-    detail = f": {error}" if isinstance(error, KeyError) else ""
-    problem = f"the reply is not {what} ({type(error).__name__}{detail})"
-    return CallFailed(model=model, problem=problem, kind="reply")
-
-
-def simulated_failure(model: str, variable: str) -> CallFailed:
-    """A simulated subject answered where a model was asked.
-
-    ``variable`` is what led there in the environment; empty where it was the roster.
-    """
-    mend = f"unset {variable}" if variable else "mend its base_url in the roster"
-    problem = (
-        "the endpoint serves simulated subjects (pytest-bias serve), and their replies "
-        f"must not pass as a model's; {mend}, or record simulated/{model.partition('/')[2]}"
-    )
-    return CallFailed(model=model, problem=problem, kind="fatal")
-
-
-def unseedable(model: str, api: str) -> CallFailed:
-    """The request is seeded and ``api`` takes no seed; nothing was sent."""
-    problem = f"{api} takes no seed (Parameters.seeded)"
-    return CallFailed(model=model, problem=problem, kind="parameter", parameter="seeded")
-
-
-def refused_parameter(
-    sent: Mapping[str, str],
-    message: str,
-    *,
-    code: str | None = None,
-    field: str | None = None,
-) -> str | None:
-    """Which parameter a vendor's error refuses, as :class:`Parameters` names it; None for none.
-
-    ``sent`` are the request's fields that may be left out → the parameter each stands for;
-    ``message`` are the error's words, ``code`` and ``field`` what else the vendor says of it.
-    """
-    if field and (field not in sent or code in _UNSUPPORTED):
-        return sent.get(field)
-    if _REFUSED.search(message) is None:
-        return None
-    named = {
-        found.start(): parameter
-        for name, parameter in sent.items()
-        if (found := re.search(rf"\b{re.escape(name)}\b", message, re.IGNORECASE))
-    }
-    return named[min(named)] if named else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..errors import UnknownName
 from ..messages import Completion, Request
 from ..simulator.server import SimulatorServer
-from .base import SIMULATED, Call, Endpoint, Provider, ProviderContext, open_wire
+from .base import NO_KEY, SIMULATED, Call, Endpoint, Provider, ProviderContext, open_wire
 
 # The SDKs of Anthropic and Google add the version to the base URL themselves.
 _PATHS = {"anthropic": "", "google": "", "openai-chat": "/v1", "openai-responses": "/v1"}
@@ -34,7 +34,7 @@ def open_simulated(context: ProviderContext) -> Provider:
 class _Simulated:
     def __init__(self, server: SimulatorServer | None, url: str, wire: str) -> None:
         self._server = server
-        endpoint = Endpoint(SIMULATED, "none-needed", f"{url}{_PATHS[wire]}", simulated=True)
+        endpoint = Endpoint(SIMULATED, NO_KEY, f"{url}{_PATHS[wire]}", simulated=True)
         self._inner = open_wire(wire, endpoint)
 
     def wire(self, model: str) -> str:

@@ -91,12 +91,12 @@ class _Bars:
     def __call__(self, tally: Tally) -> None:
         now = time.monotonic()
         if tally.model not in self._tasks:
-            task = self._progress.add_task(escape(tally.model), total=tally.wanted, words="")
+            task = self._progress.add_task(escape(tally.model), total=None, words="")
             self._tasks[tally.model] = (task, now)
         task, began = self._tasks[tally.model]
         self._progress.update(
             task,
-            total=tally.wanted,
+            total=tally.wanted or None,  # a judge has no trials of its own
             completed=tally.trials,
             words=escape(tally_words(tally, now - began)),
         )
@@ -111,6 +111,8 @@ class _Lines:
         self._shown: dict[str, tuple[str, int, int]] = {}
 
     def __call__(self, tally: Tally) -> None:
+        if not tally.wanted:
+            return
         now = time.monotonic()
         began = self._began.setdefault(tally.model, now)
         tenth = math.floor(tally.trials * _STEPS / tally.wanted) if tally.wanted else _STEPS

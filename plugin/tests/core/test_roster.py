@@ -162,7 +162,7 @@ BAD: dict[str, tuple[str, str, str]] = {
     "unknown parameter": (
         f'{MODEL}refuses = ["temprature"]\n',
         '[models."a/b"] refuses.1',
-        "'temperature', 'max_output_tokens' or 'seeded'",
+        "should be 'temperature', 'max_output_tokens', ",
     ),
     "model without provider": (
         '[models."gpt"]\n',

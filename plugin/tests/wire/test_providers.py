@@ -17,7 +17,7 @@ import respx
 
 from pytest_bias.errors import BadSetting, CallFailed, MissingKey, MissingPackage, UnknownName
 from pytest_bias.messages import Completion, Request
-from pytest_bias.providers import sdk
+from pytest_bias.providers import failures, sdk
 from pytest_bias.providers.base import (
     WIRES,
     Call,
@@ -386,7 +386,7 @@ def test_the_time_is_utc_to_the_second() -> None:
 
 
 def test_a_refused_parameter_comes_before_the_status() -> None:
-    failure = sdk.status_failure("p/m", 400, "no", parameter="temperature")
+    failure = failures.status_failure("p/m", 400, "no", parameter="temperature")
     assert (failure.kind, failure.parameter, failure.fatal) == ("parameter", "temperature", True)
 
 
@@ -398,7 +398,7 @@ def test_failures_are_of_the_protocol() -> None:
             return model
 
         async def complete(self, model: str, request: Request, call: Call) -> Completion:
-            raise sdk.connection_failure(model, TimeoutError(), f"{request.to} {call.seed}")
+            raise failures.connection_failure(model, TimeoutError(), f"{request.to} {call.seed}")
 
         async def aclose(self) -> None:
             pass

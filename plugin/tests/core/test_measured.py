@@ -1,0 +1,667 @@
+"""Trials of which only the measures are kept, and text under the user's key: lines and reading."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_bias.cassettes.measured import (
+    MEASURED_START,
+    SEALED_START,
+    UNSPECIFIED,
+    MeasuredTrial,
+    decode_measured,
+    encode_measured,
+    encode_sealed,
+    keyed_hash,
+)
+from pytest_bias.cassettes.misses import not_recorded
+from pytest_bias.cassettes.recorder import Recorder
+from pytest_bias.cassettes.sealing import KEY_VARIABLE, Seal, check_key, new_key, unsealed
+from pytest_bias.cassettes.store import JOURNAL_SUFFIX, Cassette, cassette_path
+from pytest_bias.design import Design, Trial
+from pytest_bias.driver import drive
+from pytest_bias.errors import (
+    BadDesign,
+    BadSetting,
+    CallFailed,
+    DamagedCassette,
+    InvalidReply,
+    KeepsText,
+    UnknownName,
+)
+from pytest_bias.experiment import Experiment, plan
+from pytest_bias.keeping import Keeping, KeepsMeasures, KeepsReplies, Kept
+from pytest_bias.measures import Measure
+from pytest_bias.messages import Completion, Parameters, Place, Request
+from pytest_bias.protocol import Subject, together
+from pytest_bias.records import Outcome, record_of
+from pytest_bias.replay import Tracer, Unrecorded, Wanted
+from pytest_bias.rereading import is_recorded, own_words, reread
+
+from . import factories
+from .factories import MODEL, PROVENANCE, Score, always_five, ask_twice, completion, experiment
+
+KEY = "a2V5LWEta2V5LWEta2V5LWEta2V5LWEta2V5LWEta2U="
+OTHER_KEY = "a2V5LWIta2V5LWIta2V5LWIta2V5LWIta2V5LWIta2U="
+CANARY = "PLANTED-7"
+
+
+def kept(of: str = "measures", protocol: Any = factories.ask_once, **changes: Any) -> Experiment:
+    """A small experiment that keeps no text in clear."""
+    return experiment(protocol, retention=of, **changes)
+
+
+class _Taker(Tracer):
+    """Carries out a trial from a script, and hands every reply to be kept."""
+
+    def __init__(self, of: Experiment, trial: Trial, say: factories.Say, kept_: Kept) -> None:
+        super().__init__(of, MODEL, trial)
+        self._say = say
+        self._kept = kept_
+
+    async def perform(self, request: Request, place: Place) -> Completion:
+        said = self._say(request, place)
+        assert isinstance(said, str)
+        await self._kept.keep(self.note(request, place), completion(said))
+        return completion(said)
+
+    async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
+        return list(await asyncio.gather(*awaitables, return_exceptions=True))
+
+
+async def _take(of: Experiment, trial: Trial, say: factories.Say, keeping: Keeping) -> None:
+    each = keeping.begin()
+    taker = _Taker(of, trial, say, each)
+    try:
+        result = await drive(taker.start(), taker)
+    except InvalidReply as invalid:
+        await each.end(taker.outcome(None, invalid.reason))
+    else:
+        await each.end(taker.outcome(result, None))
+
+
+def record(
+    folder: Path,
+    of: Experiment,
+    say: factories.Say = always_five,
+    *,
+    key: str | None = None,
+    trials: Sequence[Trial] | None = None,
+    anew: bool = False,
+    merge: bool = True,
+) -> Path:
+    """Record as the experiment says, without any provider; the cassette's path."""
+    path = cassette_path(folder, of.id, MODEL)
+    recorder = Recorder(Cassette(path, anew=anew), PROVENANCE)
+    seal = Seal(KEY if key is None else key) if of.retention == "encrypted" else None
+    secret = seal.secret if seal is not None else key.encode() if key else None
+    keeping: Keeping = KeepsMeasures(recorder, of.measures, seal, secret)
+    if of.retention == "raw":
+        keeping = KeepsReplies(recorder, recorder.cassette.lookup)
+
+    async def take_all() -> None:
+        for trial in plan(of, of.design()) if trials is None else trials:
+            await _take(of, trial, say, keeping)
+
+    asyncio.run(take_all())
+    recorder.close(of.id, MODEL, merge=merge)
+    return path
+
+
+def read(of: Experiment, path: Path) -> list[Outcome]:
+    cassette = Cassette(path)
+    return [reread(of, MODEL, trial, cassette) for trial in plan(of, of.design())]
+
+
+def values(of: Experiment, path: Path) -> list[dict[str, object]]:
+    return [dict(record_of(outcome, of.measures).values) for outcome in read(of, path)]
+
+
+def explained(of: Experiment, path: Path) -> str:
+    """What is said of the trials that are missing."""
+    cassette, misses = Cassette(path), []
+    for trial in plan(of, of.design()):
+        try:
+            reread(of, MODEL, trial, cassette)
+        except Unrecorded as unrecorded:
+            misses.append(unrecorded.wanted)
+    missing = not_recorded(
+        experiment_id=of.id, model=MODEL, cassette=cassette, misses=misses, planned=6
+    )
+    return missing.explanation
+
+
+def lines(path: Path, start: bytes) -> list[tuple[int, bytes]]:
+    """The lines that begin so, with their numbers."""
+    data = path.read_bytes().splitlines()
+    return [(n, line) for n, line in enumerate(data, start=1) if line.startswith(start)]
+
+
+# --- lines ---------------------------------------------------------------------------------------
+
+TEXTS = st.text(st.characters(exclude_categories=()), max_size=20)
+JSON_CALLS = st.dictionaries(TEXTS, st.none() | st.booleans() | st.integers() | TEXTS, max_size=4)
+MEASURED = st.builds(
+    MeasuredTrial,
+    key=st.text("0123456789abcdef", min_size=64, max_size=64),
+    trial=st.dictionaries(TEXTS, TEXTS | st.integers() | st.none(), max_size=4),
+    values=st.dictionaries(
+        TEXTS, st.floats(allow_nan=False, allow_infinity=False) | TEXTS | st.booleans(), max_size=4
+    ),
+    missing=st.none() | TEXTS,
+    invalid=st.lists(TEXTS, max_size=3).map(tuple),
+    versions=st.dictionaries(TEXTS, st.integers(), max_size=4),
+    sealed=st.booleans(),
+    calls=st.lists(JSON_CALLS, max_size=3).map(tuple),
+)
+
+
+@given(MEASURED)
+def test_a_measured_line_comes_back_as_it_was(measured: MeasuredTrial) -> None:
+    again = decode_measured(encode_measured(measured), "file", 1)
+    assert again == measured
+    # True is 1.0 to ==, and a float that comes back as an int prints otherwise.
+    assert repr(dict(again.values)) == repr(dict(measured.values))
+
+
+@given(MEASURED, st.data())
+def test_a_line_with_a_changed_byte_is_damaged(measured: MeasuredTrial, data: Any) -> None:
+    line = encode_measured(measured)
+    at = data.draw(st.integers(0, len(line) - 1))
+    changed = line[:at] + bytes([line[at] ^ 1]) + line[at + 1 :]
+    with pytest.raises(DamagedCassette, match="file, line 7: "):
+        decode_measured(changed, "file", 7)
+
+
+def test_flags_categories_and_numbers_are_read_as_they_were_measured(tmp_path: Path) -> None:
+    measures = [
+        Measure("score"),
+        Measure("high", lambda answer: answer.score > 3),
+        Measure("half", lambda answer: answer.score / 3),
+        Measure("word", lambda _: "yes \ud800"),
+    ]
+    of = kept(measures=measures)
+    found = values(of, record(tmp_path, of))[0]
+    expected = {"score": 5.0, "high": True, "half": 5 / 3, "word": "yes \ud800"}
+    assert found == expected
+    assert {name: type(value) for name, value in found.items()} == {
+        "score": float,
+        "high": bool,
+        "half": float,
+        "word": str,
+    }
+
+
+@pytest.mark.parametrize("start", [MEASURED_START, SEALED_START])
+def test_damage_is_found_by_line(tmp_path: Path, start: bytes) -> None:
+    of = kept("encrypted")
+    path = record(tmp_path, of)
+    data = path.read_bytes()
+    for number, line in lines(path, start):
+        changed = line[:120] + (b"A" if line[120:121] != b"A" else b"B") + line[121:]
+        path.write_bytes(data.replace(line, changed))
+        with pytest.raises(DamagedCassette, match=rf", line {number}: "):
+            Cassette(path)
+        path.write_bytes(data.replace(line + b"\n", b""))
+        with pytest.raises(DamagedCassette, match=" lines are there"):
+            Cassette(path)
+
+
+def test_the_file_is_in_the_order_of_the_plan_whatever_came_first(tmp_path: Path) -> None:
+    of = kept()
+    trials = plan(of, of.design())
+    first = record(tmp_path / "x", of).read_bytes()
+    assert record(tmp_path / "y", of, trials=trials[::-1]).read_bytes() == first
+
+
+# --- what is kept --------------------------------------------------------------------------------
+
+
+def test_no_word_of_questions_and_replies_is_kept(tmp_path: Path) -> None:
+    async def planted(trial: Trial, subject: Subject) -> Score:
+        heard = await subject.ask(f"Tell of {CANARY} {trial['group']}.", system=f"Be {CANARY}.")
+        return (await subject.ask(f"Now {CANARY}.", after=heard, reply=Score)).value
+
+    of = kept(protocol=planted)
+
+    def say(request: Request, _: Place) -> str:
+        return '{"score": 4}' if request.schema else f"said {CANARY}"
+
+    path = record(tmp_path, of, say, key=KEY)
+    assert values(of, path) == [{"score": 4.0}] * 6
+    assert CANARY.encode() not in path.read_bytes()
+    assert b"Ada" not in path.read_bytes()
+
+
+def test_calls_keep_tokens_place_and_player(tmp_path: Path) -> None:
+    async def graded(trial: Trial, subject: Subject, judge: Subject) -> Score:
+        said, _ = await together(subject.ask(f"Of {trial['group']}?"), subject.ask("And you?"))
+        return (await judge.ask(f"Grade {said.text}", reply=Score)).value
+
+    of = kept(protocol=graded, judge=Parameters())
+    path = cassette_path(tmp_path, of.id, MODEL)
+    players = factories_players()
+    recorder = Recorder(Cassette(path), PROVENANCE)
+    keeping = KeepsMeasures(recorder, of.measures, None, None)
+    trial = plan(of, of.design())[0]
+
+    class Graded(_Taker):
+        def __init__(self) -> None:
+            super().__init__(of, trial, always_five, each)
+            self.players = players
+
+    each = keeping.begin()
+    taker = Graded()
+
+    async def take() -> None:
+        await each.end(taker.outcome(await drive(taker.start(), taker), None))
+
+    asyncio.run(take())
+    recorder.close(of.id, MODEL)
+    (measured,) = Cassette(path).measured_trials()
+    assert [(call["to"], call["place"]) for call in measured.calls] == [
+        ("subject", [[1, 1], 1, 1]),
+        ("subject", [[1, 2], 1, 1]),
+        ("judge", [[], 2, 1]),
+    ]
+    assert [call["usage"] for call in measured.calls] == [{"input": 3, "output": 1}] * 3
+    assert reread(of, players, trial, Cassette(path)).interactions == 3
+
+
+def factories_players() -> Any:
+    from pytest_bias.experiment import Players  # noqa: PLC0415  (one test grades)
+
+    return Players(MODEL, "openai/judge")
+
+
+def test_invalid_replies_and_reasons_survive(tmp_path: Path) -> None:
+    def say(request: Request, place: Place) -> str:
+        if "Ada" in request.messages[-1].text:
+            return "I cannot."
+        return '{"score": 5}' if place.attempt == 3 else "hm, 4 or 5"
+
+    of, raw = kept(), experiment()
+    found = read(of, record(tmp_path / "measures", of, say))
+    expected = factories.outcomes_of(raw, record(tmp_path / "raw", raw, say))
+    for one, other in zip(found, expected, strict=True):
+        assert (one.missing, one.invalid, one.interactions) == (
+            other.missing,
+            other.invalid,
+            other.interactions,
+        )
+        assert record_of(one, of.measures) == record_of(other, raw.measures)
+    assert found[0].missing == "refusal"
+    assert found[-1].invalid == ("not_json", "not_json")
+
+
+@pytest.mark.parametrize("reason", [f"it said {CANARY}", "x" * 41, "Said", ""])
+def test_a_reason_that_may_be_a_replys_own_words_is_not_kept(tmp_path: Path, reason: str) -> None:
+    def check(_: Score) -> None:
+        raise InvalidReply(reason)
+
+    async def picky(trial: Trial, subject: Subject) -> Score:
+        return (await subject.ask(f"Rate {trial['group']}.", reply=Score, check=check)).value
+
+    of = kept(protocol=picky)
+    path = record(tmp_path, of)
+    assert read(of, path)[0].missing == UNSPECIFIED
+    assert read(of, path)[0].invalid == (UNSPECIFIED,) * 3
+    assert CANARY.encode() not in path.read_bytes()
+
+
+# --- hashes and keys -----------------------------------------------------------------------------
+
+
+def test_without_a_key_there_is_no_hash_of_any_reply(tmp_path: Path) -> None:
+    of = kept()
+    path = record(tmp_path, of)
+    assert not any("hash" in call for m in Cassette(path).measured_trials() for call in m.calls)
+    for text in ('{"score": 5}', "5"):
+        assert hashlib.sha256(text.encode()).hexdigest().encode() not in path.read_bytes()
+
+
+def test_a_keyed_hash_is_one_that_an_auditor_can_make_again(tmp_path: Path) -> None:
+    of = kept()
+    measured = list(Cassette(record(tmp_path, of, key=KEY)).measured_trials())
+    text = f'{measured[0].key}/1\n{{"score": 5}}'.encode()
+    expected = hmac.new(KEY.encode(), text, hashlib.sha256).hexdigest()
+    assert measured[0].calls[0]["hash"] == expected
+    assert keyed_hash(KEY.encode(), measured[0].key, 1, '{"score": 5}') == expected
+
+
+def test_equal_replies_have_different_hashes(tmp_path: Path) -> None:
+    of = kept(protocol=ask_twice)
+    measured = Cassette(record(tmp_path, of, lambda *_: '{"score": 5}', key=KEY)).measured_trials()
+    hashes = [call["hash"] for each in measured for call in each.calls]
+    assert len(set(hashes)) == len(hashes) == 12
+
+
+@pytest.mark.parametrize("key", ["hunter2", "a" * 43, KEY[:-4] + "!!!=", " " + KEY, "ä"])
+def test_what_is_no_key_is_refused_and_not_quoted(tmp_path: Path, key: str) -> None:
+    of = kept()
+    recorder = Recorder(Cassette(cassette_path(tmp_path, of.id, MODEL)), PROVENANCE)
+    for make in (
+        partial(KeepsMeasures, recorder, of.measures, None, key.encode()),
+        partial(Seal, key),
+        partial(check_key, key.encode()),
+    ):
+        with pytest.raises(BadSetting) as caught:
+            make()
+        assert str(caught.value) == f"{KEY_VARIABLE}=…: is no key; make one: pytest-bias new-key"
+
+
+def test_a_key_with_bytes_that_are_no_text_is_refused() -> None:
+    with pytest.raises(BadSetting, match="is no key"):
+        Seal("\udcff" * 44)
+
+
+def test_a_fresh_key_is_a_key_and_another_each_time() -> None:
+    keys = {new_key() for _ in range(5)}
+    assert len(keys) == 5
+    for key in keys:
+        check_key(key.encode())
+
+
+def test_no_repr_holds_the_key(tmp_path: Path) -> None:
+    recorder = Recorder(Cassette(tmp_path / "x.jsonl"), PROVENANCE)
+    keeping = KeepsMeasures(recorder, [], Seal(KEY), KEY.encode())
+    assert KEY not in repr(keeping)
+    assert KEY not in repr(keeping.begin())
+    assert KEY not in repr(keeping.seal)
+
+
+# --- what counts as recorded ---------------------------------------------------------------------
+
+
+def test_a_raised_version_is_not_recorded_and_says_so(tmp_path: Path) -> None:
+    of = kept()
+    path = record(tmp_path, of)
+    newer = kept(measures=[Measure("score", bounds=(0, 10), version=2)])
+    words = explained(newer, path)
+    assert "6 of 6 trials of tiny with openai/tiny are not recorded" in words
+    assert "the same trial and question, measured in these versions: score 1;" in words
+    assert "The experiment's measures, their versions or its retention have changed" in words
+    assert "cannot be measured again" in words
+    assert "--bias-record=missing" in words
+
+
+def test_a_version_that_was_raised_is_recorded_beside_the_old_one(tmp_path: Path) -> None:
+    of = kept()
+    newer = kept(measures=[Measure("score", lambda s: s.score * 10.0, version=2)])
+    record(tmp_path, of)
+    path = record(tmp_path, newer)
+    assert values(newer, path) == [{"score": 50.0}] * 6
+    assert values(of, path) == [{"score": 5.0}] * 6
+
+
+@pytest.mark.parametrize(
+    "measures", [[Measure("points", lambda s: s.score)], [Measure("score"), Measure("id", id)]]
+)
+def test_other_measures_are_not_recorded(tmp_path: Path, measures: list[Measure]) -> None:
+    path = record(tmp_path, kept())
+    assert "measured in these versions: score 1;" in explained(kept(measures=measures), path)
+
+
+def test_a_changed_prompt_is_a_miss_that_shows_no_text(tmp_path: Path) -> None:
+    async def otherwise(trial: Trial, subject: Subject) -> Score:
+        return (await subject.ask(f"{CANARY} {trial['group']}.", reply=Score)).value
+
+    words = explained(kept(protocol=otherwise), record(tmp_path, kept()))
+    assert "the same trial, but its first question was another" in words
+    assert CANARY not in words
+
+
+def test_a_trial_beyond_what_is_measured_names_the_highest(tmp_path: Path) -> None:
+    path = record(tmp_path, kept())
+    words = explained(kept(replicates=4), path)
+    assert "Nearest recording: the same condition, recorded up to replicate 3." in words
+    trials = [t for t in plan(kept(), Design(3)) if t.condition.id == "a"]
+    path = record(tmp_path / "a", kept(), trials=trials)
+    assert "Nothing is recorded of condition 'b'; recorded: a." in explained(kept(), path)
+
+
+def test_text_in_the_cassette_of_an_experiment_that_keeps_none_is_an_error(tmp_path: Path) -> None:
+    path = factories.record(tmp_path, experiment())
+    for retention in ("measures", "encrypted"):
+        of = kept(retention)
+        with pytest.raises(KeepsText, match=f'its experiment has retention="{retention}"'):
+            read(of, path)
+        trial = plan(of, of.design())[0]
+        with pytest.raises(KeepsText):
+            is_recorded(of, factories_players(), trial, Cassette(path), anew=False)
+
+
+def test_an_experiment_that_keeps_text_again_finds_none(tmp_path: Path) -> None:
+    path = record(tmp_path, kept())
+    assert "its retention have changed since" in explained(experiment(), path)
+
+
+def test_measures_serve_whether_or_not_the_text_is_sealed_beside_them(tmp_path: Path) -> None:
+    path = record(tmp_path, kept("encrypted"))
+    assert values(kept(), path) == [{"score": 5.0}] * 6
+
+
+def test_what_has_no_text_sealed_is_not_recorded_where_it_should_be(tmp_path: Path) -> None:
+    path = record(tmp_path, kept())
+    assert "without sealed text beside it" in explained(kept("encrypted"), path)
+    assert record(tmp_path, kept("encrypted")) == path
+    assert values(kept("encrypted"), path) == [{"score": 5.0}] * 6
+
+
+def test_conditions_are_told_apart_by_digests(tmp_path: Path) -> None:
+    of = kept()
+    found = read(of, record(tmp_path, of))
+    assert len({outcome.prompts for outcome in found}) == 2
+    assert "Ada" not in repr([outcome.prompts for outcome in found])
+
+
+def test_conditions_that_differ_after_the_opening_are_not_taken_for_the_same(
+    tmp_path: Path,
+) -> None:
+    async def later(trial: Trial, subject: Subject) -> Score:
+        heard = await subject.ask("Hello.")
+        question = f"Rate {trial['group']}."
+        return (await subject.ask(question, after=heard, reply=Score)).value
+
+    of = kept(protocol=later)
+    found = read(of, record(tmp_path, of))
+    assert len({outcome.prompts for outcome in found}) == 2
+
+
+def test_conditions_that_ask_the_same_are_still_found(tmp_path: Path) -> None:
+    async def same(_: Trial, subject: Subject) -> Score:
+        return (await subject.ask("Rate.", reply=Score)).value
+
+    of = kept(protocol=same)
+    assert len({outcome.prompts for outcome in read(of, record(tmp_path, of))}) == 1
+
+
+# --- errors that quote nothing -------------------------------------------------------------------
+
+
+def _raised(raise_: Callable[[], object]) -> Exception:
+    with pytest.raises(Exception) as caught:  # noqa: PT011  (whatever a protocol raises)
+        raise_()
+    return caught.value
+
+
+def _throw(error: Exception) -> None:
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("raise_", "words"),
+    [
+        (partial(_throw, ValueError(CANARY)), "ValueError; this experiment keeps no text"),
+        (partial(_throw, InvalidReply("x", CANARY)), "InvalidReply; this experiment keeps"),
+        (partial(_throw, BadDesign(what=CANARY, problem="")), "BadDesign; this experiment"),
+        (partial(Measure, CANARY), "BadDesign; this experiment"),
+        (partial(kept().factor, CANARY), "UnknownName; this experiment"),
+        (partial(_throw, OSError(28, CANARY)), "OSError: No space left on device; this"),
+        (partial(_throw, OSError(CANARY)), "OSError; this experiment"),
+        (
+            partial(_throw, CallFailed(model="m/x", problem=CANARY, kind="fatal")),
+            "m/x: a call failed (fatal); this experiment keeps no text, so no more is said",
+        ),
+        (
+            partial(
+                _throw,
+                CallFailed(model="m/x", problem="", kind="parameter", parameter="temperature"),
+            ),
+            "m/x: a call failed (parameter: temperature); this experiment keeps no text",
+        ),
+        (
+            partial(
+                _throw, CallFailed(model="m/x", problem="", kind="parameter", parameter=CANARY)
+            ),
+            "m/x: a call failed (parameter); this experiment keeps no text",
+        ),
+        (
+            partial(Measure("score", bounds=(0, 1)).of, Score(score=7)),
+            "Measure('score'): a value lies outside its bounds (0, 1)",
+        ),
+    ],
+)
+def test_an_error_is_told_in_words_of_our_own(raise_: Callable[[], object], words: str) -> None:
+    said = own_words(_raised(raise_))
+    assert said.startswith(words)
+    assert CANARY not in said
+
+
+def test_a_label_of_ours_is_not_taken_for_words_of_ours() -> None:
+    error = _raised(partial(kept().measure, CANARY))
+    assert isinstance(error, UnknownName)
+    assert CANARY in str(error)
+    assert CANARY not in own_words(error)
+
+
+def test_a_protocol_that_fails_before_it_asks_is_told_without_its_words(tmp_path: Path) -> None:
+    async def breaks(trial: Trial, subject: Subject) -> Score:
+        prompt = f"Rate {CANARY} {trial['group']} {subject}."
+        raise KeyError(prompt)
+
+    path = record(tmp_path, kept())
+    with pytest.raises(
+        BadDesign, match="tiny, trial a#1: fails before it asks anything"
+    ) as caught:
+        read(kept(protocol=breaks), path)
+    assert CANARY not in str(caught.value)
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+
+
+# --- sealed text ---------------------------------------------------------------------------------
+
+
+def opened(path: Path, key: str = KEY) -> list[Mapping[str, Any]]:
+    return [json.loads(json.dumps(each)) for each in unsealed(Cassette(path), Seal(key))]
+
+
+def numbered(numbers: dict[str, int], request: Request, _: Place) -> str:
+    """Another reply each time."""
+    numbers["n"] = numbers.get("n", 0) + 1
+    return (
+        f'{{"score": {numbers["n"] % 10}}}' if request.schema else f"reply {numbers['n']} \ud800"
+    )
+
+
+def test_what_was_sealed_is_given_back_exactly(tmp_path: Path) -> None:
+    of = kept("encrypted", ask_twice)
+    path = record(tmp_path, of, partial(numbered, {}))
+    raw = experiment(ask_twice)
+    raw_path = factories.record(tmp_path / "raw", raw, partial(numbered, {}))
+    cassette = Cassette(raw_path)
+    expected = list(cassette.interactions())
+    texts = cassette.texts()
+    found = [turn for trial in opened(path) for turn in trial["interactions"]]
+    assert [turn["key"] for turn in found] == [each.key for each in expected]
+    assert [turn["reply"]["text"] for turn in found] == [e.completion.text for e in expected]
+    assert [turn["reply"]["body"] for turn in found] == [dict(e.completion.body) for e in expected]
+    told = [[m["text"] for m in turn["messages"] if m["role"] != "assistant"] for turn in found]
+    assert told == [[texts[t] for r, t in e.messages if r != "assistant"] for e in expected]
+    conversation = opened(path)[0]["interactions"][1]["messages"]
+    assert [message["role"] for message in conversation] == ["system", "user", "assistant", "user"]
+    assert conversation[2]["text"] == "reply 1 \ud800"
+    assert opened(path)[0]["trial"] == plan(of, of.design())[0].identity
+
+
+def test_nothing_sealed_can_be_read_without_the_key(tmp_path: Path) -> None:
+    path = record(tmp_path, kept("encrypted"), lambda *_: '{"score": 5}')
+    for word in (b"score\\", b"Rate", b"Ada", b"tiny-1\\"):
+        assert word not in path.read_bytes()
+    with pytest.raises(BadSetting, match=rf"is not the key under which line 3 of {path} was"):
+        opened(path, OTHER_KEY)
+
+
+def test_sealed_text_travels_with_its_trial_when_it_is_recorded_anew(tmp_path: Path) -> None:
+    of = kept("encrypted")
+    trials = plan(of, of.design())
+    record(tmp_path, of, lambda *_: '{"score": 1}')
+    path = record(tmp_path, of, lambda *_: '{"score": 9}', anew=True, trials=trials[:2])
+    assert [v["score"] for v in values(of, path)] == [9.0] * 2 + [1.0] * 4
+    texts = [trial["interactions"][0]["reply"]["text"] for trial in opened(path)]
+    assert texts == ['{"score": 9}'] * 2 + ['{"score": 1}'] * 4
+    assert len(lines(path, SEALED_START)) == 6
+
+
+def test_sealed_text_of_an_unfinished_recording_is_there_before_it_is_merged(
+    tmp_path: Path,
+) -> None:
+    of = kept("encrypted")
+    path = record(tmp_path, of, trials=plan(of, of.design())[:2], merge=False)
+    assert not path.exists()
+    assert len(opened(path)) == 2
+    record(tmp_path, of, trials=plan(of, of.design())[2:])
+    assert len(opened(path)) == 6
+
+
+def test_a_journal_left_behind_replaces_no_sealed_text(tmp_path: Path) -> None:
+    of = kept("encrypted")
+    left = record(tmp_path / "left", of, lambda *_: '{"score": 1}', merge=False)
+    path = record(tmp_path / "it", of, lambda *_: '{"score": 9}')
+    journal = JOURNAL_SUFFIX
+    data = left.with_name(left.name + journal).read_bytes()
+    path.with_name(path.name + journal).write_bytes(data)
+    assert [v["score"] for v in values(of, path)] == [9.0] * 6
+    assert {t["interactions"][0]["reply"]["text"] for t in opened(path)} == {'{"score": 9}'}
+
+
+def test_a_sealed_line_without_its_trial_is_passed_over(tmp_path: Path) -> None:
+    of = kept("encrypted")
+    path = record(tmp_path, of, trials=plan(of, of.design())[:2], merge=False)
+    journal = path.with_name(path.name + JOURNAL_SUFFIX)
+    whole = journal.read_bytes().splitlines(keepends=True)
+    assert whole[-1].startswith(MEASURED_START)
+    journal.write_bytes(b"".join(whole[:-1]) + whole[-1][:40])
+    assert len(opened(path)) == 1
+
+
+def test_text_that_was_sealed_for_another_trial_is_damage(tmp_path: Path) -> None:
+    of = kept("encrypted")
+    path = record(tmp_path, of, partial(numbered, {}), merge=False)
+    journal = path.with_name(path.name + JOURNAL_SUFFIX)
+    sealed = [json.loads(line) for _, line in lines(journal, SEALED_START)]
+    (number, line), *_ = lines(journal, SEALED_START)
+    forged = encode_sealed(sealed[0]["sealed"], sealed[1]["token"].encode())
+    journal.write_bytes(journal.read_bytes().replace(line, forged))
+    with pytest.raises(DamagedCassette, match=rf", line {number}: what is sealed here is not"):
+        opened(path)
+
+
+def test_wanted_shows_no_text_in_tracebacks(tmp_path: Path) -> None:
+    of = kept()
+    with pytest.raises(Unrecorded) as caught:
+        reread(of, MODEL, plan(of, of.design())[0], Cassette(tmp_path / "none.jsonl"))
+    wanted: Wanted = caught.value.wanted
+    assert "Ada" not in repr(wanted)

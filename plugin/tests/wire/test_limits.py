@@ -1,0 +1,489 @@
+"""Caps, pace and faults through the real SDK, by the books of the loopback server."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bias.cassettes.store import Cassette, cassette_path
+from pytest_bias.collection import CollectionReport, collect
+from pytest_bias.design import Factor, Trial
+from pytest_bias.experiment import Experiment, Players, SimulatedPrompt, plan
+from pytest_bias.keys import trial_seed
+from pytest_bias.messages import Parameters, Place
+from pytest_bias.protocol import Subject
+from pytest_bias.recording import Job, JobReport
+from pytest_bias.records import CAP
+from pytest_bias.replay import Unrecorded, replay
+from pytest_bias.roster import ModelEntry, Price, Roster
+from pytest_bias.simulator.faults import Fault, Faults
+from pytest_bias.simulator.served import Served
+from pytest_bias.simulator.server import SimulatorServer
+
+from ..core.factories import Score, ask_once, ask_twice, experiment
+from ..helpers import PATIENCE
+from .test_collection import MODEL, files, is_whole, recorded, terms
+
+OTHER = "simulated/biased"
+PRICES = {MODEL: Price(2.0, 8.0), OTHER: Price(100.0, 400.0)}
+ROSTER = Roster({name: ModelEntry(price=price) for name, price in PRICES.items()})
+SHORT = {"parameters": Parameters(max_output_tokens=50)}
+TEMPERATE = {"parameters": Parameters(temperature=0.5)}
+
+
+def _five(_: SimulatedPrompt) -> str:
+    return '{"score": 5}'
+
+
+@contextmanager
+def serving(faults: Faults = None, **settings: Any) -> Iterator[SimulatorServer]:
+    """A running server that answers every prompt alike."""
+    server = SimulatorServer([_five], faults=faults, **settings)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def record_all(
+    jobs: Sequence[tuple[Experiment, str]], folder: Path, url: str, **given: Any
+) -> CollectionReport:
+    """Record whole experiments, each with a model."""
+    wanted = [Job(of, Players(model), plan(of, of.design())) for of, model in jobs]
+    return collect(wanted, terms(folder, url, **given), lambda _: None)
+
+
+def answered(served: Sequence[Served]) -> Counter[tuple[str | None, int | None]]:
+    """Number of completions for each model and seed."""
+    return Counter((each.model, each.seed) for each in served if each.status == 200)
+
+
+def seeds(of: Experiment, turns: int = 1) -> set[int]:
+    """Those of all calls of an experiment whose replies are all valid."""
+    places = [Place((), turn, 1) for turn in range(1, turns + 1)]
+    return {
+        trial_seed(of.id, trial, place) for trial in plan(of, of.design()) for place in places
+    }
+
+
+def cost(of: Experiment, folder: Path, model: str) -> float:
+    """What the tokens that the server counted come to."""
+    cassette = Cassette(cassette_path(folder, of.id, model))
+    usages = [each.completion.usage for each in cassette.interactions()]
+    return sum(PRICES[model].cost(usage["input"], usage["output"]) for usage in usages)
+
+
+def unrecorded(of: Experiment, folder: Path, model: str) -> set[str]:
+    """Ids of the trials that do not replay."""
+    lookup = Cassette(cassette_path(folder, of.id, model)).lookup
+    missing = set()
+    for trial in plan(of, of.design()):
+        try:
+            replay(of, model, trial, lookup)
+        except Unrecorded:
+            missing.add(trial.id)
+    return missing
+
+
+# --- calls ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cap", [0, 1, 37])
+def test_no_call_beyond_the_cap_reaches_the_server(tmp_path: Path, cap: int) -> None:
+    of = experiment(ask_twice, replicates=20)
+    shares: Faults = {"server_error": 0.2, "rate_limit": 0.1, "drop": 0.1}
+    with serving(shares) as server:
+        report = record_all(
+            [(of, MODEL), (of, OTHER)], tmp_path, server.url, max_calls=cap, concurrency=30
+        )
+        assert len(server.served) == cap
+        kept = sum(answered(server.served).values())
+    assert sum(job.calls for job in report.jobs) == kept
+    for job in report.jobs:
+        assert job.problems == []
+        assert job.notes == [f"--bias-max-calls={cap} is reached"]
+        assert job.recorded + len(job.lost) == job.wanted == 40
+
+
+def test_a_cap_that_is_just_enough_is_none(tmp_path: Path) -> None:
+    of = experiment(replicates=10)
+    with serving() as server:
+        job, _ = recorded(of, tmp_path, server.url, max_calls=20)
+        assert len(server.served) == 20
+    assert (job.recorded, job.lost, job.notes) == (20, set(), [])
+    assert is_whole(of, tmp_path)
+
+
+def test_later_runs_record_what_a_cap_left_out_and_its_marks_vanish(tmp_path: Path) -> None:
+    of, path = experiment(replicates=20), cassette_path(tmp_path, "tiny", MODEL)
+    with serving() as server:
+        first, _ = recorded(of, tmp_path, server.url, max_calls=11)
+        assert (len(first.done), len(first.lost)) == (11, 29)
+        assert Cassette(path).lost == first.lost == unrecorded(of, tmp_path, MODEL)
+        second, _ = recorded(of, tmp_path, server.url, max_calls=20)
+        assert (second.wanted, second.recorded) == (29, 20)
+        assert second.done < first.lost
+        assert Cassette(path).lost == first.lost - second.done
+        third, _ = recorded(of, tmp_path, server.url)
+        assert third.done == second.lost
+        assert len(server.served) == 40
+        assert set(answered(server.served).values()) == {1}
+    assert Cassette(path).lost == frozenset()
+    assert b'"lost"' not in path.read_bytes()
+    assert is_whole(of, tmp_path)
+
+
+def test_trials_lost_to_a_cap_are_missing_under_that_reason(tmp_path: Path) -> None:
+    from pytest_bias.cases import Case  # noqa: PLC0415  (for this test alone)
+    from pytest_bias.run import Run  # noqa: PLC0415
+    from pytest_bias.settings import Settings  # noqa: PLC0415
+    from pytest_bias.workspace import Workspace  # noqa: PLC0415
+
+    of = experiment(replicates=10)
+    with serving() as server:
+        job, _ = recorded(of, tmp_path, server.url, max_calls=12)
+    settings = Settings(cassettes=tmp_path, models=(MODEL,), report=None, results=None)
+    run = Run(settings, Workspace(tmp_path / "work"))
+    outcomes = run.replayed(Case("hypothesis", of, MODEL, of.design()))
+    assert {o.trial.id for o in outcomes if o.missing == CAP} == job.lost
+    assert sum(o.missing is None for o in outcomes) == 12
+
+
+# --- money ---------------------------------------------------------------------------------------
+
+
+def test_the_budget_holds_for_the_tokens_the_server_counted(tmp_path: Path) -> None:
+    of, budget = experiment(ask_twice, replicates=40, **SHORT), 0.5
+    with serving({"server_error": 0.1, "drop": 0.05}) as server:
+        report = record_all(
+            [(of, MODEL), (of, OTHER)], tmp_path, server.url, budget=budget, roster=ROSTER
+        )
+        paid = sum(cost(of, tmp_path, model) for model in PRICES)
+        assert 0 < paid <= budget
+        # Dropped calls are counted at their highest price: nobody knows what was done.
+        assert paid <= sum(tally.cost for tally in report.tallies) <= budget
+        lost = {job.model: job.lost for job in report.jobs}
+        assert lost[OTHER]
+        for job in report.jobs:
+            assert job.problems == []
+            assert unrecorded(of, tmp_path, job.model) == job.lost
+            assert Cassette(job.cassette).lost == job.lost
+        calls_before = len(answered(server.served))
+        server.faults = None
+        again = record_all(
+            [(of, MODEL), (of, OTHER)], tmp_path, server.url, budget=100.0, roster=ROSTER
+        )
+        assert {job.model: job.done for job in again.jobs} == lost
+        assert set(answered(server.served).values()) == {1}
+        assert len(answered(server.served)) == 2 * 160 > calls_before
+    for model in PRICES:
+        assert is_whole(of, tmp_path, model)
+        assert Cassette(cassette_path(tmp_path, of.id, model)).lost == frozenset()
+
+
+def test_a_budget_of_nothing_calls_nobody(tmp_path: Path) -> None:
+    with serving() as server:
+        job, _ = recorded(
+            experiment(**SHORT), tmp_path, server.url, budget=0.0, roster=ROSTER
+        )
+        assert server.served == []
+    assert (job.recorded, len(job.lost), job.problems) == (0, 6, [])
+
+
+def test_the_end_of_a_budget_is_told_once_whatever_the_prompts_cost(tmp_path: Path) -> None:
+    async def of_any_length(trial: Trial, subject: Subject) -> Score:
+        prompt = f"Rate {trial['group']}." + "!" * 300 * (trial.replicate % 12)
+        return (await subject.ask(prompt, reply=Score)).value
+
+    of = experiment(of_any_length, replicates=30, **SHORT)
+    with serving() as server:
+        job, _ = recorded(of, tmp_path, server.url, budget=0.02, roster=ROSTER)
+    assert job.lost
+    assert len(job.notes) == 1
+
+
+# --- pace ----------------------------------------------------------------------------------------
+
+
+def test_requests_arrive_no_faster_than_the_limit(tmp_path: Path) -> None:
+    of = experiment(factors=[Factor("group", {str(n): f"Ada {n}" for n in range(5)})], replicates=5)
+    with serving() as server:
+        job, _ = recorded(of, tmp_path, server.url, qpm=600, concurrency=100)
+        at = [each.at for each in server.served]
+    assert job.recorded == len(at) == 25
+    interval = 60 / 600
+    gaps = [b - a for a, b in zip(at, at[1:], strict=False)]
+    # One request may be held up on its way; the next one is then as much closer to it.
+    assert min(gaps) >= interval - 0.09
+    assert at[-1] - at[0] >= 24 * interval - 0.09
+    assert sum(gap >= interval - 0.02 for gap in gaps) >= 16
+
+
+def test_a_server_that_enforces_its_limit_refuses_nobody(tmp_path: Path) -> None:
+    # 300 a minute are 10 in two seconds, and what is over in the window is for the way there.
+    with serving(enforce_qpm=11, window=2.0) as server:
+        job, _ = recorded(experiment(replicates=8), tmp_path, server.url, qpm=300)
+        assert {each.status for each in server.served} == {200}
+    assert job.recorded == 16
+
+
+@pytest.mark.parametrize("fault", ["rate_limit", "rate_limit_retry_after"])
+def test_rate_limits_cost_time_and_no_reply(tmp_path: Path, fault: Fault) -> None:
+    of = experiment(ask_twice, replicates=30)
+    with serving({fault: 0.3}, retry_after=0.01) as server:
+        job, report = recorded(of, tmp_path, server.url)
+        assert answered(server.served) == {("even", seed): 1 for seed in seeds(of, turns=2)}
+        refused = sum(each.status == 429 for each in server.served)
+        assert refused > 10
+    assert (job.recorded, job.calls, job.problems) == (60, 120, [])
+    assert report.tallies[0].failures == {"rate_limit": refused}
+    assert is_whole(of, tmp_path)
+
+
+# --- order ---------------------------------------------------------------------------------------
+
+
+def _order(of: Experiment, folder: Path, order_seed: int) -> list[int | None]:
+    """Seeds in the order of arrival, one call after another."""
+    with serving() as server:
+        recorded(of, folder, server.url, order_seed=order_seed, concurrency=1)
+        return [each.seed for each in server.served]
+
+
+def _timeless(path: Path) -> list[object]:
+    """The lines of a cassette but for its header, times and the sums over them."""
+    found = []
+    for line in path.read_bytes().splitlines()[1:]:
+        parsed = json.loads(line)
+        parsed.pop("sum", None)
+        parsed.get("reply", {}).pop("latency", None)
+        parsed.get("reply", {}).pop("recorded_at", None)
+        found.append(parsed)
+    return found
+
+
+def test_the_order_of_calls_is_shuffled_by_its_seed_and_leaves_no_trace(tmp_path: Path) -> None:
+    of = experiment(replicates=30)
+    planned = [trial_seed(of.id, trial, Place((), 1, 1)) for trial in plan(of, of.design())]
+    orders = [_order(of, tmp_path / str(n), seed) for n, seed in enumerate([7, 7, 8])]
+    assert orders[0] == orders[1]
+    assert orders[0] != orders[2]
+    for order in orders:
+        assert order != planned
+        assert sorted(filter(None, order)) == sorted(planned)
+    # Neither condition comes first: both are met in both halves.
+    half = set(planned[:30])
+    assert 5 < sum(seed in half for seed in orders[0][:30]) < 25
+    texts = [_timeless(cassette_path(tmp_path / str(n), of.id, MODEL)) for n in range(3)]
+    assert texts[0] == texts[1] == texts[2]
+
+
+def test_each_model_has_an_order_of_its_own(tmp_path: Path) -> None:
+    of = experiment(replicates=30)
+    with serving() as server:
+        record_all([(of, MODEL), (of, OTHER)], tmp_path, server.url, concurrency=1)
+        served = server.served
+    even, biased = (
+        [each.seed for each in served if each.model == m] for m in ("even", "biased")
+    )
+    assert sorted(filter(None, even)) == sorted(filter(None, biased))
+    assert even != biased
+
+
+def test_two_models_are_recorded_side_by_side(tmp_path: Path) -> None:
+    of = experiment(replicates=15)
+    with serving(latency=0.02) as server:
+        report = record_all([(of, MODEL), (of, OTHER)], tmp_path, server.url, concurrency=2)
+        served = server.served
+    assert [job.recorded for job in report.jobs] == [30, 30]
+    first, second = ([e for e in served if e.model == m] for m in ("even", "biased"))
+    overlaps = sum(
+        a.at < (b.answered_at or 0) and b.at < (a.answered_at or 0) for a in first for b in second
+    )
+    assert overlaps >= 10
+
+
+def test_a_model_is_not_called_by_more_than_its_own_limit(tmp_path: Path) -> None:
+    of = experiment(replicates=10)
+    roster = Roster({OTHER: ModelEntry(concurrency=1)})
+    with serving(latency=0.01) as server:
+        record_all([(of, MODEL), (of, OTHER)], tmp_path, server.url, roster=roster)
+        served = [each for each in server.served if each.model == "biased"]
+    assert len(served) == 20
+    for one, following in zip(served, served[1:], strict=False):
+        assert one.answered_at is not None
+        assert one.answered_at <= following.at
+
+
+# --- a judge between two jobs --------------------------------------------------------------------
+
+
+async def _judged(trial: Trial, subject: Subject, judge: Subject) -> Score:
+    heard = await subject.ask(f"Describe {trial['group']}.")
+    return (await judge.ask(f"Rate this: {heard.text}", reply=Score)).value
+
+
+def test_a_judge_that_fails_for_one_job_does_not_hang_the_other(tmp_path: Path) -> None:
+    """The judge answers one call at a time, and the first job's experiment is refused for good."""
+    bad = experiment(_judged, id="bad", replicates=10, judge=Parameters())
+    good = experiment(_judged, id="good", replicates=10, judge=Parameters())
+    judge = "simulated/drifted"
+    refused = {trial_seed("bad", trial, Place((), 2, 1)) for trial in plan(bad, bad.design())}
+
+    def for_good(_number: int, facts: Any) -> Fault | None:
+        return "unauthorised" if facts.seed in refused else None
+
+    wanted = [
+        Job(of, Players(subject, judge), plan(of, of.design()))
+        for of, subject in ((bad, MODEL), (good, OTHER))
+    ]
+    roster = Roster({judge: ModelEntry(concurrency=1)})
+    # If it does hang, a signal ends it: a failure here must not hang whoever runs the tests.
+    alarm = threading.Timer(PATIENCE / 3, os.kill, (os.getpid(), signal.SIGINT))
+    alarm.daemon = True
+    with serving(for_good, latency=0.01) as server:
+        alarm.start()
+        try:
+            report = collect(wanted, terms(tmp_path, server.url, roster=roster), lambda _: None)
+        finally:
+            alarm.cancel()
+    assert not report.interrupted
+    assert [bool(job.problems) for job in report.jobs] == [True, False]
+    assert report.jobs[1].recorded == 20
+
+
+# --- every fault ---------------------------------------------------------------------------------
+
+RETRIED: dict[Fault, str] = {
+    "rate_limit": "rate_limit",
+    "rate_limit_retry_after": "rate_limit",
+    "server_error": "transient",
+    "overloaded": "transient",
+    "timeout": "transient",
+    "drop": "transient",
+}
+
+
+def under(
+    fault: Fault, folder: Path, number: int = 1, **given: Any
+) -> tuple[JobReport, CollectionReport, list[Served]]:
+    """Two trials, one call after another, of which the first ``number`` calls meet ``fault``."""
+    of = experiment(replicates=1, **given)
+    with serving([fault] * number, retry_after=0.01, slow=0.05) as server:
+        job, report = recorded(of, folder, server.url, concurrency=1, timeout=1.0)
+        return job, report, server.served
+
+
+@pytest.mark.parametrize(("fault", "kind"), RETRIED.items())
+def test_what_passes_is_tried_again_and_recorded_once(
+    tmp_path: Path, fault: Fault, kind: str
+) -> None:
+    job, report, served = under(fault, tmp_path)
+    assert (job.recorded, job.calls, job.problems) == (2, 2, [])
+    assert [each.fault for each in served] == [fault, None, None]
+    assert served[0].seed == served[1].seed
+    assert report.tallies[0].failures == {kind: 1}
+    assert len(Cassette(job.cassette)) == 2
+
+
+@pytest.mark.parametrize("fault", ["server_error", "drop"])
+def test_what_does_not_pass_is_given_up_after_five_attempts(tmp_path: Path, fault: Fault) -> None:
+    job, _, served = under(fault, tmp_path, number=5)
+    assert (job.recorded, len(job.problems), len(served)) == (1, 1, 6)
+    job, _, served = under(fault, tmp_path, number=0)
+    assert (job.wanted, job.recorded, len(served)) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"), [("quota", "HTTP 429"), ("unauthorised", "HTTP 401")]
+)
+def test_what_no_later_call_can_mend_stops_the_job_at_once(
+    tmp_path: Path, fault: Fault, words: str
+) -> None:
+    job, report, served = under(fault, tmp_path, number=9)
+    assert len(served) == 1
+    assert len(job.problems) == 1
+    assert words in job.problems[0]
+    assert report.tallies[0].failures == {"fatal": 1}
+    assert files(tmp_path) == set()
+
+
+def test_half_a_reply_is_one_trials_problem_and_not_tried_again(tmp_path: Path) -> None:
+    job, report, served = under("malformed", tmp_path)
+    assert (job.recorded, len(job.problems), len(served)) == (1, 1, 2)
+    assert "the reply is not a chat completion" in job.problems[0]
+    assert report.tallies[0].failures == {"reply": 1}
+    assert len(Cassette(job.cassette)) == 1
+
+
+def test_a_slow_reply_is_a_reply(tmp_path: Path) -> None:
+    job, report, served = under("slow", tmp_path)
+    assert (job.recorded, job.problems, len(served)) == (2, [], 2)
+    assert report.tallies[0].failures == {}
+    latencies = [i.completion.latency or 0 for i in Cassette(job.cassette).interactions()]
+    assert max(latencies) >= 0.05
+
+
+@pytest.mark.parametrize(
+    ("fault", "finish"),
+    [("content_filter", "content_filter"), ("refusal", "refusal"), ("length", "length")],
+)
+def test_replies_that_cannot_be_measured_are_kept_as_replies(
+    tmp_path: Path, fault: Fault, finish: str
+) -> None:
+    job, report, served = under(fault, tmp_path)
+    assert (job.recorded, job.problems) == (2, [])
+    assert report.tallies[0].failures == {}
+    assert all(each.status == 200 for each in served)
+    finishes = Counter(i.completion.finish for i in Cassette(job.cassette).interactions())
+    assert finishes[finish] == 1
+    of = experiment(replicates=1)
+    lookup = Cassette(job.cassette).lookup
+    outcomes = [replay(of, MODEL, trial, lookup) for trial in plan(of, of.design())]
+    assert sum(o.interactions for o in outcomes) == len(served) == job.calls
+
+
+def test_a_refused_parameter_is_left_out_and_said_so(tmp_path: Path) -> None:
+    of = experiment(replicates=20, may_drop=["temperature"], **TEMPERATE)
+    # Whoever sends a temperature is refused; so are all of the first wave.
+    with serving(lambda _number, _facts: "refused_parameter") as server:
+        job, report = recorded(of, tmp_path, server.url)
+        refused = sum(each.status == 400 for each in server.served)
+    assert (job.recorded, job.problems) == (40, [])
+    assert 1 <= refused <= 3
+    assert report.tallies[0].failures == {"parameter": refused}
+    assert Cassette(job.cassette).dropped == ("temperature",)
+    dropped = {i.completion.dropped for i in Cassette(job.cassette).interactions()}
+    assert dropped == {("temperature",)}
+
+
+def test_an_experiment_that_insists_on_a_refused_parameter_stops_at_once(tmp_path: Path) -> None:
+    job, _, served = under("refused_parameter", tmp_path, number=9, **TEMPERATE)
+    assert len(served) == 1
+    assert len(job.problems) == 1
+    assert "temperature" in job.problems[0]
+    assert "may_drop" in job.problems[0]
+    assert files(tmp_path) == set()
+
+
+def test_a_long_outage_stops_the_job_and_not_the_other_models(tmp_path: Path) -> None:
+    def down(_number: int, facts: Any) -> Fault | None:
+        return "server_error" if facts.model == "even" else None
+
+    of = experiment(ask_once, replicates=30)
+    with serving(down) as server:
+        report = record_all([(of, MODEL), (of, OTHER)], tmp_path, server.url, concurrency=5)
+        even = [each for each in server.served if each.model == "even"]
+    assert [job.recorded for job in report.jobs] == [0, 60]
+    assert report.jobs[0].problems
+    assert 25 <= len(even) <= 30

@@ -1,0 +1,273 @@
+"""No key is ever told: whatever goes wrong, and wherever pytest writes, none of it holds one."""
+
+from __future__ import annotations
+
+import html
+import json
+import threading
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from pytest_bias.cassettes.store import Cassette, cassette_path
+from pytest_bias.experiment import SimulatedPrompt
+from pytest_bias.simulator.faults import FAULTS, Fault, RequestFacts
+from pytest_bias.simulator.server import SimulatorServer
+
+from ..hooks.suites import TESTS, experiment_source
+
+SECRETS = {
+    "OPENAI_API_KEY": "sk-proj-Pl4ntedOpenai/q7+Zx9=wvT",
+    "ANTHROPIC_API_KEY": "sk-ant-Pl4ntedAnthropic_8Kd/2+bN=Rf",
+    "GEMINI_API_KEY": "AIzaPl4ntedGemini-5Gh/7+jM=Yc",
+    "GATEWAY_KEY": "gw-Pl4ntedGateway/3Fs+6=Lp",
+    "NEVER_USED": "Pl4ntedInTheFile/1Vb+9=Qe",
+    "password": "Pl4nted&Pass:w/rd",
+}
+PLANTED = "Pl4nted"
+"""Stands in every secret, so that a part of one is found as well."""
+
+IN_THE_FILE = ("GATEWAY_KEY", "NEVER_USED", "ANTHROPIC_API_KEY")
+ENV_FILE = "keys.env"
+
+TROUBLES: tuple[Fault | None, ...] = (
+    None,  # a simulated reply, which must not pass as a model's
+    "unauthorised",
+    "malformed",
+    "drop",
+    "timeout",
+    "server_error",
+    "quota",
+    "refused_parameter",
+)
+INI = """\
+[pytest]
+addopts = -ra
+testpaths = bias_tests
+filterwarnings = error
+bias_models = {models}
+bias_timeout = 0.3
+bias_gate = off
+"""
+EVERYTHING = (
+    *("-p", "pytest-bias", "-p", "pytest_metadata.plugin", "-p", "pytest_html.plugin"),
+    *("-vv", "-l", "--tb=long", "-rA", "--showlocals", "--capture=no"),
+    *("--junitxml=junit.xml", "--html=rows.html", "--self-contained-html"),
+    *("--log-file=log.txt", "--log-file-level=DEBUG", "--log-cli-level=DEBUG"),
+    *("-o", "log_cli=true", "-o", "junit_logging=all"),
+    *("--bias-record=missing", "--bias-replicates=1", f"--bias-env-file={ENV_FILE}"),
+)
+
+
+def forms(secret: str) -> set[bytes]:
+    """``secret`` as it stands, and in every spelling in which it may have been written."""
+    texts = {secret, quote(secret, safe=""), quote(secret), quote_plus(secret)}
+    texts |= {html.escape(secret), json.dumps(secret)[1:-1], secret.replace("/", "\\/")}
+    texts |= {repr(secret)[1:-1]}
+    found = {text.encode() for text in texts}
+    for shift in range(3):
+        # In the middle of a longer text the same letters come out in one of three ways.
+        for encode in (b64encode, urlsafe_b64encode):
+            found.add(encode(b"\0" * shift + secret.encode())[4:-4])
+    return found
+
+
+def leaks(data: bytes) -> list[str]:
+    """Names of the secrets that ``data`` holds, in whatever spelling."""
+    found = [n for n, secret in SECRETS.items() if any(f in data for f in forms(secret))]
+    return found or (["a part of one"] if PLANTED.encode() in data else [])
+
+
+def test_the_search_finds_what_it_looks_for() -> None:
+    secret = SECRETS["OPENAI_API_KEY"]
+    for name, planted in SECRETS.items():
+        assert PLANTED in planted
+        spelled = [planted, quote(planted, safe=""), json.dumps({"a": planted})]
+        spelled += [b64encode(f"{'u' * n}:{planted}:tail".encode()).decode() for n in range(6)]
+        assert [leaks(each.encode()) for each in spelled] == [[name]] * len(spelled)
+    assert leaks(f"{secret[:20]} …".encode()) == ["a part of one"]
+    assert leaks(b"nothing of the kind") == []
+
+
+@pytest.fixture
+def folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A suite of one experiment, away from this run's environment, with a home of its own."""
+    for name in ("CI", "BUILD_NUMBER", "PYTEST_ADDOPTS", "GOOGLE_API_KEY", "OPENAI_ORG_ID"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    for name, variable in (("home", "HOME"), ("scratch", "TMPDIR")):
+        (pytester.path / name).mkdir()
+        monkeypatch.setenv(variable, str(pytester.path / name))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    for name, secret in SECRETS.items():
+        if name in IN_THE_FILE:
+            monkeypatch.delenv(name, raising=False)
+        elif name != "password":
+            monkeypatch.setenv(name, secret)
+    lines = [f"{name}='{SECRETS[name]}'\n" for name in IN_THE_FILE]
+    (pytester.path / ENV_FILE).write_text("".join(lines), encoding="ascii")
+    package = pytester.path / "bias_tests"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    source = experiment_source().replace(
+        "    replicates=", '    parameters=Parameters(temperature=0.5),\n    replicates='
+    )
+    source = source.replace("import Experiment,", "import Parameters, Experiment,")
+    (package / "experiment.py").write_text(source, encoding="utf-8")
+    (package / "test_coin.py").write_text(TESTS, encoding="utf-8")
+    return pytester.path
+
+
+def write_ini(folder: Path, *models: str) -> None:
+    text = INI.format(models="".join(f"\n    {model}" for model in models))
+    (folder / "pytest.ini").write_text(text, encoding="ascii")
+
+
+def check_all_that_was_written(folder: Path, result: pytest.RunResult) -> None:
+    """Nothing holds a secret: no file below ``folder``, and no line of the terminal."""
+    said = "\n".join([*result.outlines, *result.errlines])
+    assert leaks(said.encode()) == []
+    written = [path for path in folder.rglob("*") if path.is_file() and path.name != ENV_FILE]
+    names = {path.name for path in written}
+    assert {"junit.xml", "rows.html", "log.txt"} < names
+    assert [name for name in names if name.startswith("bias-results")]
+    assert [name for name in names if name.startswith("bias-report")]
+    assert {str(path): leaks(path.read_bytes()) for path in written if leaks(path.read_bytes())} == {}
+    for path in folder.rglob("*"):
+        assert leaks(str(path).encode()) == []
+
+
+def _say(_: SimulatedPrompt) -> str:
+    return '{"number": 10, "cue": "low"}'
+
+
+def _by_name(_number: int, facts: RequestFacts) -> Fault | None:
+    """The fault that the model is called after."""
+    name = facts.model or ""
+    return next((fault for fault in FAULTS if name == f"model-{fault}"), None)
+
+
+@pytest.mark.parametrize("broken", [False, True], ids=["answering", "refusing connections"])
+def test_no_key_is_told_whatever_goes_wrong(
+    folder: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, *, broken: bool
+) -> None:
+    server = SimulatorServer([_say], faults=_by_name)
+    server.start()
+    try:
+        userinfo = f"joe:{quote(SECRETS['password'], safe='')}"
+        signed = server.url.replace("http://", f"http://{userinfo}@")
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{signed}/v1")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
+        models = [
+            f"{provider}/model-{trouble or 'none'}"
+            for provider in ("openai", "anthropic", "google")
+            for trouble in (TROUBLES[:1] if broken else TROUBLES)
+        ]
+        write_ini(folder, *models)
+        if broken:
+            server.stop()
+        result = pytester.runpytest_subprocess(*EVERYTHING)
+    finally:
+        if not broken:
+            server.stop()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    said = "\n".join(result.outlines)
+    for model in models:
+        assert f"problem: recording game-coin with {model}: " in said
+    if not broken:
+        assert {each.fault for each in server.served} == set(TROUBLES)
+        assert "HTTP 401" in said
+    assert not (folder / "cassettes").exists() or not list((folder / "cassettes").rglob("*.jsonl"))
+    check_all_that_was_written(folder, result)
+
+
+class _Gateway(BaseHTTPRequestHandler):
+    """Answers like a vendor, and quotes back whatever it was sent, key and all."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        cast("list[str]", self.server.seen).append(self.headers["Authorization"])  # type: ignore[attr-defined]  # our own list
+        cue = "high" if "cue is high" in asked["messages"][-1]["content"] else "low"
+        content = json.dumps({"number": 10, "cue": cue})
+        body: dict[str, Any] = {
+            "id": "x",
+            "object": "chat.completion",
+            "created": 1,
+            "model": asked["model"],
+            "choices": [
+                {
+                    "index": 0,
+                    "message": {"role": "assistant", "content": content},
+                    "finish_reason": "stop",
+                }
+            ],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18},
+            "debug": {"headers": dict(self.headers)},
+        }
+        data = json.dumps(body).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.send_header("Set-Cookie", f"session={SECRETS['GATEWAY_KEY']}")
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base's name)
+        """Say nothing."""
+
+
+@contextmanager
+def gateway() -> Iterator[ThreadingHTTPServer]:
+    """A running endpoint of the user's own."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Gateway)
+    server.daemon_threads = True
+    server.seen = []  # type: ignore[attr-defined]  # our own list
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_no_key_is_told_when_all_goes_well(folder: Path, pytester: pytest.Pytester) -> None:
+    write_ini(folder, "gateway/model-1")
+    with gateway() as server:
+        roster = (
+            "[endpoints.gateway]\n"
+            'wire = "openai-chat"\n'
+            f'base_url = "http://127.0.0.1:{server.server_address[1]}/v1"\n'
+            'api_key_env = "GATEWAY_KEY"\n'
+        )
+        (folder / "bias_models.toml").write_text(roster, encoding="ascii")
+        result = pytester.runpytest_subprocess(*EVERYTHING)
+        seen = server.seen  # type: ignore[attr-defined]  # our own list
+    assert seen == [f"Bearer {SECRETS['GATEWAY_KEY']}"] * 2
+    assert "problem:" not in "\n".join(result.outlines)
+    path = cassette_path(folder / "cassettes", "game-coin", "gateway/model-1")
+    assert len(Cassette(path)) == 2
+    assert b'"debug"' in path.read_bytes()
+    check_all_that_was_written(folder, result)
+
+
+def test_an_env_file_that_is_none_is_not_quoted(folder: Path, pytester: pytest.Pytester) -> None:
+    write_ini(folder, "openai/model-none")
+    broken = b"\xff\xfe " + SECRETS["NEVER_USED"].encode()
+    (folder / ENV_FILE).write_bytes(broken)
+    result = pytester.runpytest_subprocess(*EVERYTHING)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = "\n".join([*result.outlines, *result.errlines])
+    assert "--bias-env-file" in said
+    assert "is not UTF-8 text" in said
+    assert leaks(said.encode()) == []
