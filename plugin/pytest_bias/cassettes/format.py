@@ -11,8 +11,9 @@ A journal, the file of a recording that has not ended, is the same without a hea
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -217,7 +218,10 @@ def encode_header(
     experiment: str, model: str, provenance: Provenance, lines: Iterable[bytes]
 ) -> bytes:
     """The header line for a body of ``lines``, without the line feed."""
-    body = list(lines)
+    number, checksum = 0, hashlib.sha256()
+    for line in lines:
+        number += 1
+        checksum.update(line + b"\n")
     header = compact(
         {
             "format": FORMAT,
@@ -228,8 +232,8 @@ def encode_header(
                 "wire": provenance.wire,
                 "recorded_with": provenance.recorded_with,
             },
-            "lines": len(body),
-            "checksum": digest(b"".join(line + b"\n" for line in body)),
+            "lines": number,
+            "checksum": checksum.hexdigest(),
         }
     )
     return with_sum(header.encode())
@@ -267,10 +271,12 @@ def decode_header(line: bytes, path: str) -> Header:
     )
 
 
-def order_of(interaction: Interaction) -> tuple[object, ...]:
-    """Sort key of interactions in a file: by trial, then in reading order of the protocol."""
-    trial = cast("dict[str, Any]", dict(interaction.trial))
-    branch, turn, attempt = interaction.place
+def order_of(trial: Mapping[str, Any], place: Sequence[Any], key: str) -> tuple[object, ...]:
+    """Sort key of lines in a file: by trial, then in reading order of the protocol.
+
+    ``place`` is (branch, turn, attempt), empty for a trial of which only the measures are kept.
+    """
+    branch, turn, attempt = place or ((), 0, 0)
     return (
         tuple(trial["condition"].values()),
         tuple(trial["exemplars"].values()),
@@ -278,5 +284,11 @@ def order_of(interaction: Interaction) -> tuple[object, ...]:
         trial["replicate"],
         (*branch, turn),
         attempt,
-        interaction.key,
+        key,
     )
+
+
+def order_of_line(line: bytes, path: str, number: int) -> tuple[object, ...]:
+    """Sort key of a line that stands for an interaction or a measured trial."""
+    parsed = json.loads(checked_line(line, path, number))
+    return order_of(parsed["trial"], parsed.get("place", ()), key_of(line))

@@ -184,15 +184,3 @@ def decode_sealed(line: bytes, path: str, number: int) -> tuple[str, bytes]:
     """Key and token of a line; DamagedCassette when it is not what was written."""
     parsed = cast("dict[str, Any]", json.loads(checked_line(line, path, number)))
     return parsed["sealed"], parsed["token"].encode("ascii")
-
-
-def order_of_measured(measured: MeasuredTrial) -> tuple[object, ...]:
-    """Sort key of measured trials in a file: that of their trials."""
-    trial = cast("dict[str, Any]", dict(measured.trial))
-    return (
-        tuple(trial["condition"].values()),
-        tuple(trial["exemplars"].values()),
-        trial["item"] or "",
-        trial["replicate"],
-        measured.key,
-    )

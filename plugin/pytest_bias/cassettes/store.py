@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 from urllib.parse import quote
@@ -21,8 +21,6 @@ from .measured import (
     SEALED_START,
     MeasuredTrial,
     decode_measured,
-    encode_measured,
-    order_of_measured,
 )
 from .provenance import PROVENANCE_START, combined, decode_provenance
 
@@ -159,9 +157,24 @@ class Cassette:
         """The lines of sealed trials, where they stand."""
         return iter(self._sealed.values())
 
-    def sealed_with(self, key: str) -> list[bytes]:
-        """The sealed line of the measured trial with ``key``, if there is one."""
-        return [self._sealed[key].data] if key in self._sealed else []
+    def lines_in_order(self) -> Iterator[bytes]:
+        """The lines of a file that holds all of this, as they were read or recorded.
+
+        Raises
+        ------
+        DamagedCassette
+            When one of them is not what was written.
+        """
+        texts = sorted(set(self.texts().values()), key=cassette_format.text_digest)
+        yield from (cassette_format.encode_text(text) for text in texts)
+        if self.lost:
+            yield encode_lost(self.lost)
+        for line in sorted(
+            self._lines.values(), key=lambda at: cassette_format.order_of_line(*at)
+        ):
+            yield line.data
+            if sealed := self._sealed.get(cassette_format.key_of(line.data)):
+                yield sealed.data
 
     @property
     def keeps_text(self) -> bool:
@@ -275,26 +288,18 @@ def write_cassette(
     cassette: Cassette, experiment_id: str, model: str, provenance: Provenance
 ) -> None:
     """Write all that ``cassette`` holds to its path: sorted, checksummed, in one atomic step."""
-    interactions = sorted(cassette.interactions(), key=cassette_format.order_of)
-    texts = sorted(set(cassette.texts().values()), key=cassette_format.text_digest)
-    body = [cassette_format.encode_text(text) for text in texts]
-    if cassette.lost:
-        body.append(encode_lost(cassette.lost))
-    body += [cassette_format.encode_interaction(interaction) for interaction in interactions]
-    for measured in sorted(cassette.measured_trials(), key=order_of_measured):
-        body.append(encode_measured(measured))
-        body += cassette.sealed_with(measured.key)
-    header = cassette_format.encode_header(experiment_id, model, provenance, body)
-    write_atomically(cassette.path, b"".join(line + b"\n" for line in [header, *body]))
+    lines = list(cassette.lines_in_order())
+    header = cassette_format.encode_header(experiment_id, model, provenance, lines)
+    write_atomically(cassette.path, (line + b"\n" for line in (header, *lines)))
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes | Iterable[bytes]) -> None:
     """Replace ``path`` by ``data``: a reader sees the old file or the new one, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            file.writelines([data] if isinstance(data, bytes) else data)
             file.flush()
             os.fsync(file.fileno())
         umask = os.umask(0)

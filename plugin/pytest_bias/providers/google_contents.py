@@ -41,9 +41,6 @@ _API_VERSION = "v1beta"
 """Given, because the SDK's default would change with its version and GOOGLE_GENAI_API_VERSION;
 this one has everything that is sent here."""
 
-_CONNECTIONS, _KEPT_ALIVE = 1000, 100
-"""As the other vendors' SDKs have it: what is in flight is limited by the collector alone."""
-
 
 _FINISHES: Mapping[object, Finish] = {
     "STOP": "stop",
@@ -122,9 +119,7 @@ class GoogleContents:
         )
         # Handing in a client also keeps the SDK from aiohttp, which it prefers where installed.
         self._http = transport.AsyncClient(
-            limits=transport.Limits(
-                max_connections=_CONNECTIONS, max_keepalive_connections=_KEPT_ALIVE
-            ),
+            limits=transport.Limits(**sdk.LIMITS),
             # A proxy from the environment could not reach an endpoint on loopback.
             trust_env=not endpoint.simulated,
             event_hooks={"response": [_keep]},

@@ -21,6 +21,9 @@ SEED_FIELD = "pytest_bias_seed"
 LEAST_MAJORS = {"openai": 3, "anthropic": 2, "google-genai": 3}
 """Distribution of an SDK → the least major version that is understood, as in pyproject.toml."""
 
+LIMITS = {"max_connections": 1000, "max_keepalive_connections": 100}
+"""Of a client that is made here: what is in flight is limited by the collector alone."""
+
 _DISTRIBUTIONS = {"google.genai": "google-genai"}
 """Where an import name is not that of the distribution."""
 

@@ -499,7 +499,9 @@ ONCE = experiment(replicates=1)
 
 def scores(cassette: Cassette) -> list[int]:
     """The recorded scores, in the plan's order."""
-    found = sorted(cassette.interactions(), key=cassette_format.order_of)
+    found = sorted(
+        cassette.interactions(), key=lambda i: cassette_format.order_of(i.trial, i.place, i.key)
+    )
     return [json.loads(interaction.completion.text)["score"] for interaction in found]
 
 
@@ -512,7 +514,12 @@ def test_a_recording_made_anew_is_nobody_elses(tmp_path: Path) -> None:
     assert (offline.checksum, offline.provenance) == (before.checksum, before.provenance)
     resumed = Cassette(path, anew=True)
     assert (scores(resumed), resumed.interrupted, resumed.unmerged) == ([9, 5], 1, True)
-    keys = [i.key for i in sorted(resumed.interactions(), key=cassette_format.order_of)]
+    keys = [
+        i.key
+        for i in sorted(
+            resumed.interactions(), key=lambda i: cassette_format.order_of(i.trial, i.place, i.key)
+        )
+    ]
     assert [resumed.journalled(key) for key in keys] == [True, False]
 
 

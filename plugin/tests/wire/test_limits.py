@@ -207,7 +207,7 @@ def test_the_end_of_a_budget_is_told_once_whatever_the_prompts_cost(tmp_path: Pa
 
     of = experiment(of_any_length, replicates=30, **SHORT)
     with serving() as server:
-        job, _ = recorded(of, tmp_path, server.url, budget=0.02, roster=ROSTER)
+        job, _ = recorded(of, tmp_path, server.url, budget=0.006, roster=ROSTER)
     assert job.lost
     assert len(job.notes) == 1
 

@@ -1,0 +1,324 @@
+"""One experiment over every wire: the real SDKs record it, and offline it is one analysis."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bias_tests.anchoring import test_anchoring as suite_of_cases
+from bias_tests.anchoring.experiment import ANCHORING
+
+from pytest_bias.analysis import Analysis
+from pytest_bias.calling import Retries
+from pytest_bias.canonical import dumps
+from pytest_bias.cases import ATTRIBUTE, Case, Declared
+from pytest_bias.cassettes.store import Cassette, cassette_path
+from pytest_bias.collection import Job, Terms, collect
+from pytest_bias.experiment import Experiment, Players, SimulatedPrompt, plan
+from pytest_bias.messages import Parameters
+from pytest_bias.providers.base import WIRES, ProviderContext
+from pytest_bias.recording import JobReport
+from pytest_bias.replay import replay
+from pytest_bias.run import Run
+from pytest_bias.settings import Limits, Settings
+from pytest_bias.simulator.faults import FAULTS, Fault, Faults
+from pytest_bias.simulator.server import SimulatorServer
+from pytest_bias.simulator.subjects import dice
+from pytest_bias.workspace import Workspace
+
+from ..core.factories import ask_once, ask_twice, experiment
+from ..hooks.suites import Suite, section
+
+SHIPPED = Path(__file__).parents[3] / "cassettes"
+SUBJECTS = ("simulated/even", "simulated/drifted")
+MODEL = "simulated/even"
+
+APIS = {
+    "openai-chat": "chat completions",
+    "openai-responses": "responses",
+    "anthropic": "messages",
+    "google": "generateContent",
+}
+CONCURRENCY = 100
+QUICK = Retries(base=0.001, ceiling=0.001)
+"""Tries again at once: the waits themselves are tested on a clock of their own."""
+
+
+@contextmanager
+def serving(*answers: Any, **settings: Any) -> Iterator[SimulatorServer]:
+    server = SimulatorServer(answers, **settings)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def recorded(
+    of: Experiment, folder: Path, server: SimulatorServer, wire: str, **given: Any
+) -> JobReport:
+    """Record every trial of ``of`` over ``wire``."""
+    context = ProviderContext({}, simulated_url=server.url, simulated_wire=wire)
+    model = given.pop("model", MODEL)
+    terms = Terms(
+        mode="missing",
+        folder=folder,
+        context=context,
+        limits=Limits(**({"concurrency": CONCURRENCY} | given)),
+        retries=QUICK,
+    )
+    job = Job(of, Players(model), plan(of, of.design()))
+    return collect([job], terms, lambda _: None).jobs[0]
+
+
+def test_these_are_all_wires_there_are() -> None:
+    assert APIS.keys() == WIRES.keys()
+
+
+# --- the anchoring experiment --------------------------------------------------------------------
+
+
+def analysed(folder: Path, model: str, scratch: Path) -> Analysis:
+    """The analysis of what is recorded in ``folder``, by the cases that the suite declares."""
+    run = Run(Settings(cassettes=folder, models=(model,)), Workspace(scratch))
+    for function in vars(suite_of_cases).values():
+        declared = getattr(function, ATTRIBUTE, None)
+        if isinstance(declared, Declared):
+            run.cases(declared)
+    found, _ = run.analysis(Case("hypothesis", ANCHORING, model, ANCHORING.design()))
+    return found
+
+
+def texts(folder: Path, model: str) -> list[tuple[object, ...]]:
+    """What was said in every trial, and what became of it."""
+    cassette = Cassette(cassette_path(folder, ANCHORING.id, model))
+    outcomes = [
+        replay(ANCHORING, model, trial, cassette.lookup)
+        for trial in plan(ANCHORING, ANCHORING.design())
+    ]
+    return [
+        (outcome.trial, outcome.prompts, outcome.result, outcome.missing) for outcome in outcomes
+    ]
+
+
+@pytest.mark.parametrize("model", SUBJECTS)
+@pytest.mark.parametrize("wire", APIS)
+def test_the_anchoring_experiment_is_the_same_over_every_wire(
+    tmp_path: Path, wire: str, model: str
+) -> None:
+    with serving(ANCHORING.simulated) as server:
+        job = recorded(ANCHORING, tmp_path / "cassettes", server, wire, model=model)
+        served = server.served
+    assert (job.problems, job.recorded, job.calls) == ([], 240, 720)
+    assert {each.status for each in served} == {200}
+    assert set(Counter(each.seed for each in served).values()) == {1}  # each call was made once
+
+    # The server is gone: what follows is offline.
+    found = analysed(tmp_path / "cassettes", model, tmp_path / "found")
+    shipped = analysed(SHIPPED, model, tmp_path / "shipped")
+    assert f"{APIS[wire]} over loopback HTTP" in found.recording.wire
+    assert found.recording.interactions == shipped.recording.interactions == 720
+    assert found.recording.simulated
+    assert len(found.verdicts) == 1
+    assert found.verdicts[0].status == {"even": "CLEAR", "drifted": "BIASED"}[model.split("/")[1]]
+    # Verdict, estimate, interval, p-values, counts, values: all but where the replies come from.
+    assert dumps(replace(found, recording=shipped.recording)) == dumps(shipped)
+    assert texts(tmp_path / "cassettes", model) == texts(SHIPPED, model)
+
+
+# --- through pytest ------------------------------------------------------------------------------
+
+
+def said(prompt: SimulatedPrompt) -> str:
+    """What a subject without the planted effect says in the game."""
+    cue = "high" if "cue is high" in prompt.messages[-1].text else "low"
+    number = 10 + round(dice(prompt.subject, prompt.seed).gauss(0, 1))
+    return json.dumps({"number": number, "cue": cue})
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "google"])
+def test_pytest_records_over_the_wire_of_the_ini_file_and_replays_without_a_server(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wire: str
+) -> None:
+    for name in ("CI", "BUILD_NUMBER", "PYTEST_ADDOPTS", "COV_CORE_SOURCE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+    (tmp_path / "game-coin").mkdir()
+    suite = Suite(pytester, monkeypatch, recordings=tmp_path).write()
+    with serving(said) as server:
+        ini = f"bias_simulated_wire = {wire}\nbias_simulated_url = {server.url}\nbias_report = off"
+        suite.change("pytest.ini", "bias_report = off", ini)
+        live = suite.run("--bias-record=missing")
+        assert {each.model for each in server.served} == {"even"}
+    live.assert_outcomes(passed=4)
+    header = json.loads(
+        (suite.cassettes / "game-coin" / "simulated--even.jsonl").read_text().partition("\n")[0]
+    )
+    assert APIS[wire] in header["provenance"]["wire"]
+    offline = suite.run()
+    offline.assert_outcomes(passed=4)
+    assert section(offline)[-3:] == section(live)[-3:]
+
+
+def test_pytest_refuses_a_wire_nobody_speaks(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    (tmp_path / "game-coin").mkdir()
+    suite = Suite(pytester, monkeypatch, recordings=tmp_path).write()
+    suite.change("pytest.ini", "bias_report = off", "bias_simulated_wire = telex\nbias_report=off")
+    refused = suite.run("--bias-record=missing")
+    assert refused.ret != 0
+    refused.stdout.fnmatch_lines("*unknown wire format 'telex'*")
+
+
+# --- faults --------------------------------------------------------------------------------------
+
+PASSING: dict[Fault, int] = {
+    "rate_limit": 429,
+    "rate_limit_retry_after": 429,
+    "server_error": 500,
+    "overloaded": 503,
+    "timeout": 0,
+    "drop": 0,
+    "slow": 200,
+}
+"""Faults after which the call is answered in the end → the status that was met first."""
+
+ENDINGS: dict[Fault, set[str | None]] = {
+    "content_filter": {"content_filter"},
+    "refusal": {"refusal", "content_filter"},  # Google has no mark of a refusal but its filter
+    "length": {"length"},
+}
+"""Faults that are a reply, which is kept → why its trial is missing."""
+
+PROBLEMS: dict[Fault, str] = {
+    "malformed": "the reply is not a",
+    "quota": "You exceeded your current quota",
+    "unauthorised": "HTTP 401: Incorrect API key provided",
+    "refused_parameter": "the model refuses temperature",
+}
+"""Faults that trying again does not mend → how they are named."""
+
+
+def five(_: SimulatedPrompt) -> str:
+    return '{"score": 5}'
+
+
+def tiny(**changes: Any) -> Experiment:
+    return experiment(ask_once, **({"replicates": 2} | changes))
+
+
+def under(faults: Faults, **settings: Any) -> Any:
+    return serving(five, faults=faults, slow=0.01, retry_after=0.01, **settings)
+
+
+def kept(of: Experiment, folder: Path) -> list[str | None]:
+    """Why each trial that was recorded is missing (None where it is not)."""
+    cassette = Cassette(cassette_path(folder, of.id, MODEL))
+    trials = plan(of, of.design())
+    return [replay(of, MODEL, trial, cassette.lookup).missing for trial in trials]
+
+
+def test_every_fault_has_its_test() -> None:
+    assert {*PASSING, *ENDINGS, *PROBLEMS} == set(FAULTS)
+
+
+@pytest.mark.parametrize("fault", PASSING)
+@pytest.mark.parametrize("wire", APIS)
+def test_what_passes_is_recorded_once_in_the_end(tmp_path: Path, wire: str, fault: Fault) -> None:
+    of = tiny()
+    timeout = 0.3 if fault == "timeout" else 30.0
+    with under([fault]) as server:
+        job = recorded(of, tmp_path, server, wire, timeout=timeout)
+        served = server.served
+    assert (job.problems, job.recorded, job.calls) == ([], 4, 4)
+    assert kept(of, tmp_path) == [None] * 4
+    met = next(each for each in served if each.fault == fault)
+    status = 529 if (wire, fault) == ("anthropic", "overloaded") else PASSING[fault]
+    assert (met.status or 0) == status
+    answered = Counter(each.seed for each in served if each.status == 200)
+    assert list(answered.values()) == [1] * 4
+    assert len(served) == (4 if fault == "slow" else 5)
+
+
+@pytest.mark.parametrize("fault", ENDINGS)
+@pytest.mark.parametrize("wire", APIS)
+def test_a_reply_that_cannot_be_measured_is_kept_and_its_trial_missing(
+    tmp_path: Path, wire: str, fault: Fault
+) -> None:
+    of = tiny()
+    with under([fault]) as server:
+        job = recorded(of, tmp_path, server, wire)
+        assert len(server.served) == 4
+    assert (job.problems, job.recorded, job.calls) == ([], 4, 4)
+    reasons = Counter(kept(of, tmp_path))
+    assert reasons.pop(None) == 3
+    assert reasons.keys() <= ENDINGS[fault]
+    assert reasons.total() == 1
+
+
+@pytest.mark.parametrize("fault", PROBLEMS)
+@pytest.mark.parametrize("wire", APIS)
+def test_what_does_not_pass_is_named_and_the_next_run_records_it(
+    tmp_path: Path, wire: str, fault: Fault
+) -> None:
+    of = tiny(parameters=Parameters(temperature=0.5))
+    with under([fault]) as server:
+        job = recorded(of, tmp_path, server, wire)
+        assert job.recorded < 4
+        assert len(job.problems) == 1
+        assert PROBLEMS[fault] in job.problems[0]
+        assert "none-needed" not in job.problems[0]
+        before = job.recorded
+        server.faults = None
+        job = recorded(of, tmp_path, server, wire)
+        assert (job.problems, job.recorded) == ([], 4 - before)
+        answered = [each.seed for each in server.served if each.status == 200 and not each.fault]
+    assert len(answered) == len(set(answered)) == 4
+    assert kept(of, tmp_path) == [None] * 4
+
+
+@pytest.mark.parametrize("wire", APIS)
+def test_what_a_model_refuses_is_left_out_where_it_may_be(tmp_path: Path, wire: str) -> None:
+    of = tiny(parameters=Parameters(temperature=0.5), may_drop=["temperature"])
+    with under({"refused_parameter": 1.0}) as server:
+        job = recorded(of, tmp_path, server, wire, concurrency=1)
+        assert [each.status for each in server.served] == [400, 200, 200, 200, 200]
+    assert (job.problems, job.recorded) == ([], 4)
+    assert Cassette(cassette_path(tmp_path, of.id, MODEL)).dropped == ("temperature",)
+    assert kept(of, tmp_path) == [None] * 4
+
+
+@pytest.mark.parametrize("wire", APIS)
+def test_many_faults_at_once_lose_and_double_nothing(tmp_path: Path, wire: str) -> None:
+    of = experiment(ask_twice, replicates=20)
+    shares: dict[Fault, float] = dict.fromkeys(("rate_limit", "server_error", "drop"), 0.05)
+    with under(shares) as server:
+        job = recorded(of, tmp_path, server, wire)
+        served = server.served
+    assert (job.problems, job.recorded, job.calls) == ([], 40, 80)
+    assert len({each.fault for each in served}) > 1
+    answered = Counter(each.seed for each in served if each.status == 200)
+    assert list(answered.values()) == [1] * 80
+    assert kept(of, tmp_path) == [None] * 40
+
+
+@pytest.mark.parametrize("wire", APIS)
+def test_a_proxy_of_the_environment_does_not_stand_before_a_simulated_endpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wire: str
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+        monkeypatch.setenv(name.lower(), "http://127.0.0.1:1")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with under(None) as server:
+        job = recorded(tiny(), tmp_path, server, wire)
+    assert (job.problems, job.recorded) == ([], 4)

@@ -1,0 +1,566 @@
+"""Recording what keeps no text: the real SDK, loopback HTTP, whole trials, and no word on disk."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import respx
+from bias_tests.anchoring.experiment import ANCHORING
+
+from pytest_bias import MeanDifference, RateDifference
+from pytest_bias.analysis import Recording, analyse
+from pytest_bias.canonical import dumps
+from pytest_bias.cassettes.sealing import KEY_VARIABLE, Seal, unsealed
+from pytest_bias.cassettes.store import (
+    JOURNAL_SUFFIX,
+    REJOURNAL_SUFFIX,
+    Cassette,
+    cassette_path,
+)
+from pytest_bias.collection import collect
+from pytest_bias.design import Design, Trial
+from pytest_bias.experiment import Experiment, Players, SimulatedPrompt, plan
+from pytest_bias.measures import Measure
+from pytest_bias.messages import Parameters
+from pytest_bias.protocol import Subject, together
+from pytest_bias.recording import Job, JobReport
+from pytest_bias.replay import Unrecorded
+from pytest_bias.rereading import reread
+
+from ..core.factories import Score, ask_once, ask_twice, experiment
+from ..core.test_measured import CANARY, KEY, OTHER_KEY
+from ..helpers import Endpoint, serving
+from .test_collection import (
+    CONCURRENCY,
+    FIRST,
+    HTTPX2,
+    MODEL,
+    REPOSITORY,
+    files,
+    recorded,
+    terms,
+)
+
+SILENT = "this experiment keeps no text, so no more is said"
+UNDER_KEY = {KEY_VARIABLE: KEY}
+
+
+def kept(protocol: Any = ask_once, retention: str = "measures", **changes: Any) -> Experiment:
+    return experiment(protocol, retention=retention, **changes)
+
+
+def measured(of: Experiment, folder: Path, model: str = MODEL) -> list[dict[str, object]]:
+    """The values of every trial that is recorded, in the plan's order."""
+    cassette, found = Cassette(cassette_path(folder, of.id, model)), []
+    for trial in plan(of, of.design()):
+        try:
+            outcome = reread(of, model, trial, cassette)
+        except Unrecorded:
+            continue
+        assert outcome.values is not None
+        found.append(dict(outcome.values))
+    return found
+
+
+def assert_no_canary(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        assert CANARY not in path.name
+        assert path.is_dir() or CANARY.encode() not in path.read_bytes()
+
+
+# --- the same verdict ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("retention", ["measures", "encrypted"])
+@pytest.mark.parametrize("subject", ["even", "biased"])
+def test_the_verdict_is_that_of_the_same_experiment_with_its_text(
+    tmp_path: Path, retention: Any, subject: str
+) -> None:
+    model, design = f"simulated/{subject}", Design(20)
+    assert ANCHORING.simulated is not None
+    found = {}
+    for name in ("raw", retention):
+        of = replace(ANCHORING, retention=name)
+        folder = tmp_path / name
+        job = Job(of, Players(model), plan(of, design))
+        given = terms(folder, None, answers=[ANCHORING.simulated], environ=UNDER_KEY)
+        (report,) = collect([job], given, lambda _: None).jobs
+        assert (report.problems, report.recorded) == ([], 40)
+        cassette = Cassette(report.cassette)
+        analysis = analyse(
+            of,
+            design,
+            model,
+            [reread(of, model, trial, cassette) for trial in plan(of, design)],
+            hypotheses=[
+                MeanDifference(
+                    "sentence_months", "demand", high="high", low="low", margin=0.6, claim="clear"
+                )
+            ],
+            control=RateDifference("prosecutor_too_high", "demand", high="high", low="low"),
+            recording=Recording("", "", simulated=True, wire="", recorded_with="", interactions=0),
+        )
+        found[name] = dumps(analysis)
+    assert found[retention] == found["raw"]
+
+
+# --- whole trials --------------------------------------------------------------------------------
+
+
+def test_every_trial_is_recorded_and_paid_once(tmp_path: Path) -> None:
+    of, endpoint = kept(ask_twice, replicates=20), Endpoint()
+    with serving(endpoint) as server:
+        job, _ = recorded(of, tmp_path, server.url)
+        assert (job.wanted, job.recorded, job.calls, job.problems) == (40, 40, 80, [])
+        assert files(tmp_path) == {"simulated--even.jsonl"}
+        before = job.cassette.read_bytes()
+        job, _ = recorded(of, tmp_path, server.url)
+        assert (job.wanted, job.calls, job.problems) == (0, 0, [])
+    assert job.cassette.read_bytes() == before
+    assert set(endpoint.answered.values()) == {1}
+    assert measured(of, tmp_path) == [{"score": 5.0}] * 40
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from tests.wire.test_retention import kept, ask_twice, recorded
+recorded(kept(ask_twice, replicates=40), Path(sys.argv[1]), sys.argv[2], mode=sys.argv[3])
+"""
+
+
+@pytest.mark.parametrize("mode", ["missing", "all"])
+def test_a_killed_recording_goes_on_with_whole_trials(tmp_path: Path, mode: Any) -> None:
+    of, endpoint = kept(ask_twice, replicates=40), Endpoint(limit=50)
+    path = cassette_path(tmp_path, of.id, MODEL)
+    journal = path.name + (JOURNAL_SUFFIX if mode == "missing" else REJOURNAL_SUFFIX)
+    environ = os.environ | {"PYTHONPATH": f"{REPOSITORY / 'plugin'}{os.pathsep}{REPOSITORY}"}
+    with serving(endpoint) as server:
+        with subprocess.Popen(  # noqa: S603  (our own code)
+            [sys.executable, "-c", KILLED, str(tmp_path), server.url, mode], env=environ
+        ) as process:
+            try:
+                # When every worker waits for a held call, every trial that has ended is kept.
+                endpoint.wait_for_arrivals(50 + CONCURRENCY)
+            finally:
+                process.kill()
+        assert process.returncode == -signal.SIGKILL
+        assert files(tmp_path) == {journal}
+        whole = len(list(Cassette(path, anew=mode == "all").measured_trials()))
+        begun_only = 50 - 2 * whole
+        assert 0 <= begun_only <= CONCURRENCY
+        endpoint.release()
+    with serving(endpoint) as server:
+        endpoint.answered.clear()
+        job, _ = recorded(of, tmp_path, server.url, mode=mode)
+    assert job.calls == endpoint.answered.total() == 160 - 2 * whole
+    assert files(tmp_path) == {path.name}
+    assert measured(of, tmp_path) == [{"score": 5.0}] * 80
+
+
+@pytest.fixture
+def _handlers() -> Iterator[None]:
+    """Signal handlers are left as they were."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.getsignal(number) for number in numbers]
+    yield
+    assert [signal.getsignal(number) for number in numbers] == before
+
+
+@pytest.mark.usefixtures("_handlers")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_after_the_first_signal_what_has_begun_ends(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    def interrupt(call: int) -> None:
+        if call == 11:
+            os.kill(os.getpid(), number)
+
+    of, endpoint = kept(ask_twice, replicates=100), Endpoint(on_call=interrupt)
+    with serving(endpoint) as server:
+        job, report = recorded(of, tmp_path, server.url)
+        assert report.interrupted
+        assert job.problems == []
+        assert job.calls < 400
+        # No paid reply is lost: every trial that asked anything was asked all of it.
+        assert endpoint.answered.total() == job.calls == 2 * job.recorded
+        assert len(measured(of, tmp_path)) == job.recorded
+        job, report = recorded(of, tmp_path, server.url)
+        assert not report.interrupted
+    assert endpoint.answered.total() == 400
+    assert set(endpoint.answered.values()) == {1}
+    assert len(measured(of, tmp_path)) == 200
+
+
+@pytest.mark.usefixtures("_handlers")
+def test_the_second_signal_waits_for_nothing_and_keeps_whole_trials(tmp_path: Path) -> None:
+    def interrupt_twice(call: int) -> None:
+        if call == 20 + CONCURRENCY:  # all that may be under way is held
+            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    of = kept(ask_twice, replicates=100)
+    endpoint = Endpoint(limit=20, on_call=interrupt_twice)
+    with serving(endpoint) as server, pytest.raises(KeyboardInterrupt):
+        recorded(of, tmp_path, server.url)
+    whole = measured(of, tmp_path)
+    assert whole == [{"score": 5.0}] * len(whole)
+    assert 20 - CONCURRENCY <= 2 * len(whole) <= 20
+
+
+def test_a_trial_that_a_cap_cuts_short_is_lost_as_a_whole(tmp_path: Path) -> None:
+    of, endpoint = kept(ask_twice, replicates=10), Endpoint()
+    with serving(endpoint) as server:
+        job, _ = recorded(of, tmp_path, server.url, max_calls=7, concurrency=1)
+        assert (job.recorded, job.calls, job.problems) == (3, 7, [])
+        assert job.notes == ["--bias-max-calls=7 is reached"]
+        cassette = Cassette(job.cassette)
+        assert len(job.lost) == 17
+        assert cassette.lost == job.lost
+        assert len(measured(of, tmp_path)) == 3
+        job, _ = recorded(of, tmp_path, server.url)
+        assert (job.recorded, job.calls, job.lost) == (17, 34, set())
+    assert Cassette(job.cassette).lost == frozenset()
+    assert len(measured(of, tmp_path)) == 20
+
+
+def test_a_trial_of_which_a_call_failed_is_asked_again_as_a_whole(tmp_path: Path) -> None:
+    of = kept(ask_twice, replicates=4)
+
+    def first_turns_only(prompt: SimulatedPrompt) -> str | None:
+        return None if prompt.messages[-1].text == "Now rate." else "Kind."
+
+    with serving(Endpoint(first_turns_only)) as server:
+        job, _ = recorded(of, tmp_path, server.url)
+    assert job.recorded == 0
+    assert set(job.problems) == {f"simulated/even: a call failed (fatal); {SILENT}"}
+    with serving(Endpoint()) as server:
+        job, _ = recorded(of, tmp_path, server.url)
+    assert (job.recorded, job.calls, job.problems) == (8, 16, [])
+
+
+def test_all_replaces_what_was_measured_when_it_is_whole(tmp_path: Path) -> None:
+    of = kept(replicates=3)
+    with serving(Endpoint()) as server:
+        recorded(of, tmp_path, server.url)
+    path = cassette_path(tmp_path, of.id, MODEL)
+    endpoint = Endpoint()
+    endpoint._say = lambda _: '{"score": 9}' if endpoint.answered.total() <= 2 else None
+    with serving(endpoint) as server:
+        recorded(of, tmp_path, server.url, mode="all")
+    assert files(tmp_path) == {path.name, path.name + REJOURNAL_SUFFIX}
+    assert measured(of, tmp_path) == [{"score": 5.0}] * 6
+    with serving(Endpoint(lambda _: '{"score": 9}')) as server:
+        job, _ = recorded(of, tmp_path, server.url, mode="all")
+    assert (job.calls, job.problems) == (4, [])
+    assert measured(of, tmp_path) == [{"score": 9.0}] * 6
+    assert files(tmp_path) == {path.name}
+
+
+# --- protocols -----------------------------------------------------------------------------------
+
+
+def test_branches_and_a_judge(tmp_path: Path) -> None:
+    async def graded(trial: Trial, subject: Subject, judge: Subject) -> float:
+        said = await together(*(subject.ask(f"{n}: {trial['group']}?") for n in range(3)))
+        grades = await together(*(judge.ask(f"Grade {s.text}", reply=Score) for s in said))
+        return sum(grade.value.score for grade in grades) / len(grades)
+
+    def say(prompt: SimulatedPrompt) -> str:
+        grading = prompt.messages[-1].text.startswith("Grade")
+        return f'{{"score": {prompt.seed % 10}}}' if grading else f"said {CANARY} {prompt.seed}"
+
+    measure = Measure("mean", float)
+    found = []
+    for of in (
+        kept(graded, judge=Parameters(), measures=[measure]),
+        experiment(graded, id="raw", judge=Parameters(), measures=[measure]),
+    ):
+        players = Players(MODEL, "simulated/biased")
+        trials = plan(of, of.design())
+        with serving(Endpoint(say)) as server:
+            given = terms(tmp_path / of.id, server.url)
+            (job,) = collect([Job(of, players, trials)], given, lambda _: None).jobs
+        assert (job.recorded, job.calls, job.problems) == (6, 36, [])
+        cassette = Cassette(job.cassette)
+        found.append([reread(of, players, trial, cassette) for trial in trials])
+    assert [outcome.interactions for outcome in found[0]] == [6] * 6
+    assert [outcome.values is not None for outcome in found[0]] == [True] * 6
+    assert all(outcome.result is None for outcome in found[0])
+    assert_no_canary(tmp_path / "tiny")
+    calls = [call["to"] for m in Cassette(tmp_path / "tiny" / "tiny" / "simulated--even.jsonl")
+             .measured_trials() for call in m.calls]  # fmt: skip
+    assert calls == (["subject"] * 3 + ["judge"] * 3) * 6
+
+
+def test_invalid_replies_are_missing_with_their_reason(tmp_path: Path) -> None:
+    def say(prompt: SimulatedPrompt) -> str:
+        ada = "Ada" in prompt.messages[-1].text
+        return f"I cannot, said {CANARY}." if ada else '{"score": 5}'
+
+    of = kept(replicates=4)
+    with serving(Endpoint(say)) as server:
+        job, _ = recorded(of, tmp_path, server.url)
+    assert (job.recorded, job.calls, job.problems) == (8, 4 * 3 + 4, [])
+    cassette = Cassette(job.cassette)
+    outcomes = [reread(of, MODEL, trial, cassette) for trial in plan(of, of.design())]
+    assert [o.missing for o in outcomes] == ["not_json"] * 4 + [None] * 4
+    assert [o.interactions for o in outcomes] == [3] * 4 + [1] * 4
+    assert_no_canary(tmp_path)
+
+
+# --- versions, prompts, text ---------------------------------------------------------------------
+
+
+def test_a_raised_version_is_recorded_again_and_what_was_measured_before_stays(
+    tmp_path: Path,
+) -> None:
+    of = kept()
+    newer = kept(measures=[Measure("score", lambda score: score.score + 1.0, version=2)])
+    with serving(Endpoint()) as server:
+        recorded(of, tmp_path, server.url)
+        job, _ = recorded(newer, tmp_path, server.url)
+    assert (job.recorded, job.calls, job.problems) == (6, 6, [])
+    assert measured(newer, tmp_path) == [{"score": 6.0}] * 6
+    assert measured(of, tmp_path) == [{"score": 5.0}] * 6
+
+
+def test_a_changed_prompt_is_recorded_again(tmp_path: Path) -> None:
+    async def otherwise(trial: Trial, subject: Subject) -> Score:
+        return (await subject.ask(f"Do rate {trial['group']}.", reply=Score)).value
+
+    with serving(Endpoint()) as server:
+        recorded(kept(), tmp_path, server.url)
+        job, _ = recorded(kept(otherwise), tmp_path, server.url)
+    assert (job.recorded, job.calls, job.problems) == (6, 6, [])
+
+
+def test_nothing_is_paid_where_text_stands_in_the_cassette(tmp_path: Path) -> None:
+    with serving(Endpoint()) as server:
+        recorded(experiment(), tmp_path, server.url)
+        before = cassette_path(tmp_path, "tiny", MODEL).read_bytes()
+        job, _ = recorded(kept(replicates=9), tmp_path, server.url)
+    assert (job.calls, job.recorded) == (0, 0)
+    assert (
+        'holds requests and replies as text, and its experiment has retention="measures"'
+        in (job.problems[0])
+    )
+    assert job.cassette.read_bytes() == before
+
+
+def test_an_experiment_that_comes_to_keep_text_is_recorded_again(tmp_path: Path) -> None:
+    with serving(Endpoint()) as server:
+        recorded(kept(), tmp_path, server.url)
+        job, _ = recorded(experiment(), tmp_path, server.url)
+    assert (job.recorded, job.calls, job.problems) == (6, 6, [])
+    cassette = Cassette(job.cassette)
+    of = experiment()
+    outcomes = [reread(of, MODEL, trial, cassette) for trial in plan(of, of.design())]
+    assert [outcome.result for outcome in outcomes] == [Score(score=5)] * 6
+
+
+# --- text under a key ----------------------------------------------------------------------------
+
+
+def _numbered(prompt: SimulatedPrompt) -> str:
+    return f'{{"score": {prompt.seed % 10}}}' if len(prompt.messages) > 2 else f"no {prompt.seed}"
+
+
+def replies(path: Path, key: str = KEY) -> list[str]:
+    trials: Sequence[Any] = list(unsealed(Cassette(path), Seal(key)))
+    return [turn["reply"]["text"] for trial in trials for turn in trial["interactions"]]
+
+
+def test_sealed_replies_are_those_that_came(tmp_path: Path) -> None:
+    of, raw = kept(ask_twice, "encrypted"), experiment(ask_twice)
+    with serving(Endpoint(_numbered)) as server:
+        job, _ = recorded(of, tmp_path, server.url, environ=UNDER_KEY)
+        assert (job.recorded, job.problems) == (6, [])
+        clear, _ = recorded(raw, tmp_path / "raw", server.url)
+    expected = [each.completion.text for each in Cassette(clear.cassette).interactions()]
+    assert replies(job.cassette) == expected
+    data = job.cassette.read_bytes()
+    for text in expected:
+        assert text.encode() not in data
+        assert json.dumps(text).encode() not in data
+    assert KEY.encode() not in data
+
+
+def test_a_new_key_seals_what_is_new(tmp_path: Path) -> None:
+    of = kept(retention="encrypted")
+    trials = plan(of, of.design())
+    with serving(Endpoint()) as server:
+        recorded(of, tmp_path, server.url, trials=trials[:3], environ=UNDER_KEY)
+        job, _ = recorded(of, tmp_path, server.url, environ={KEY_VARIABLE: OTHER_KEY})
+    assert (job.recorded, job.calls, job.problems) == (3, 3, [])
+    assert len(measured(of, tmp_path)) == 6
+    sealed = list(Cassette(job.cassette).sealed_lines())
+    assert len(sealed) == 6
+
+
+@pytest.mark.parametrize(
+    ("retention", "environ", "problem"),
+    [
+        (
+            "encrypted",
+            {},
+            f'retention="encrypted" needs the environment variable {KEY_VARIABLE}, which is not '
+            "set",
+        ),
+        ("encrypted", {KEY_VARIABLE: CANARY}, f"{KEY_VARIABLE}=…: is no key; make one: "),
+        ("measures", {KEY_VARIABLE: CANARY}, f"{KEY_VARIABLE}=…: is no key; make one: "),
+        ("measures", {KEY_VARIABLE: "\udcff"}, f"{KEY_VARIABLE}=…: is no key; make one: "),
+    ],
+)
+def test_nothing_is_paid_without_a_key_that_is_one(
+    tmp_path: Path, retention: str, environ: dict[str, str], problem: str
+) -> None:
+    endpoint = Endpoint()
+    with serving(endpoint) as server:
+        job, _ = recorded(kept(retention=retention), tmp_path, server.url, environ=environ)
+    assert endpoint.arrived.total() == job.calls == 0
+    assert len(job.problems) == 1
+    assert job.problems[0].startswith(problem)
+    assert CANARY not in repr(job)
+
+
+def test_nothing_is_paid_without_the_package_that_seals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography.fernet", None)
+    endpoint = Endpoint()
+    with serving(endpoint) as server:
+        of = kept(retention="encrypted")
+        job, _ = recorded(of, tmp_path, server.url, environ=UNDER_KEY)
+    assert endpoint.arrived.total() == 0
+    assert job.problems == [
+        "cryptography is not installed; install it with: pip install 'pytest-bias[encryption]'"
+    ]
+
+
+# --- errors that quote nothing -------------------------------------------------------------------
+
+
+def said_of(of: Experiment, folder: Path, **given: Any) -> JobReport:
+    """The report of a recording in which every reply, and every question, holds the canary."""
+    with serving(Endpoint(lambda _: f'{{"score": 5, "more": "{CANARY}"}}')) as server:
+        job, _ = recorded(of, folder, server.url, **given)
+    assert job.recorded == 0
+    assert 1 <= job.calls <= FIRST
+    assert CANARY not in repr(job)
+    assert_no_canary(folder)
+    return job
+
+
+async def _raises(trial: Trial, subject: Subject) -> None:
+    said = await subject.ask(f"{CANARY} {trial['group']}")
+    raise ValueError(said.text)
+
+
+async def _raises_another(trial: Trial, subject: Subject) -> None:
+    said = await subject.ask(f"{CANARY} {trial['group']}")
+    try:
+        raise ValueError(said.text)
+    except ValueError as error:
+        raise KeyError(said.value) from error
+
+
+_COUNTED = itertools.count()
+
+
+async def _differs(trial: Trial, subject: Subject) -> str:
+    said = await subject.ask(f"{CANARY} {trial['group']}")
+    return f"{said.text} {next(_COUNTED)}"
+
+
+async def _differs_by_raising(trial: Trial, subject: Subject) -> str:
+    said = await subject.ask(f"{CANARY} {trial['group']}")
+    if next(_COUNTED) % 2:
+        raise ValueError(said.text)
+    return said.text
+
+
+@pytest.mark.parametrize(
+    ("protocol", "words"),
+    [
+        (_raises, f"ValueError; {SILENT}"),
+        (_raises_another, f"KeyError; {SILENT}"),
+        (_differs, "replaying it straight after recording differs (its result is another)"),
+    ],
+)
+def test_an_error_of_the_protocol_is_told_without_its_words(
+    tmp_path: Path, protocol: Any, words: str
+) -> None:
+    job = said_of(kept(protocol, measures=[Measure("n", len)], replicates=20), tmp_path)
+    assert words in job.problems[0]
+    assert job.problems[0].startswith("tiny, trial ")
+
+
+def test_an_error_of_a_measure_is_told_without_its_words(tmp_path: Path) -> None:
+    async def says(trial: Trial, subject: Subject) -> str:
+        return (await subject.ask(f"{CANARY} {trial['group']}")).text
+
+    def take(text: str) -> float:
+        raise ValueError(text)
+
+    job = said_of(kept(says, measures=[Measure("n", take)], replicates=20), tmp_path)
+    assert f"ValueError; {SILENT}" in job.problems[0]
+    many = kept(says, measures=[Measure("n", lambda text: [text])], replicates=20)  # type: ignore[arg-type,return-value]  # what is wrong with it
+    job = said_of(many, tmp_path)
+    assert "Measure('n'): gave a list; a finite number, str or bool is needed" in job.problems[0]
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 429, 500])
+def test_a_server_that_quotes_the_prompt_is_not_quoted(tmp_path: Path, status: int) -> None:
+    async def asks(trial: Trial, subject: Subject) -> Score:
+        return (await subject.ask(f"{CANARY} {trial['group']}", reply=Score)).value
+
+    def quote(request: Any) -> Any:
+        import httpx  # noqa: PLC0415  (respx speaks it)
+
+        prompt = json.loads(request.content)["messages"][-1]["content"]
+        return httpx.Response(status, json={"error": {"message": f"wrong: {prompt}", "code": "x"}})
+
+    with respx.mock(using=HTTPX2, assert_all_called=False) as router:
+        route = router.post("https://api.openai.com/v1/chat/completions").mock(side_effect=quote)
+        environ = {"OPENAI_API_KEY": "sk-none"}
+        job, _ = recorded(kept(asks), tmp_path, None, model="openai/gpt-5.1", environ=environ)
+    assert CANARY in route.calls.last.response.text
+    assert job.recorded == 0
+    assert job.problems
+    assert all(SILENT in problem for problem in job.problems)
+    assert CANARY not in repr(job)
+    assert_no_canary(tmp_path)
+
+
+def test_what_fails_before_anything_is_asked_is_told_without_its_words(tmp_path: Path) -> None:
+    async def breaks(trial: Trial, _: Subject) -> Score:
+        raise KeyError(f"{CANARY} {trial['group']}")
+
+    with serving(Endpoint()) as server:
+        job, _ = recorded(kept(breaks), tmp_path, server.url)
+    assert job.problems == [f"tiny, trial a#1: fails before it asks anything: KeyError; {SILENT}"]
+
+
+def test_what_was_journalled_is_merged_without_a_provider_or_a_key(tmp_path: Path) -> None:
+    of = kept(retention="encrypted")
+    with serving(Endpoint()) as server:
+        job, _ = recorded(of, tmp_path, server.url, environ=UNDER_KEY)
+    header, *lines = job.cassette.read_bytes().splitlines(keepends=True)
+    assert header.startswith(b'{"format"')
+    job.cassette.with_name(job.cassette.name + JOURNAL_SUFFIX).write_bytes(b"".join(lines))
+    job.cassette.unlink()
+    job, _ = recorded(of, tmp_path, None)
+    assert (job.calls, job.wanted, job.problems) == (0, 0, [])
+    assert files(tmp_path) == {job.cassette.name}
+    assert replies(job.cassette) == ['{"score": 5}'] * 6
