@@ -30,6 +30,7 @@ from .errors import BiasError, Unfinished
 from .keeping import Keeping, KeepsMeasures, KeepsReplies
 from .providers.base import Provider, ProviderContext, is_simulated, open_provider, split_model
 from .recording import Job, JobReport, Progress, Recording
+from .rehearsal import rehearse
 from .rereading import is_recorded, lookup_in
 from .roster import ModelEntry, Price, Roster
 from .settings import Limits, RecordMode
@@ -139,6 +140,9 @@ class _Collector:
             if cassette.unmerged:
                 cassette.merge(job.experiment.id, job.model)
             return
+        self._shuffle(wanted, job)
+        # In a thread without an event loop: an asyncio.timeout() fails there as it will later.
+        rehearsed = await asyncio.to_thread(rehearse, job.experiment, job.players, wanted[0])
         callers = self._callers_of(job)
         tally = callers[job.model].tally
         tally.doing, tally.wanted = job.experiment.id, tally.wanted + len(wanted)
@@ -151,8 +155,8 @@ class _Collector:
             report=report,
             stop=Stop(self.stop),
             progress=self.progress,
+            rehearsed=rehearsed,
         )
-        self._shuffle(wanted, job)
         try:
             with ExitStack() as held:
                 for caller in callers.values():

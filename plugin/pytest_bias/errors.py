@@ -117,17 +117,17 @@ class ForeignAwait(BiasError):
 
 
 class ReplayDiffers(BiasError):
-    """A trial replayed straight after its recording did not give the recorded outcome."""
+    """A trial replayed straight after it was carried out did not give the same outcome."""
 
     def __init__(self, *, experiment: str, trial: str, problem: str) -> None:
         self.experiment = experiment
         self.trial = trial
         self.problem = problem
         super().__init__(
-            f"{experiment}, trial {trial}: replaying it straight after recording differs "
+            f"{experiment}, trial {trial}: replaying it straight away differs "
             f"({problem}). The protocol depends on something that is not recorded (a clock, "
             "randomness, state kept between trials, an await other than ask() and together()). "
-            "Recording stopped before paying for more; what was recorded is kept."
+            "Nothing more is called; what was recorded is kept."
         )
 
 

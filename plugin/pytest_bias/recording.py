@@ -16,7 +16,7 @@ from .keeping import Keeping, Kept
 from .keys import trial_seed
 from .messages import Completion, Place, Request
 from .records import Outcome
-from .replay import Tracer, Unrecorded, replay
+from .replay import Tracer, check_replay
 from .spending import Capped
 from .throttle import Halted, Stop, wake
 
@@ -69,7 +69,8 @@ class Recording:
     """The recording of one job.
 
     ``callers`` holds the subject's and the judge's, by model; ``keeping`` says what becomes of
-    replies; ``progress`` is called after every reply and trial.
+    replies; ``progress`` is called after every reply and trial; ``rehearsed`` is whether a trial
+    was carried out and replayed before anything was called, or else the first trial goes alone.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Recording:
         report: JobReport,
         stop: Stop,
         progress: Progress,
+        rehearsed: bool,
     ) -> None:
         self.job = job
         self.callers = callers
@@ -88,6 +90,7 @@ class Recording:
         self.report = report
         self.stop = stop
         self.progress = progress
+        self.rehearsed = rehearsed
         self._throttle = callers[job.model].throttle
         self._failures_in_a_row = 0
         self._exhausted = False
@@ -116,12 +119,9 @@ class Recording:
             return
 
     def _may_begin(self, number: int) -> bool:
-        """Whether one more worker may begin: few, until a trial has shown the protocol sound."""
-        concurrency = self._throttle.concurrency
-        limit = (
-            concurrency.limit if self.report.done else min(concurrency.limit, concurrency.start)
-        )
-        return number < int(limit)
+        """Whether one more worker may begin: one, until a trial has shown the protocol sound."""
+        sound = self.rehearsed or self.report.done
+        return number < (int(self._throttle.concurrency.limit) if sound else 1)
 
     async def _record(self, trial: Trial) -> None:
         job, report = self.job, self.report
@@ -129,8 +129,7 @@ class Recording:
         try:
             live = await self._live_outcome(trial, kept)
             # In a thread without an event loop: an asyncio.timeout() fails there as it will later.
-            again = await asyncio.to_thread(self._replayed, trial, kept)
-            _compare(job.experiment.id, trial, live, again)
+            await asyncio.to_thread(self._check, trial, kept, live)
             await kept.end(live)
         except Capped as capped:
             report.lost.add(trial.id)
@@ -167,20 +166,16 @@ class Recording:
             return executor.outcome(None, invalid.reason)
         return executor.outcome(result, None)
 
-    def _replayed(self, trial: Trial, kept: Kept) -> Outcome:
+    def _check(self, trial: Trial, kept: Kept, live: Outcome) -> None:
+        experiment = self.job.experiment
         try:
-            return replay(self.job.experiment, self.job.players, trial, kept.lookup)
-        except Unrecorded as unrecorded:
-            raise self._differs(
-                trial, f"its question at turn {unrecorded.wanted.place.turn} is another"
-            ) from unrecorded
+            check_replay(experiment, self.job.players, trial, kept.lookup, live)
         except BiasError:
             raise
         except Exception as error:
-            raise self._differs(trial, kept.words(error)) from error
-
-    def _differs(self, trial: Trial, problem: str) -> ReplayDiffers:
-        return ReplayDiffers(experiment=self.job.experiment.id, trial=trial.id, problem=problem)
+            raise ReplayDiffers(
+                experiment=experiment.id, trial=trial.id, problem=kept.words(error)
+            ) from error
 
     def _give_up(self, text: str) -> None:
         """Note a problem that the next trial would have too; nothing more is paid."""
@@ -222,11 +217,3 @@ class _LiveExecutor(Tracer):
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
         return list(await asyncio.gather(*awaitables, return_exceptions=True))
-
-
-def _compare(experiment_id: str, trial: Trial, live: Outcome, again: Outcome) -> None:
-    for what in ("missing", "invalid", "interactions", "prompts", "result"):
-        if getattr(live, what) != getattr(again, what):
-            raise ReplayDiffers(
-                experiment=experiment_id, trial=trial.id, problem=f"its {what} is another"
-            )

@@ -8,7 +8,7 @@ from typing import Any
 
 from .design import Trial
 from .driver import run
-from .errors import BadDesign, BiasError, InvalidReply
+from .errors import BadDesign, BiasError, InvalidReply, ReplayDiffers
 from .experiment import Experiment, Players
 from .keys import interaction_key
 from .messages import Completion, Place, Request
@@ -16,6 +16,10 @@ from .records import Outcome
 
 Lookup = Callable[[str], Completion | None]
 """From an interaction's key to what was recorded under it."""
+
+
+Answer = Callable[["Wanted"], Completion | None]
+"""From an interaction to its reply; None when there is none."""
 
 
 class Unrecorded(BiasError):
@@ -81,18 +85,18 @@ class Tracer:
         )
 
 
-class _Replayer(Tracer):
-    """Carries out a trial from recordings."""
+class _Answered(Tracer):
+    """Carries out a trial by what answers at once."""
 
     def __init__(
-        self, experiment: Experiment, players: Players | str, trial: Trial, lookup: Lookup
+        self, experiment: Experiment, players: Players | str, trial: Trial, answer: Answer
     ) -> None:
         super().__init__(experiment, players, trial)
-        self._lookup = lookup
+        self._answer = answer
 
     async def perform(self, request: Request, place: Place) -> Completion:
         wanted = self.note(request, place)
-        completion = self._lookup(wanted.key)
+        completion = self._answer(wanted)
         if completion is None:
             raise Unrecorded(wanted)
         return completion
@@ -107,24 +111,57 @@ class _Replayer(Tracer):
         return outcomes
 
 
-def replay(
-    experiment: Experiment, players: Players | str, trial: Trial, lookup: Lookup
+def carry_out(
+    experiment: Experiment, players: Players | str, trial: Trial, answer: Answer
 ) -> Outcome:
-    """Carry out ``trial`` from recordings; ``players`` may be the name of the subject alone.
+    """Carry out ``trial`` with what ``answer`` gives; ``players`` may be the subject's name.
 
     Raises
     ------
     Unrecorded
-        When an interaction it asks for was not recorded.
+        When ``answer`` has nothing for an interaction.
     ForeignAwait
         When its protocol awaits anything but ``ask()`` and ``together()``.
     """
-    replayer = _Replayer(experiment, players, trial, lookup)
+    answered = _Answered(experiment, players, trial, answer)
     try:
-        result = run(replayer.start(), replayer)
+        result = run(answered.start(), answered)
     except InvalidReply as invalid:
-        return replayer.outcome(None, invalid.reason)
-    return replayer.outcome(result, None)
+        return answered.outcome(None, invalid.reason)
+    return answered.outcome(result, None)
+
+
+def replay(
+    experiment: Experiment, players: Players | str, trial: Trial, lookup: Lookup
+) -> Outcome:
+    """Carry out ``trial`` from recordings: :func:`carry_out` with what is recorded."""
+    return carry_out(experiment, players, trial, lambda wanted: lookup(wanted.key))
+
+
+def check_replay(
+    experiment: Experiment, players: Players, trial: Trial, lookup: Lookup, first: Outcome
+) -> None:
+    """Replay what has just been carried out, and compare.
+
+    Raises
+    ------
+    ReplayDiffers
+        When anything is another than in ``first``.
+    """
+    try:
+        again = replay(experiment, players, trial, lookup)
+    except Unrecorded as unrecorded:
+        turn = unrecorded.wanted.place.turn
+        raise ReplayDiffers(
+            experiment=experiment.id,
+            trial=trial.id,
+            problem=f"its question at turn {turn} is another",
+        ) from unrecorded
+    for what in ("missing", "invalid", "interactions", "prompts", "result"):
+        if getattr(first, what) != getattr(again, what):
+            raise ReplayDiffers(
+                experiment=experiment.id, trial=trial.id, problem=f"its {what} is another"
+            )
 
 
 class _Opening(Tracer):

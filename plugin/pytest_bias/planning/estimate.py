@@ -10,16 +10,15 @@ from typing import Literal
 from ..cassettes.store import SUFFIX, Cassette
 from ..design import Trial
 from ..errors import BadSetting
-from ..experiment import Experiment, Players, SimulatedPrompt
-from ..keys import trial_seed
+from ..experiment import Experiment, Players
 from ..messages import Completion
+from ..rehearsal import simulated_reply
 from ..replay import Wanted
 from .use import NOTHING, Answer, Calls, Use, Walk, tokens_of
 
 SAMPLE = 200
 """Trials an estimate is taken from, at most: spread over those that are there."""
 
-_DRY_SUBJECT = "even"
 _GOLDEN = 0.618033988749895
 
 Mark = Literal["exact", "estimate", "at least"]
@@ -85,18 +84,9 @@ class Estimator:
 
     def _dry(self, sample: Sequence[Trial], players: Players) -> tuple[Estimate, Use] | None:
         """From the experiment's own simulated subject, if it answers all that is asked."""
-        simulated = self.experiment.simulated
-        if simulated is None:
-            return None
 
         def answer(wanted: Wanted) -> Completion | None:
-            seed = trial_seed(self.experiment.id, wanted.trial, wanted.place)
-            prompt = SimulatedPrompt(_DRY_SUBJECT, wanted.request.messages, seed)
-            try:
-                text = simulated(prompt)
-            except Exception:  # noqa: BLE001  (the author's code: the estimate does without it)
-                return None
-            return None if text is None else Completion(text, "stop", _DRY_SUBJECT)
+            return simulated_reply(self.experiment, wanted)
 
         uses = _uses(Walk(self.experiment, players, trial, answer) for trial in sample)
         return (Estimate("estimate", "dry run", len(uses)), _mean(uses)) if uses else None

@@ -80,7 +80,7 @@ def test_names_that_will_do() -> None:
 @pytest.mark.parametrize("judge", [None, "acme/a"])
 def test_providers_that_there_are_not(judge: str | None) -> None:
     models = ["acme/a"] if judge is None else ["openai/a"]
-    with pytest.raises(UnknownName, match="unknown provider 'acme'; known: anthropic, .*gateway"):
+    with pytest.raises(UnknownName, match=r"unknown provider 'acme'; known: anthropic, .*gateway"):
         check_models(replace(SETTINGS, judge=judge), ROSTER, models)
 
 

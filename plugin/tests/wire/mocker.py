@@ -20,6 +20,13 @@ from pytest_bias.providers.base import Call, Provider
 SECRET = "sk-proj-" + "s3cret" * 6
 REQUEST = Request((Message("system", "Be brief."), Message("user", "How long?")), Parameters())
 SEED = 2**31 + 42
+STRUCTURED = Request(
+    REQUEST.messages,
+    Parameters(0.5),
+    "Score",
+    {"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]},
+)
+NO_SCHEMA = frozenset({"schema"})
 
 CONNECTION_ERRORS = [
     httpx.ConnectError("no route to host"),

@@ -19,7 +19,7 @@ from pytest_bias.providers.base import Endpoint, Provider, ProviderContext, open
 from pytest_bias.simulator.server import FINGERPRINT
 
 from . import mocker
-from .mocker import CONNECTION_ERRORS, REQUEST, SECRET, SEED, STATUSES
+from .mocker import CONNECTION_ERRORS, NO_SCHEMA, REQUEST, SECRET, SEED, STATUSES, STRUCTURED
 
 HTTPX2 = mocker.HTTPX2Mocker.name  # importing it is what registers it
 
@@ -216,7 +216,6 @@ def test_refused_parameters_are_named(
 NOT_REFUSED = [
     "temperature: range: 0..1",
     "max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens",
-    "output_config.format: this model does not support structured outputs",
 ]
 
 
@@ -364,3 +363,41 @@ def test_wire_names_sdk_version_api_and_host() -> None:
     assert mocker.wire(lambda: opened(ANTHROPIC_BASE_URL=elsewhere)) == (
         f"anthropic {sdk.__version__}, messages at https://gateway.example"
     )
+
+
+# --- reply schemas -------------------------------------------------------------------------------
+
+NO_STRUCTURE = [
+    "'claude-3-5-haiku-20241022' does not support output format.",
+    "output_config.format: this model does not support structured outputs",
+    "output_config: Extra inputs are not permitted",
+    "output_format: Extra inputs are not permitted",
+]
+BAD_SCHEMA = [
+    "output_config.format.schema: For 'integer' type, property 'minimum' is not supported",
+    "output_config.format: the schema is too complex",
+]
+
+
+@pytest.mark.parametrize("message", NO_STRUCTURE)
+def test_models_that_refuse_a_schema(anthropic: respx.MockRouter, message: str) -> None:
+    anthropic.post(URL).respond(400, json=error("invalid_request_error", message))
+    failure = failed(STRUCTURED)
+    assert (failure.kind, failure.parameter) == ("parameter", "schema")
+    # It cannot be the schema where none was sent.
+    assert failed(Request(REQUEST.messages, Parameters(0.5))).kind == "fatal"
+
+
+@pytest.mark.parametrize("message", BAD_SCHEMA)
+def test_a_schema_that_is_wrong_is_no_refusal_of_schemas(
+    anthropic: respx.MockRouter, message: str
+) -> None:
+    anthropic.post(URL).respond(400, json=error("invalid_request_error", message))
+    assert failed(STRUCTURED).kind == "fatal"
+
+
+def test_a_schema_is_left_out_and_named(anthropic: respx.MockRouter) -> None:
+    assert {"output_config"} & sent(anthropic, STRUCTURED).keys()
+    assert not {"output_config"} & sent(anthropic, STRUCTURED, dropped=NO_SCHEMA).keys()
+    assert ask(STRUCTURED, dropped=NO_SCHEMA).dropped == ("schema",)
+    assert ask(REQUEST, dropped=NO_SCHEMA).dropped == ()

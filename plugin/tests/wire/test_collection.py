@@ -53,10 +53,7 @@ from . import mocker
 REPOSITORY = Path(__file__).parents[3]
 MODEL = "simulated/even"
 CONCURRENCY = 16
-"""Calls in flight, unless a test says otherwise; the first wave is a fifth of it."""
-
-FIRST = 3
-"""Calls in flight until the first reply."""
+"""Calls in flight, unless a test says otherwise."""
 
 QUICK = Retries(base=0.001, ceiling=0.001)
 """Tries again at once: the waits themselves are tested on a clock of their own."""
@@ -445,7 +442,7 @@ def test_simulated_replies_do_not_pass_as_a_models(
     assert len(job.problems) == 1
     assert "record simulated/even" in job.problems[0]
     assert "planted" not in repr(job)
-    assert 1 <= endpoint.answered.total() <= FIRST
+    assert endpoint.answered.total() == 1
     assert list(tmp_path.iterdir()) == []
 
 
@@ -484,11 +481,10 @@ def test_a_trial_recorded_in_part_pays_only_the_rest(tmp_path: Path) -> None:
         job, _ = recorded(of, tmp_path, server.url)
         assert job.recorded == 0
         assert "HTTP 422" in job.problems[0]
-        assert 1 <= job.calls <= FIRST  # such an error is every trial's
-    paid = job.calls
+        assert job.calls == 1  # such an error is every trial's
     with serving(Endpoint()) as server:
         job, _ = recorded(of, tmp_path, server.url)
-    assert (job.recorded, job.calls, job.problems) == (8, 16 - paid, [])
+    assert (job.recorded, job.calls, job.problems) == (8, 15, [])
 
 
 def test_a_larger_design_pays_only_what_is_new(tmp_path: Path) -> None:
@@ -570,7 +566,7 @@ def test_the_second_signal_waits_for_nothing_and_loses_nothing(tmp_path: Path) -
         assert len(Cassette(cassette_path(tmp_path, of.id, MODEL))) == 20
 
 
-def test_a_protocol_with_a_state_of_its_own_costs_the_first_trials_only(tmp_path: Path) -> None:
+def test_a_protocol_with_a_state_of_its_own_costs_one_trial(tmp_path: Path) -> None:
     numbers = itertools.count()
 
     async def stateful(trial: Trial, subject: Subject) -> Score:
@@ -581,11 +577,9 @@ def test_a_protocol_with_a_state_of_its_own_costs_the_first_trials_only(tmp_path
     with serving(endpoint) as server:
         job, _ = recorded(of, tmp_path, server.url)
     assert job.recorded == 0
-    assert 1 <= job.calls == endpoint.answered.total() == len(Cassette(job.cassette)) <= FIRST
-    assert 1 <= len(job.problems) <= FIRST
-    assert re.match(
-        "tiny, trial .#[0-9]+: replaying it straight after recording differs", job.problems[0]
-    )
+    assert job.calls == endpoint.answered.total() == len(Cassette(job.cassette)) == 1
+    assert len(job.problems) == 1
+    assert re.match("tiny, trial .#[0-9]+: replaying it straight away differs", job.problems[0])
     assert "its question at turn 1 is another" in job.problems[0]
 
 
@@ -600,7 +594,7 @@ def test_so_does_one_whose_result_is_another(tmp_path: Path) -> None:
     with serving(Endpoint()) as server:
         job, _ = recorded(of, tmp_path, server.url)
     assert job.recorded == 0
-    assert 1 <= job.calls <= FIRST
+    assert job.calls == 1
     assert "(its result is another)" in job.problems[0]
 
 
@@ -620,24 +614,66 @@ async def _breaks(trial: Trial, subject: Subject) -> None:
 
 
 BROKEN = {
-    "sleep": (_sleeps, f"the protocol _sleeps() awaits a bare yield* at {__file__}"),
-    "timeout": (_times_out, f"the protocol _times_out() awaits asyncio (* at {__file__}"),
-    "error": (_breaks, "tiny, trial *: KeyError: '"),
+    "sleep": (_sleeps, 1, f"the protocol _sleeps() awaits a bare yield* at {__file__}"),
+    # Seen before anything is asked, so in a rehearsal without a simulated subject too.
+    "timeout": (_times_out, 0, f"the protocol _times_out() awaits asyncio (* at {__file__}"),
+    "error": (_breaks, 1, "tiny, trial *: KeyError: '"),
 }
 
 
-@pytest.mark.parametrize(("protocol", "problem"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_protocol_costs_the_first_trials_only_and_loses_no_reply(
-    tmp_path: Path, protocol: Any, problem: str
+@pytest.mark.parametrize(("protocol", "calls", "problem"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_protocol_costs_one_trial_at_most_and_loses_no_reply(
+    tmp_path: Path, protocol: Any, calls: int, problem: str
 ) -> None:
     of, endpoint = experiment(protocol, replicates=50), Endpoint()
     with serving(endpoint) as server:
         job, _ = recorded(of, tmp_path, server.url)
     assert job.recorded == 0
-    assert 1 <= job.calls == endpoint.answered.total() == len(Cassette(job.cassette)) <= FIRST
+    assert job.calls == endpoint.answered.total() == len(Cassette(job.cassette)) == calls
     for part in problem.split("*"):
         assert part in job.problems[0]
-    assert files(tmp_path) == {job.cassette.name}
+    assert files(tmp_path) == ({job.cassette.name} if calls else set())
+
+
+@pytest.mark.parametrize("protocol", ["sleep", "timeout"])
+def test_what_a_rehearsal_shows_costs_nothing(tmp_path: Path, protocol: str) -> None:
+    """With a simulated subject a trial is carried out and replayed before anything is called."""
+    of = experiment(BROKEN[protocol][0], simulated=lambda _: '{"score": 5}')
+    with serving(endpoint := Endpoint()) as server:
+        job, _ = recorded(of, tmp_path, server.url)
+    assert (job.recorded, job.calls, endpoint.arrived.total()) == (0, 0, 0)
+    assert "a protocol may await only" in job.problems[0]
+    assert files(tmp_path) == set()
+
+
+def test_a_protocol_with_a_state_is_seen_in_rehearsal(tmp_path: Path) -> None:
+    numbers = itertools.count()
+
+    async def stateful(trial: Trial, subject: Subject) -> int:
+        await ask_once(trial, subject)
+        return next(numbers)
+
+    of = experiment(stateful, simulated=lambda _: '{"score": 5}')
+    with serving(endpoint := Endpoint()) as server:
+        job, _ = recorded(of, tmp_path, server.url)
+    assert (job.calls, endpoint.arrived.total()) == (0, 0)
+    assert "(its result is another)" in job.problems[0]
+
+
+@pytest.mark.parametrize("reply", [None, "no JSON", "raises"])
+def test_a_rehearsal_that_helps_nothing_is_followed_by_one_trial_alone(
+    tmp_path: Path, reply: str | None
+) -> None:
+    def simulated(_: SimulatedPrompt) -> str | None:
+        if reply == "raises":
+            raise KeyError(reply)
+        return reply
+
+    of = experiment(_breaks, replicates=50, simulated=simulated)
+    with serving(Endpoint()) as server:
+        job, _ = recorded(of, tmp_path, server.url)
+    assert (job.recorded, job.calls) == (0, 1 if reply != "no JSON" else job.calls)
+    assert job.problems
 
 
 def test_problems_of_one_job_leave_the_others_alone(tmp_path: Path) -> None:

@@ -870,3 +870,40 @@ def test_an_experiment_is_recorded_and_replayed(tmp_path: Path) -> None:
     cassette = Cassette(path)
     outcomes = [replay(of, players, trial, cassette.lookup) for trial in trials]
     assert {outcome.missing for outcome in outcomes} == {None}
+
+
+# --- reply schemas -------------------------------------------------------------------------------
+
+STRUCTURED = Request((USER,), Parameters(0.5), "Score", reply_schema(Score))
+NO_STRUCTURE = [
+    "JSON mode is not enabled for models/gemma-3-27b-it",
+    "Unknown name 'responseJsonSchema' at 'generation_config': Cannot find field.",
+    "Response mime type 'application/json' is unsupported for this model",
+]
+BAD_SCHEMA = [
+    "Unknown name 'minimum' at 'generation_config.response_json_schema': Cannot find field.",
+    "Invalid JSON schema: unknown keyword",
+    "The response_json_schema has too many states",
+]
+
+
+@pytest.mark.parametrize("message", NO_STRUCTURE)
+def test_models_that_refuse_a_schema(google: Google, message: str) -> None:
+    google.answers(400, text=refusal(400, message))
+    failure = google.failed(STRUCTURED)
+    assert (failure.kind, failure.parameter) == ("parameter", "schema")
+    assert google.failed(Request((USER,), Parameters(0.5))).kind == "fatal"
+
+
+@pytest.mark.parametrize("message", BAD_SCHEMA)
+def test_a_schema_that_is_wrong_is_no_refusal_of_schemas(google: Google, message: str) -> None:
+    google.answers(400, text=refusal(400, message))
+    assert google.failed(STRUCTURED).kind == "fatal"
+
+
+def test_a_schema_is_left_out_and_named(google: Google) -> None:
+    fields = {"responseMimeType", "responseJsonSchema"}
+    assert fields <= google.sent(STRUCTURED)["generationConfig"].keys()
+    assert not fields & google.sent(STRUCTURED, dropped=("schema",))["generationConfig"].keys()
+    assert google.ask(STRUCTURED, dropped=("schema",)).dropped == ("schema",)
+    assert google.ask(REQUEST, dropped=("schema",)).dropped == ()

@@ -88,7 +88,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in whole.splitlines() if line.startswith(b'{"key":')]
 
 
-def calls_on_disk(of: Experiment, path: Path, seeds: dict[str, int]) -> Counter[int]:
+def calls_on_disk(path: Path, seeds: dict[str, int]) -> Counter[int]:
     """How often each call (its seed) stands in the files of a cassette."""
     parts = [path, path.with_name(path.name + JOURNAL_SUFFIX)]
     return Counter(
@@ -126,7 +126,7 @@ def test_killed_twenty_times_every_reply_is_paid_once_and_recorded_once(tmp_path
                     process.kill()
             assert process.returncode == -signal.SIGKILL
             servers.append(server)
-        kept = calls_on_disk(of, path, seeds)
+        kept = calls_on_disk(path, seeds)
         assert set(kept.values()) <= {1}
         states.append(set(kept))
     with serving(Endpoint()) as server:
@@ -135,7 +135,7 @@ def test_killed_twenty_times_every_reply_is_paid_once_and_recorded_once(tmp_path
     lines = lines_of(path)
     total = 2 * 2 * REPLICATES
     assert len(lines) == len({line["key"] for line in lines}) == total
-    assert set(calls_on_disk(of, path, seeds)) == set(seeds.values())
+    assert set(calls_on_disk(path, seeds)) == set(seeds.values())
     assert path.read_bytes().count(b'{"key":') == total
     assert files(tmp_path) == {path.name}
     assert is_whole(of, tmp_path)
@@ -143,9 +143,7 @@ def test_killed_twenty_times_every_reply_is_paid_once_and_recorded_once(tmp_path
 
     # The servers' books are read at the end, when no thread of theirs has a call left.
     states.append(set(seeds.values()))
-    rounds = [
-        Round(server.served, states[n], states[n + 1]) for n, server in enumerate(servers)
-    ]
+    rounds = [Round(server.served, states[n], states[n + 1]) for n, server in enumerate(servers)]
     again: Counter[int | None] = Counter()
     for each in rounds:
         assert set(each.answered.values()) == {1}

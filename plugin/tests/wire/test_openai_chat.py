@@ -23,7 +23,7 @@ from pytest_bias.simulator.server import FINGERPRINT
 
 from ..core.factories import Score
 from . import mocker
-from .mocker import CONNECTION_ERRORS, REQUEST, SECRET, SEED, STATUSES
+from .mocker import CONNECTION_ERRORS, NO_SCHEMA, REQUEST, SECRET, SEED, STATUSES, STRUCTURED
 
 HTTPX2 = mocker.HTTPX2Mocker.name  # importing it is what registers it
 
@@ -541,3 +541,64 @@ def test_wire_names_sdk_version_api_and_host(url: str | None, named: str) -> Non
     assert mocker.wire(lambda: opened(**environ)) == (
         f"openai {sdk.__version__}, chat completions{named}"
     )
+
+
+# --- reply schemas -------------------------------------------------------------------------------
+
+NO_STRUCTURE = [
+    "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
+    "This model does not support response format `json_schema`.",
+    "This response_format type is unavailable now",
+    "json_schema: Extra inputs are not permitted",
+    "Unrecognized request argument supplied: response_format",
+]
+BAD_SCHEMA = [
+    "Invalid schema for response_format 'Score': In context=(), 'minimum' is not permitted.",
+    "response_format.schema: unknown keyword",
+    "Invalid 'response_format': the name is too long",
+]
+
+
+@pytest.mark.parametrize("message", NO_STRUCTURE)
+def test_models_that_refuse_a_schema(openai: respx.MockRouter, message: str) -> None:
+    openai.post(URL).respond(
+        400, json={"error": {"message": message, "param": None, "code": None}}
+    )
+    failure = failed(STRUCTURED)
+    assert (failure.kind, failure.parameter) == ("parameter", "schema")
+    # It cannot be the schema where none was sent.
+    assert failed(Request(REQUEST.messages, Parameters(0.5))).kind == "fatal"
+
+
+@pytest.mark.parametrize("message", BAD_SCHEMA)
+def test_a_schema_that_is_wrong_is_no_refusal_of_schemas(
+    openai: respx.MockRouter, message: str
+) -> None:
+    openai.post(URL).respond(
+        400, json={"error": {"message": message, "param": None, "code": None}}
+    )
+    assert failed(STRUCTURED).kind == "fatal"
+
+
+def test_a_schema_is_left_out_and_named(openai: respx.MockRouter) -> None:
+    assert {"response_format"} & sent(openai, STRUCTURED).keys()
+    assert not {"response_format"} & sent(openai, STRUCTURED, dropped=NO_SCHEMA).keys()
+    assert ask(STRUCTURED, dropped=NO_SCHEMA).dropped == ("schema",)
+    assert ask(REQUEST, dropped=NO_SCHEMA).dropped == ()
+
+
+FIELDS_NAMED = {
+    "response_format": "schema",
+    "response_format.type": "schema",
+    "response_format.json_schema.schema": None,
+    "messages": None,
+}
+
+
+@pytest.mark.parametrize(("field", "parameter"), FIELDS_NAMED.items())
+def test_the_field_an_error_names_is_the_one_refused(
+    openai: respx.MockRouter, field: str, parameter: str | None
+) -> None:
+    said = {"message": "Not this.", "param": field, "code": "unsupported_value"}
+    openai.post(URL).respond(400, json={"error": said})
+    assert failed(STRUCTURED).parameter == parameter

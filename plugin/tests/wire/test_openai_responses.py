@@ -20,7 +20,7 @@ from pytest_bias.simulator.server import FINGERPRINT
 
 from ..core.factories import Score
 from . import mocker
-from .mocker import CONNECTION_ERRORS, REQUEST, SECRET, SEED, STATUSES
+from .mocker import CONNECTION_ERRORS, NO_SCHEMA, REQUEST, SECRET, SEED, STATUSES, STRUCTURED
 
 HTTPX2 = mocker.HTTPX2Mocker.name  # importing it is what registers it
 
@@ -364,3 +364,47 @@ def test_a_wire_that_openai_does_not_speak() -> None:
     context = ProviderContext({"OPENAI_API_KEY": "x"}, wires={"openai/gpt": "anthropic"})
     with pytest.raises(UnknownName, match="'anthropic'; known: openai-chat, openai-responses"):
         open_provider("openai", context)
+
+
+# --- reply schemas -------------------------------------------------------------------------------
+
+NO_STRUCTURE = [
+    "Invalid parameter: 'text.format' of type 'json_schema' is not supported with this model.",
+    "This model does not support response format `json_schema`.",
+    "This response_format type is unavailable now",
+    "json_schema: Extra inputs are not permitted",
+    "Unrecognized request argument supplied: text.format",
+]
+BAD_SCHEMA = [
+    "Invalid schema for response_format 'Score': In context=(), 'minimum' is not permitted.",
+    "text.format.schema: unknown keyword",
+    "Invalid 'text.format': the name is too long",
+]
+
+
+@pytest.mark.parametrize("message", NO_STRUCTURE)
+def test_models_that_refuse_a_schema(openai: respx.MockRouter, message: str) -> None:
+    openai.post(URL).respond(
+        400, json={"error": {"message": message, "param": None, "code": None}}
+    )
+    failure = failed(STRUCTURED)
+    assert (failure.kind, failure.parameter) == ("parameter", "schema")
+    # It cannot be the schema where none was sent.
+    assert failed(Request(REQUEST.messages, Parameters(0.5))).kind == "fatal"
+
+
+@pytest.mark.parametrize("message", BAD_SCHEMA)
+def test_a_schema_that_is_wrong_is_no_refusal_of_schemas(
+    openai: respx.MockRouter, message: str
+) -> None:
+    openai.post(URL).respond(
+        400, json={"error": {"message": message, "param": None, "code": None}}
+    )
+    assert failed(STRUCTURED).kind == "fatal"
+
+
+def test_a_schema_is_left_out_and_named(openai: respx.MockRouter) -> None:
+    assert {"text"} & sent(openai, STRUCTURED).keys()
+    assert not {"text"} & sent(openai, STRUCTURED, dropped=NO_SCHEMA).keys()
+    assert ask(STRUCTURED, dropped=NO_SCHEMA).dropped == ("schema",)
+    assert ask(REQUEST, dropped=NO_SCHEMA).dropped == ()

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -59,16 +59,17 @@ def kept(protocol: Any = ask_once, retention: str = "measures", **changes: Any) 
     return experiment(protocol, retention=retention, **changes)
 
 
-def measured(of: Experiment, folder: Path, model: str = MODEL) -> list[dict[str, object]]:
+def measured(of: Experiment, folder: Path, model: str = MODEL) -> list[Mapping[str, object]]:
     """The values of every trial that is recorded, in the plan's order."""
-    cassette, found = Cassette(cassette_path(folder, of.id, model)), []
+    cassette = Cassette(cassette_path(folder, of.id, model))
+    found: list[Mapping[str, object]] = []
     for trial in plan(of, of.design()):
         try:
             outcome = reread(of, model, trial, cassette)
         except Unrecorded:
             continue
         assert outcome.values is not None
-        found.append(dict(outcome.values))
+        found.append(outcome.values)
     return found
 
 
@@ -76,6 +77,12 @@ def assert_no_canary(folder: Path) -> None:
     for path in folder.rglob("*"):
         assert CANARY not in path.name
         assert path.is_dir() or CANARY.encode() not in path.read_bytes()
+
+
+SOURCE = Recording(
+    cassette="", checksum="", simulated=True, wire="", recorded_with="", interactions=0
+)
+"""Says nothing of the cassette, which is another where another is kept."""
 
 
 # --- the same verdict ----------------------------------------------------------------------------
@@ -108,7 +115,7 @@ def test_the_verdict_is_that_of_the_same_experiment_with_its_text(
                 )
             ],
             control=RateDifference("prosecutor_too_high", "demand", high="high", low="low"),
-            recording=Recording("", "", simulated=True, wire="", recorded_with="", interactions=0),
+            recording=SOURCE,
         )
         found[name] = dumps(analysis)
     assert found[retention] == found["raw"]
@@ -414,8 +421,7 @@ def test_a_new_key_seals_what_is_new(tmp_path: Path) -> None:
         (
             "encrypted",
             {},
-            f'retention="encrypted" needs the environment variable {KEY_VARIABLE}, which is not '
-            "set",
+            f'retention="encrypted" needs the environment variable {KEY_VARIABLE}, which is',
         ),
         ("encrypted", {KEY_VARIABLE: CANARY}, f"{KEY_VARIABLE}=…: is no key; make one: "),
         ("measures", {KEY_VARIABLE: CANARY}, f"{KEY_VARIABLE}=…: is no key; make one: "),
@@ -469,10 +475,7 @@ async def _raises(trial: Trial, subject: Subject) -> None:
 
 async def _raises_another(trial: Trial, subject: Subject) -> None:
     said = await subject.ask(f"{CANARY} {trial['group']}")
-    try:
-        raise ValueError(said.text)
-    except ValueError as error:
-        raise KeyError(said.value) from error
+    raise KeyError(said.value) from ValueError(said.text)
 
 
 _COUNTED = itertools.count()
@@ -495,7 +498,7 @@ async def _differs_by_raising(trial: Trial, subject: Subject) -> str:
     [
         (_raises, f"ValueError; {SILENT}"),
         (_raises_another, f"KeyError; {SILENT}"),
-        (_differs, "replaying it straight after recording differs (its result is another)"),
+        (_differs, "replaying it straight away differs (its result is another)"),
     ],
 )
 def test_an_error_of_the_protocol_is_told_without_its_words(
@@ -545,7 +548,7 @@ def test_a_server_that_quotes_the_prompt_is_not_quoted(tmp_path: Path, status: i
 
 def test_what_fails_before_anything_is_asked_is_told_without_its_words(tmp_path: Path) -> None:
     async def breaks(trial: Trial, _: Subject) -> Score:
-        raise KeyError(f"{CANARY} {trial['group']}")
+        raise KeyError(CANARY, trial)
 
     with serving(Endpoint()) as server:
         job, _ = recorded(kept(breaks), tmp_path, server.url)

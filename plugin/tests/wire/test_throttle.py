@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import deque
-from functools import partial
+from collections.abc import Callable, Coroutine
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -93,9 +95,27 @@ def test_the_pace_may_change_between_jobs(first: int | None, then: int | None) -
         return parts[0], parts[1]
 
     for per_minute, sent in zip((first, then), run_virtually(both()), strict=True):
-        gaps = {round(b - a, 6) for a, b in zip(sent, sent[1:], strict=False)}
+        gaps = {round(b - a, 6) for a, b in itertools.pairwise(sent)}
         interval = 0.0 if per_minute is None else 60 / per_minute * (1 + 1 / per_minute)
         assert gaps == {round(interval, 6)}
+
+
+def test_of_several_jobs_that_hold_the_pace_the_slowest_counts() -> None:
+    pace = Pace(None)
+    with pace.at_most(60):
+        with pace.at_most(None):
+            assert pace.per_minute == 60
+        with pace.at_most(7), pace.at_most(600):
+            assert pace.per_minute == 7
+        assert pace.per_minute == 60
+    assert pace.per_minute is None
+    first, second = pace.at_most(7), pace.at_most(60)
+    with first:
+        second.__enter__()
+    # They need not end in the order in which they began.
+    assert pace.per_minute == 60
+    second.__exit__(None, None, None)
+    assert pace.per_minute is None
 
 
 def test_without_a_limit_nobody_waits() -> None:
@@ -321,7 +341,8 @@ async def _waits_before_trying_again(_: Throttle, stop: Stop) -> None:
     await stop.wait(10_000)
 
 
-PLACES = [
+Place = Callable[[Throttle, Stop], Coroutine[Any, Any, None]]
+PLACES: list[Place] = [
     _waits_for_a_slot,
     _waits_at_the_door,
     _waits_while_paused,
@@ -332,7 +353,7 @@ PLACES = [
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("above", [False, True])
-def test_a_stop_wakes_every_waiter_at_once(place: partial[None], *, above: bool) -> None:
+def test_a_stop_wakes_every_waiter_at_once(place: Place, *, above: bool) -> None:
     async def scene() -> float:
         gate, outer = throttle(qpm=1, tpm=1), Stop()
         stop = Stop(outer) if above else outer

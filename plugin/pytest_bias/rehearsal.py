@@ -1,0 +1,62 @@
+"""A trial carried out with the experiment's own simulated subject, before anything is paid.
+
+What makes a protocol impossible to replay (a clock, randomness, a foreign await) shows here for
+nothing. Where there is no simulated subject, or it does not answer all that is asked, the first
+recorded trial has to show it.
+"""
+
+from __future__ import annotations
+
+from .design import Trial
+from .errors import BiasError
+from .experiment import Experiment, Players, SimulatedPrompt
+from .keys import trial_seed
+from .messages import Completion
+from .replay import Unrecorded, Wanted, carry_out, check_replay
+
+SUBJECT = "even"
+"""The simulated subject that rehearses: the one without bias."""
+
+
+def rehearse(experiment: Experiment, players: Players, trial: Trial) -> bool:
+    """Whether ``trial`` could be carried out and replayed; nothing is called.
+
+    False says nothing about the protocol: the simulated subject was no help.
+
+    Raises
+    ------
+    ForeignAwait
+        When the protocol awaits anything but ``ask()`` and ``together()``.
+    ReplayDiffers
+        When replaying it differs.
+    """
+    replies: dict[str, Completion] = {}
+
+    def answer(wanted: Wanted) -> Completion | None:
+        completion = simulated_reply(experiment, wanted)
+        if completion is not None:
+            replies[wanted.key] = completion
+        return completion
+
+    try:
+        first = carry_out(experiment, players, trial, answer)
+        check_replay(experiment, players, trial, replies.get, first)
+    except Unrecorded:
+        return False
+    except BiasError:
+        raise
+    except Exception:  # noqa: BLE001  (the author's code: a recorded trial will show it)
+        return False
+    return True
+
+
+def simulated_reply(experiment: Experiment, wanted: Wanted) -> Completion | None:
+    """What the experiment's simulated subject replies; None when it does not."""
+    if experiment.simulated is None:
+        return None
+    seed = trial_seed(experiment.id, wanted.trial, wanted.place)
+    try:
+        text = experiment.simulated(SimulatedPrompt(SUBJECT, wanted.request.messages, seed))
+    except Exception:  # noqa: BLE001  (the author's code: it is as good as no reply)
+        return None
+    return None if text is None else Completion(text, "stop", SUBJECT)

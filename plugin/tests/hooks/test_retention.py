@@ -1,0 +1,406 @@
+"""No text anywhere: what is asked and replied leaves no trace on disk, in reports or in print."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_bias.cassettes.sealing import KEY_VARIABLE, Seal, unsealed
+from pytest_bias.cassettes.store import Cassette
+
+from .suites import INI, Suite
+
+KEY = "a2V5LWEta2V5LWEta2V5LWEta2V5LWEta2V5LWEta2U="
+ASKED = 'zebra7ask\u00e9 "quoted"'
+REPLIED = 'zebra7said\u00e9 "quoted"'
+MARKS = ("zebra7ask", "zebra7said", "zebra7level")
+"""What every planted text holds; the endings differ in print, in JSON and in HTML."""
+
+STIMULI = "stimuli.txt"
+
+EXPERIMENT = '''\
+"""A cue that must not move a number, asked and answered in marked words."""
+
+import json
+import pathlib
+
+from pydantic import BaseModel, ConfigDict
+
+from pytest_bias import Experiment, Factor, InvalidReply, Measure, dice
+
+QUESTION, LEVEL, ANSWER = (
+    pathlib.Path(__file__).with_name("stimuli.txt").read_text(encoding="utf-8").splitlines()
+)
+
+
+class Answer(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    number: int
+    why: str
+    cue: str
+
+
+async def guess(trial, subject):
+    heard = await subject.ask(f"{QUESTION} The cue is {trial['cue']}.", system=QUESTION)
+    #AFTER
+    reply = await subject.ask(f"So? {QUESTION}", after=heard, reply=Answer)
+    return reply.value
+
+
+def simulated(prompt):
+    told = prompt.messages[1].text if len(prompt.messages) > 1 else ""
+    if not told.startswith(QUESTION):
+        return None
+    #CALLED
+    if len(prompt.messages) == 2:
+        return f"I heard: {ANSWER}"
+    draw = dice(prompt.subject, prompt.seed)
+    if draw.random() < 0.1:
+        return f"I cannot: {ANSWER}"
+    cue = "high" if "is high" in told else "low"
+    effect = {"even": 0, "biased": 6, "drifted": 8}[prompt.subject] * (cue == "high")
+    return json.dumps({"number": 10 + effect + round(draw.gauss(0, 1)), "why": ANSWER, "cue": cue})
+
+
+GAME = Experiment(
+    id="game-planted",
+    name="Game",
+    factors=[Factor("cue", {"low": f"low {LEVEL}", "high": f"high {LEVEL}"})],
+    protocol=guess,
+    measures=[Measure("number", bounds=(-30, 60)), Measure("noticed", lambda a: a.cue == "high")],
+    replicates=12,
+    retention="RETENTION",
+    simulated=simulated,
+)
+'''
+
+TESTS = '''\
+"""The cases of the game."""
+
+from pytest_bias import MeanDifference, RateDifference, conditions, hypotheses, positive_control
+
+from .experiment import GAME
+
+
+@conditions(GAME)
+def test_asked(condition, recorded):
+    #BODY
+    assert recorded
+
+
+@positive_control(GAME, RateDifference("noticed", "cue", high="high", low="low"))
+def test_noticed(control):
+    assert control.seen
+
+
+@hypotheses(
+    GAME, MeanDifference("number", "cue", high="high", low="low", margin=4.0, claim="clear")
+)
+def test_number(verdict):
+    assert verdict.finding is not None
+'''
+
+LOUD = ("-vv", "-l", "--tb=long", "-rA", "--junitxml=junit.xml", "--html=page.html")
+PLUGINS = ("-p", "pytest_metadata.plugin", "-p", "pytest_html.plugin")
+RECORD = ("--bias-record=missing",)
+
+
+@pytest.fixture
+def planted(empty: Suite, monkeypatch: pytest.MonkeyPatch) -> Suite:
+    """A suite that keeps measures only; its temporary folder lies in its own."""
+    write(empty, "measures")
+    temporary = empty.path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    return empty
+
+
+def write(suite: Suite, retention: str) -> None:
+    package = suite.path / "bias_tests" / "coin"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").touch()
+    stimuli = f"{ASKED}\nzebra7level\n{REPLIED}\n"
+    (package / STIMULI).write_text(stimuli, encoding="utf-8")
+    source = EXPERIMENT.replace("RETENTION", retention)
+    (package / "experiment.py").write_text(source, encoding="utf-8")
+    (package / "test_coin.py").write_text(TESTS, encoding="utf-8")
+    ini = INI.replace("bias_report = off\n", "")
+    (suite.path / "pytest.ini").write_text(ini, encoding="utf-8")
+
+
+def change(suite: Suite, old: str, new: str) -> None:
+    """Put code into a place of the suite that is marked for it."""
+    file = "test_coin.py" if old == "#BODY" else "experiment.py"
+    suite.change(f"bias_tests/coin/{file}", old, new)
+
+
+def run(suite: Suite, *arguments: str, workers: int | None = None) -> pytest.RunResult:
+    """Run with all that may print or write, and look for planted words in what came of it."""
+    result = suite.run(*PLUGINS, *LOUD, *arguments, workers=workers)
+    said = f"{result.stdout.str()}\n{result.stderr.str()}"
+    assert traces(suite, said) == []
+    return result
+
+
+def traces(suite: Suite, *said: str) -> list[str]:
+    """Where planted words are found: in what was printed, and in every file but the stimuli."""
+    found = [f"printed: {line}" for text in said for line in text.splitlines() if marked(line)]
+    for path in suite.path.rglob("*"):
+        if marked(path.name):
+            found.append(f"{path}: its name")
+        if path.is_file() and path.name != STIMULI and marked(path.read_bytes().decode("latin1")):
+            found.append(str(path))
+    return found
+
+
+def marked(text: str) -> bool:
+    return any(form in text for mark in MARKS for form in forms(mark))
+
+
+def forms(mark: str) -> Iterator[str]:
+    """A mark as it is, and as base64 has it, wherever in a text it begins."""
+    yield mark
+    for shift in range(3):
+        encoded = base64.b64encode(b" " * shift + mark.encode()).decode()
+        # The first and last groups hold parts of what stands around it.
+        yield encoded[4 * bool(shift) : len(encoded) // 4 * 4 - 4]
+
+
+def cassette(suite: Suite, model: str = "even") -> Path:
+    return suite.cassettes / "game-planted" / f"simulated--{model}.jsonl"
+
+
+def test_the_search_finds_what_it_looks_for(planted: Suite) -> None:
+    text = f"before {ASKED} {REPLIED}"
+    assert marked(text)
+    assert marked(json.dumps(text))
+    for start in range(3):
+        assert marked(base64.b64encode(text[start:].encode()).decode())
+    assert traces(planted) == []
+    (planted.path / "tmp" / "left.bin").write_bytes(
+        b"\0" + text.encode("utf-16-le") + text.encode()
+    )
+    assert len(traces(planted, "so", text)) == 2
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_of_a_recording_and_a_replay(planted: Suite, workers: int | None) -> None:
+    models = ("--bias-model=simulated/even", "--bias-model=simulated/biased")
+    result = run(planted, *models, *RECORD, workers=workers)
+    result.assert_outcomes(passed=7, failed=1)
+    first = planted.results()
+    assert {a["recording"]["retention"] for a in first["analyses"]} == {"measures"}
+    missing = [count["missing"] for a in first["analyses"] for count in a["counts"]]
+    result = run(planted, *models, workers=workers)
+    result.assert_outcomes(passed=7, failed=1)
+    assert planted.results()["analyses"] == first["analyses"]
+    invalid = [count["invalid"] for a in first["analyses"] for count in a["counts"]]
+    assert any(invalid)
+    assert len(missing) == 4
+
+
+def test_of_settings_that_print_parameters(planted: Suite) -> None:
+    run(planted, *RECORD).assert_outcomes(passed=4)
+    for option in ("--setup-show", "--setup-plan", "--co", "--fixtures-per-test", "--durations=0"):
+        assert run(planted, option).ret == 0
+    assert run(planted, "--bias-plan").ret == 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "assert recorded == ()",
+        "assert recorded[0].result == 5",
+        "assert recorded[0].prompts[0] == ''",
+        "assert [o.values for o in recorded] == []",
+        "assert condition == recorded[0].trial",
+        "raise ValueError(recorded, condition)",
+        "game = GAME; assert game.id == ''",
+        "trial = recorded[0].trial; assert trial is None",
+    ],
+)
+def test_of_a_body_that_fails(planted: Suite, body: str) -> None:
+    change(planted, "#BODY", body)
+    for arguments in (RECORD, ()):
+        run(planted, *arguments).assert_outcomes(passed=2, failed=2)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "raise ValueError(heard.text)",
+        "assert heard.text == QUESTION",
+        "raise InvalidReply(heard.text, heard.text)",
+        "raise InvalidReply('odd', heard.text)",
+        "raise ExceptionGroup(heard.text, [ValueError(heard.text)])",
+        "import warnings; warnings.warn(heard.text)",
+        "await subject.ask(heard.text, attempts=0)",
+        "import asyncio; await asyncio.sleep(0, heard.text)",
+        "trial.condition.values['cue' if heard is None else heard.text]",
+    ],
+)
+def test_of_a_protocol_that_quotes_a_reply_in_its_error(planted: Suite, code: str) -> None:
+    change(planted, "#AFTER", code)
+    for arguments in (RECORD, ()):
+        assert run(planted, *arguments).ret == 1
+
+
+def test_of_a_protocol_that_fails_before_it_asks(planted: Suite) -> None:
+    run(planted, *RECORD).assert_outcomes(passed=4)
+    old = "    heard = await subject.ask(f"
+    new = "    prompt = f'{QUESTION} {trial[\"cue\"]}'\n    assert prompt == ''\n"
+    change(planted, old, f"{new}{old}")
+    for arguments in (RECORD, ()):
+        result = run(planted, *arguments)
+        assert result.ret == 1
+        result.stdout.fnmatch_lines(["*fails before it asks anything: AssertionError;*"])
+
+
+def test_of_a_changed_prompt_and_raised_version(planted: Suite) -> None:
+    run(planted, *RECORD).assert_outcomes(passed=4)
+    change(planted, "The cue is", "Mind that the cue is")
+    run(planted).stdout.fnmatch_lines(["*but its first question was another*"])
+    change(planted, "Mind that the cue is", "The cue is")
+    change(planted, 'Measure("number", ', 'Measure("number", version=2, ')
+    run(planted).stdout.fnmatch_lines(["*measured in these versions: number 1, noticed 1;*"])
+    run(planted, *RECORD).assert_outcomes(passed=4)
+
+
+def test_of_a_server_that_quotes_the_prompt(planted: Suite) -> None:
+    quoting = Path(planted.path / "quoting.py")
+    quoting.write_text(QUOTING, encoding="utf-8")
+    with subprocess.Popen(  # noqa: S603  (our own code)
+        [sys.executable, str(quoting)], stdout=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            assert server.stdout is not None
+            port = server.stdout.readline().strip()
+            url = f"bias_simulated_url = http://127.0.0.1:{port}\n"
+            with (planted.path / "pytest.ini").open("a", encoding="utf-8") as ini:
+                ini.write(url)
+            result = run(planted, *RECORD)
+        finally:
+            server.terminate()
+            rest, _ = server.communicate(timeout=60)
+    assert "quoted" in rest
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*a call failed (fatal); this experiment keeps no text*"])
+
+
+QUOTING = """\
+import http.server
+import json
+
+
+class Quoting(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        sent = self.rfile.read(int(self.headers["content-length"])).decode()
+        body = json.dumps({"error": {"message": f"cannot read {sent}", "type": sent}}).encode()
+        self.send_response(400)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+        print("quoted", flush=True)
+
+    def log_message(self, *_):
+        pass
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quoting)
+print(server.server_port, flush=True)
+server.serve_forever()
+"""
+
+HOLD = """\
+global CALLS
+    CALLS = globals().get("CALLS", 0) + 1
+    if CALLS == 9:
+        import sys, threading
+        print("held back", flush=True, file=sys.__stdout__)
+        threading.Event().wait(60)
+"""
+
+
+@pytest.mark.parametrize("retention", ["measures", "encrypted"])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_of_a_recording_that_is_ended_by_force(
+    planted: Suite, monkeypatch: pytest.MonkeyPatch, retention: str, number: signal.Signals
+) -> None:
+    if retention == "encrypted":
+        change(planted, '"measures"', '"encrypted"')
+        monkeypatch.setenv(KEY_VARIABLE, KEY)
+    change(planted, "#CALLED", HOLD)
+    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    plugins = ["-p", "pytest-bias", *PLUGINS]
+    with subprocess.Popen(  # noqa: S603  (pytest itself)
+        [
+            *(sys.executable, "-m", "pytest", "-s", *plugins, *LOUD, *RECORD),
+            *("--bias-concurrency=4", "--full-trace"),
+        ],
+        cwd=planted.path,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        before = []
+        for line in process.stdout:
+            before.append(line)
+            if "held back" in line:
+                break
+        process.send_signal(number)
+        if number == signal.SIGINT:
+            process.send_signal(number)
+        after = process.stdout.read()
+    assert process.returncode in {-signal.SIGKILL, pytest.ExitCode.INTERRUPTED}
+    assert traces(planted, *before, after) == []
+    change(planted, HOLD, "#CALLED")
+    run(planted, *RECORD).assert_outcomes(passed=4)
+
+
+def test_that_is_encrypted_and_only_its_key_gives_the_text_back(
+    planted: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(planted, '"measures"', '"encrypted"')
+    result = run(planted, *RECORD)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([f"*needs the environment variable {KEY_VARIABLE}*"])
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
+    run(planted, *RECORD).assert_outcomes(passed=4)
+    assert not any(KEY.encode() in p.read_bytes() for p in planted.path.rglob("*") if p.is_file())
+    monkeypatch.delenv(KEY_VARIABLE)
+    run(planted, workers=2).assert_outcomes(passed=4)
+    trials = list(unsealed(Cassette(cassette(planted)), Seal(KEY)))
+    assert len(trials) == 24
+    text = json.dumps(trials, ensure_ascii=False)
+    assert json.dumps(f"I heard: {REPLIED}", ensure_ascii=False) in text
+    assert json.dumps(f"So? {ASKED}", ensure_ascii=False) in text
+
+
+def test_of_text_that_stood_there_before(planted: Suite) -> None:
+    change(planted, '"measures"', '"raw"')
+    planted.run(*RECORD).assert_outcomes(passed=4)
+    assert traces(planted) == [str(cassette(planted))]
+    change(planted, '"raw"', '"measures"')
+    raw = cassette(planted).read_bytes()
+    for arguments in (RECORD, ()):
+        result = planted.run(*LOUD[:4], *arguments)
+        assert result.ret == 1
+        result.stdout.fnmatch_lines(["*holds requests and replies as text, and its experiment*"])
+        assert traces(planted, result.stdout.str()) == [str(cassette(planted))]
+    assert cassette(planted).read_bytes() == raw
+    shutil.rmtree(planted.cassettes)
+    run(planted, *RECORD).assert_outcomes(passed=4)
