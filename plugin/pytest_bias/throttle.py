@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
 _MINUTE = 60.0
-_START_SHARE = 5
+_START_SHARE = 4
 """Calls in flight begin at the ceiling divided by this."""
 
 _FIRST_GROWTH = 4

@@ -21,8 +21,9 @@ from .failures import (
     simulated_failure,
     status_failure,
 )
+from .loopback import loopback_client
 from .reading import Answer, error_details
-from .sdk import LIMITS, Secrets, host, is_simulated, is_url, load_sdk, parsed, retry_after
+from .sdk import Secrets, host, is_simulated, is_url, load_sdk, parsed, retry_after
 
 _SHORTEST_TOKEN = 8
 _REFUSING = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
@@ -68,11 +69,7 @@ class Client:
             raise bad
         options: dict[str, Any] = {}
         if endpoint.simulated:
-            # A proxy from the environment could not reach an endpoint on loopback; and the client
-            # that Anthropic's SDK would make turns to one whatever it is told.
-            options["http_client"] = self.transport.AsyncClient(
-                limits=self.transport.Limits(**LIMITS), trust_env=False
-            )
+            options["http_client"] = loopback_client(self.transport)
         if self.own or endpoint.simulated:
             # Custom headers of the environment may hold another key, which is the vendor's.
             options["default_headers"] = {"Authorization": f"Bearer {endpoint.api_key}"}

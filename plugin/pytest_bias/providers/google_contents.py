@@ -26,6 +26,7 @@ from .failures import (
     status_failure,
 )
 from .google_errors import refusal
+from .loopback import loopback_client
 from .reading import Answer, Reply, completion, count, effective, text_of
 
 _NAME = "google"
@@ -118,11 +119,11 @@ class GoogleContents:
             transport.DecodingError,
         )
         # Handing in a client also keeps the SDK from aiohttp, which it prefers where installed.
-        self._http = transport.AsyncClient(
-            limits=transport.Limits(**sdk.LIMITS),
-            # A proxy from the environment could not reach an endpoint on loopback.
-            trust_env=not endpoint.simulated,
-            event_hooks={"response": [_keep]},
+        hooks = {"response": [_keep]}
+        self._http = (
+            loopback_client(transport, event_hooks=hooks)
+            if endpoint.simulated
+            else transport.AsyncClient(limits=transport.Limits(**sdk.LIMITS), event_hooks=hooks)
         )
         self._client = self._sdk_client()
 

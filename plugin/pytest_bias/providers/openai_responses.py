@@ -78,7 +78,7 @@ class OpenAIResponses:
             _PATH,
             body,
             call.timeout,
-            sent=sent | schema_fields(request, "text.format"),
+            sent=sent | schema_fields(request, "text.format", "response_format"),
             what=_WHAT,
         )
         if not isinstance(answer, Answer):

@@ -19,7 +19,7 @@ from pytest_bias.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers.base import Call
 from pytest_bias.roster import ModelEntry, Price
 from pytest_bias.spending import Capped, Spending
-from pytest_bias.throttle import Halted, Stop, Throttle
+from pytest_bias.throttle import Concurrency, Halted, Stop, Throttle
 
 from .virtual_time import most_in_a_window, now, run_virtually
 
@@ -148,12 +148,13 @@ def test_what_passes_is_tried_again_after_a_wait_that_doubles_with_jitter() -> N
 
 
 def test_the_jitter_differs_between_calls_that_failed_together() -> None:
-    first = iter([failure("transient")] * 20)
+    wave = Concurrency(100).start
+    first = iter([failure("transient")] * wave)
     provider = Acme(lambda _: next(first, None))
-    ended(provider, times=20, at_once=True, ceiling=100)
-    again = provider.sent[20:]
-    assert provider.sent[:20] == [0] * 20
-    assert len(set(again)) == 20
+    ended(provider, times=wave, at_once=True, ceiling=100)
+    again = provider.sent[wave:]
+    assert provider.sent[:wave] == [0] * wave
+    assert len(set(again)) == wave
     assert max(again) - min(again) > 0.5
 
 
@@ -208,18 +209,18 @@ def test_nobody_is_sent_before_the_time_a_rate_limit_names_has_passed() -> None:
 
 def test_calls_in_flight_at_a_rate_limit_back_off_once() -> None:
     # All of the first wave are refused.
-    first = iter([failure("rate_limit")] * 20)
+    wave = Concurrency(100).start
+    first = iter([failure("rate_limit")] * wave)
     provider = Acme(lambda _: next(first, None))
     of, ends = ended(provider, times=60, at_once=True, ceiling=100)
     assert all(isinstance(end, Completion) for end in ends)
-    concurrency = of.throttle.concurrency
-    assert concurrency.episodes == 1
-    assert provider.sent[:20] == [0] * 20
+    assert of.throttle.concurrency.episodes == 1
+    assert provider.sent[:wave] == [0] * wave
     known = provider.latency
-    later = provider.sent[20:]
+    later = provider.sent[wave:]
     assert min(later) >= known + 0.5
-    # Half of the twenty that were in flight come back, and no more.
-    assert sum(at == min(later) for at in later) == 10
+    # Half of those that were in flight come back, and no more.
+    assert sum(at == min(later) for at in later) == wave // 2
 
 
 def test_rate_limits_in_a_row_wait_ever_longer() -> None:
@@ -458,11 +459,11 @@ def test_a_refused_parameter_is_left_out_where_that_is_allowed_and_learned_once(
 
 def test_calls_in_flight_that_are_refused_together_all_go_without_it() -> None:
     """The first wave is sent before anybody can know what the model refuses."""
-    provider = Acme(_fussy)
-    of, ends = ended(provider, times=20, at_once=True, ceiling=100, asked=MAY_DROP)
-    assert [type(end) for end in ends] == [Completion] * 20
-    assert of.tally.failures == {"parameter": 20}
-    assert len(provider.calls) == 40
+    provider, wave = Acme(_fussy), Concurrency(100).start
+    of, ends = ended(provider, times=wave, at_once=True, ceiling=100, asked=MAY_DROP)
+    assert [type(end) for end in ends] == [Completion] * wave
+    assert of.tally.failures == {"parameter": wave}
+    assert len(provider.calls) == 2 * wave
 
 
 def test_an_experiment_that_insists_on_it_fails_by_name() -> None:

@@ -21,7 +21,8 @@ from pytest_bias.cases import ATTRIBUTE, Case, Declared
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.collection import Job, Terms, collect
 from pytest_bias.experiment import Experiment, Players, SimulatedPrompt, plan
-from pytest_bias.messages import Parameters
+from pytest_bias.keys import trial_seed
+from pytest_bias.messages import Parameters, Place
 from pytest_bias.providers.base import WIRES, ProviderContext
 from pytest_bias.recording import JobReport
 from pytest_bias.records import Outcome
@@ -276,9 +277,12 @@ def test_a_reply_that_cannot_be_measured_is_kept_and_asked_again(
     tmp_path: Path, wire: str
 ) -> None:
     of = tiny()
-    with under(list(INVALID)) as server:
+    # Each meets another trial, whose second attempt then is as it should be.
+    firsts = [trial_seed(of.id, trial, Place((), 1, 1)) for trial in plan(of, of.design())]
+    met = dict(zip(firsts, INVALID, strict=False))
+    with under(lambda _, facts: met.get(facts.seed or 0)) as server:
         job = recorded(of, tmp_path, server, wire)
-        assert list(answers(server).values()) == [1] * 7  # a second attempt has a seed of its own
+        assert list(answers(server).values()) == [1] * 7
     assert (job.problems, job.recorded, job.calls) == ([], 4, 7)
     reasons = Counter(word for outcome in kept(of, tmp_path) for word in outcome.invalid)
     assert reasons == REASONS.get(wire, Counter(INVALID.values()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import threading
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ import pytest
 
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.experiment import SimulatedPrompt
-from pytest_bias.simulator.faults import FAULTS, Fault, RequestFacts
+from pytest_bias.simulator.faults import Fault, RequestFacts
 from pytest_bias.simulator.server import SimulatorServer
 
 from ..hooks.suites import TESTS, experiment_source
@@ -36,16 +37,17 @@ PLANTED = "Pl4nted"
 IN_THE_FILE = ("GATEWAY_KEY", "NEVER_USED", "ANTHROPIC_API_KEY")
 ENV_FILE = "keys.env"
 
-TROUBLES: tuple[Fault | None, ...] = (
-    None,  # a simulated reply, which must not pass as a model's
-    "unauthorised",
-    "malformed",
-    "drop",
-    "timeout",
-    "server_error",
-    "quota",
-    "refused_parameter",
-)
+TROUBLES: dict[str, Fault | None] = {
+    "even": None,  # a simulated reply, which must not pass as a model's
+    "biased": "malformed",
+    "unknown": "unauthorised",
+    "dropping": "drop",
+    "holding": "timeout",
+    "failing": "server_error",
+    "empty": "quota",
+    "fussy": "refused_parameter",
+}
+"""Model → what every call of it meets. Half a reply is had only where there is a whole one."""
 INI = """\
 [pytest]
 addopts = -ra
@@ -131,6 +133,17 @@ def write_ini(folder: Path, *models: str, timeout: float = 60.0) -> None:
     (folder / "pytest.ini").write_text(text, encoding="ascii")
 
 
+def write_roster(folder: Path, name: str, url: str, variable: str) -> None:
+    """A roster with one endpoint of the user's own."""
+    text = (
+        f"[endpoints.{name}]\n"
+        'wire = "openai-chat"\n'
+        f'base_url = "{url}"\n'
+        f'api_key_env = "{variable}"\n'
+    )
+    (folder / "bias_models.toml").write_text(text, encoding="ascii")
+
+
 def check_all_that_was_written(folder: Path, result: pytest.RunResult) -> None:
     """Nothing holds a secret: no file below ``folder``, and no line of the terminal."""
     said = "\n".join([*result.outlines, *result.errlines])
@@ -152,9 +165,7 @@ def _say(_: SimulatedPrompt) -> str:
 
 
 def _by_name(_number: int, facts: RequestFacts) -> Fault | None:
-    """The fault that the model is called after."""
-    name = facts.model or ""
-    return next((fault for fault in FAULTS if name == f"model-{fault}"), None)
+    return TROUBLES[facts.model or ""]
 
 
 def test_no_key_is_told_whatever_goes_wrong(
@@ -169,11 +180,13 @@ def test_no_key_is_told_whatever_goes_wrong(
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
         models = [
-            f"{provider}/model-{trouble or 'none'}"
-            for provider in ("openai", "anthropic", "google")
-            for trouble in TROUBLES
+            f"{provider}/{model}"
+            for provider in ("openai", "anthropic", "google", "bare")
+            for model in TROUBLES
         ]
         write_ini(folder, *models, timeout=0.5)
+        # With a user and a password in its URL, OpenAI's key is not sent; here it is.
+        write_roster(folder, "bare", f"{server.url}/v1", "OPENAI_API_KEY")
         result = pytester.runpytest_subprocess(*EVERYTHING)
     finally:
         server.stop()
@@ -181,9 +194,12 @@ def test_no_key_is_told_whatever_goes_wrong(
     said = "\n".join(result.outlines)
     for model in models:
         assert f"problem: recording game-coin with {model}: " in said
-    assert {each.fault for each in server.served} == set(TROUBLES)
-    # The server quoted the key, and what it said was told, but for the key.
-    assert said.count("HTTP 401: Incorrect API key provided: ***") >= 3
+    assert {each.fault for each in server.served} == set(TROUBLES.values())
+    # The server quoted what it was sent, and that was told, but for the key.
+    quoted = re.findall(r"/unknown: HTTP 401: Incorrect API key provided: (.*)", said)
+    assert sorted(set(quoted)) == ["***", "Basic ***"]
+    assert said.count("must not pass as a model's") >= 4
+    assert said.count("the reply is not") >= 4
     assert not list(folder.rglob("*.jsonl"))
     check_all_that_was_written(folder, result)
 
@@ -242,13 +258,8 @@ def gateway() -> Iterator[ThreadingHTTPServer]:
 def test_no_key_is_told_when_all_goes_well(folder: Path, pytester: pytest.Pytester) -> None:
     write_ini(folder, "gateway/model-1")
     with gateway() as server:
-        roster = (
-            "[endpoints.gateway]\n"
-            'wire = "openai-chat"\n'
-            f'base_url = "http://127.0.0.1:{server.server_address[1]}/v1"\n'
-            'api_key_env = "GATEWAY_KEY"\n'
-        )
-        (folder / "bias_models.toml").write_text(roster, encoding="ascii")
+        url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+        write_roster(folder, "gateway", url, "GATEWAY_KEY")
         result = pytester.runpytest_subprocess(*EVERYTHING)
         seen = server.seen  # type: ignore[attr-defined]  # our own list
     assert seen == [f"Bearer {SECRETS['GATEWAY_KEY']}"] * 2
