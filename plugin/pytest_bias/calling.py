@@ -203,15 +203,20 @@ class Caller:
     def _check_bounded(self, request: Request) -> None:
         """Refuse a budget that nothing is known to hold against."""
         if self.entry.price is None:
-            raise self._unbudgeted("has no price")
+            raise self._unbudgeted("has no price in the roster of models")
+        if getattr(self.provider, "adds_to_prompts", False):
+            raise self._unbudgeted("is sent more than the prompt")
         if self.entry.price.output and self._most_output(request) is None:
-            raise self._unbudgeted("has no limit of the tokens of a reply (max_output_tokens)")
+            what = (
+                "has no limit of the tokens of a reply (max_output_tokens) in the roster of models"
+            )
+            raise self._unbudgeted(what)
 
     def _unbudgeted(self, what: str) -> BadSetting:
         return BadSetting(
             option="--bias-budget",
             value=self._spending.budget,
-            problem=f"{self.name} {what} in the roster of models, so its cost cannot be bounded",
+            problem=f"{self.name} {what}, so its cost cannot be bounded",
         )
 
     def _most_output(self, request: Request) -> int | None:

@@ -24,12 +24,14 @@ def players_of(
     Raises
     ------
     BadSetting
-        When the experiment needs a judge and none is named that differs from the subject.
+        When the experiment needs a judge and none is named, or one whose name may come to mean
+        another model while verdicts gate.
     """
     defaults = roster.entry(subject).defaults
     if experiment.judge is None:
         return Players(subject, subject_defaults=defaults)
     judge = judge_of(subject, settings.judge, roster)
+    check_pinned(judge, settings, roster, "--bias-judge")
     return Players(subject, judge, defaults, roster.entry(judge).defaults)
 
 
@@ -65,12 +67,17 @@ def check_models(settings: Settings, roster: Roster, models: Iterable[str]) -> N
     judge = settings.judge
     for model in models if judge is None or judge == SAME else (*models, judge):
         split_model(model, roster.endpoints)
-        if settings.gate != "off" and is_unpinned(model, roster.entry(model)):
-            raise BadSetting(
-                option="--bias-model",
-                value=model,
-                problem=(
-                    "this name may mean another model tomorrow, so no verdict can be held against "
-                    "it; name a dated version, or report without a gate (--bias-gate=off)"
-                ),
-            )
+        check_pinned(model, settings, roster, "--bias-model")
+
+
+def check_pinned(model: str, settings: Settings, roster: Roster, option: str) -> None:
+    """Refuse a name that may mean another model tomorrow, where verdicts gate."""
+    if settings.gate != "off" and is_unpinned(model, roster.entry(model)):
+        raise BadSetting(
+            option=option,
+            value=model,
+            problem=(
+                "this name may mean another model tomorrow, so no verdict can be held against "
+                "it; name a dated version, or report without a gate (--bias-gate=off)"
+            ),
+        )

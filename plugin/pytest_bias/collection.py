@@ -24,7 +24,7 @@ from .cassettes.lock import recording_lock
 from .cassettes.provenance import combined
 from .cassettes.recorder import Recorder
 from .cassettes.sealing import KEY_VARIABLE, seal_of
-from .cassettes.store import Cassette, cassette_path
+from .cassettes.store import Cassette, cassette_path, remove_leftovers
 from .design import Trial
 from .errors import BiasError, Unfinished
 from .keeping import Keeping, KeepsMeasures, KeepsReplies
@@ -124,6 +124,7 @@ class _Collector:
 
     async def _job(self, job: Job, report: JobReport) -> None:
         mode = self.terms.mode
+        remove_leftovers(report.cassette)
         cassette = Cassette(report.cassette, anew=mode == "all")
         if mode != "all" and cassette.rerecording_path.exists():
             raise Unfinished(journal=cassette.rerecording_path)
@@ -137,8 +138,8 @@ class _Collector:
         report.wanted = len(wanted)
         if not wanted:
             # All of it is there: a merge needs no provider, and so no key.
-            if cassette.unmerged:
-                cassette.merge(job.experiment.id, job.model)
+            cassette.lost -= {trial.id for trial in job.trials}
+            cassette.merge(job.experiment.id, job.model)
             return
         self._shuffle(wanted, job)
         # In a thread without an event loop: an asyncio.timeout() fails there as it will later.
@@ -172,6 +173,11 @@ class _Collector:
                 merge=mode != "all" or done,
                 lost=report.lost,
                 recorded=report.done,
+            )
+        if mode == "all" and not done and not self.report.interrupted:
+            report.problems.append(
+                f"{report.recorded} of {report.wanted} trials are recorded anew and kept apart; "
+                "until the rest is (--bias-record=all again), the old recording counts"
             )
 
     def _keeping(self, job: Job, recorder: Recorder, *, anew: bool) -> Keeping:

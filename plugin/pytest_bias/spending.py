@@ -31,6 +31,7 @@ class Spending:
     calls: int = 0
     spent: float = 0.0
     _reserved: float = 0.0
+    _over: str | None = None
     _waiting: Waiting = field(default_factory=deque)
 
     def check(self) -> None:
@@ -48,13 +49,16 @@ class Spending:
             When it does not fit, and nothing in flight can free any more.
         """
         self.check()
+        if highest > 0 and self._over is not None:
+            # A cheaper call might still fit; but then what is missing would hang on its length.
+            raise Capped(self._over)
         while self.budget is not None and self.spent + self._reserved + highest > self.budget:
             if self._reserved <= 0:
-                what = (
+                self._over = (
                     f"--bias-budget={self.budget:g} is reached: ${self.spent:.4f} are spent, and "
                     f"the next call may cost up to ${highest:.4f}"
                 )
-                raise Capped(what)
+                raise Capped(self._over)
             await stop.wait(until=self._waiting)
             self.check()
         self._reserved += highest

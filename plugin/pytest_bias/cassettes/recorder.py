@@ -7,6 +7,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -79,11 +80,28 @@ class Recorder:
                 self._file = _opened(self.cassette.journal_path)
                 lines.insert(0, encode_provenance(self.provenance))
             data = b"".join(line + b"\n" for line in lines)
-            self._file.write(data)
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            try:
+                self._put(self._file, data)
+            except OSError:
+                # A full disk: they are paid, so they stay here until there is room.
+                self._pending.extendleft(reversed(lines))
+                raise
             self.cassette.journal(data)
             self.added += sum(line.startswith(_COUNTED) for line in lines)
+
+    @staticmethod
+    def _put(file: BinaryIO, data: bytes) -> None:
+        """Append ``data``, all of it or nothing."""
+        end = file.seek(0, os.SEEK_END)
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[file.write(rest) :]
+            os.fsync(file.fileno())
+        except OSError:
+            with suppress(OSError):
+                file.truncate(end)
+            raise
 
     def close(
         self,
@@ -111,7 +129,7 @@ class Recorder:
 def _opened(journal: Path) -> BinaryIO:
     """A journal to append to, without the half line a killed recording may have left."""
     journal.parent.mkdir(parents=True, exist_ok=True)
-    file = journal.open("a+b")
+    file = journal.open("a+b", buffering=0)
     file.seek(0)
     whole, separator, rest = file.read().rpartition(b"\n")
     if rest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import tempfile
@@ -308,3 +309,12 @@ def write_atomically(path: Path, data: bytes | Iterable[bytes]) -> None:
         Path(name).replace(path)
     finally:
         Path(name).unlink(missing_ok=True)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what a process that was killed while it wrote ``path`` left of it.
+
+    Only for who holds the cassette's lock: nobody else is writing.
+    """
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*"):
+        left.unlink(missing_ok=True)

@@ -27,7 +27,7 @@ from pytest_bias.providers.base import WIRES, ProviderContext
 from pytest_bias.recording import JobReport
 from pytest_bias.records import Outcome
 from pytest_bias.replay import replay
-from pytest_bias.roster import EndpointEntry, Wire
+from pytest_bias.roster import EndpointEntry, ModelEntry, Roster, Wire
 from pytest_bias.run import Run
 from pytest_bias.settings import Limits, Settings
 from pytest_bias.simulator.faults import FAULTS, Fault, Faults
@@ -69,13 +69,14 @@ def recorded(
 ) -> JobReport:
     """Record every trial of ``of`` over ``wire``."""
     context = ProviderContext({}, simulated_url=server.url, simulated_wire=wire)
-    model = given.pop("model", MODEL)
+    model, roster = given.pop("model", MODEL), given.pop("roster", Roster())
     terms = Terms(
         mode="missing",
         folder=folder,
         context=context,
         limits=Limits(**({"concurrency": CONCURRENCY} | given)),
         retries=QUICK,
+        roster=roster,
     )
     job = Job(of, Players(model), plan(of, of.design()))
     return collect([job], terms, lambda _: None).jobs[0]
@@ -331,6 +332,18 @@ def test_what_a_model_refuses_is_left_out_where_it_may_be(tmp_path: Path, wire: 
         assert [each.status for each in server.served] == [400, 200, 200, 200, 200]
     assert (job.problems, job.recorded) == ([], 4)
     assert Cassette(cassette_path(tmp_path, of.id, MODEL)).dropped == ("temperature",)
+    kept(of, tmp_path)
+
+
+@pytest.mark.parametrize("wire", APIS)
+def test_a_schema_that_is_known_to_be_refused_is_left_out(tmp_path: Path, wire: str) -> None:
+    of = tiny(may_drop=["schema"])
+    roster = Roster({MODEL: ModelEntry(refuses=frozenset({"schema"}))})
+    with under(None) as server:
+        job = recorded(of, tmp_path, server, wire, roster=roster)
+        assert len(server.served) == 4
+    assert (job.problems, job.recorded) == ([], 4)
+    assert Cassette(cassette_path(tmp_path, of.id, MODEL)).dropped == ("schema",)
     kept(of, tmp_path)
 
 
