@@ -150,6 +150,7 @@ class Caller:
             try:
                 charged = await self.throttle.enter(estimate, stop, self._spending.check)
                 self._spending.called()
+                stop.sent()
                 self.tally.attempts += 1
                 sent_at = self.throttle.clock()
                 try:

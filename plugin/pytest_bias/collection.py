@@ -186,7 +186,7 @@ class _Collector:
             return KeepsReplies(recorder, lookup_in(recorder.cassette, anew=anew))
         environ = self.terms.context.environ
         seal = seal_of(environ) if job.experiment.retention == "encrypted" else None
-        secret = environ.get(KEY_VARIABLE, "").encode() or None
+        secret = environ.get(KEY_VARIABLE, "").encode(errors="surrogateescape") or None
         return KeepsMeasures(recorder, job.experiment.measures, seal, secret)
 
     def _shuffle(self, trials: list[Trial], job: Job) -> None:

@@ -271,11 +271,17 @@ def _arm(
 ) -> Arm:
     return Arm(
         level=level,
-        value=str(experiment.factor(factor).levels[level]),
+        value=_shown(experiment, factor, level),
         units=len(values),
         missing=rows.missing,
         mean=math.fsum(values) / len(values),
     )
+
+
+def _shown(experiment: Experiment, factor: str, level: str) -> str:
+    """The value of a level for print; its label where words of a prompt are not to be kept."""
+    value = experiment.factor(factor).levels[level]
+    return str(value) if experiment.retention == "raw" or isinstance(value, int | float) else level
 
 
 def _check_two_groups(what: str, experiment: Experiment, factor: str, high: str, low: str) -> None:

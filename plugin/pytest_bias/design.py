@@ -64,9 +64,9 @@ class Factor:
     """
 
     name: str
-    levels: Mapping[str, object]
+    levels: Mapping[str, object] = field(repr=False)
     unit: str = ""
-    exemplars: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    exemplars: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         what = f"Factor({self.name!r})"
@@ -101,7 +101,7 @@ class Items:
     """
 
     name: str
-    items: Mapping[str, object]
+    items: Mapping[str, object] = field(repr=False)
 
     def __post_init__(self) -> None:
         what = f"Items({self.name!r})"

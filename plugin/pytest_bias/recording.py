@@ -18,7 +18,7 @@ from .messages import Completion, Place, Request
 from .records import Outcome
 from .replay import Tracer, check_replay
 from .spending import Capped
-from .throttle import Halted, Stop, wake
+from .throttle import Halted, Stop, StopBeforeFirst, wake
 
 _FAILURES_IN_A_ROW = 5
 
@@ -164,6 +164,8 @@ class Recording:
             result = await drive(executor.start(), executor)
         except InvalidReply as invalid:
             return executor.outcome(None, invalid.reason)
+        finally:
+            executor.release()
         return executor.outcome(result, None)
 
     def _check(self, trial: Trial, kept: Kept, live: Outcome) -> None:
@@ -195,7 +197,12 @@ class _LiveExecutor(Tracer):
         self._recording = recording
         self._kept = kept
         # A trial that is kept as a whole ends as a whole, once it has begun.
-        self._stop = Stop() if kept.whole else recording.stop
+        self._stop = StopBeforeFirst(recording.stop) if kept.whole else recording.stop
+
+    def release(self) -> None:
+        """Let go of what was held for this trial alone."""
+        if isinstance(self._stop, StopBeforeFirst):
+            self._stop.release()
 
     async def perform(self, request: Request, place: Place) -> Completion:
         wanted = self.note(request, place)
@@ -206,9 +213,8 @@ class _LiveExecutor(Tracer):
         seed = trial_seed(self.experiment.id, self.trial, place)
         asked = Asked(seed, frozenset(self.experiment.may_drop))
         caller = recording.callers[self.players.model(request.to)]
-        stop = recording.stop if len(self.interactions) == 1 else self._stop
         try:
-            completion = await caller.call(request, asked, stop)
+            completion = await caller.call(request, asked, self._stop)
         finally:
             recording.progress(caller.tally)
         await self._kept.keep(wanted, completion)

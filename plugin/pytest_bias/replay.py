@@ -164,16 +164,6 @@ def check_replay(
             )
 
 
-class _Opening(Tracer):
-    """Stops a trial at its first interaction."""
-
-    async def perform(self, request: Request, place: Place) -> Completion:
-        raise Unrecorded(self.note(request, place))
-
-    async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
-        return [await awaitable for awaitable in awaitables]
-
-
 def opening(experiment: Experiment, players: Players | str, trial: Trial) -> Wanted:
     """The first interaction a trial asks for, whatever is recorded.
 
@@ -182,9 +172,8 @@ def opening(experiment: Experiment, players: Players | str, trial: Trial) -> Wan
     BadDesign
         When it asks for none.
     """
-    opened = _Opening(experiment, players, trial)
     try:
-        run(opened.start(), opened)
+        carry_out(experiment, players, trial, lambda _: None)
     except Unrecorded as first:
         return first.wanted
     raise BadDesign(what=experiment.id, problem=f"trial {trial.id} asks nothing of the subject")

@@ -196,7 +196,7 @@ class Run:
             judge=self.players(case.experiment, case.model).judge,
             dropped=cassette.dropped,
             retention=case.experiment.retention,
-            interactions=len(cassette),
+            interactions=cassette.calls,
             interrupted=cassette.interrupted,
         )
 

@@ -47,6 +47,9 @@ class Stop:
         if self.requested:
             raise Halted
 
+    def sent(self) -> None:
+        """Take note that a call is being sent."""
+
     async def wait(self, seconds: float | None = None, *, until: Waiting | None = None) -> None:
         """Wait ``seconds``, or until woken through ``until``; Halted when a stop is requested."""
         self.check()
@@ -59,6 +62,28 @@ class Stop:
         finally:
             self._waiting.discard(future)
         self.check()
+
+
+class StopBeforeFirst(Stop):
+    """Stops what has sent nothing yet; whatever has begun comes to its end."""
+
+    def __init__(self, above: Stop) -> None:
+        super().__init__(above)
+        self._above = above
+        self._begun = False
+
+    def sent(self) -> None:
+        """From now on no stop is heeded."""
+        self._begun = True
+
+    def request(self) -> None:
+        """Start nothing new, unless something has begun."""
+        if not self._begun:
+            super().request()
+
+    def release(self) -> None:
+        """Be told nothing any more: what this was for is over."""
+        self._above.below.remove(self)
 
 
 Waiting = deque["asyncio.Future[None]"]

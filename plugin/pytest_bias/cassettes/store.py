@@ -58,10 +58,10 @@ class Cassette:
     """What is recorded of one experiment with one model: cassette and journal together.
 
     Loading splits the files into lines and reads each line's key; JSON is parsed on a hit. The
-    journal of what was missing adds to the cassette; ``lost`` are the ids of the trials that a cap
-    kept from being recorded. That of a recording made anew replaces
+    journal of what was missing adds to the cassette. That of a recording made anew replaces
     replies, so it is read, and written, only with ``anew``: whoever else reads has one recording,
-    the old one.
+    the old one. ``lost`` are the ids of the trials that a cap kept from being recorded,
+    ``keeps_text`` is whether raw text stands in it.
     """
 
     def __init__(self, path: Path, *, anew: bool = False) -> None:
@@ -71,6 +71,7 @@ class Cassette:
         self.journal_path = self.rerecording_path if anew else self.recording_path
         self.header: Header | None = None
         self.lost: frozenset[str] = frozenset()
+        self.keeps_text = False
         self._written_lost: frozenset[str] = frozenset()
         self._lines: dict[str, _Line] = {}
         self._text_lines: list[_Line] = []
@@ -173,15 +174,17 @@ class Cassette:
         for line in sorted(
             self._lines.values(), key=lambda at: cassette_format.order_of_line(*at)
         ):
-            yield line.data
             if sealed := self._sealed.get(cassette_format.key_of(line.data)):
                 yield sealed.data
+            yield line.data
 
     @property
-    def keeps_text(self) -> bool:
-        """Whether raw text stands in it."""
-        raw = any(line.data.startswith(cassette_format.KEY_START) for line in self._lines.values())
-        return raw or bool(self._text_lines)
+    def calls(self) -> int:
+        """Number of replies that what is recorded rests on."""
+        return sum(
+            len(decode_measured(*line).calls) if line.data.startswith(MEASURED_START) else 1
+            for line in self._lines.values()
+        )
 
     def texts(self) -> dict[str, str]:
         """Digest → text of every message the subject was told."""
@@ -227,10 +230,15 @@ class Cassette:
                 if not adds or key not in self._lines:
                     self._lines[key] = placed
                 found.append(placed)
+                self.keeps_text |= line.startswith(cassette_format.KEY_START)
             elif line.startswith(cassette_format.TEXT_START):
                 self._text_lines.append(placed)
+                self.keeps_text = True
             elif line.startswith(SEALED_START):
-                self._sealed[cassette_format.key_of(line)] = placed
+                # It stands before the measured line it goes with, and counts only with it.
+                key = cassette_format.key_of(line)
+                if not adds or key not in self._lines:
+                    self._sealed[key] = placed
             elif line.startswith(LOST_START) and path == self.path:
                 self.lost = decode_lost(*placed)
             elif line.startswith(PROVENANCE_START) and path != self.path:

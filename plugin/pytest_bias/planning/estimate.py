@@ -14,7 +14,8 @@ from ..experiment import Experiment, Players
 from ..messages import Completion
 from ..rehearsal import simulated_reply
 from ..replay import Wanted
-from .use import NOTHING, Answer, Calls, Use, Walk, tokens_of
+from ..rereading import measured_in
+from .use import NOTHING, Answer, Calls, Use, Walk, measured_use, tokens_of
 
 SAMPLE = 200
 """Trials an estimate is taken from, at most: spread over those that are there."""
@@ -73,11 +74,17 @@ class Estimator:
                 players = self.players_of(model)
             except BadSetting:
                 continue  # nobody is named who would judge that model
-            uses = _uses(
-                (Walk(self.experiment, players, trial, _lookup(cassette)) for trial in sample),
-                # What a simulated endpoint counts are words.
-                counted=not simulated,
-            )
+            if self.experiment.retention == "raw":
+                uses = _uses(
+                    (Walk(self.experiment, players, trial, _lookup(cassette)) for trial in sample),
+                    # What a simulated endpoint counts are words.
+                    counted=not simulated,
+                )
+            elif simulated or cassette.keeps_text:
+                continue  # without the text, those words cannot be counted otherwise
+            else:
+                found = (measured_in(self.experiment, players, t, cassette) for t in sample)
+                uses = [measured_use(measured) for measured in found if measured is not None]
             if uses:
                 return Estimate("estimate", "another cassette", len(uses), model), _mean(uses)
         return None

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 from ..cassettes.store import Cassette, cassette_path, file_stem
 from ..design import Design, Trial
-from ..errors import BiasError
+from ..errors import BiasError, KeepsText
 from ..experiment import Experiment, Players, plan
 from ..providers.base import is_simulated
+from ..rereading import measured_in
 from ..roster import Roster, is_unpinned
 from ..settings import Limits, RecordMode
 from .data import FORMAT, PlanRow, RecordingPlan, totals_of
 from .estimate import Estimate, Estimator
-from .use import NOTHING, Calls, Use, Walk
+from .use import NOTHING, Calls, Use, Walk, measured_use
 
 if TYPE_CHECKING:
     from ..cases import Case
@@ -95,12 +96,16 @@ def plan_recording(
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """One trial in the cassette: whether all of it is kept, what it used, what of it is kept."""
+    """One trial in the cassette: whether all of it is kept, what it used, what of it is kept.
+
+    ``lines`` is the number of lines that stand for it.
+    """
 
     kept: bool
     complete: bool
     used: Use
     kept_use: Use
+    lines: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +123,7 @@ class _Planner:
         cassette = Cassette(path, anew=self.mode == "all")
         players = self.players_of(experiment, model)
         found = self._found(job, cassette, players)
-        asked = sum(each.used.calls for each in found.values())
+        asked = sum(each.lines for each in found.values())
         missing = [t for t in job.trials if t.id not in found or not found[t.id].kept]
         kept = [found[trial.id].kept_use for trial in job.trials if trial.id in found]
         estimate = Estimate("exact", "nothing to record")
@@ -145,7 +150,7 @@ class _Planner:
             recorded_trials=len(job.trials) - len(missing),
             missing_trials=len(missing),
             recorded_interactions=round(sum(each.calls for each in kept)),
-            stale_interactions=len(cassette) - round(asked),
+            stale_interactions=len(cassette) - asked,
             subject=use.subject,
             judge=use.judge,
             judge_model=players.judge,
@@ -161,6 +166,8 @@ class _Planner:
         experiment = job.experiment
         sizes = [each.replicates for each in (job.design, *experiment.designs.values())]
         largest = Design(max(experiment.replicates, *sizes))
+        if experiment.retention != "raw":
+            return self._measured(experiment, plan(experiment, largest), cassette, players)
         found = {}
         for trial in plan(experiment, largest):
             walk = Walk(experiment, players, trial, lambda wanted: cassette.lookup(wanted.key))
@@ -170,7 +177,25 @@ class _Planner:
                 # Only what this recording (or the one it resumes) added counts as recorded.
                 kept = kept and all(cassette.journalled(key) for key in walk.keys)
                 kept_use = walk.use(cassette.journalled)
-            found[trial.id] = _Found(kept, walk.complete, used, kept_use)
+            found[trial.id] = _Found(kept, walk.complete, used, kept_use, len(walk.keys))
+        return found
+
+    def _measured(
+        self, experiment: Experiment, trials: Iterable[Trial], cassette: Cassette, players: Players
+    ) -> dict[str, _Found]:
+        """The same of an experiment that keeps no text: whole trials only."""
+        if cassette.keeps_text:
+            raise KeepsText(path=cassette.path, retention=experiment.retention)
+        anew = self.mode == "all"
+        found = {}
+        for trial in trials:
+            measured = measured_in(experiment, players, trial, cassette)
+            if measured is None:
+                continue
+            # Of a recording made anew only what it added itself is kept.
+            kept = not anew or cassette.journalled(measured.key)
+            used = measured_use(measured)
+            found[trial.id] = _Found(kept, True, used, used if kept else NOTHING, 1)  # noqa: FBT003
         return found
 
     def _cost(self, players: Players, use: Use) -> float | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
+from ..cassettes.measured import MeasuredTrial
 from ..design import Trial
 from ..driver import run
 from ..errors import BiasError, InvalidReply
@@ -168,6 +170,16 @@ def _calls_of(request: Request, completion: Completion, *, counted: bool) -> Cal
         tokens_of(message.text for message in request.messages) if asked is None else asked,
         tokens_of([completion.text]) if said is None else said,
     )
+
+
+def measured_use(measured: MeasuredTrial) -> Use:
+    """What a trial used of which only the measures are kept, as the provider counted tokens."""
+    use = NOTHING
+    for call in measured.calls:
+        usage = cast("Mapping[str, int]", call["usage"])
+        calls = Calls(1, usage.get("input", 0), usage.get("output", 0))
+        use = use.plus(Use(judge=calls) if call["to"] == "judge" else Use(subject=calls))
+    return use
 
 
 def tokens_of(texts: Iterable[str]) -> float:

@@ -64,6 +64,7 @@ class Codex:
     """
 
     concurrency = 4
+    adds_to_prompts = True  # the CLI puts its own instructions, tools and skills before the prompt
 
     def __init__(self, installed: Installed, environ: Mapping[str, str]) -> None:
         self._installed = installed

@@ -17,7 +17,10 @@ def error_lines(result: pytest.RunResult) -> list[str]:
 @pytest.mark.parametrize(
     ("argument", "words"),
     [
-        ("--bias-model=acme/gpt", "unknown provider 'acme'; known: anthropic, codex, google, openai, simulated"),
+        (
+            "--bias-model=acme/gpt",
+            "unknown provider 'acme'; known: anthropic, codex, google, openai, simulated",
+        ),
         ("--bias-model=gpt", "write it as provider/model"),
         ("--bias-model=simulated/even", "names one twice"),
         ("--bias-replicates=0", "must be a whole number from 1 up"),
