@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from .analysis import Analysis
-from .cassettes.store import write_atomically
+from .cassettes.files import write_atomically
 from .errors import ReportNotWritten
 from .report.results import results_text
 from .report.terminal import closing_lines, section_lines

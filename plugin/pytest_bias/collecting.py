@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .cassettes.store import write_atomically
+from .cassettes.files import write_atomically
 from .errors import BiasError
 from .jobs import record
 from .planning import make_plan

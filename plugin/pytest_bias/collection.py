@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
-import signal
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from random import Random
 
 from .calling import Caller, Retries, Tally
+from .cassettes.files import remove_leftovers
 from .cassettes.format import Provenance
 from .cassettes.lock import recording_lock
 from .cassettes.provenance import combined
 from .cassettes.recorder import Recorder
 from .cassettes.sealing import KEY_VARIABLE, seal_of
-from .cassettes.store import Cassette, cassette_path, remove_leftovers
+from .cassettes.store import Cassette, cassette_path
 from .design import Trial
 from .errors import BiasError, Unfinished
 from .keeping import Keeping, KeepsMeasures, KeepsReplies
@@ -35,6 +34,7 @@ from .rereading import is_recorded, lookup_in
 from .roster import ModelEntry, Price, Roster
 from .settings import Limits, RecordMode
 from .spending import Spending
+from .surroundings import handlers_restored, quiet_sdks, signals_told
 from .throttle import Stop, Throttle
 
 __all__ = ["CollectionReport", "Job", "JobReport", "Progress", "Terms", "collect"]
@@ -77,7 +77,7 @@ def collect(jobs: Sequence[Job], terms: Terms, progress: Progress) -> Collection
     keep the others from being recorded.
     """
     report = CollectionReport()
-    with _handlers_restored(), _quiet_sdks():
+    with handlers_restored(), quiet_sdks():
         asyncio.run(_Collector(terms, progress, report).run(jobs))
     # Transports are freed here, not in the middle of somebody's test under -W error.
     gc.collect()
@@ -105,7 +105,7 @@ class _Collector:
             by_model.setdefault(job.model, []).append((job, job_report))
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._close)
-            stack.enter_context(self._signals())
+            stack.enter_context(signals_told(self._on_signal))
             await asyncio.gather(*(self._model(pairs) for pairs in by_model.values()))
 
     async def _model(self, pairs: Sequence[tuple[Job, JobReport]]) -> None:
@@ -252,60 +252,9 @@ class _Collector:
 
     # --- signals ------------------------------------------------------------------------------
 
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """Turn SIGINT and SIGTERM into a request to stop, while calls are in flight."""
-        loop = asyncio.get_running_loop()
-        caught = []
-        for number in _SIGNALS:
-            try:
-                loop.add_signal_handler(number, self._on_signal)
-            except (NotImplementedError, RuntimeError, ValueError):
-                # Not the main thread, or a platform without it: the default handlers stay.
-                continue
-            caught.append(number)
-        try:
-            yield
-        finally:
-            for number in caught:
-                loop.remove_signal_handler(number)
-
     def _on_signal(self) -> None:
         """Start nothing new; the second signal waits for nothing either."""
         if self.report.interrupted:
             raise KeyboardInterrupt
         self.report.interrupted = True
         self.stop.request()
-
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
-_TALKATIVE = ("anthropic", "google_genai", "httpcore2", "httpx2", "openai")
-
-
-@contextmanager
-def _quiet_sdks() -> Iterator[None]:
-    """Keep SDKs from logging requests: a URL or a header in a captured log may hold a key."""
-    loggers = [logging.getLogger(name) for name in _TALKATIVE]
-    before = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(max(logging.WARNING, logger.level))
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, before, strict=True):
-            logger.setLevel(level)
-
-
-@contextmanager
-def _handlers_restored() -> Iterator[None]:
-    """Leave behind the signal handlers that were there: asyncio's own are the defaults."""
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            # One that Python did not set is None, and cannot be set by it.
-            if handler is not None and signal.getsignal(number) is not handler:
-                signal.signal(number, handler)

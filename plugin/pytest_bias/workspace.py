@@ -12,7 +12,7 @@ from filelock import FileLock
 
 from .analysis import Analysis
 from .canonical import compact, digest, dumps
-from .cassettes.store import write_atomically
+from .cassettes.files import write_atomically
 from .errors import NotRecorded
 
 _NAME_LENGTH = 24

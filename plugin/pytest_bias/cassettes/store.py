@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
-import os
-import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 from urllib.parse import quote
@@ -15,6 +12,7 @@ from ..canonical import digest
 from ..errors import DamagedCassette
 from ..messages import Completion
 from . import format as cassette_format
+from .files import write_atomically
 from .format import Header, Interaction, Provenance
 from .lost import LOST_START, decode_lost, encode_lost
 from .measured import (
@@ -300,29 +298,3 @@ def write_cassette(
     lines = list(cassette.lines_in_order())
     header = cassette_format.encode_header(experiment_id, model, provenance, lines)
     write_atomically(cassette.path, (line + b"\n" for line in (header, *lines)))
-
-
-def write_atomically(path: Path, data: bytes | Iterable[bytes]) -> None:
-    """Replace ``path`` by ``data``: a reader sees the old file or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.writelines([data] if isinstance(data, bytes) else data)
-            file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-        Path(name).replace(path)
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def remove_leftovers(path: Path) -> None:
-    """Remove what a process that was killed while it wrote ``path`` left of it.
-
-    Only for who holds the cassette's lock: nobody else is writing.
-    """
-    for left in path.parent.glob(f".{glob.escape(path.name)}.*"):
-        left.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_bias.canonical import digest
 from pytest_bias.cassettes import format as cassette_format
+from pytest_bias.cassettes.files import write_atomically
 from pytest_bias.cassettes.format import (
     Header,
     Interaction,
@@ -37,7 +38,6 @@ from pytest_bias.cassettes.store import (
     Cassette,
     cassette_path,
     file_stem,
-    write_atomically,
     write_cassette,
 )
 from pytest_bias.design import Design

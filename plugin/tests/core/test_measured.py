@@ -600,7 +600,7 @@ def test_nothing_sealed_can_be_read_without_the_key(tmp_path: Path) -> None:
     path = record(tmp_path, kept("encrypted"), lambda *_: '{"score": 5}')
     for word in (b"Rate Ada", b'{\\"score', b'choices\\"'):  # no base64 holds such by chance
         assert word not in path.read_bytes()
-    with pytest.raises(BadSetting, match=rf"is not the key under which line 3 of {path} was"):
+    with pytest.raises(BadSetting, match=rf"is not the key under which line 2 of {path} was"):
         opened(path, OTHER_KEY)
 
 

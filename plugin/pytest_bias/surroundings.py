@@ -1,0 +1,60 @@
+"""What a recording does to the process it runs in, for as long as it runs: signals, loggers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+_TALKATIVE = ("anthropic", "google_genai", "httpcore2", "httpx2", "openai")
+"""Loggers of the SDKs and what they call through."""
+
+
+@contextmanager
+def signals_told(tell: Callable[[], None]) -> Iterator[None]:
+    """Have SIGINT and SIGTERM call ``tell``, inside the running event loop."""
+    loop = asyncio.get_running_loop()
+    caught = []
+    for number in _SIGNALS:
+        try:
+            loop.add_signal_handler(number, tell)
+        except (NotImplementedError, RuntimeError, ValueError):
+            # Not the main thread, or a platform without it: the default handlers stay.
+            continue
+        caught.append(number)
+    try:
+        yield
+    finally:
+        for number in caught:
+            loop.remove_signal_handler(number)
+
+
+@contextmanager
+def handlers_restored() -> Iterator[None]:
+    """Leave behind the signal handlers that were there: asyncio's own are the defaults."""
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            # One that Python did not set is None, and cannot be set by it.
+            if handler is not None and signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
+
+
+@contextmanager
+def quiet_sdks() -> Iterator[None]:
+    """Keep SDKs from logging requests: a URL or a header in a captured log may hold a key."""
+    loggers = [logging.getLogger(name) for name in _TALKATIVE]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(max(logging.WARNING, logger.level))
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
