@@ -182,9 +182,9 @@ class BiasSession:
     def collect(self, session: pytest.Session) -> None:
         """Record what the selected cases lack, or plan it, where that was asked for."""
         planning = is_planning(self.config)
-        if not is_looking(self.config):
-            self._session = session
-        if not (planning or is_recording(self.config)):
+        looking = is_looking(self.config)
+        self._session = None if looking else session
+        if not planning and (looking or not is_recording(self.config)):
             return
         cases = [case for item in session.items if (case := case_of(item)) is not None]
         failed = session.testsfailed and not session.config.option.continue_on_collection_errors

@@ -110,7 +110,7 @@ def test_without_a_key(
 @pytest.mark.parametrize(
     ("key", "words"),
     [
-        (OTHER_KEY, "is not the key under which line 3 of "),
+        (OTHER_KEY, "is not the key under which line 2 of "),
         ("hunter2", "is no key; make one: pytest-bias new-key"),
     ],
 )
@@ -140,9 +140,9 @@ def test_nothing_comes_out_when_only_some_trials_are_sealed_under_the_key(
 
 def test_of_a_damaged_file(cassette: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = cassette.read_bytes().splitlines(keepends=True)
-    data[2] = data[2].replace(b'"token":"gAAAA', b'"token":"gAAAB')
+    data[1] = data[1].replace(b'"token":"gAAAA', b'"token":"gAAAB')
     cassette.write_bytes(b"".join(data))
-    assert f"{cassette}, line 3: the line is truncated or was changed" in refused(
+    assert f"{cassette}, line 2: the line is truncated or was changed" in refused(
         capsys, "unseal", cassette
     )
 

@@ -273,7 +273,7 @@ def test_the_shipped_roster_prices_pinned_models_and_judges() -> None:
 
 def test_the_roster_in_the_documentation_is_one() -> None:
     page = (ROOT / "docs" / "recording.md").read_text(encoding="utf-8")
-    (text,) = [block.partition("```")[0] for block in page.split("```toml\n")[1:]]
+    text, *_ = [block.partition("```")[0] for block in page.split("```toml\n")[1:]]
     roster = parse_roster(text, PATH)
     (entry,) = roster.models.values()
     # Every key is shown.

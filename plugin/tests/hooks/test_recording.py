@@ -128,7 +128,16 @@ def test_interrupted(suite: Suite, number: signal.Signals) -> None:
     )
     environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     with subprocess.Popen(  # noqa: S603  (pytest itself)
-        [sys.executable, "-m", "pytest", "-s", "-p", "pytest-bias", *RECORD],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-s",
+            "-p",
+            "pytest-bias",
+            *RECORD,
+            "--bias-concurrency=8",
+        ],
         cwd=suite.path,
         env=environ,
         stdout=subprocess.PIPE,
