@@ -8,8 +8,9 @@ from random import Random
 
 from .canonical import compact
 from .errors import BadSetting, CallFailed
+from .experiment import Retention
 from .keys import request_parts
-from .messages import Completion, Request
+from .messages import Completion, Parameters, Request
 from .providers.base import Call, Provider
 from .roster import ModelEntry, Price
 from .spending import Spending
@@ -201,17 +202,30 @@ class Caller:
 
     # --- tokens and money ---------------------------------------------------------------------
 
-    def _check_bounded(self, request: Request) -> None:
-        """Refuse a budget that nothing is known to hold against."""
+    def check_keeps(self, retention: Retention) -> None:
+        """Refuse a provider through which text touches the disk, where none is to be kept."""
+        if retention != "raw" and getattr(self.provider, "keeps_text", False):
+            raise BadSetting(
+                option="--bias-model",
+                value=self.name,
+                problem=(
+                    "its prompts and replies pass through files, and this experiment keeps no "
+                    f'text (retention="{retention}")'
+                ),
+            )
+
+    def check_bounded(self, parameters: Parameters) -> None:
+        """Refuse a budget that nothing is known to hold against, before anything is paid."""
+        if self._spending.budget is None:
+            return
         if self.entry.price is None:
             raise self._unbudgeted("has no price in the roster of models")
         if getattr(self.provider, "adds_to_prompts", False):
             raise self._unbudgeted("is sent more than the prompt")
-        if self.entry.price.output and self._most_output(request) is None:
-            what = (
-                "has no limit of the tokens of a reply (max_output_tokens) in the roster of models"
+        if self.entry.price.output and self._most_output(parameters) is None:
+            raise self._unbudgeted(
+                "has no limit of a reply's tokens (max_output_tokens in the roster of models)"
             )
-            raise self._unbudgeted(what)
 
     def _unbudgeted(self, what: str) -> BadSetting:
         return BadSetting(
@@ -220,16 +234,16 @@ class Caller:
             problem=f"{self.name} {what}, so its cost cannot be bounded",
         )
 
-    def _most_output(self, request: Request) -> int | None:
+    def _most_output(self, parameters: Parameters) -> int | None:
         if "max_output_tokens" in self._refused:
             return None
-        return request.parameters.max_output_tokens
+        return parameters.max_output_tokens
 
     def _tokens(self, request: Request) -> float:
         """About how many tokens a call comes to, for limits per minute."""
         replies = self.tally.replies
         typical = self.tally.output_tokens / replies if replies else _TYPICAL_REPLY
-        limit = self._most_output(request)
+        limit = self._most_output(request.parameters)
         reply = typical if limit is None else min(limit, typical)
         return sum(len(m.text) for m in request.messages) / _CHARACTERS_PER_TOKEN + reply
 
@@ -237,9 +251,9 @@ class Caller:
         """What a call can cost at most: no text has more tokens than bytes."""
         if self._spending.budget is None:
             return 0.0
-        self._check_bounded(request)
+        self.check_bounded(request.parameters)
         size = len(compact(request_parts(request)).encode())
-        return self._cost(self.entry.price, size, self._most_output(request) or 0)
+        return self._cost(self.entry.price, size, self._most_output(request.parameters) or 0)
 
     def _price(self, usage: Mapping[str, int]) -> float:
         return self._cost(self.entry.price, usage.get("input", 0), usage.get("output", 0))

@@ -246,13 +246,14 @@ def find_experiments(suite: str) -> Iterator[Experiment]:
     """
     if "" not in sys.path:
         sys.path.insert(0, "")
-    name = suite.strip("/").replace("/", ".")  # as a shell completes it
+    # As a shell completes it: bias_tests/ and ./bias_tests are the package bias_tests.
+    name = os.path.normpath(suite).strip("/").replace("/", ".")
     try:
         modules = list(_modules(importlib.import_module(name)))
-    except (ImportError, ValueError, TypeError) as error:
-        raise BadSetting(
-            option="suite", value=suite, problem=f"cannot be imported ({error})"
-        ) from error
+    except Exception as error:
+        # Whatever a module of the user's raises when it is imported.
+        problem = f"cannot be imported ({type(error).__name__}: {error})"
+        raise BadSetting(option="suite", value=suite, problem=problem) from error
     seen: set[str] = set()
     for module in modules:
         for value in vars(module).values():

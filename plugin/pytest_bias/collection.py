@@ -106,7 +106,10 @@ class _Collector:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._close)
             stack.enter_context(signals_told(self._on_signal))
-            await asyncio.gather(*(self._model(pairs) for pairs in by_model.values()))
+            models = [self._model(pairs) for pairs in by_model.values()]
+            for ended in await asyncio.gather(*models, return_exceptions=True):
+                if isinstance(ended, BaseException):
+                    raise ended
 
     async def _model(self, pairs: Sequence[tuple[Job, JobReport]]) -> None:
         """The jobs of one model, one after another."""
@@ -121,6 +124,10 @@ class _Collector:
                 report.problems.append(str(error))
             except OSError as error:
                 report.problems.append(f"{report.cassette}: {error.strerror or error}")
+            except Exception:
+                # An error of ours: what the other models have begun is paid, so it is ended first.
+                self.stop.request()
+                raise
 
     async def _job(self, job: Job, report: JobReport) -> None:
         mode = self.terms.mode
@@ -130,11 +137,8 @@ class _Collector:
             raise Unfinished(journal=cassette.rerecording_path)
 
         anew = mode == "all"
-        wanted = [
-            trial
-            for trial in job.trials
-            if not is_recorded(job.experiment, job.players, trial, cassette, anew=anew)
-        ]
+        # Threads without an event loop: an asyncio.timeout() fails there as it will later.
+        wanted = await asyncio.to_thread(_missing, job, cassette, anew=anew)
         report.wanted = len(wanted)
         if not wanted:
             # All of it is there: a merge needs no provider, and so no key.
@@ -142,7 +146,6 @@ class _Collector:
             cassette.merge(job.experiment.id, job.model)
             return
         self._shuffle(wanted, job)
-        # In a thread without an event loop: an asyncio.timeout() fails there as it will later.
         rehearsed = await asyncio.to_thread(rehearse, job.experiment, job.players, wanted[0])
         callers = self._callers_of(job)
         tally = callers[job.model].tally
@@ -200,7 +203,15 @@ class _Collector:
         players = job.players
         judge = players.judge if job.experiment.judge is not None else None
         models = [players.subject] if judge is None else [players.subject, judge]
-        return {model: self._caller(model) for model in dict.fromkeys(models)}
+        callers = {model: self._caller(model) for model in dict.fromkeys(models)}
+        for caller in callers.values():
+            caller.check_keeps(job.experiment.retention)
+        callers[players.subject].check_bounded(
+            job.experiment.parameters.filled(players.subject_defaults)
+        )
+        if judge is not None and job.experiment.judge is not None:
+            callers[judge].check_bounded(job.experiment.judge.filled(players.judge_defaults))
+        return callers
 
     def _caller(self, name: str) -> Caller:
         if name not in self._callers:
@@ -258,3 +269,12 @@ class _Collector:
             raise KeyboardInterrupt
         self.report.interrupted = True
         self.stop.request()
+
+
+def _missing(job: Job, cassette: Cassette, *, anew: bool) -> list[Trial]:
+    """The trials of a job that have no recording, or only a part of one."""
+    return [
+        trial
+        for trial in job.trials
+        if not is_recorded(job.experiment, job.players, trial, cassette, anew=anew)
+    ]

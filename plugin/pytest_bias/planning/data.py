@@ -22,7 +22,8 @@ class PlanRow:
     ``recorded_trials`` need no call, ``recorded_interactions`` are those of the planned trials;
     ``subject`` and ``judge`` are the calls still to be made of each, in whole numbers;
     ``stale_interactions`` stand in the cassette and no design of the experiment asks for them.
-    ``cost`` is in US dollars (None without a price in the roster), ``minutes`` the shortest time
+    ``cost`` is in US dollars (None without a price in the roster), ``unbounded`` is whether no
+    limit of a reply's tokens bounds it, ``minutes`` the shortest time
     the limits allow (None without limits). ``estimate`` says what these rest on.
     """
 
@@ -42,6 +43,7 @@ class PlanRow:
     judge: Calls
     judge_model: str | None
     cost: float | None
+    unbounded: bool
     minutes: float | None
     estimate: Estimate
 
@@ -50,7 +52,8 @@ class PlanRow:
 class PlanTotals:
     """Sums over rows; models are recorded side by side, the experiments of one model in turn.
 
-    ``cost`` leaves out rows of ``unpriced`` models, ``minutes`` rows of ``unlimited`` ones.
+    ``cost`` leaves out rows of ``unpriced`` models, ``minutes`` rows of ``unlimited`` ones;
+    ``unbounded`` names experiments with models that a budget refuses.
     """
 
     trials: int
@@ -62,6 +65,7 @@ class PlanTotals:
     judge: Calls
     cost: float | None
     unpriced: tuple[str, ...]
+    unbounded: tuple[str, ...]
     minutes: float | None
     unlimited: tuple[str, ...]
     mark: Mark
@@ -113,6 +117,7 @@ def totals_of(rows: Sequence[PlanRow]) -> PlanTotals:
         judge=use.judge,
         cost=None if unpriced and not any(costs) else math.fsum(costs),
         unpriced=unpriced,
+        unbounded=tuple(f"{row.experiment} × {row.model}" for row in rows if row.unbounded),
         minutes=None
         if unlimited and not any(minutes.values())
         else max(minutes.values(), default=0.0),

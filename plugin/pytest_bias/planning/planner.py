@@ -155,9 +155,22 @@ class _Planner:
             judge=use.judge,
             judge_model=players.judge,
             cost=self._cost(players, use),
+            unbounded=bool(missing) and self._is_unbounded(experiment, players),
             minutes=self._minutes(experiment, players, use),
             estimate=estimate,
         )
+
+    def _is_unbounded(self, experiment: Experiment, players: Players) -> bool:
+        """Whether a reply that costs something may be of any length."""
+        asked = [(players.subject, experiment.parameters, players.subject_defaults)]
+        if experiment.judge is not None and players.judge is not None:
+            asked.append((players.judge, experiment.judge, players.judge_defaults))
+        for model, parameters, defaults in asked:
+            price = self.roster.entry(model).price
+            limit = parameters.filled(defaults).max_output_tokens
+            if price is not None and price.output and limit is None:
+                return True
+        return False
 
     def _found(self, job: PlanJob, cassette: Cassette, players: Players) -> dict[str, _Found]:
         """What of the trials of every design is in the cassette, by trial."""

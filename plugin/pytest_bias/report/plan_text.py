@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from ..planning import Calls, Estimate, Mark, PlanRow, RecordingPlan
+from ..planning import Calls, Estimate, Mark, PlanRow, PlanTotals, RecordingPlan
 from .view import SIMULATED_WARNING
 
 WIDTH = 100
@@ -132,6 +132,17 @@ def _basis(estimate: Estimate) -> str:
             return "Nothing is to be recorded"
 
 
+def _about_budget(budget: float, totals: PlanTotals) -> Iterator[str]:
+    """What a budget would refuse, or else whether it would last."""
+    if totals.unpriced:
+        yield f"--bias-budget refuses models without a price: {', '.join(totals.unpriced)}."
+    if totals.unbounded:
+        names = ", ".join(totals.unbounded)
+        yield f"--bias-budget refuses, for want of max_output_tokens in the roster: {names}."
+    if not (totals.unpriced or totals.unbounded) and (totals.cost or 0.0) > budget:
+        yield f"--bias-budget={budget:g} would stop the recording before its end."
+
+
 def _closing(plan: RecordingPlan) -> Iterator[str]:
     totals = plan.totals
     simulated = sorted({row.model for row in plan.rows if row.simulated})
@@ -145,10 +156,8 @@ def _closing(plan: RecordingPlan) -> Iterator[str]:
     calls = totals.subject.calls + totals.judge.calls
     if plan.max_calls is not None and calls > plan.max_calls:
         yield f"--bias-max-calls={plan.max_calls} would stop the recording before its end."
-    if plan.budget is not None and totals.unpriced:
-        yield f"--bias-budget refuses models without a price: {', '.join(totals.unpriced)}."
-    elif plan.budget is not None and totals.cost is not None and totals.cost > plan.budget:
-        yield f"--bias-budget={plan.budget:g} would stop the recording before its end."
+    if plan.budget is not None:
+        yield from _about_budget(plan.budget, totals)
     if totals.missing_trials:
         yield f"To record: pytest <the same arguments, no --bias-plan> --bias-record={plan.mode}"
     elif plan.rows and not plan.problems:

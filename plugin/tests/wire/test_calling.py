@@ -388,11 +388,11 @@ def test_the_highest_price_takes_every_byte_for_a_token() -> None:
     ("entry", "parameters", "words"),
     [
         (ModelEntry(), Parameters(max_output_tokens=9), "acme/one has no price in the roster"),
-        (ModelEntry(price=PRICE), Parameters(), "acme/one has no limit of the tokens of a reply"),
+        (ModelEntry(price=PRICE), Parameters(), "acme/one has no limit of a reply.s tokens"),
         (
             ModelEntry(price=PRICE, refuses=frozenset({"max_output_tokens"})),
             Parameters(max_output_tokens=9),
-            "acme/one has no limit of the tokens of a reply",
+            "acme/one has no limit of a reply.s tokens",
         ),
     ],
 )

@@ -110,7 +110,10 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
             ["--port", "0", "--log", "no/such/folder/log"],
             "--log=no/such/folder/log: No such file or directory",
         ),
-        (["no_such_suite"], "suite=no_such_suite: cannot be imported (No module named"),
+        (
+            ["no_such_suite"],
+            "suite=no_such_suite: cannot be imported (ModuleNotFoundError: No module named",
+        ),
         (["..", "--port", "0"], "suite=..: cannot be imported"),
         (["", "--port", "0"], "suite=: cannot be imported"),
         (["json"], "suite=json: no experiment in it says how simulated subjects answer"),

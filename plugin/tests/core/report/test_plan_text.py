@@ -15,7 +15,14 @@ from pytest_bias.settings import Limits, RecordMode
 
 from ..factories import MODEL, ask_twice, experiment, record
 
-ROSTER = Roster({MODEL: ModelEntry(price=Price(1000.0, 2000.0), requests_per_minute=5)})
+UNBOUNDED = "openai/talkative"
+PRICE = Price(1000.0, 2000.0)
+ROSTER = Roster(
+    {
+        MODEL: ModelEntry(price=PRICE, requests_per_minute=5, max_output_tokens=50),
+        UNBOUNDED: ModelEntry(price=PRICE),
+    }
+)
 
 
 def simulated(prompt: SimulatedPrompt) -> str | None:
@@ -32,7 +39,7 @@ def planned(
         roster=ROSTER,
         limits=Limits(**limits),
         mode=mode,
-        players_of=lambda _, model: Players(model),
+        players_of=lambda _, model: Players(model, subject_defaults=ROSTER.entry(model).defaults),
     )
 
 
@@ -76,6 +83,15 @@ def test_the_whole_text(tmp_path: Path) -> None:
         "",
         "To record: pytest <the same arguments, no --bias-plan> --bias-record=missing",
     ]
+
+
+def test_a_budget_that_nothing_bounds_is_told(tmp_path: Path) -> None:
+    lines = plan_lines(planned(tmp_path, UNBOUNDED, budget=1000.0))
+    refused = "for want of max_output_tokens in the roster: tiny × openai/talkative."
+    assert f"--bias-budget refuses, {refused}" in lines
+    assert not any("would stop the recording" in line for line in lines)
+    lines = plan_lines(planned(tmp_path, UNBOUNDED))
+    assert not any("max_output_tokens" in line for line in lines)
 
 
 def test_a_budget_that_is_too_small_is_told(tmp_path: Path) -> None:
@@ -154,7 +170,7 @@ def test_no_line_is_wider_than_a_page(tmp_path: Path) -> None:
         roster=ROSTER,
         limits=Limits(),
         mode="missing",
-        players_of=lambda _, model: Players(model),
+        players_of=lambda _, model: Players(model, subject_defaults=ROSTER.entry(model).defaults),
     )
     large = Calls(9_999_999, 123_456_789_012, 9_999_999)
     row = replace(
