@@ -127,6 +127,8 @@ class Caller:
             except CallFailed as failed:
                 self.tally.failed(failed.kind)
                 patient = (failed.retry_after or 0.0) <= self._retries.longest
+                if stop.pressed:
+                    raise
                 if failed.kind == "transient" and patient and transient < self._retries.transient:
                     transient += 1
                     # A provider that asks for no wait is waited for all the same.
@@ -154,17 +156,19 @@ class Caller:
                 stop.sent()
                 self.tally.attempts += 1
                 sent_at = self.throttle.clock()
+                price = highest  # until more is known
                 try:
                     completion = await self.provider.complete(self._model, request, call)
                 except CallFailed as failed:
                     # After a time-out nobody knows what was done; a reply that is none is paid.
-                    unknown = not failed.answered or failed.kind == "reply"
-                    price = highest if unknown else 0.0
+                    if failed.answered and failed.kind != "reply":
+                        price = 0.0
                     if failed.kind == "rate_limit":
                         self._limited(sent_at, failed.retry_after)
                     raise
                 used = completion.usage
-                price = self._price(used) if any(used.values()) else highest
+                if {"input", "output"} <= used.keys() and any(used.values()):
+                    price = self._price(used)
                 charged(sum(used.values()) or estimate)
             finally:
                 self._spending.settle(highest, price)
@@ -242,9 +246,9 @@ class Caller:
     def _tokens(self, request: Request) -> float:
         """About how many tokens a call comes to, for limits per minute."""
         replies = self.tally.replies
-        typical = self.tally.output_tokens / replies if replies else _TYPICAL_REPLY
         limit = self._most_output(request.parameters)
-        reply = typical if limit is None else min(limit, typical)
+        # As much as it may be, until replies say how much it is.
+        reply = self.tally.output_tokens / replies if replies else (limit or _TYPICAL_REPLY)
         return sum(len(m.text) for m in request.messages) / _CHARACTERS_PER_TOKEN + reply
 
     def _highest_price(self, request: Request) -> float:

@@ -31,7 +31,8 @@ def players_of(
     if experiment.judge is None:
         return Players(subject, subject_defaults=defaults)
     judge = judge_of(subject, settings.judge, roster)
-    check_pinned(judge, settings, roster, "--bias-judge")
+    named = settings.judge is not None
+    check_pinned(judge, settings, roster, "--bias-judge" if named else "[judges] of the roster")
     return Players(subject, judge, defaults, roster.entry(judge).defaults)
 
 
@@ -64,10 +65,17 @@ def check_models(settings: Settings, roster: Roster, models: Iterable[str]) -> N
     BadSetting, UnknownName
         For the first name that will not do.
     """
-    judge = settings.judge
-    for model in models if judge is None or judge == SAME else (*models, judge):
+    for model in models:
         split_model(model, roster.endpoints)
         check_pinned(model, settings, roster, "--bias-model")
+    if settings.judge not in (None, SAME):
+        try:
+            split_model(settings.judge, roster.endpoints)
+        except BadSetting as error:
+            raise BadSetting(
+                option="--bias-judge", value=settings.judge, problem=error.problem
+            ) from None
+        check_pinned(settings.judge, settings, roster, "--bias-judge")
 
 
 def check_pinned(model: str, settings: Settings, roster: Roster, option: str) -> None:

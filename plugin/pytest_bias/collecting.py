@@ -23,16 +23,22 @@ if TYPE_CHECKING:
 def record_missing(state: BiasSession, session: pytest.Session, cases: Sequence[Case]) -> None:
     """Record what ``cases`` lack; a signal in the middle ends the session with exit status 2."""
     reporter = state.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and reporter.verbosity < 0:
+        # Under -q pytest prints no header.
+        for line in state.header():
+            reporter.write_line(line)
     try:
         with recording_progress(reporter) as progress:
-            report = record(state.run, cases, progress)
+            report = record(state.run, cases, progress, progress.say)
     except BiasError as error:
         state.ledger.problems.append(f"nothing was recorded: {error}")
         return
     _note(state, report)
     state.interrupted = report.interrupted
     if report.interrupted:
-        kept = "recording interrupted; every paid reply is kept"
+        unkept = sum(job.unkept for job in report.jobs)
+        kept = f"{unkept} paid replies are lost" if unkept else "every paid reply is kept"
+        kept = f"recording interrupted; {kept}"
         again = f"run again with --bias-record={state.settings.record}"
         what = f"{kept}; to go on, {again}"
         raise session.Interrupted(what)

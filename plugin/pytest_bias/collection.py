@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Iterable, Sequence
-from contextlib import AsyncExitStack, ExitStack
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -24,8 +25,9 @@ from .cassettes.provenance import combined
 from .cassettes.recorder import Recorder
 from .cassettes.sealing import KEY_VARIABLE, seal_of
 from .cassettes.store import Cassette, cassette_path
-from .design import Trial
-from .errors import BiasError, Unfinished
+from .design import Design, Trial
+from .errors import BiasError, RecordingRefused, Unfinished
+from .experiment import plan
 from .keeping import Keeping, KeepsMeasures, KeepsReplies
 from .providers.base import Provider, ProviderContext, is_simulated, open_provider, split_model
 from .recording import Job, JobReport, Progress, Recording
@@ -34,7 +36,7 @@ from .rereading import is_recorded, lookup_in
 from .roster import ModelEntry, Price, Roster
 from .settings import Limits, RecordMode
 from .spending import Spending
-from .surroundings import handlers_restored, quiet_sdks, signals_told
+from .surroundings import handlers_restored, in_event_loop, quiet_sdks, signals_told
 from .throttle import Stop, Throttle
 
 __all__ = ["CollectionReport", "Job", "JobReport", "Progress", "Terms", "collect"]
@@ -69,16 +71,23 @@ class CollectionReport:
     interrupted: bool = False
 
 
-def collect(jobs: Sequence[Job], terms: Terms, progress: Progress) -> CollectionReport:
+def collect(
+    jobs: Sequence[Job],
+    terms: Terms,
+    progress: Progress,
+    say: Callable[[str], None] = lambda _: None,
+) -> CollectionReport:
     """Record what ``jobs`` lack: models side by side, the experiments of one model in turn.
 
     The first SIGINT or SIGTERM starts nothing new and waits for the calls in flight, whose
     replies are kept; the second waits for nothing (KeyboardInterrupt). Problems of one job do not
-    keep the others from being recorded.
+    keep the others from being recorded. ``say`` is told what a signal did.
     """
     report = CollectionReport()
+    if in_event_loop():
+        raise RecordingRefused("pytest runs inside an event loop; run it from a shell")
     with handlers_restored(), quiet_sdks():
-        asyncio.run(_Collector(terms, progress, report).run(jobs))
+        asyncio.run(_Collector(terms, progress, report, say).run(jobs))
     # Transports are freed here, not in the middle of somebody's test under -W error.
     gc.collect()
     return report
@@ -87,12 +96,19 @@ def collect(jobs: Sequence[Job], terms: Terms, progress: Progress) -> Collection
 class _Collector:
     """The state of one collection; made before its event loop, used inside it."""
 
-    def __init__(self, terms: Terms, progress: Progress, report: CollectionReport) -> None:
+    def __init__(
+        self,
+        terms: Terms,
+        progress: Progress,
+        report: CollectionReport,
+        say: Callable[[str], None],
+    ) -> None:
         self.terms = terms
-        self.progress = progress
         self.report = report
         self.stop = Stop()
         self.spending = Spending(terms.limits.max_calls, terms.limits.budget)
+        self._progress = progress
+        self._say = say
         self._providers: dict[str, Provider] = {}
         self._callers: dict[str, Caller] = {}
 
@@ -106,82 +122,96 @@ class _Collector:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._close)
             stack.enter_context(signals_told(self._on_signal))
-            models = [self._model(pairs) for pairs in by_model.values()]
-            for ended in await asyncio.gather(*models, return_exceptions=True):
-                if isinstance(ended, BaseException):
-                    raise ended
+            await asyncio.gather(*(self._model(pairs) for pairs in by_model.values()))
 
     async def _model(self, pairs: Sequence[tuple[Job, JobReport]]) -> None:
-        """The jobs of one model, one after another."""
+        """The jobs of one model, one after another; whatever ends one is a problem of it."""
         for job, report in pairs:
             if self.report.interrupted:
                 report.problems.append("not begun: the recording was interrupted")
                 continue
             try:
-                with recording_lock(report.cassette):
-                    await self._job(job, report)
+                await self._job(job, report)
             except BiasError as error:
-                report.problems.append(str(error))
+                report.problem(str(error))
             except OSError as error:
-                report.problems.append(f"{report.cassette}: {error.strerror or error}")
-            except Exception:
-                # An error of ours: what the other models have begun is paid, so it is ended first.
-                self.stop.request()
-                raise
+                report.problem(f"{report.cassette}: {error.strerror or error}")
+            except Exception as error:  # noqa: BLE001  (the others' replies are paid, and are kept)
+                report.problem(_unexpected(error))
+            if report.unkept:
+                report.problems.append(
+                    f"{report.unkept} replies were paid and could not be kept; they are lost"
+                )
 
     async def _job(self, job: Job, report: JobReport) -> None:
-        mode = self.terms.mode
-        remove_leftovers(report.cassette)
-        cassette = Cassette(report.cassette, anew=mode == "all")
-        if mode != "all" and cassette.rerecording_path.exists():
-            raise Unfinished(journal=cassette.rerecording_path)
+        # Threads without an event loop: reading holds up no other model, and an asyncio.timeout()
+        # in a protocol fails there as it will on replay.
+        if await asyncio.to_thread(_is_whole, job, report.cassette, self.terms.mode):
+            return
+        with recording_lock(report.cassette):
+            await self._record(job, report)
 
+    async def _record(self, job: Job, report: JobReport) -> None:
+        mode = self.terms.mode
         anew = mode == "all"
-        # Threads without an event loop: an asyncio.timeout() fails there as it will later.
-        wanted = await asyncio.to_thread(_missing, job, cassette, anew=anew)
+        cassette, wanted = await asyncio.to_thread(_missing, job, report.cassette, anew=anew)
         report.wanted = len(wanted)
         if not wanted:
             # All of it is there: a merge needs no provider, and so no key.
             cassette.lost -= {trial.id for trial in job.trials}
-            cassette.merge(job.experiment.id, job.model)
+            if not anew or await asyncio.to_thread(_is_finished, job, cassette):
+                cassette.merge(job.experiment.id, job.model)
             return
         self._shuffle(wanted, job)
         rehearsed = await asyncio.to_thread(rehearse, job.experiment, job.players, wanted[0])
         callers = self._callers_of(job)
         tally = callers[job.model].tally
         tally.doing, tally.wanted = job.experiment.id, tally.wanted + len(wanted)
-        self.progress(tally)
-        recorder = Recorder(cassette, self._provenance(callers.values()))
+        self._show(tally)
+        scope = {trial.id for trial in job.trials} if anew else ()
+        recorder = Recorder(cassette, self._provenance(callers.values()), scope)
         recording = Recording(
             job=job,
             callers=callers,
             keeping=self._keeping(job, recorder, anew=anew),
             report=report,
             stop=Stop(self.stop),
-            progress=self.progress,
+            progress=self._show,
             rehearsed=rehearsed,
         )
         try:
+            recorder.open()
             with ExitStack() as held:
                 for caller in callers.values():
                     qpm = self._qpm(caller.entry, job)
                     held.enter_context(caller.throttle.pace.at_most(qpm))
                 await recording.run(wanted)
         finally:
-            # An unfinished "all" keeps its journal, or else its next run would pay again.
-            done = report.recorded == report.wanted
-            recorder.close(
-                job.experiment.id,
-                job.model,
-                merge=mode != "all" or done,
-                lost=report.lost,
-                recorded=report.done,
-            )
-        if mode == "all" and not done and not self.report.interrupted:
+            done = not anew or await asyncio.to_thread(_is_finished, job, cassette)
+            try:
+                # An unfinished "all" keeps its journal, or else its next run would pay again.
+                await asyncio.to_thread(
+                    recorder.close,
+                    job.experiment.id,
+                    job.model,
+                    merge=done,
+                    lost=report.lost,
+                    recorded=report.done,
+                )
+            finally:
+                report.unkept = recorder.unkept
+        if not done and not self.report.interrupted:
             report.problems.append(
                 f"{report.recorded} of {report.wanted} trials are recorded anew and kept apart; "
                 "until the rest is (--bias-record=all again), the old recording counts"
             )
+
+    def _show(self, tally: Tally) -> None:
+        """Show progress; a display that fails is not asked again, and costs no reply."""
+        try:
+            self._progress(tally)
+        except Exception:  # noqa: BLE001  (a terminal that has gone away, whatever it raises)
+            self._progress = _silent
 
     def _keeping(self, job: Job, recorder: Recorder, *, anew: bool) -> Keeping:
         """How this job's replies are kept."""
@@ -190,7 +220,8 @@ class _Collector:
         environ = self.terms.context.environ
         seal = seal_of(environ) if job.experiment.retention == "encrypted" else None
         secret = environ.get(KEY_VARIABLE, "").encode(errors="surrogateescape") or None
-        return KeepsMeasures(recorder, job.experiment.measures, seal, secret)
+        judge = job.experiment.judged_by(job.players)
+        return KeepsMeasures(recorder, job.experiment.measures, seal, secret, judge)
 
     def _shuffle(self, trials: list[Trial], job: Job) -> None:
         seed = f"{self.terms.order_seed} {job.experiment.id} {job.model}"
@@ -253,7 +284,9 @@ class _Collector:
 
     async def _close(self) -> None:
         for provider in self._providers.values():
-            await provider.aclose()
+            # What is recorded is recorded: a connection that does not close harms nobody.
+            with suppress(Exception):
+                await provider.aclose()
 
     def _provenance(self, callers: Iterable[Caller]) -> Provenance:
         with_version = f"pytest-bias {version('pytest-bias')}"
@@ -265,16 +298,67 @@ class _Collector:
 
     def _on_signal(self) -> None:
         """Start nothing new; the second signal waits for nothing either."""
+        calls = sum(caller.throttle.in_flight for caller in self._callers.values())
         if self.report.interrupted:
+            self._tell(f"{calls} calls in flight are abandoned; they may have to be paid")
             raise KeyboardInterrupt
         self.report.interrupted = True
+        self._tell(
+            f"stopping: nothing new is called, and {calls} calls in flight are waited for, so "
+            "that their replies are kept; once more (Ctrl-C) abandons them"
+        )
         self.stop.request()
 
+    def _tell(self, text: str) -> None:
+        with suppress(Exception):  # a terminal that has gone away
+            self._say(text)
 
-def _missing(job: Job, cassette: Cassette, *, anew: bool) -> list[Trial]:
-    """The trials of a job that have no recording, or only a part of one."""
-    return [
-        trial
-        for trial in job.trials
-        if not is_recorded(job.experiment, job.players, trial, cassette, anew=anew)
-    ]
+
+def _silent(_: Tally) -> None:
+    """Show nothing."""
+
+
+def _unexpected(error: Exception) -> str:
+    """An error nobody foresaw, by its kind and place: its words may hold a key."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(last.filename).name}, line {last.lineno}"
+    return f"{type(error).__name__} in {where}; nothing more of this is called"
+
+
+def _missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial]]:
+    """The cassette of a job, and the trials that have no recording, or only a part of one.
+
+    Raises
+    ------
+    Unfinished
+        When what is missing cannot be told from what is being recorded anew.
+    """
+    remove_leftovers(path)
+    cassette = Cassette(path, anew=anew)
+    if not anew and cassette.rerecording_path.exists():
+        raise Unfinished(journal=cassette.rerecording_path)
+    return cassette, [trial for trial in job.trials if not _recorded(job, trial, cassette, anew)]
+
+
+def _is_whole(job: Job, path: Path, mode: RecordMode) -> bool:
+    """Whether there is nothing to do at all, not even to merge: then nothing is locked."""
+    if mode == "all" or not path.exists():
+        return False
+    cassette = Cassette(path)
+    if cassette.unmerged or cassette.rerecording_path.exists():
+        return False
+    if cassette.lost & {trial.id for trial in job.trials}:
+        return False
+    return all(_recorded(job, trial, cassette, anew=False) for trial in job.trials)
+
+
+def _is_finished(job: Job, cassette: Cassette) -> bool:
+    """Whether all that was to be recorded anew is, in this run and in those it goes on with."""
+    scope = cassette.scope | {trial.id for trial in job.trials}
+    highest = max(int(name.rpartition("#")[2]) for name in scope)
+    trials = plan(job.experiment, Design(highest))
+    return all(_recorded(job, each, cassette, anew=True) for each in trials if each.id in scope)
+
+
+def _recorded(job: Job, trial: Trial, cassette: Cassette, anew: bool) -> bool:  # noqa: FBT001
+    return is_recorded(job.experiment, job.players, trial, cassette, anew=anew)

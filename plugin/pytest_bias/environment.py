@@ -30,4 +30,6 @@ def read_environment(settings: Settings) -> Mapping[str, str]:
             option="--bias-env-file", value=path, problem=f"cannot be read: {problem}"
         ) from None
     added = {name: value for name, value in values.items() if value is not None}
-    return {**added, **settings.environ}
+    # A variable that is set to nothing holds no key.
+    held = {name: value for name, value in settings.environ.items() if value or name not in added}
+    return {**added, **held}

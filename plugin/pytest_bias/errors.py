@@ -158,6 +158,14 @@ class KeepsText(BiasError):
         )
 
 
+class NotKept(BiasError):
+    """A reply could not be written."""
+
+    def __init__(self, *, path: Path | str, problem: str) -> None:
+        self.path = str(path)
+        super().__init__(f"{path} cannot be written to: {problem}; nothing more is called")
+
+
 class CassetteBusy(BiasError):
     """Another process is recording into the same cassette."""
 
@@ -209,6 +217,7 @@ class BadSetting(BiasError):
     def __init__(self, *, option: str, value: object, problem: str) -> None:
         self.option = option
         self.value = value
+        self.problem = problem
         super().__init__(f"{option}={value}: {problem}")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, get_args
 
-from .canonical import plain
+from .canonical import compact, plain
 from .design import (
     Condition,
     Design,
@@ -166,6 +166,13 @@ class Experiment:
             return self.protocol(trial, subject)
         judge = Subject(self.judge.filled(players.judge_defaults), "judge")
         return self.protocol(trial, subject, judge)
+
+    def judged_by(self, players: Players) -> str:
+        """Who grades a trial and how, as text that changes with it; empty where nobody does."""
+        if self.judge is None:
+            return ""
+        given = self.judge.filled(players.judge_defaults)
+        return compact([players.model("judge"), plain(given)])
 
     def factor(self, name: str) -> Factor:
         """The factor called ``name``; UnknownName if there is none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from .collection import CollectionReport, Progress, Terms, collect
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from .run import Run
 
 
-def record(run: Run, cases: Iterable[Case], progress: Progress) -> CollectionReport:
-    """Record what the selected cases lack."""
+def record(
+    run: Run, cases: Iterable[Case], progress: Progress, say: Callable[[str], None]
+) -> CollectionReport:
+    """Record what the selected cases lack; see :func:`.collect`."""
     settings = run.settings
     assert settings.record != "none"  # noqa: S101  (the caller's condition)
     terms = Terms(
@@ -28,7 +30,7 @@ def record(run: Run, cases: Iterable[Case], progress: Progress) -> CollectionRep
         limits=settings.limits,
         order_seed=settings.order_seed,
     )
-    report = collect(jobs_of(run, cases), terms, progress)
+    report = collect(jobs_of(run, cases), terms, progress, say)
     run.forget()
     return report
 

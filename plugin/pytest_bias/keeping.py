@@ -89,6 +89,7 @@ class KeepsMeasures:
     measures: Sequence[Measure]
     seal: Seal | None
     secret: bytes | None = field(repr=False)
+    judge: str = ""
 
     def __post_init__(self) -> None:
         if self.secret is not None:
@@ -119,7 +120,12 @@ class _InMemory:
         seal = keeping.seal
         ordered = sorted(self._replies.values(), key=lambda pair: place_order(pair[0].place))
         measured = measured_trial(
-            outcome, keeping.measures, ordered, keeping.secret, sealed=seal is not None
+            outcome,
+            keeping.measures,
+            ordered,
+            keeping.secret,
+            judge=keeping.judge,
+            sealed=seal is not None,
         )
         token = None
         if seal is not None:

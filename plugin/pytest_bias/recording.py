@@ -10,7 +10,7 @@ from pathlib import Path
 from .calling import Asked, Caller, Tally
 from .design import Trial
 from .driver import drive
-from .errors import BiasError, CallFailed, ForeignAwait, InvalidReply, ReplayDiffers
+from .errors import BiasError, CallFailed, ForeignAwait, InvalidReply, NotKept, ReplayDiffers
 from .experiment import Experiment, Players
 from .keeping import Keeping, Kept
 from .keys import trial_seed
@@ -41,8 +41,9 @@ class Job:
 class JobReport:
     """What came of a job: ids of trials recorded now, of those lost to a cap, what went wrong.
 
-    ``calls`` counts the replies that were paid and kept. ``problems`` leave the recording without
-    what it should have; ``notes`` say what the user asked for and got.
+    ``calls`` counts the replies that were paid and kept, ``unkept`` those that could not be
+    written. ``problems`` leave the recording without what it should have; ``notes`` say what the
+    user asked for and got.
     """
 
     experiment_id: str
@@ -52,6 +53,7 @@ class JobReport:
     calls: int = 0
     done: set[str] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
+    unkept: int = 0
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -59,6 +61,11 @@ class JobReport:
     def recorded(self) -> int:
         """Number of trials recorded now."""
         return len(self.done)
+
+    def problem(self, text: str) -> None:
+        """Note a problem, once."""
+        if text not in self.problems:
+            self.problems.append(text)
 
 
 Progress = Callable[[Tally], None]
@@ -99,7 +106,11 @@ class Recording:
         """Record ``trials`` in their order, as many at once as the model takes."""
         queue = iter(trials)
         ceiling = min(self._throttle.concurrency.ceiling, len(trials))
-        await asyncio.gather(*(self._work(number, queue) for number in range(ceiling)))
+        workers = [self._work(number, queue) for number in range(ceiling)]
+        # All of them end before the journal is closed, whatever ends one of them.
+        for ended in await asyncio.gather(*workers, return_exceptions=True):
+            if isinstance(ended, BaseException):
+                raise ended
 
     async def _work(self, number: int, queue: Iterator[Trial]) -> None:
         """Record trials while there are any; begins when so many calls may be in flight."""
@@ -138,11 +149,11 @@ class Recording:
             return
         except CallFailed as failed:
             self._failures_in_a_row += 1
-            self._problem(kept.words(failed))
+            self.report.problem(kept.words(failed))
             if failed.fatal or self._failures_in_a_row >= _FAILURES_IN_A_ROW:
                 self.stop.request()
             return
-        except (ReplayDiffers, ForeignAwait) as error:
+        except (ReplayDiffers, ForeignAwait, NotKept) as error:
             self._give_up(kept.words(error))
             return
         except Halted:
@@ -181,12 +192,8 @@ class Recording:
 
     def _give_up(self, text: str) -> None:
         """Note a problem that the next trial would have too; nothing more is paid."""
-        self._problem(text)
+        self.report.problem(text)
         self.stop.request()
-
-    def _problem(self, text: str) -> None:
-        if text not in self.report.problems:
-            self.report.problems.append(text)
 
 
 class _LiveExecutor(Tracer):
@@ -215,10 +222,10 @@ class _LiveExecutor(Tracer):
         caller = recording.callers[self.players.model(request.to)]
         try:
             completion = await caller.call(request, asked, self._stop)
+            await self._kept.keep(wanted, completion)
+            recording.report.calls += 1
         finally:
             recording.progress(caller.tally)
-        await self._kept.keep(wanted, completion)
-        recording.report.calls += 1
         return completion
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:

@@ -40,6 +40,11 @@ def lost_to_cap(trial: Trial) -> Outcome:
     return Outcome(trial, None, CAP, invalid=(), interactions=0, prompts=())
 
 
+def carried_out(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """``outcomes`` without those of trials that a cap kept from being carried out."""
+    return tuple(outcome for outcome in outcomes if outcome.missing != CAP)
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One row: a trial with its measures, or with the reason why they are missing."""

@@ -56,7 +56,7 @@ def reread(
     if cassette.keeps_text:
         raise KeepsText(path=cassette.path, retention=experiment.retention)
     wanted = _opened(experiment, players, trial)
-    measured = _measured(experiment, wanted, cassette, anew=anew)
+    measured = _measured(experiment, _judge(experiment, players), wanted, cassette, anew=anew)
     if measured is None:
         raise Unrecorded(wanted)
     return _outcome(wanted, measured)
@@ -101,7 +101,8 @@ def measured_in(
     BadDesign
         When the protocol fails before it asks anything.
     """
-    return _measured(experiment, _opened(experiment, players, trial), cassette, anew=anew)
+    wanted = _opened(experiment, players, trial)
+    return _measured(experiment, _judge(experiment, players), wanted, cassette, anew=anew)
 
 
 def own_words(error: Exception) -> str:
@@ -140,13 +141,17 @@ def _opened(experiment: Experiment, players: Players | str, trial: Trial) -> Wan
     raise failed
 
 
+def _judge(experiment: Experiment, players: Players | str) -> str:
+    return experiment.judged_by(Players(players) if isinstance(players, str) else players)
+
+
 def _measured(
-    experiment: Experiment, wanted: Wanted, cassette: Cassette, *, anew: bool
+    experiment: Experiment, judge: str, wanted: Wanted, cassette: Cassette, *, anew: bool
 ) -> MeasuredTrial | None:
     """The line of the trial that opens with ``wanted``; a sealed one serves for its measures."""
     versions = versions_of(experiment.measures)
     for sealed in (True,) if experiment.retention == "encrypted" else (False, True):
-        key = measured_key(wanted.key, versions, sealed=sealed)
+        key = measured_key(wanted.key, versions, judge=judge, sealed=sealed)
         if anew and not cassette.journalled(key):
             continue
         measured = cassette.measured(key)

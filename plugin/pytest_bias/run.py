@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from .analysis import Analysis, Recording, analyse
 from .canonical import dumps
 from .cases import Case, Declared, Recorded, Registry, cases_of
-from .cassettes.misses import not_recorded
+from .cassettes.misses import all_capped, not_recorded
 from .cassettes.store import Cassette, cassette_path, file_stem
 from .casting import check_models, players_of
 from .errors import BiasError, NotManipulated, NotRecorded
 from .experiment import Experiment, Players, first_trial, plan_condition
 from .gate import stopped_by, stopped_by_control
 from .providers.base import is_simulated
-from .records import CAP, Outcome, lost_to_cap
+from .records import CAP, Outcome, carried_out, lost_to_cap
 from .replay import Unrecorded, Wanted
 from .rereading import reread
 from .roster import Roster, read_roster
@@ -48,8 +48,8 @@ class Run:
         self._players: dict[tuple[str, str], Players] = {}
         self._cassettes: dict[tuple[str, str], Cassette] = {}
         self._outcomes: dict[tuple[str, str, str], tuple[Recorded, tuple[Wanted, ...]]] = {}
-        self._firsts: dict[tuple[str, str, str], Outcome | Wanted] = {}
-        self._conditions_told: dict[tuple[str, str], dict[tuple[str, ...], list[str]]] = {}
+        self._held: dict[tuple[str, str, str, int], Outcome | Wanted] = {}
+        self._twins: dict[tuple[str, str], dict[str, str]] = {}
 
     def cases(self, declared: Declared) -> list[Case]:
         """Register a declaration and give its cases."""
@@ -76,8 +76,8 @@ class Run:
         """Read every cassette anew: they have been recorded into."""
         self._cassettes.clear()
         self._outcomes.clear()
-        self._firsts.clear()
-        self._conditions_told.clear()
+        self._held.clear()
+        self._twins.clear()
 
     def cassette(self, case: Case) -> Cassette:
         """The cassette of a case, loaded once per process."""
@@ -115,9 +115,9 @@ class Run:
         """Outcomes of one condition, and the first miss of each trial that has one; done once."""
         key = (case.experiment.id, case.model, condition.id)
         if key not in self._outcomes:
-            first, *others = plan_condition(case.experiment, case.design, condition)
-            found = [self._first(case, condition, first)]
-            found += [self._replay(case, trial) for trial in others]
+            trials = plan_condition(case.experiment, case.design, condition)
+            found = [self._at(case, condition, 0)]
+            found += [self._replay(case, trial) for trial in trials[1:]]
             self._outcomes[key] = (
                 tuple(each for each in found if isinstance(each, Outcome)),
                 tuple(each for each in found if isinstance(each, Wanted)),
@@ -133,36 +133,62 @@ class Run:
         except Unrecorded as missing:
             return lost_to_cap(trial) if trial.id in cassette.lost else missing.wanted
 
-    def _first(self, case: Case, condition: Condition, trial: Trial) -> Outcome | Wanted:
-        """The first trial of a condition; kept, because other conditions are held against it."""
-        key = (case.experiment.id, case.model, condition.id)
-        if key not in self._firsts:
-            self._firsts[key] = self._replay(case, trial)
-        return self._firsts[key]
+    def _at(self, case: Case, condition: Condition, position: int) -> Outcome | Wanted:
+        """The trial of a condition at a place of its plan; kept, as others are held against it."""
+        key = (case.experiment.id, case.model, condition.id, position)
+        if key not in self._held:
+            trial = (
+                first_trial(case.experiment, condition)
+                if position == 0
+                else plan_condition(case.experiment, case.design, condition)[position]
+            )
+            self._held[key] = self._replay(case, trial)
+        return self._held[key]
 
     def _check_manipulated(self, case: Case) -> None:
         """Raise NotManipulated when another condition tells the subject the very same."""
         assert case.condition is not None  # noqa: S101  (only condition cases come here)
-        told = self.replayed(case)[0].prompts
-        alike = self._alike(case).get(told, [])
-        other = next((name for name in alike if name != case.condition.id), None)
-        if other is not None:
+        key = (case.experiment.id, case.model)
+        if key not in self._twins:
+            self._twins[key] = self._find_twins(case)
+        twin = self._twins[key].get(case.condition.id)
+        if twin is not None:
             raise NotManipulated(
-                experiment=case.experiment.id, first=case.condition.id, second=other
+                experiment=case.experiment.id, first=case.condition.id, second=twin
             )
 
-    def _alike(self, case: Case) -> dict[tuple[str, ...], list[str]]:
-        """What the subject is told → the conditions in which it is told that; made once."""
-        key = (case.experiment.id, case.model)
-        if key not in self._conditions_told:
-            alike: dict[tuple[str, ...], list[str]] = {}
-            for condition in case.experiment.conditions:
-                trial = first_trial(case.experiment, condition)
-                outcome = self._first(case, condition, trial)
-                if isinstance(outcome, Outcome) and outcome.missing != CAP:
-                    alike.setdefault(outcome.prompts, []).append(condition.id)
-            self._conditions_told[key] = alike
-        return self._conditions_told[key]
+    def _find_twins(self, case: Case) -> dict[str, str]:
+        """Condition → another in which the subject is told the very same, in its first trial."""
+        told: dict[tuple[str, ...], list[str]] = {}
+        capped: list[Condition] = []
+        for condition in case.experiment.conditions:
+            first = self._at(case, condition, 0)
+            if isinstance(first, Outcome) and first.missing == CAP:
+                capped.append(condition)
+            elif isinstance(first, Outcome):
+                told.setdefault(first.prompts, []).append(condition.id)
+        twins: dict[str, str] = {}
+        for alike in told.values():
+            if len(alike) > 1:
+                twins |= dict.fromkeys(alike[1:], alike[0]) | {alike[0]: alike[1]}
+        # Of a trial that a cap kept from being carried out nobody knows what it tells; the first
+        # that both conditions have says it.
+        for condition in capped:
+            for other in case.experiment.conditions:
+                if other.id != condition.id and self._same(case, condition, other):
+                    twins |= {condition.id: other.id, other.id: condition.id}
+        return twins
+
+    def _same(self, case: Case, condition: Condition, other: Condition) -> bool:
+        """Whether two conditions tell the subject the same in the first trial that both have."""
+        plans = [plan_condition(case.experiment, case.design, c) for c in (condition, other)]
+        for position in range(min(map(len, plans))):
+            one, two = self._at(case, condition, position), self._at(case, other, position)
+            if not isinstance(one, Outcome) or not isinstance(two, Outcome):
+                return False  # what is not recorded fails by itself
+            if CAP not in (one.missing, two.missing):
+                return one.prompts == two.prompts
+        return False
 
     # --- analyses -----------------------------------------------------------------------------
 
@@ -216,6 +242,8 @@ class Run:
         """
         if case.kind == "condition":
             outcomes = self.replayed(case)
+            if not carried_out(outcomes):
+                raise all_capped(case.experiment.id, case.model, case.condition, len(outcomes))
             self._check_manipulated(case)
             payload = {"kind": case.kind, "trials": len(outcomes), "stopped": False}
             return CaseResult(dumps(payload), None)

@@ -167,7 +167,8 @@ def _number(given: Given, name: str, *, least: float) -> float | None:
 
 
 def _bad_number(name: str, value: object, words: str) -> BadSetting:
-    option = f"--bias-{name.replace('_', '-')}"
+    # It has no option.
+    option = f"bias_{name}" if name == "timeout" else f"--bias-{name.replace('_', '-')}"
     return BadSetting(option=option, value=value, problem=f"must be {words}")
 
 

@@ -58,3 +58,12 @@ def quiet_sdks() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, before, strict=True):
             logger.setLevel(level)
+
+
+def in_event_loop() -> bool:
+    """Whether this thread runs an event loop already, so that no other can be run in it."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

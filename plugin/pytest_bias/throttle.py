@@ -18,6 +18,9 @@ _START_SHARE = 4
 _FIRST_GROWTH = 4
 """Calls in flight that a success adds until the first rate limit: after one round, the ceiling."""
 
+_PATIENCE = 10.0
+"""Seconds that what has begun may still wait for its turn once a stop was requested."""
+
 
 class Halted(Exception):
     """No further call is to be made."""
@@ -47,6 +50,11 @@ class Stop:
         if self.requested:
             raise Halted
 
+    @property
+    def pressed(self) -> bool:
+        """Whether a stop was requested, heeded or not: nothing is to be tried again."""
+        return self.requested
+
     def sent(self) -> None:
         """Take note that a call is being sent."""
 
@@ -71,6 +79,11 @@ class StopBeforeFirst(Stop):
         super().__init__(above)
         self._above = above
         self._begun = False
+
+    @property
+    def pressed(self) -> bool:
+        """See :class:`Stop`."""
+        return self._above.requested
 
     def sent(self) -> None:
         """From now on no stop is heeded."""
@@ -236,6 +249,11 @@ class Throttle:
         self._door = asyncio.Lock()
 
     @property
+    def in_flight(self) -> int:
+        """Number of calls that hold a place."""
+        return self._in_flight
+
+    @property
     def room(self) -> bool:
         """Whether one more call may be in flight."""
         return self._in_flight < int(self.concurrency.limit)
@@ -279,6 +297,8 @@ class Throttle:
         async with self._door:
             check()
             while (wait := self._wait(tokens)) > 0:
+                if stop.pressed and wait > _PATIENCE:
+                    raise Halted
                 await stop.wait(wait)
                 check()
             stop.check()

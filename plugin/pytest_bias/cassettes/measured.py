@@ -42,7 +42,8 @@ _LONGEST_REASON = 40
 class MeasuredTrial:
     """One trial without its text.
 
-    ``versions`` holds the version of every measure, ``sealed`` whether the text was sealed beside
+    ``versions`` holds the version of every measure, ``judge`` says who graded it and how (see
+    :meth:`.Experiment.judged_by`), ``sealed`` whether the text was sealed beside
     it, ``calls`` what is known of each reply beside its text, in reading order: ``to`` whom the
     question was put, its ``place``, ``finish``, ``served_model``, ``usage`` (tokens), ``latency``
     (seconds), ``recorded_at``, ``dropped`` parameters, ``hash`` where there is a user's key.
@@ -54,6 +55,7 @@ class MeasuredTrial:
     missing: str | None
     invalid: tuple[str, ...]
     versions: Mapping[str, int]
+    judge: str
     sealed: bool
     calls: tuple[Mapping[str, object], ...] = field(repr=False)
 
@@ -68,9 +70,15 @@ def versions_of(measures: Sequence[Measure]) -> dict[str, int]:
     return {measure.name: measure.version for measure in measures}
 
 
-def measured_key(opening: str, versions: Mapping[str, int], *, sealed: bool) -> str:
-    """The key of a measured trial; ``opening`` is that of its first interaction."""
+def measured_key(opening: str, versions: Mapping[str, int], *, judge: str, sealed: bool) -> str:
+    """The key of a measured trial.
+
+    ``opening`` is that of its first interaction, ``judge`` says who graded it and how (empty where
+    nobody did): another judge may find another measure.
+    """
     parts = {"opening": opening, "versions": dict(versions), "sealed": sealed}
+    if judge:
+        parts["judge"] = judge
     return digest(compact(parts, sort_keys=True))
 
 
@@ -80,6 +88,7 @@ def measured_trial(
     exchanges: Sequence[tuple[Wanted, Completion]],
     secret: bytes | None,
     *,
+    judge: str,
     sealed: bool,
 ) -> MeasuredTrial:
     """What is kept of a trial.
@@ -88,7 +97,7 @@ def measured_trial(
     user's key, None where there is none.
     """
     versions = versions_of(measures)
-    key = measured_key(exchanges[0][0].key, versions, sealed=sealed)
+    key = measured_key(exchanges[0][0].key, versions, judge=judge, sealed=sealed)
     return MeasuredTrial(
         key=key,
         trial=outcome.trial.identity,
@@ -96,6 +105,7 @@ def measured_trial(
         missing=None if outcome.missing is None else _reason(outcome.missing),
         invalid=tuple(map(_reason, outcome.invalid)),
         versions=versions,
+        judge=judge,
         sealed=sealed,
         calls=tuple(
             _call(key, number, wanted, completion, secret)
@@ -150,6 +160,7 @@ def encode_measured(measured: MeasuredTrial) -> bytes:
                 "missing": measured.missing,
                 "invalid": list(measured.invalid),
                 "versions": dict(measured.versions),
+                **({"judge": measured.judge} if measured.judge else {}),
                 "sealed": measured.sealed,
                 "calls": [dict(call) for call in measured.calls],
             }
@@ -170,6 +181,7 @@ def decode_measured(line: bytes, path: str, number: int) -> MeasuredTrial:
         missing=parsed["missing"],
         invalid=tuple(parsed["invalid"]),
         versions=parsed["versions"],
+        judge=parsed.get("judge", ""),
         sealed=parsed["sealed"],
         calls=tuple(parsed["calls"]),
     )

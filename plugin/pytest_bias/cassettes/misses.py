@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..canonical import compact, digest
-from ..design import Trial
+from ..design import Condition, Trial
 from ..errors import NotRecorded
 from ..keys import parameters_of, request_parts
 from ..replay import Wanted
@@ -28,7 +29,7 @@ def not_recorded(
     nearest recording and what differs.
     """
     mode = "all" if cassette.rerecording_path.exists() else "missing"
-    command = f"pytest <the same arguments> --bias-model {model} --bias-record={mode}"
+    command = _command(model, mode)
     if not cassette.exists:
         return NotRecorded(
             f"no recordings of {experiment_id} with {model}",
@@ -44,6 +45,23 @@ def not_recorded(
         f"{summary}: {shown}.\n  Cassette: {cassette.path}\n"
         f"  {_difference(misses[0], cassette)}\n  To record what is missing: {command}",
     )
+
+
+def all_capped(
+    experiment_id: str, model: str, condition: Condition | None, trials: int
+) -> NotRecorded:
+    """The error for a condition of which a cap kept every trial from being recorded."""
+    name = condition.id if condition is not None else "?"
+    summary = f"nothing is recorded of condition {name} of {experiment_id} with {model}"
+    return NotRecorded(
+        summary,
+        f"{summary}: a cap on calls or money kept all of its {trials} trials from being "
+        f"recorded.\n  To record them: {_command(model, 'missing')}",
+    )
+
+
+def _command(model: str, mode: str) -> str:
+    return f"pytest <the same arguments> --bias-model {model} --bias-record={mode}"
 
 
 def _others(cassette: Cassette) -> str:
@@ -86,14 +104,16 @@ def _measured_difference(wanted: Wanted, measured: Sequence[MeasuredTrial]) -> s
     if not same_trial:
         return _trial_difference(wanted.trial, [each.trial for each in measured])
     for each in same_trial:
-        if each.key == measured_key(wanted.key, each.versions, sealed=each.sealed):
+        key = measured_key(wanted.key, each.versions, judge=each.judge, sealed=each.sealed)
+        if each.key == key:
             versions = ", ".join(f"{name} {number}" for name, number in each.versions.items())
             beside = "with" if each.sealed else "without"
             return (
                 f"Nearest recording: the same trial and question, measured in these versions: "
-                f"{versions}; {beside} sealed text beside it. The experiment's measures, their "
-                "versions or its retention have changed since, and what was replied cannot be "
-                "measured again."
+                f"{versions}; {beside} sealed text beside it"
+                f"{f', graded by {json.loads(each.judge)[0]}' if each.judge else ''}. The "
+                "experiment's measures, their versions, its retention or its judge have changed "
+                "since, and what was replied cannot be measured again."
             )
     return (
         "Nearest recording: the same trial, but its first question was another: a message, a "

@@ -8,13 +8,15 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
 
+from ..errors import NotKept
 from ..messages import Completion
 from ..replay import Wanted
 from . import format as cassette_format
 from .format import Provenance
+from .marks import encode_scope
 from .measured import MEASURED_START, MeasuredTrial, encode_measured, encode_sealed
 from .provenance import encode_provenance
 from .store import Cassette
@@ -23,21 +25,42 @@ _COUNTED = (cassette_format.KEY_START, MEASURED_START)
 
 
 class Recorder:
-    """Adds interactions to a cassette: at once to its journal, at the end to the file itself."""
+    """Adds interactions to a cassette: at once to its journal, at the end to the file itself.
 
-    def __init__(self, cassette: Cassette, provenance: Provenance) -> None:
+    ``scope`` are the ids of the trials that are to be recorded anew; none where the journal only
+    adds to the cassette.
+    """
+
+    def __init__(
+        self, cassette: Cassette, provenance: Provenance, scope: Iterable[str] = ()
+    ) -> None:
         self.cassette = cassette
         self.provenance = provenance
         self.added = 0
-        self._file: BinaryIO | None = None
+        self._file: FileIO | None = None
         self._known_texts = set(cassette.texts())
         self._pending: deque[bytes] = deque()
+        self._opening = [encode_provenance(provenance)]
+        if scope := sorted(scope):
+            self._opening.append(encode_scope(scope))
+        self._queued = 0
+        self._written = 0
         self._lock = threading.Lock()
         self._writing: asyncio.Task[None] | None = None
 
+    @property
+    def unkept(self) -> int:
+        """Number of replies, or measured trials, that are not on disk."""
+        return sum(line.startswith(_COUNTED) for line in self._pending)
+
+    def open(self) -> None:
+        """Open the journal: where that fails, it fails before anything is paid."""
+        if self._file is None:
+            self._file = _opened(self.cassette.journal_path)
+
     def add(self, wanted: Wanted, completion: Completion) -> None:
         """Keep a reply: when this returns it is on disk."""
-        self._pending += self._lines(wanted, completion)
+        self._queue(self._lines(wanted, completion))
         self._write()
 
     async def keep(self, wanted: Wanted, completion: Completion) -> None:
@@ -45,19 +68,25 @@ class Recorder:
 
         Replies that arrive while the disk is busy go there together.
         """
-        await self._kept(wanted.key, self._lines(wanted, completion))
+        await self._kept(self._lines(wanted, completion))
 
     async def keep_measured(self, measured: MeasuredTrial, token: bytes | None) -> None:
         """Keep a whole trial without its text, and the text sealed where there is a ``token``."""
         lines = [] if token is None else [encode_sealed(measured.key, token)]
-        await self._kept(measured.key, [*lines, encode_measured(measured)])
+        await self._kept([*lines, encode_measured(measured)])
 
-    async def _kept(self, key: str, lines: Sequence[bytes]) -> None:
-        self._pending += lines
-        while not self.cassette.journalled(key):
+    async def _kept(self, lines: Sequence[bytes]) -> None:
+        mine = self._queue(lines)
+        while self._written < mine:
             if self._writing is None or self._writing.done():
                 self._writing = asyncio.create_task(asyncio.to_thread(self._write))
             await asyncio.shield(self._writing)
+
+    def _queue(self, lines: Sequence[bytes]) -> int:
+        """Have ``lines`` written; the number of lines that are written when these are."""
+        self._pending += lines
+        self._queued += len(lines)
+        return self._queued
 
     def _lines(self, wanted: Wanted, completion: Completion) -> list[bytes]:
         texts = cassette_format.texts_of(wanted)
@@ -76,27 +105,29 @@ class Recorder:
             lines = [self._pending.popleft() for _ in range(len(self._pending))]
             if not lines:
                 return
-            if self._file is None:
-                self._file = _opened(self.cassette.journal_path)
-                lines.insert(0, encode_provenance(self.provenance))
-            data = b"".join(line + b"\n" for line in lines)
             try:
-                self._put(self._file, data)
-            except OSError:
+                self.open()
+                data = b"".join(line + b"\n" for line in (*self._opening, *lines))
+                self._put(data)
+            except OSError as error:
                 # A full disk: they are paid, so they stay here until there is room.
                 self._pending.extendleft(reversed(lines))
-                raise
+                problem = error.strerror or str(error)
+                raise NotKept(path=self.cassette.journal_path, problem=problem) from error
+            self._opening = []
+            self._written += len(lines)
             self.cassette.journal(data)
             self.added += sum(line.startswith(_COUNTED) for line in lines)
 
-    @staticmethod
-    def _put(file: BinaryIO, data: bytes) -> None:
-        """Append ``data``, all of it or nothing."""
+    def _put(self, data: bytes) -> None:
+        """Append ``data`` to the journal, all of it or nothing."""
+        file = self._file
+        assert file is not None  # noqa: S101  (opened by the caller)
         end = file.seek(0, os.SEEK_END)
         try:
             rest = memoryview(data)
             while rest:
-                rest = rest[file.write(rest) :]
+                rest = rest[file.write(rest) or 0 :]
             os.fsync(file.fileno())
         except OSError:
             with suppress(OSError):
@@ -118,15 +149,25 @@ class Recorder:
         made again, and has not come to its end, from those it replaces. ``lost`` are the trials
         that a cap kept from being recorded; those ``recorded`` are no longer lost.
         """
-        self._write()  # what arrived while the loop was torn down
-        if self._file is not None:
-            self._file.close()
+        try:
+            self._write()  # what arrived while the loop was torn down
+        finally:
+            self._close_journal()
         if merge:
             self.cassette.lost = (self.cassette.lost - set(recorded)) | set(lost)
-            self.cassette.merge(experiment_id, model)
+            self.cassette.merge(experiment_id, model, self.provenance)
+
+    def _close_journal(self) -> None:
+        """Close it, and leave none behind that holds nothing."""
+        if self._file is None:
+            return
+        empty = os.fstat(self._file.fileno()).st_size == 0
+        self._file.close()
+        if empty:
+            self.cassette.journal_path.unlink(missing_ok=True)
 
 
-def _opened(journal: Path) -> BinaryIO:
+def _opened(journal: Path) -> FileIO:
     """A journal to append to, without the half line a killed recording may have left."""
     journal.parent.mkdir(parents=True, exist_ok=True)
     file = journal.open("a+b", buffering=0)

@@ -14,7 +14,7 @@ from ..messages import Completion
 from . import format as cassette_format
 from .files import write_atomically
 from .format import Header, Interaction, Provenance
-from .lost import LOST_START, decode_lost, encode_lost
+from .marks import LOST_START, SCOPE_START, decode_trials, encode_lost
 from .measured import (
     MEASURED_START,
     SEALED_START,
@@ -59,7 +59,8 @@ class Cassette:
     journal of what was missing adds to the cassette. That of a recording made anew replaces
     replies, so it is read, and written, only with ``anew``: whoever else reads has one recording,
     the old one. ``lost`` are the ids of the trials that a cap kept from being recorded,
-    ``keeps_text`` is whether raw text stands in it.
+    ``scope`` of those that an unfinished recording made anew set out to record, ``keeps_text`` is
+    whether raw text stands in it.
     """
 
     def __init__(self, path: Path, *, anew: bool = False) -> None:
@@ -69,6 +70,7 @@ class Cassette:
         self.journal_path = self.rerecording_path if anew else self.recording_path
         self.header: Header | None = None
         self.lost: frozenset[str] = frozenset()
+        self.scope: frozenset[str] = frozenset()
         self.keeps_text = False
         self._written_lost: frozenset[str] = frozenset()
         self._lines: dict[str, _Line] = {}
@@ -88,7 +90,7 @@ class Cassette:
     @property
     def exists(self) -> bool:
         """Whether anything is recorded."""
-        return bool(self._lines)
+        return bool(self._lines) or bool(self.lost)
 
     @property
     def unmerged(self) -> bool:
@@ -111,7 +113,7 @@ class Cassette:
     def provenance(self) -> Provenance:
         """What the interactions were recorded through, those of journals included."""
         parts = list(self._journal_provenances)
-        if self.header is not None and self.interrupted < len(self):
+        if self.header is not None and (not self._lines or self.interrupted < len(self)):
             parts.insert(0, self.header.provenance)
         return combined(parts)
 
@@ -229,23 +231,32 @@ class Cassette:
                     self._lines[key] = placed
                 found.append(placed)
                 self.keeps_text |= line.startswith(cassette_format.KEY_START)
-            elif line.startswith(cassette_format.TEXT_START):
-                self._text_lines.append(placed)
-                self.keeps_text = True
-            elif line.startswith(SEALED_START):
-                # It stands before the measured line it goes with, and counts only with it.
-                key = cassette_format.key_of(line)
-                if not adds or key not in self._lines:
-                    self._sealed[key] = placed
-            elif line.startswith(LOST_START) and path == self.path:
-                self.lost = decode_lost(*placed)
-            elif line.startswith(PROVENANCE_START) and path != self.path:
-                self._journal_provenances.append(decode_provenance(*placed))
-            elif line:
+            elif line and not self._take(placed, path, adds=adds):
                 raise DamagedCassette(
                     path=path, line=number, problem="this is no line of a cassette"
                 )
         return found
+
+    def _take(self, placed: _Line, path: Path, *, adds: bool) -> bool:
+        """Take a line that is no interaction; whether it is one of ours at all."""
+        line = placed.data
+        if line.startswith(cassette_format.TEXT_START):
+            self._text_lines.append(placed)
+            self.keeps_text = True
+        elif line.startswith(SEALED_START):
+            # It stands before the measured line it goes with, and counts only with it.
+            key = cassette_format.key_of(line)
+            if not adds or key not in self._lines:
+                self._sealed[key] = placed
+        elif line.startswith(LOST_START) and path == self.path:
+            self.lost = decode_trials(*placed)
+        elif line.startswith(SCOPE_START) and path == self.rerecording_path:
+            self.scope |= decode_trials(*placed)
+        elif line.startswith(PROVENANCE_START) and path != self.path:
+            self._journal_provenances.append(decode_provenance(*placed))
+        else:
+            return False
+        return True
 
     def _find_damage(self, rest: bytes, header: Header) -> None:
         """Name the line for which the checksum is wrong."""
@@ -274,10 +285,14 @@ class Cassette:
         """Take up lines that a recorder has just written to this cassette's journal."""
         self._index(data, self.journal_path, first_number=0)
 
-    def merge(self, experiment_id: str, model: str) -> None:
-        """Write what the journals hold into the cassette, atomically, and remove them."""
-        if self.interrupted or (self.header is not None and self.lost != self._written_lost):
-            write_cassette(self, experiment_id, model, self.provenance)
+    def merge(self, experiment_id: str, model: str, provenance: Provenance | None = None) -> None:
+        """Write what the journals hold into the cassette, atomically, and remove them.
+
+        ``provenance`` is for a cassette that holds no reply.
+        """
+        if self.interrupted or self.lost != self._written_lost:
+            known = self.provenance if self._lines else provenance
+            write_cassette(self, experiment_id, model, known or self.provenance)
         for journal in self._journals:
             journal.unlink(missing_ok=True)
 

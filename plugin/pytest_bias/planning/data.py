@@ -22,9 +22,9 @@ class PlanRow:
     ``recorded_trials`` need no call, ``recorded_interactions`` are those of the planned trials;
     ``subject`` and ``judge`` are the calls still to be made of each, in whole numbers;
     ``stale_interactions`` stand in the cassette and no design of the experiment asks for them.
-    ``cost`` is in US dollars (None without a price in the roster), ``unbounded`` is whether no
-    limit of a reply's tokens bounds it, ``minutes`` the shortest time
-    the limits allow (None without limits). ``estimate`` says what these rest on.
+    ``cost`` is in US dollars (None where one of the ``unpriced`` models has no price in the
+    roster), ``unbounded`` is whether no limit of a reply's tokens bounds it, ``minutes`` the
+    shortest time the limits allow (None without limits). ``estimate`` says what these rest on.
     """
 
     experiment: str
@@ -43,6 +43,7 @@ class PlanRow:
     judge: Calls
     judge_model: str | None
     cost: float | None
+    unpriced: tuple[str, ...]
     unbounded: bool
     minutes: float | None
     estimate: Estimate
@@ -100,7 +101,7 @@ def totals_of(rows: Sequence[PlanRow]) -> PlanTotals:
     for row in rows:
         if row.minutes is not None:
             minutes[row.model] = minutes.get(row.model, 0.0) + row.minutes
-    unpriced = tuple(dict.fromkeys(row.model for row in rows if row.cost is None))
+    unpriced = tuple(dict.fromkeys(model for row in rows for model in row.unpriced))
     unlimited = tuple(dict.fromkeys(row.model for row in rows if row.minutes is None))
     use = NOTHING
     for row in rows:

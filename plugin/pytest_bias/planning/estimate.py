@@ -9,7 +9,7 @@ from typing import Literal
 
 from ..cassettes.store import SUFFIX, Cassette
 from ..design import Trial
-from ..errors import BadSetting
+from ..errors import BadSetting, DamagedCassette
 from ..experiment import Experiment, Players
 from ..messages import Completion
 from ..rehearsal import simulated_reply
@@ -66,7 +66,10 @@ class Estimator:
         others = []
         for path in sorted(self.cassette.parent.glob(f"*{SUFFIX}")):
             if path != self.cassette:
-                cassette = Cassette(path)
+                try:
+                    cassette = Cassette(path)
+                except DamagedCassette:
+                    continue  # of another model; a plan or a run of it names the damage
                 if cassette.header is not None:
                     others.append((cassette.provenance.simulated, cassette.header.model, cassette))
         for simulated, model, cassette in sorted(others, key=lambda other: other[:2]):

@@ -155,6 +155,7 @@ class _Planner:
             judge=use.judge,
             judge_model=players.judge,
             cost=self._cost(players, use),
+            unpriced=self._unpriced(players, use),
             unbounded=bool(missing) and self._is_unbounded(experiment, players),
             minutes=self._minutes(experiment, players, use),
             estimate=estimate,
@@ -220,6 +221,14 @@ class _Planner:
             elif calls.calls and not is_simulated(model):
                 return None
         return total
+
+    def _unpriced(self, players: Players, use: Use) -> tuple[str, ...]:
+        """The models that would be called and have no price in the roster."""
+        return tuple(
+            model
+            for model, calls in _by_model(players, use).items()
+            if calls.calls and self.roster.entry(model).price is None and not is_simulated(model)
+        )
 
     def _minutes(self, experiment: Experiment, players: Players, use: Use) -> float | None:
         """The longest that the limits of any model make the job take."""

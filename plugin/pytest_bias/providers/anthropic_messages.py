@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ..canonical import plain
 from ..errors import CallFailed
 from ..messages import Completion, Finish, Parameters, Request
-from .base import Call, Endpoint, Provider, ProviderContext
-from .client import Client, Vendor, api_key, base_url
+from .base import Call, Endpoint, Provider, ProviderContext, api_key
+from .client import Client, Vendor, base_url
 from .failures import schema_fields, unseedable
-from .reading import Answer, Reply, completion, count, effective, text_of
+from .reading import Answer, Reply, completion, counts, effective, filtered, is_filtered, text_of
 from .sdk import SEED_FIELD
 
 ANTHROPIC = Vendor(
-    "anthropic", "AsyncAnthropic", "https://api.anthropic.com", "ANTHROPIC_BASE_URL"
+    "anthropic",
+    "AsyncAnthropic",
+    "https://api.anthropic.com",
+    "ANTHROPIC_BASE_URL",
+    personal=("auth_token",),
 )
 
 DEFAULT_LIMIT = 4096
@@ -29,6 +34,7 @@ _FINISHES: Mapping[object, Finish] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "max_tokens": "length",
+    "model_context_window_exceeded": "length",
     "refusal": "refusal",
 }
 _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -79,11 +85,11 @@ class AnthropicMessages:
             **({SEED_FIELD: call.seed} if simulated else {}),
         }
         answer = await self._client.exchange(
-            name, _PATH, body, call.timeout, sent=sent, what=_WHAT
+            name, _PATH, body, request, call.timeout, sent=sent, what=_WHAT
         )
         if not isinstance(answer, Answer):
             return answer
-        return completion(name, answer, read_message, _WHAT, dropped)
+        return completion(name, answer, partial(read_message, name), _WHAT, dropped)
 
     def _conversation(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -108,12 +114,17 @@ def _fields(parameters: Parameters) -> dict[str, Any]:
     return fields
 
 
-def read_message(body: dict[str, Any]) -> Reply:
-    """What a Messages reply body says; KeyError, TypeError … when it is none."""
+def read_message(model: str, body: dict[str, Any]) -> Reply:
+    """What a Messages reply body says; KeyError, TypeError … when it is none.
+
+    ``model`` is ``provider/model``, and names what answered where a filter did.
+    """
+    if is_filtered(body):
+        return filtered(model)
     usage = body.get("usage") or {}
     return Reply(
         text="".join(text_of(b["text"]) for b in body["content"] if b["type"] == "text"),
         finish=_FINISHES.get(body.get("stop_reason"), "other"),
         served_model=str(body["model"]),
-        usage={"input": count(usage, *_INPUT), "output": count(usage, "output_tokens")},
+        usage=counts(usage, input=_INPUT, output=("output_tokens",)),
     )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import entry_points
 from typing import Protocol, cast
 
-from ..errors import BadSetting, MissingKey, UnknownName
+from ..errors import BadSetting, BiasError, MissingKey, UnknownName
 from ..experiment import SimulatedAnswer
 from ..messages import Completion, Request
 from ..roster import EndpointEntry
@@ -60,6 +61,16 @@ class Provider(Protocol):
 
     A provider makes one attempt per call: the collector waits and tries again, because only it
     knows the limits, the budget and who else is waiting.
+
+    Attributes
+    ----------
+    concurrency : int, optional
+        Most calls at once; without it only the user's own limit holds.
+    adds_to_prompts : bool, optional
+        True where more than the prompt is sent, so that no budget can bound what a call costs.
+    keeps_text : bool, optional
+        True where prompts and replies touch the disk on their way, so that experiments that keep
+        no text refuse this provider.
     """
 
     def wire(self, model: str) -> str:
@@ -139,13 +150,14 @@ def is_simulated(model: str) -> bool:
 
 
 def open_provider(name: str, context: ProviderContext) -> Provider:
-    """Open the provider called ``name``; its SDK is imported here and not before."""
-    if name in context.endpoints:
-        return _open_own(name, context)
-    if name in _FACTORIES:
-        return cast("Factory", _loaded(_FACTORIES[name]))(context)
-    (found, *_) = entry_points(group=ENTRY_POINTS, name=name)
-    return cast("Factory", found.load())(context)
+    """Open the provider called ``name``; its SDK is imported here and not before.
+
+    Raises
+    ------
+    BiasError
+        When it cannot be opened, whatever the reason, so that only this provider's jobs fail.
+    """
+    return _opened(name, partial(_open, name, context), context.environ)
 
 
 Factory = Callable[[ProviderContext], Provider]
@@ -153,20 +165,66 @@ Factory = Callable[[ProviderContext], Provider]
 
 
 def open_wire(wire: str, endpoint: Endpoint) -> Provider:
-    """A provider that speaks ``wire`` at ``endpoint``; UnknownName for no wire format."""
+    """A provider that speaks ``wire`` at ``endpoint``.
+
+    Raises
+    ------
+    UnknownName
+        When there is no such wire format.
+    BiasError
+        When its SDK or client cannot be made.
+    """
     if wire not in WIRES:
         raise UnknownName(kind="wire format", name=wire, known=WIRES)
-    return cast("Callable[[Endpoint], Provider]", _loaded(WIRES[wire]))(endpoint)
+
+    def made() -> Provider:
+        return cast("Callable[[Endpoint], Provider]", _loaded(WIRES[wire]))(endpoint)
+
+    return _opened(endpoint.provider, made, {"API_KEY": endpoint.api_key})
 
 
-def _open_own(name: str, context: ProviderContext) -> Provider:
-    own = context.endpoints[name]
-    key = NO_KEY
-    if own.api_key_env is not None:
-        key = context.environ.get(own.api_key_env, "")
-        if not key:
-            raise MissingKey(provider=name, variable=own.api_key_env)
-    return open_wire(own.wire, Endpoint(name, key, own.base_url))
+def api_key(environ: Mapping[str, str], provider: str, variable: str) -> str:
+    """The key in ``variable``, without the white space around it.
+
+    Raises
+    ------
+    MissingKey
+        When it is not set, or empty.
+    BadSetting
+        When no header can hold it: the transport's own error would quote it.
+    """
+    key = environ.get(variable, "").strip()
+    if not key:
+        raise MissingKey(provider=provider, variable=variable)
+    if not key.isascii() or not key.isprintable():
+        raise BadSetting(option=variable, value="…", problem="it holds characters no key has")
+    return key
+
+
+def _open(name: str, context: ProviderContext) -> Provider:
+    if name in context.endpoints:
+        own = context.endpoints[name]
+        variable = own.api_key_env
+        key = NO_KEY if variable is None else api_key(context.environ, name, variable)
+        return open_wire(own.wire, Endpoint(name, key, own.base_url))
+    if name in _FACTORIES:
+        return cast("Factory", _loaded(_FACTORIES[name]))(context)
+    (found, *_) = entry_points(group=ENTRY_POINTS, name=name)
+    return cast("Factory", found.load())(context)
+
+
+def _opened(name: str, make: Callable[[], Provider], environ: Mapping[str, str]) -> Provider:
+    try:
+        return make()
+    except BiasError:
+        raise
+    except Exception as error:  # noqa: BLE001  (an SDK, a transport or another package: anything)
+        from .sdk import told_by_environment  # noqa: PLC0415  (where all is well, not needed)
+
+        words = told_by_environment(environ, str(error))
+        problem = f"the provider cannot be opened ({type(error).__name__}: {words})"
+    # Raised here, where the other error, which may quote a credential, is no longer its context.
+    raise BadSetting(option="--bias-model", value=f"{name}/…", problem=problem)
 
 
 def _loaded(target: str) -> object:

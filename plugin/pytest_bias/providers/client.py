@@ -11,21 +11,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
+from urllib.request import getproxies
 
-from ..errors import BadSetting, CallFailed, MissingKey
+from ..errors import BadSetting, CallFailed
+from ..messages import Request
 from .base import NO_KEY, Endpoint
 from .failures import (
     connection_failure,
     refused_parameter,
     reply_failure,
-    simulated_failure,
     status_failure,
+    unencodable,
+    unsent,
 )
 from .loopback import loopback_client
-from .reading import Answer, error_details
-from .sdk import Secrets, host, is_simulated, is_url, load_sdk, parsed, retry_after
+from .reading import Answer, answered, error_details, is_filtered
+from .sdk import (
+    SHORTEST_SECRET,
+    Secrets,
+    host,
+    is_url,
+    load_sdk,
+    parsed,
+    retry_after,
+)
 
-_SHORTEST_TOKEN = 8
 _REFUSING = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 
 
@@ -70,9 +80,8 @@ class Client:
         options: dict[str, Any] = {}
         if endpoint.simulated:
             options["http_client"] = loopback_client(self.transport)
-        if self.own or endpoint.simulated:
-            # Custom headers of the environment may hold another key, which is the vendor's.
-            options["default_headers"] = {"Authorization": f"Bearer {endpoint.api_key}"}
+        else:
+            self._check_proxies()
         try:
             self.api = getattr(sdk, vendor.client)(
                 api_key=endpoint.api_key, base_url=endpoint.base_url, max_retries=0, **options
@@ -83,15 +92,16 @@ class Client:
         self.url = "" if self.api is None else str(self.api.base_url)
         if not is_url(self.url):
             raise bad
+        # Those of the environment are for the vendor: they may hold its keys, under any name.
+        custom = list(map(str, self.api._custom_headers.values()))  # noqa: SLF001  (no other way)
         if self.own or endpoint.simulated:
             for name in vendor.personal:
                 setattr(self.api, name, None)
+            self.api._custom_headers = {"Authorization": f"Bearer {endpoint.api_key}"}  # noqa: SLF001
         key = "" if endpoint.api_key == NO_KEY else endpoint.api_key
-        headers = getattr(self.api, "_custom_headers", {}).values()  # those of the environment
         self._key = Secrets(key)
-        self._secrets = Secrets(
-            key, *(h for h in map(str, headers) if len(h) >= _SHORTEST_TOKEN), url=self.url
-        )
+        long = (header for header in custom if len(header) >= SHORTEST_SECRET)
+        self._secrets = Secrets(key, *long, url=self.url)
 
     def __repr__(self) -> str:
         return f"Client({self.vendor.name!r}, {self.endpoint!r})"
@@ -111,12 +121,13 @@ class Client:
         model: str,
         path: str,
         body: Mapping[str, Any],
+        request: Request,
         timeout: float,  # noqa: ASYNC109  (the SDK's own counts each read, not the whole)
         *,
         sent: Mapping[str, str],
         what: str,
     ) -> Answer | CallFailed:
-        """Post ``body`` to ``path`` of the API, once, for ``timeout`` seconds.
+        """Post ``body``, made of ``request``, to ``path``, once, for ``timeout`` seconds.
 
         ``model`` is ``provider/model``, ``sent`` are the fields of the body that may be left out
         and the parameter each stands for, ``what`` is what the reply should be.
@@ -125,6 +136,9 @@ class Client:
         here as it is sent (OpenAI's took two fifths of a call's time), and Anthropic's knows no
         temperature, which older models take, and warns of models that will be retired.
         """
+        problem = unencodable(model, self.endpoint.api_key, request)
+        if problem is not None:
+            return problem
         try:
             async with asyncio.timeout(timeout):
                 raw = await self.api.post(
@@ -133,35 +147,47 @@ class Client:
                     body=body,
                     options={"timeout": timeout},
                 )
-            reply = parsed(self._key.hidden(raw.text))
+            reply = self._key.purged(parsed(raw.text))
             latency = raw.elapsed.total_seconds()  # of the attempt, without queueing
         except self.sdk.APIStatusError as error:
             return self._refusal(model, error, sent)
         except (self.sdk.APIConnectionError, TimeoutError) as error:
-            said = f"{error} {error.__cause__ or ''}".strip()
-            return connection_failure(
-                model, error, self._secrets.told(said or "no answer in time")
-            )
+            return self._lost(model, error)
+        except UnicodeEncodeError:  # a custom header of the environment, say
+            return unsent(model, "it holds characters that cannot be encoded")
         except (self.sdk.APIError, ValueError) as error:
             return reply_failure(model, what, error)
-        if not self.endpoint.simulated and is_simulated(reply):
-            return simulated_failure(model, "" if self.own else self.vendor.variable)
-        if not isinstance(reply, dict):
-            return reply_failure(model, what, TypeError())
-        return Answer(reply, latency)
+        led_there = "" if self.own else self.vendor.variable
+        return answered(model, reply, latency, self.endpoint, what, led_there)
 
     def failure(self, model: str, problem: str, **why: Any) -> CallFailed:
         """A failure in the words of the endpoint, without its credentials."""
         return CallFailed(model=model, problem=self._secrets.told(problem), **why)
 
+    def _check_proxies(self) -> None:
+        """Raise what the transport raises for a proxy of the environment that is no URL.
+
+        Before the SDK makes its client: Anthropic's, made by half, fails once more when collected.
+        """
+        proxies = getproxies()
+        for url in (proxies[name] for name in ("http", "https", "all") if proxies.get(name)):
+            self.transport.Proxy(url if "://" in url else f"http://{url}")
+
+    def _lost(self, model: str, error: Exception) -> CallFailed:
+        if isinstance(error.__cause__, self.transport.LocalProtocolError):
+            return unsent(model, "a header holds what none can")
+        said = f"{error} {error.__cause__ or ''}".strip()
+        return connection_failure(model, error, self._secrets.told(said or "no answer in time"))
+
     def _refusal(self, model: str, error: Any, sent: Mapping[str, str]) -> Answer | CallFailed:
         details = error_details(error.body)
         code = _word(details.get("code")) or _word(details.get("type"))
         message = _word(details.get("message")) or error.message
-        if code == "content_filter" and error.status_code == HTTPStatus.BAD_REQUEST:
-            # Azure refuses a prompt so; it was answered, and the next one may not be refused.
+        bad = error.status_code == HTTPStatus.BAD_REQUEST and not self.endpoint.simulated
+        if bad and is_filtered({"error": details}):
+            # It was answered, and the next prompt may not be refused.
             try:
-                body = parsed(self._secrets.hidden(error.response.text))
+                body = self._secrets.purged(parsed(error.response.text))
             except ValueError as unreadable:
                 return reply_failure(model, "JSON", unreadable)
             if isinstance(body, dict):
@@ -179,24 +205,6 @@ class Client:
             parameter=parameter,
             wait=retry_after(error.response.headers),
         )
-
-
-def api_key(environ: Mapping[str, str], provider: str, variable: str) -> str:
-    """The key in ``variable``.
-
-    Raises
-    ------
-    MissingKey
-        When it is not set, or empty.
-    BadSetting
-        When no header can hold it: the transport's own error would quote it.
-    """
-    key = environ.get(variable, "").strip()
-    if not key:
-        raise MissingKey(provider=provider, variable=variable)
-    if not key.isascii() or not key.isprintable():
-        raise BadSetting(option=variable, value="…", problem="it holds characters no key has")
-    return key
 
 
 def base_url(environ: Mapping[str, str], vendor: Vendor) -> str | None:

@@ -31,6 +31,7 @@ from ..messages import Completion, Request
 from ..simulator.subjects import SUBJECTS
 from .base import Call, Provider, ProviderContext
 from .codex_reply import Credentials, Ran, completion_of
+from .failures import unencodable
 
 _VERSION = re.compile(r"^codex-cli (\S+)", re.MULTILINE)
 """What ``--version`` says; npm's package ``codex`` is another program and says something else."""
@@ -65,6 +66,7 @@ class Codex:
 
     concurrency = 4
     adds_to_prompts = True  # the CLI puts its own instructions, tools and skills before the prompt
+    keeps_text = True  # the prompt and the last message pass through files
 
     def __init__(self, installed: Installed, environ: Mapping[str, str]) -> None:
         self._installed = installed
@@ -222,6 +224,9 @@ def _checked(name: str, model: str, request: Request, call: Call) -> tuple[str, 
         )
     if problem is not None:
         raise CallFailed(model=name, problem=problem, kind="fatal")
+    unwritable = unencodable(name, "", request)
+    if unwritable is not None:
+        raise unwritable
     asked = request.parameters
     given = sorted(f.name for f in fields(asked) if getattr(asked, f.name) != f.default)
     for parameter in given:

@@ -11,11 +11,11 @@ from typing import Any
 from ..errors import CallFailed
 from ..messages import Completion, Finish
 from .failures import status_failure
-from .sdk import Secrets, now, parsed
+from .reading import counts
+from .sdk import SHORTEST_SECRET, Secrets, now, parsed
 
 _LONGEST_PROBLEM = 400
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
-_SHORTEST_SECRET = 8
 _SECRET_TEXT = re.compile(r"\bsk-[\w*-]{6,}|(?<=Bearer )\S+")
 """Keys that are not in the environment but in Codex's own files."""
 
@@ -59,7 +59,7 @@ class Credentials:
     def __init__(self, environ: Mapping[str, str]) -> None:
         named = [value for name, value in environ.items() if _SECRET_NAME.search(name)]
         # A shorter one is a placeholder, and is in most replies.
-        long = [value for value in named if len(value) >= _SHORTEST_SECRET]
+        long = [value for value in named if len(value) >= SHORTEST_SECRET]
         keys = [value for name, value in environ.items() if name.endswith("_API_KEY")]
         self._long, self._all = Secrets(*long), Secrets(*long, *keys)
 
@@ -128,8 +128,7 @@ def _usage(events: list[Mapping[str, Any]]) -> dict[str, int]:
     given = [e["usage"] for e in events if isinstance(e.get("usage"), dict)]
     if not given:
         return {}
-    names = {"input": "input_tokens", "output": "output_tokens"}
-    return {ours: int(given[-1].get(theirs) or 0) for ours, theirs in names.items()}
+    return counts(given[-1], input=("input_tokens",), output=("output_tokens",))
 
 
 def _kept(event: Mapping[str, Any]) -> dict[str, object]:

@@ -7,15 +7,19 @@ holds the request with its headers, and must not be printed as the cause of ours
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
 
+from ..canonical import plain
 from ..errors import CallFailed
 from ..messages import Request
 
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT})
 """Statuses below 500 that are over when the call is tried again."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _UNSUPPORTED = frozenset({"unsupported_parameter", "unsupported_value"})
 
@@ -96,10 +100,50 @@ def simulated_failure(model: str, variable: str) -> CallFailed:
     return CallFailed(model=model, problem=problem, kind="fatal")
 
 
+def unmarked_failure(model: str) -> CallFailed:
+    """Something else than the simulator answered where a simulated subject was asked."""
+    problem = (
+        "the reply lacks the simulator's mark, so it is not a simulated subject's: "
+        "bias_simulated_url does not lead to pytest-bias serve"
+    )
+    return CallFailed(model=model, problem=problem, kind="fatal")
+
+
 def unseedable(model: str, api: str) -> CallFailed:
     """The request is seeded and ``api`` takes no seed; nothing was sent."""
     problem = f"{api} takes no seed (Parameters.seeded)"
     return CallFailed(model=model, problem=problem, kind="parameter", parameter="seeded")
+
+
+def unencodable(model: str, api_key: str, request: Request) -> CallFailed | None:
+    """Why ``request`` cannot be written down as what is sent; None where it can be.
+
+    Nothing was sent then, and sending it again would not mend it.
+    """
+    problem = None
+    if not (api_key.isascii() and api_key.isprintable()):
+        problem = "the endpoint's key holds characters no header can hold"
+    texts = {"the model's name": model}
+    for number, message in enumerate(request.messages, 1):
+        texts[f"message {number} ({message.role})"] = message.text
+    if request.schema is not None:
+        schema = plain(request.schema, "reply schema")
+        texts["the reply schema"] = json.dumps(schema, ensure_ascii=False)
+    for where, text in texts.items():
+        lone = _SURROGATE.search(text)
+        if lone is not None:
+            problem = (
+                f"{where} holds half of a character (a lone surrogate, U+{ord(lone[0]):04X}) "
+                f"at position {lone.start() + 1}, which UTF-8 cannot write"
+            )
+            break
+    return None if problem is None else unsent(model, problem)
+
+
+def unsent(model: str, why: str) -> CallFailed:
+    """A request that cannot be sent, today or later."""
+    problem = f"the request cannot be sent ({why})"
+    return CallFailed(model=model, problem=problem, kind="fatal")
 
 
 def schema_fields(request: Request, *names: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,20 +15,21 @@ from typing import Any
 
 from ..canonical import plain
 from ..errors import BadSetting, CallFailed, MissingKey
-from ..messages import Completion, Finish, Message, Parameters, Request
+from ..messages import Completion, Message, Parameters, Request
 from . import sdk
-from .base import NO_KEY, Call, Endpoint, Provider, ProviderContext
-from .client import api_key
+from .base import NO_KEY, Call, Endpoint, Provider, ProviderContext, api_key
 from .failures import (
     connection_failure,
     reply_failure,
     schema_fields,
-    simulated_failure,
     status_failure,
+    unencodable,
+    unsent,
 )
 from .google_errors import refusal
+from .google_reply import read_contents
 from .loopback import loopback_client
-from .reading import Answer, Reply, completion, count, effective, text_of
+from .reading import Answer, answered, completion, effective
 
 _NAME = "google"
 _DEFAULT_URL = "https://generativelanguage.googleapis.com"
@@ -41,19 +43,6 @@ one, so it comes first where both are set. (The SDK left to itself takes them th
 _API_VERSION = "v1beta"
 """Given, because the SDK's default would change with its version and GOOGLE_GENAI_API_VERSION;
 this one has everything that is sent here."""
-
-
-_FINISHES: Mapping[object, Finish] = {
-    "STOP": "stop",
-    "MAX_TOKENS": "length",
-    "CONTINUATION": "length",  # one request's limit; a second one could go on from there
-    "SAFETY": "content_filter",
-    "PROHIBITED_CONTENT": "content_filter",
-    "BLOCKLIST": "content_filter",
-    "SPII": "content_filter",
-    "RECITATION": "content_filter",
-    "IMAGE_SAFETY": "content_filter",
-}
 
 _PARAMETERS = {
     "temperature": "temperature",
@@ -105,6 +94,7 @@ class GoogleContents:
         self._url = endpoint.base_url or _DEFAULT_URL
         if not sdk.is_url(self._url):
             where = f"[endpoints.{endpoint.provider}] base_url" if self._own else _BASE_URL
+            where = "bias_simulated_url" if endpoint.simulated else where
             raise BadSetting(option=where, value="…", problem="it is not an http(s) URL")
         key = "" if endpoint.api_key == NO_KEY else endpoint.api_key
         self._key = sdk.Secrets(key)
@@ -167,6 +157,9 @@ class GoogleContents:
 
     async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
         name = f"{self._endpoint.provider}/{model}"
+        problem = unencodable(name, self._endpoint.api_key, request)
+        if problem is not None:
+            return problem
         request, dropped = effective(request, call.dropped)
         fields = self._fields(request.parameters, call)
         sent = {field: _PARAMETERS[field] for field in fields}
@@ -174,25 +167,28 @@ class GoogleContents:
         responses: list[Any] = []
         token = _RESPONSES.set(responses)
         try:
-            reply = await self._client.aio.models.generate_content(
-                model=model,
-                contents=self._contents(request.messages),
-                config=self._config(request, call, fields),
-            )
-            body = sdk.parsed(self._key.hidden(reply.sdk_http_response.body or ""))
+            # The SDK's own time counts each read, and not the whole.
+            async with asyncio.timeout(call.timeout):
+                reply = await self._client.aio.models.generate_content(
+                    model=model,
+                    contents=self._contents(request.messages),
+                    config=self._config(request, call, fields),
+                )
+            body = self._key.purged(sdk.parsed(reply.sdk_http_response.body or ""))
         except self._errors.APIError as error:
             return refusal(name, error, self._secrets.told, sent)
         except (ValueError, RecursionError, *self._no_connection) as error:
             return self._unreadable(name, error, responses)
-        except self._transport.TransportError as error:
-            return connection_failure(name, error, self._secrets.told(str(error)))
+        except (self._transport.TransportError, TimeoutError) as error:
+            said = str(error) or "no answer in time"
+            return connection_failure(name, error, self._secrets.told(said))
         finally:
             _RESPONSES.reset(token)
-        if not self._endpoint.simulated and sdk.is_simulated(body):
-            return simulated_failure(name, "" if self._own else _BASE_URL)
-        if not isinstance(body, dict):
-            return reply_failure(name, _WHAT, TypeError())
-        answer = Answer(body, responses[-1].elapsed.total_seconds())
+        latency = responses[-1].elapsed.total_seconds()
+        led_there = "" if self._own else _BASE_URL
+        answer = answered(name, body, latency, self._endpoint, _WHAT, led_there)
+        if not isinstance(answer, Answer):
+            return answer
         return completion(name, answer, partial(read_contents, name), _WHAT, dropped)
 
     def _fields(self, parameters: Parameters, call: Call) -> dict[str, Any]:
@@ -244,36 +240,12 @@ class GoogleContents:
             why = type(error).__name__
             if type(error) is ValueError:
                 why = f"{why}: {self._secrets.told(str(error))}"
-            problem = f"the request cannot be sent ({why})"
-            return CallFailed(model=name, problem=problem, kind="fatal")
+            return unsent(name, why)
         response = responses[-1]
         if response.status_code != HTTPStatus.OK:
             wait = sdk.retry_after(response.headers)
             return status_failure(name, response.status_code, "unreadable error", wait=wait)
         return reply_failure(name, _WHAT, error)
-
-
-def read_contents(model: str, body: dict[str, Any]) -> Reply:
-    """What a generateContent reply body says; KeyError, TypeError … when it is none.
-
-    ``model`` is ``provider/model``, and names what was served where the body does not.
-    """
-    usage = body.get("usageMetadata") or {}
-    counts = {
-        "input": count(usage, "promptTokenCount"),
-        # Thoughts are paid as output.
-        "output": count(usage, "candidatesTokenCount", "thoughtsTokenCount"),
-    }
-    served = str(body.get("modelVersion") or model.partition("/")[2])
-    if not body.get("candidates") and (body.get("promptFeedback") or {}).get("blockReason"):
-        return Reply("", "content_filter", served, counts)
-    candidate = body["candidates"][0]
-    finish = _FINISHES.get(candidate.get("finishReason"), "other")
-    # A filter, or a limit met while thinking, leaves no content; but it is said then.
-    content = candidate["content"] if "finishReason" not in candidate else candidate.get("content")
-    parts = (content or {}).get("parts") or []
-    texts = [text_of(part.get("text")) for part in parts if not part.get("thought")]
-    return Reply("".join(texts), finish, served, counts)
 
 
 # --- the SDK's client ---------------------------------------------------------------------------

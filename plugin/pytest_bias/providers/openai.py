@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from ..errors import UnknownName
 from ..messages import Completion, Request
-from .base import DEFAULT_WIRE, Call, Endpoint, Provider, ProviderContext
-from .client import Client, api_key, base_url
+from .base import DEFAULT_WIRE, Call, Endpoint, Provider, ProviderContext, api_key
+from .client import Client, base_url
 from .openai_chat import OPENAI, OpenAIChat
 from .openai_responses import OpenAIResponses
 

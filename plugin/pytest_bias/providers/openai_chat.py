@@ -12,7 +12,7 @@ from ..messages import Completion, Finish, Parameters, Request
 from .base import Call, Endpoint
 from .client import Client, Vendor
 from .failures import schema_fields
-from .reading import Answer, Reply, completion, count, effective, filtered, is_filtered, text_of
+from .reading import Answer, Reply, completion, counts, effective, filtered, is_filtered, text_of
 from .sdk import SEED_FIELD, vendor_seed
 
 OPENAI = Vendor(
@@ -26,6 +26,7 @@ OPENAI = Vendor(
 _API = "chat completions"
 _PATH = "/chat/completions"
 _WHAT = "a chat completion"
+_OLDER, _NEWER = "max_tokens", "max_completion_tokens"
 _FINISHES: Mapping[str, Finish] = {
     "stop": "stop",
     "length": "length",
@@ -34,12 +35,17 @@ _FINISHES: Mapping[str, Finish] = {
 
 
 class OpenAIChat:
-    """Chat Completions at an endpoint; ``client`` is one to share, and closed with this."""
+    """Chat Completions at an endpoint; ``client`` is one to share, and closed with this.
+
+    Endpoints of the user's own are told the limit of a reply as ``max_tokens``, because many know
+    only that older name. Where one answers with HTTP 400 and asks for ``max_completion_tokens``,
+    the same call sends a second request under that name: nothing was generated, so nothing is
+    paid twice. This is remembered by model, as one gateway may serve models of both kinds.
+    """
 
     def __init__(self, endpoint: Endpoint, client: Client | None = None) -> None:
         self._client = client or Client(OPENAI, endpoint)
-        # Servers that speak OpenAI's format often know the older of its two names only.
-        self._limit = "max_tokens" if self._client.own else "max_completion_tokens"
+        self._newer: set[str] = set()
 
     def wire(self, model: str) -> str:  # noqa: ARG002  (one API for all models)
         """SDK, version and API, and the host where it is not OpenAI's."""
@@ -59,7 +65,20 @@ class OpenAIChat:
     async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
         name = f"{self._client.endpoint.provider}/{model}"
         request, dropped = effective(request, call.dropped)
-        fields = self._fields(request.parameters, call)
+        limit = _NEWER if model in self._newer or not self._client.own else _OLDER
+        answer = await self._asked(model, request, call, limit)
+        if limit == _OLDER and _wants_newer(answer, request.parameters):
+            answer = await self._asked(model, request, call, _NEWER)
+            if isinstance(answer, Answer):
+                self._newer.add(model)
+        if not isinstance(answer, Answer):
+            return answer
+        return completion(name, answer, partial(read_chat, name), _WHAT, dropped)
+
+    async def _asked(
+        self, model: str, request: Request, call: Call, limit: str
+    ) -> Answer | CallFailed:
+        fields = self._fields(request.parameters, call, limit)
         body = {
             "model": model,
             "messages": [{"role": m.role, "content": m.text} for m in request.messages],
@@ -68,28 +87,26 @@ class OpenAIChat:
             **({SEED_FIELD: call.seed} if self._simulated else {}),
         }
         sent = {field: _PARAMETERS[field] for field in fields}
-        answer = await self._client.exchange(
-            name,
+        return await self._client.exchange(
+            f"{self._client.endpoint.provider}/{model}",
             _PATH,
             body,
+            request,
             call.timeout,
             sent=sent | schema_fields(request, "response_format"),
             what=_WHAT,
         )
-        if not isinstance(answer, Answer):
-            return answer
-        return completion(name, answer, partial(read_chat, name), _WHAT, dropped)
 
     @property
     def _simulated(self) -> bool:
         return self._client.endpoint.simulated
 
-    def _fields(self, parameters: Parameters, call: Call) -> dict[str, Any]:
+    def _fields(self, parameters: Parameters, call: Call, limit: str) -> dict[str, Any]:
         fields: dict[str, Any] = {}
         if parameters.temperature is not None:
             fields["temperature"] = parameters.temperature
         if parameters.max_output_tokens is not None:
-            fields[self._limit] = parameters.max_output_tokens
+            fields[limit] = parameters.max_output_tokens
         if parameters.seeded and not self._simulated:
             fields["seed"] = vendor_seed(call.seed)
         return fields
@@ -97,10 +114,17 @@ class OpenAIChat:
 
 _PARAMETERS = {
     "temperature": "temperature",
-    "max_tokens": "max_output_tokens",
-    "max_completion_tokens": "max_output_tokens",
+    _OLDER: "max_output_tokens",
+    _NEWER: "max_output_tokens",
     "seed": "seeded",
 }
+
+
+def _wants_newer(answer: Answer | CallFailed, parameters: Parameters) -> bool:
+    """Whether a request was refused that gave the limit by its older name."""
+    if isinstance(answer, Answer) or parameters.max_output_tokens is None:
+        return False
+    return answer.problem.startswith("HTTP 400:") and _NEWER in answer.problem
 
 
 def _format(request: Request) -> dict[str, Any]:
@@ -116,7 +140,10 @@ def _format(request: Request) -> dict[str, Any]:
 
 
 def read_chat(model: str, body: dict[str, Any]) -> Reply:
-    """What a Chat Completions reply body says; KeyError, TypeError … when it is none."""
+    """What a Chat Completions reply body says; KeyError, TypeError … when it is none.
+
+    ``model`` is ``provider/model``, and names what was served where the body does not.
+    """
     if is_filtered(body):
         return filtered(model)
     choice = body["choices"][0]
@@ -126,9 +153,6 @@ def read_chat(model: str, body: dict[str, Any]) -> Reply:
     return Reply(
         text=refusal or text_of(message.get("content")),
         finish="refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "other"),
-        served_model=str(body["model"]),
-        usage={
-            "input": count(usage, "prompt_tokens"),
-            "output": count(usage, "completion_tokens"),
-        },
+        served_model=str(body.get("model") or model.partition("/")[2]),
+        usage=counts(usage, input=("prompt_tokens",), output=("completion_tokens",)),
     )

@@ -16,7 +16,7 @@ from .base import Call, Endpoint
 from .client import Client
 from .failures import schema_fields, unseedable
 from .openai_chat import OPENAI
-from .reading import Answer, Reply, completion, count, effective, filtered, is_filtered, text_of
+from .reading import Answer, Reply, completion, counts, effective, filtered, is_filtered, text_of
 from .sdk import SEED_FIELD
 
 _API = "responses"
@@ -77,13 +77,14 @@ class OpenAIResponses:
             name,
             _PATH,
             body,
+            request,
             call.timeout,
             sent=sent | schema_fields(request, "text.format", "response_format"),
             what=_WHAT,
         )
         if not isinstance(answer, Answer):
             return answer
-        if answer.body.get("status") == "failed":
+        if answer.body.get("status") == "failed" and not is_filtered(answer.body):
             return self._failed(name, answer.body)
         return completion(name, answer, partial(read_response, name), _WHAT, dropped)
 
@@ -135,7 +136,7 @@ def read_response(model: str, body: dict[str, Any]) -> Reply:
         text=refusal or text,
         finish="refusal" if refusal else _finish(body),
         served_model=str(body["model"]),
-        usage={"input": count(usage, "input_tokens"), "output": count(usage, "output_tokens")},
+        usage=counts(usage, input=("input_tokens",), output=("output_tokens",)),
     )
 
 

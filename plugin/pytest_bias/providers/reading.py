@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ..errors import CallFailed
 from ..messages import Completion, Finish, Parameters, Request
-from .failures import reply_failure
-from .sdk import now
+from .base import Endpoint
+from .failures import reply_failure, simulated_failure, unmarked_failure
+from .sdk import is_simulated, now
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,22 @@ class Reply:
     finish: Finish
     served_model: str
     usage: Mapping[str, int]
+
+
+def answered(
+    model: str, body: object, latency: float, endpoint: Endpoint, what: str, led_there: str
+) -> Answer | CallFailed:
+    """A parsed reply, if it comes from whom it should.
+
+    ``led_there`` is the variable that leads to the endpoint, empty where the roster does.
+    """
+    if not endpoint.simulated and is_simulated(body):
+        return simulated_failure(model, led_there)
+    if not isinstance(body, dict):
+        return reply_failure(model, what, TypeError())
+    if endpoint.simulated and not is_simulated(body):
+        return unmarked_failure(model)
+    return Answer(body, latency)
 
 
 def completion(
@@ -54,19 +72,40 @@ def completion(
         return reply_failure(model, what, error)
 
 
+# Azure documents content_filter. The others are known from what users of the vendors report in
+# public: OpenAI's content_policy_violation and invalid_prompt ("your prompt was flagged as
+# potentially violating our usage policy"; gateways use that code for malformed requests too, so
+# its words decide), and Anthropic's "Output blocked by content filtering policy".
+_FILTERS = frozenset({"content_filter", "content_policy_violation"})
+_FLAGGED = re.compile(r"flagged|polic(?:y|ies)|safety", re.IGNORECASE)
+_BLOCKED = re.compile(r"content filtering policy", re.IGNORECASE)
+
+
 def is_filtered(body: Mapping[str, Any]) -> bool:
-    """Whether ``body`` is an error that stands for a filtered prompt."""
-    return error_details(body.get("error")).get("code") == "content_filter"
+    """Whether ``body`` is an error that stands for a filtered prompt or reply."""
+    details = error_details(body.get("error"))
+    codes = {code for name in ("code", "type") if isinstance(code := details.get(name), str)}
+    said = details.get("message")
+    said = said if isinstance(said, str) else ""
+    flagged = "invalid_prompt" in codes and _FLAGGED.search(said) is not None
+    return bool(codes & _FILTERS) or flagged or _BLOCKED.search(said) is not None
 
 
 def filtered(model: str) -> Reply:
-    """What is read from such a body: nothing was generated, by the model that was asked."""
-    return Reply("", "content_filter", model.partition("/")[2], {"input": 0, "output": 0})
+    """What is read from such a body, which names no model and counts no tokens."""
+    return Reply("", "content_filter", model.partition("/")[2], {})
 
 
-def count(usage: Mapping[str, Any], *names: str) -> int:
-    """The sum of the token counts called ``names``; what is missing counts as 0."""
-    return sum(int(usage.get(name) or 0) for name in names)
+def counts(usage: Mapping[str, Any], **names: Sequence[str]) -> dict[str, int]:
+    """Token counts by our name (``input``, ``output``), each the sum of the vendor's ``names``.
+
+    A count that the vendor does not give is left out: 0 would say that there were none.
+    """
+    given = {
+        ours: [int(usage[name]) for name in theirs if usage.get(name) is not None]
+        for ours, theirs in names.items()
+    }
+    return {ours: sum(found) for ours, found in given.items() if found}
 
 
 def text_of(value: object) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import json
 import math
+import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from types import ModuleType
@@ -30,6 +31,12 @@ _DISTRIBUTIONS = {"google.genai": "google-genai"}
 _SEEDS = 2**31  # vendors take seeds that fit a signed number of 32 bits
 
 _LONGEST_PROBLEM = 500
+
+SHORTEST_SECRET = 8
+"""Characters of a key from which on it is hidden in replies, and within words."""
+
+_SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+_USER_IN_URL = re.compile(r"(?<=://)[^\s'\"]*@")
 
 _SHORTEST_QUERY_VALUE = 4
 """Shorter values in a URL's query are no credentials, and hiding them would garble every text."""
@@ -71,31 +78,58 @@ class Secrets:
     Parameters
     ----------
     values
-        Keys and tokens; empty ones are left out.
+        Keys and tokens; empty ones are left out. One of less than :data:`SHORTEST_SECRET`
+        characters is a placeholder more often than a key, and may be part of any word: it is
+        hidden where it stands as a whole word.
     url
         A base URL; its user, password and query count as secret, as they stand and decoded.
     """
 
-    __slots__ = ("_secrets",)
+    __slots__ = ("_all", "_long")
 
     def __init__(self, *values: str, url: str = "") -> None:
-        found = {form for value in values for form in _forms(value)} | set(_in_url(url))
-        # The longest first: a password must not be cut out of the middle of "user:password".
-        self._secrets = tuple(sorted(found, key=lambda secret: (-len(secret), secret)))
+        forms, of_url = {form for value in values for form in _forms(value)}, set(_in_url(url))
+        long = {form for form in forms | of_url if len(form) >= SHORTEST_SECRET}
+        self._long = _any_of(long)
+        self._all = _any_of(long | of_url, forms - long - of_url)
 
     def __repr__(self) -> str:
         return "Secrets(…)"
 
     def hidden(self, text: str) -> str:
         """``text`` with every secret replaced by ``***``."""
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return text
+        return text if self._all is None else self._all.sub("***", text)
+
+    def purged(self, value: object) -> object:
+        """A parsed reply with ``***`` for every long secret in its texts; its names stay.
+
+        Short ones stay too: a reply without the word ``stop`` could not be read.
+
+        Raises
+        ------
+        ValueError
+            When ``value`` is nested too deeply.
+        """
+        if self._long is None:
+            return value
+        try:
+            return _purged(self._long, value)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
 
     def told(self, text: str) -> str:
         """``text`` as a problem may quote it: without secrets, and not a page long."""
         text = self.hidden(text)
         return text if len(text) <= _LONGEST_PROBLEM else f"{text[:_LONGEST_PROBLEM]} …"
+
+
+def told_by_environment(environ: Mapping[str, str], text: str) -> str:
+    """``text`` as a problem may quote it: without what in ``environ`` may be a credential.
+
+    Users and passwords go from every URL, as from that of a proxy.
+    """
+    secrets = Secrets(*(value for name, value in environ.items() if _SECRET_NAME.search(name)))
+    return secrets.told(_USER_IN_URL.sub("***@", text))
 
 
 def is_url(url: str) -> bool:
@@ -127,10 +161,34 @@ def _in_url(url: str) -> Iterator[str]:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """``secret`` as it stands, with percent-escapes, and without them."""
-    if secret:
-        yield from (secret, quote(secret, safe=""), quote_plus(secret))
-        yield from (unquote(secret), unquote_plus(secret))
+    """``secret`` as it stands and stripped; with percent-escapes, and without; and as quoted."""
+    for bare in {secret, secret.strip()} - {""}:
+        data = bare.encode("utf-8", "surrogatepass")
+        yield from (bare, quote(data, safe=""), quote_plus(data))
+        yield from (unquote(bare), unquote_plus(bare))
+        # Where Python quotes a text or its bytes, and in JSON.
+        yield from (repr(bare)[1:-1], repr(data)[2:-1], ascii(bare)[1:-1])
+        for escaped in (json.dumps(bare)[1:-1], json.dumps(bare, ensure_ascii=False)[1:-1]):
+            yield from (escaped, escaped.replace("/", "\\/"))
+
+
+def _any_of(anywhere: Iterable[str], words: Iterable[str] = ()) -> re.Pattern[str] | None:
+    """What finds each of these texts; ``words`` only where no letter or digit adjoins."""
+    found = [(text, re.escape(text)) for text in anywhere if text]
+    found += [(text, rf"(?<!\w){re.escape(text)}(?!\w)") for text in words if text]
+    # The longest first: a password must not be cut out of the middle of "user:password".
+    found.sort(key=lambda each: (-len(each[0]), each[0]))
+    return re.compile("|".join(pattern for _, pattern in found)) if found else None
+
+
+def _purged(secrets: re.Pattern[str], value: object) -> object:
+    if isinstance(value, str):
+        return secrets.sub("***", value)
+    if isinstance(value, dict):
+        return {name: _purged(secrets, inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_purged(secrets, inner) for inner in value]
+    return value
 
 
 # --- replies ----------------------------------------------------------------------------------

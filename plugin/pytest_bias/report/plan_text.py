@@ -102,7 +102,8 @@ def _notes(row: PlanRow) -> Iterator[str]:
     if row.missing_trials:
         yield f"{_basis(row.estimate)}."
         if row.cost is None:
-            yield "There is no price in the roster, so no cost is known."
+            names = " and ".join(row.unpriced)
+            yield f"There is no price of {names} in the roster, so no cost is known."
     if row.judge.calls:
         yield f"Replies are graded by {row.judge_model}."
     if row.unpinned:

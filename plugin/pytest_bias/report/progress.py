@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.markup import escape
@@ -19,14 +19,24 @@ _STEPS = 10
 _MINUTE = 60.0
 
 
+class Display(Protocol):
+    """Shows the books of a model whenever they have changed, and says what has to be said."""
+
+    def __call__(self, tally: Tally) -> None:
+        """Show the books."""
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+
+
 @contextmanager
-def recording_progress(reporter: Any) -> Iterator[Callable[[Tally], None]]:
-    """A function that shows the books of a model whenever they have changed.
+def recording_progress(reporter: Any) -> Iterator[Display]:
+    """The display of a recording.
 
     ``reporter`` is pytest's terminal reporter, or None when it is switched off.
     """
     if reporter is None:
-        yield lambda _tally: None
+        yield _Nothing()
     elif reporter.isatty:
         with _progress_bar(reporter) as bar:
             yield _Bars(bar)
@@ -81,12 +91,25 @@ def _progress_bar(reporter: Any) -> Progress:
     )
 
 
+class _Nothing:
+    """Shows nothing."""
+
+    def __call__(self, tally: Tally) -> None:
+        """See :class:`Display`."""
+
+    def say(self, text: str) -> None:
+        """See :class:`Display`."""
+
+
 class _Bars:
     """One bar per model."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._tasks: dict[str, tuple[TaskID, float]] = {}
+
+    def say(self, text: str) -> None:
+        self._progress.console.print(f"bias: {escape(text)}")
 
     def __call__(self, tally: Tally) -> None:
         now = time.monotonic()
@@ -109,6 +132,9 @@ class _Lines:
         self._reporter = reporter
         self._began: dict[str, float] = {}
         self._shown: dict[str, tuple[str, int, int]] = {}
+
+    def say(self, text: str) -> None:
+        self._reporter.write_line(f"bias: {text}")
 
     def __call__(self, tally: Tally) -> None:
         if not tally.wanted:

@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -253,7 +254,7 @@ def test_calls_keep_tokens_place_and_player(tmp_path: Path) -> None:
     path = cassette_path(tmp_path, of.id, MODEL)
     players = factories_players()
     recorder = Recorder(Cassette(path), PROVENANCE)
-    keeping = KeepsMeasures(recorder, of.measures, None, None)
+    keeping = KeepsMeasures(recorder, of.measures, None, None, of.judged_by(players))
     trial = plan(of, of.design())[0]
 
     class Graded(_Taker):
@@ -277,6 +278,13 @@ def test_calls_keep_tokens_place_and_player(tmp_path: Path) -> None:
     ]
     assert [call["usage"] for call in measured.calls] == [{"input": 3, "output": 1}] * 3
     assert reread(of, players, trial, Cassette(path)).interactions == 3
+    # Another judge, or the same asked otherwise, may find another measure.
+    for other in (
+        replace(players, judge="openai/other"),
+        replace(players, judge_defaults=Parameters(temperature=0.0)),
+    ):
+        with pytest.raises(Unrecorded):
+            reread(of, other, trial, Cassette(path))
 
 
 def factories_players() -> Any:
@@ -391,7 +399,7 @@ def test_a_raised_version_is_not_recorded_and_says_so(tmp_path: Path) -> None:
     words = explained(newer, path)
     assert "6 of 6 trials of tiny with openai/tiny are not recorded" in words
     assert "the same trial and question, measured in these versions: score 1;" in words
-    assert "The experiment's measures, their versions or its retention have changed" in words
+    assert "The experiment's measures, their versions, its retention or its judge have" in words
     assert "cannot be measured again" in words
     assert "--bias-record=missing" in words
 
@@ -444,7 +452,7 @@ def test_text_in_the_cassette_of_an_experiment_that_keeps_none_is_an_error(tmp_p
 
 def test_an_experiment_that_keeps_text_again_finds_none(tmp_path: Path) -> None:
     path = record(tmp_path, kept())
-    assert "its retention have changed since" in explained(experiment(), path)
+    assert "its retention or its judge have changed since" in explained(experiment(), path)
 
 
 def test_measures_serve_whether_or_not_the_text_is_sealed_beside_them(tmp_path: Path) -> None:

@@ -113,6 +113,7 @@ FINISHES: dict[str, tuple[dict[str, Any], str, str]] = {
     "stop sequence": (body(text("Fi"), stop_reason="stop_sequence"), "Fi", "stop"),
     "in blocks": (body(text("Fi"), THINKING, text("ve.")), "Five.", "stop"),
     "length": (body(text("Fi"), stop_reason="max_tokens"), "Fi", "length"),
+    "window": (body(text("Fi"), stop_reason="model_context_window_exceeded"), "Fi", "length"),
     "refusal": (body(text("I cannot."), stop_reason="refusal"), "I cannot.", "refusal"),
     "refusal without a word": (body(stop_reason="refusal"), "", "refusal"),
     "a tool": (body(TOOL, stop_reason="tool_use"), "", "other"),
@@ -142,8 +143,24 @@ def test_cached_tokens_are_tokens_that_were_read(anthropic: respx.MockRouter) ->
     }
     anthropic.post(URL).respond(json=FIVE | {"usage": usage})
     assert ask().usage == {"input": 107, "output": 2}
-    anthropic.post(URL).respond(json=FIVE | {"usage": None})
-    assert ask().usage == {"input": 0, "output": 0}
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"output_tokens": None}])
+def test_usage_that_is_missing_is_left_out(anthropic: respx.MockRouter, usage: object) -> None:
+    anthropic.post(URL).respond(json=FIVE | {"usage": usage})
+    assert ask().usage == {}
+    anthropic.post(URL).respond(json=FIVE | {"usage": {"input_tokens": 7}})
+    assert ask().usage == {"input": 7}
+
+
+def test_a_reply_that_a_filter_blocks_was_answered(anthropic: respx.MockRouter) -> None:
+    said = error("invalid_request_error", "Output blocked by content filtering policy")
+    anthropic.post(URL).respond(400, json=said)
+    completion = ask()
+    assert (completion.text, completion.finish, completion.usage) == ("", "content_filter", {})
+    assert (completion.served_model, completion.body) == (RETIRING, said)
+    anthropic.post(URL).respond(500, json=said)
+    assert failed().kind == "transient"
 
 
 MALFORMED = {
@@ -245,6 +262,10 @@ def test_replies_of_the_simulator_are_refused(anthropic: respx.MockRouter) -> No
     assert failure.fatal
     assert "unset ANTHROPIC_BASE_URL" in str(failure)
     assert mocker.ask(simulated).text == "Five."
+    anthropic.post(URL).respond(json=FIVE)
+    unmarked = mocker.failed(simulated)
+    assert unmarked.fatal
+    assert "bias_simulated_url does not lead to pytest-bias serve" in str(unmarked)
 
 
 # --- what is sent --------------------------------------------------------------------------------
@@ -316,7 +337,7 @@ def test_a_seed_cannot_be_sent_and_nothing_is(anthropic: respx.MockRouter) -> No
 def test_simulated_endpoints_are_always_sent_the_trial_s_seed(
     anthropic: respx.MockRouter,
 ) -> None:
-    route = anthropic.post(URL).respond(json=FIVE)
+    route = anthropic.post(URL).respond(json=FIVE | {"system_fingerprint": FINGERPRINT})
     for parameters in (Parameters(), Parameters(seeded=True)):
         mocker.ask(simulated, Request(REQUEST.messages, parameters))
         assert json.loads(route.calls.last.request.content)["pytest_bias_seed"] == SEED
@@ -341,6 +362,26 @@ def test_a_token_in_the_environment_does_not_replace_the_key(
     for environ in ({}, {"ANTHROPIC_API_KEY": ""}):
         with pytest.raises(MissingKey, match="ANTHROPIC_API_KEY, which is not set"):
             open_provider("anthropic", ProviderContext(environ))
+
+
+@pytest.mark.parametrize("simulated", [False, True], ids=["own", "simulated"])
+def test_credentials_for_anthropic_do_not_go_elsewhere(
+    anthropic: respx.MockRouter,
+    monkeypatch: pytest.MonkeyPatch,
+    simulated: bool,  # noqa: FBT001  (a parameter of the test)
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-anthropic")
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "token-of-anthropic")
+    monkeypatch.setenv(
+        "ANTHROPIC_CUSTOM_HEADERS", "X-Api-Key: sk-of-anthropic\nX-Gateway: gw-of-anthropic"
+    )
+    reply = FIVE | ({"system_fingerprint": FINGERPRINT} if simulated else {})
+    route = anthropic.post("https://gateway.example/v1/messages").respond(json=reply)
+    endpoint = Endpoint("gateway", SECRET, "https://gateway.example", simulated=simulated)
+    assert mocker.ask(lambda: AnthropicMessages(endpoint)).text == "Five."
+    headers = route.calls.last.request.headers
+    assert headers["authorization"] == f"Bearer {SECRET}"
+    assert "of-anthropic" not in str(headers.raw)
 
 
 def test_a_missing_sdk_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

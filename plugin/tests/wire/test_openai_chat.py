@@ -16,7 +16,13 @@ from openai.types.chat import ChatCompletion
 from pytest_bias.canonical import dumps, plain
 from pytest_bias.errors import BadSetting, CallFailed, MissingKey, MissingPackage
 from pytest_bias.messages import Completion, Message, Parameters, Request
-from pytest_bias.providers.base import Endpoint, Provider, ProviderContext, open_provider
+from pytest_bias.providers.base import (
+    Call,
+    Endpoint,
+    Provider,
+    ProviderContext,
+    open_provider,
+)
 from pytest_bias.providers.openai_chat import OpenAIChat
 from pytest_bias.replies import reply_schema
 from pytest_bias.simulator.server import FINGERPRINT
@@ -132,14 +138,54 @@ def test_a_prompt_that_azure_filters_was_answered(openai: respx.MockRouter) -> N
     assert (completion.text, completion.finish) == ("", "content_filter")
     assert completion.served_model == "gpt-5.1"
     assert completion.body == error
-    assert completion.usage == {"input": 0, "output": 0}
+    assert completion.usage == {}
 
 
-def test_usage_may_be_missing(openai: respx.MockRouter) -> None:
-    openai.post(URL).respond(json=body() | {"usage": None})
-    assert ask().usage == {"input": 0, "output": 0}
-    openai.post(URL).respond(json=body() | {"usage": {"prompt_tokens": None}})
-    assert ask().usage == {"input": 0, "output": 0}
+FLAGGED = "Invalid prompt: your prompt was flagged as potentially violating our usage policy."
+FILTERS = {
+    "invalid_prompt": {"code": "invalid_prompt", "message": FLAGGED},
+    "content policy": {"code": "content_policy_violation", "message": "Rejected."},
+    "content policy as type": {"type": "content_policy_violation", "message": "Rejected."},
+}
+
+
+@pytest.mark.parametrize("error", FILTERS.values(), ids=FILTERS)
+def test_a_prompt_that_openai_filters_was_answered(
+    openai: respx.MockRouter, error: dict[str, str]
+) -> None:
+    openai.post(URL).respond(400, json={"error": error})
+    completion = ask()
+    assert (completion.text, completion.finish, completion.usage) == ("", "content_filter", {})
+    openai.post(URL).respond(403, json={"error": error})
+    assert failed().fatal
+
+
+def test_an_invalid_prompt_that_no_filter_refused_is_fatal(openai: respx.MockRouter) -> None:
+    error = {"code": "invalid_prompt", "message": "Invalid request: messages are missing."}
+    openai.post(URL).respond(400, json={"error": error})
+    assert failed().fatal
+
+
+USAGES: list[tuple[object, dict[str, int]]] = [
+    (None, {}),
+    ({}, {}),
+    ({"prompt_tokens": None}, {}),
+    ({"prompt_tokens": 7}, {"input": 7}),
+    ({"prompt_tokens": 7, "completion_tokens": 0}, {"input": 7, "output": 0}),
+]
+
+
+@pytest.mark.parametrize(("usage", "read"), USAGES)
+def test_usage_that_is_missing_is_left_out(
+    openai: respx.MockRouter, usage: object, read: dict[str, int]
+) -> None:
+    openai.post(URL).respond(json=body() | {"usage": usage})
+    assert ask().usage == read
+
+
+def test_a_model_that_is_not_named_is_the_one_asked(openai: respx.MockRouter) -> None:
+    openai.post(URL).respond(json={k: v for k, v in body().items() if k != "model"})
+    assert ask().served_model == "gpt-5.1"
 
 
 MALFORMED = {
@@ -154,7 +200,6 @@ MALFORMED = {
     "choices are null": json.dumps(body() | {"choices": None}),
     "no message": '{"model": "x", "choices": [{}]}',
     "message is null": '{"model": "x", "choices": [{"message": null}]}',
-    "no model": '{"choices": [{"message": {"content": "x"}}]}',
     "content in parts": json.dumps(body([{"type": "text", "text": "x"}])),
     "usage is text": json.dumps(body() | {"usage": {"prompt_tokens": SECRET}}),
     "NaN": json.dumps(body() | {"logprob": float("nan")}),
@@ -317,6 +362,13 @@ def test_replies_of_the_simulator_are_refused(openai: respx.MockRouter) -> None:
     )
     assert "mend its base_url in the roster" in str(mocker.failed(own))
     assert mocker.ask(simulated).text == "Five."
+    openai.post(f"{OWN_URL}/chat/completions").respond(json=body())
+    unmarked = mocker.failed(simulated)
+    assert unmarked.fatal
+    assert "bias_simulated_url does not lead to pytest-bias serve" in str(unmarked)
+    error = {"code": "content_filter", "message": "filtered"}
+    openai.post(f"{OWN_URL}/chat/completions").respond(400, json={"error": error})
+    assert mocker.failed(simulated).fatal
     openai.post(URL).respond(json=body() | {"system_fingerprint": "fp_1"})
     assert ask().text == "Five."
 
@@ -355,6 +407,24 @@ def test_a_key_that_is_sent_back_in_a_reply_is_not_kept(openai: respx.MockRouter
     assert SECRET not in dumps(completion)
 
 
+@pytest.mark.parametrize("key", ["model", "stop", "null", "Five"])
+def test_a_placeholder_for_a_key_is_no_secret_in_replies(
+    openai: respx.MockRouter, key: str
+) -> None:
+    openai.post(URL).respond(json=body())
+    completion = mocker.ask(lambda: opened(OPENAI_API_KEY=key))
+    assert (completion.text, completion.body) == ("Five.", body())
+    openai.post(URL).respond(401, json={"error": {"message": f"no {key}, and {key}s"}})
+    problem = str(mocker.failed(lambda: opened(OPENAI_API_KEY=key)))
+    assert problem.endswith(f"no ***, and {key}s")
+
+
+def test_the_fields_of_a_reply_keep_their_names(openai: respx.MockRouter) -> None:
+    openai.post(URL).respond(json=body("finish_reason"))
+    completion = mocker.ask(lambda: opened(OPENAI_API_KEY="finish_reason"))
+    assert (completion.text, completion.finish) == ("***", "stop")
+
+
 def test_the_key_is_sent_and_kept_nowhere(openai: respx.MockRouter) -> None:
     route = openai.post(URL).respond(json=body(), headers={"x-request-id": "r", "set-cookie": "c"})
     completion = ask()
@@ -372,12 +442,19 @@ def test_credentials_for_openai_do_not_go_elsewhere(
     monkeypatch.setenv("OPENAI_ADMIN_KEY", "sk-of-openai")
     monkeypatch.setenv("OPENAI_ORG_ID", "org-of-openai")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "project-of-openai")
-    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "authorization: Bearer sk-of-openai")
-    route = openai.post(f"{OWN_URL}/chat/completions").respond(json=body())
-    mocker.ask(own)
-    headers = route.calls.last.request.headers
-    assert headers["authorization"] == f"Bearer {SECRET}"
-    assert "of-openai" not in str(headers.raw)
+    monkeypatch.setenv(
+        "OPENAI_CUSTOM_HEADERS", "authorization: Bearer sk-of-openai\nX-Gateway: gw-of-openai"
+    )
+    route = openai.post(f"{OWN_URL}/chat/completions").respond(
+        json=body() | {"system_fingerprint": FINGERPRINT}
+    )
+    with pytest.raises(CallFailed):
+        mocker.ask(own)
+    mocker.ask(simulated)
+    assert route.call_count == 2
+    for call, key in zip(route.calls, (SECRET, "none-needed"), strict=True):
+        assert call.request.headers["authorization"] == f"Bearer {key}"
+        assert "of-openai" not in str(call.request.headers.raw)
 
 
 # --- what is sent --------------------------------------------------------------------------------
@@ -470,8 +547,67 @@ def test_endpoints_of_the_user_s_own_are_told_the_limit_by_its_older_name(
     assert str(failure).startswith("gateway/m: ")
 
 
+NEWER = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+
+
+def limits(route: respx.Route) -> list[str]:
+    """By which name each request gave its limit."""
+    bodies = [json.loads(call.request.content) for call in route.calls]
+    return ["/".join(sorted(name for name in found if name.startswith("max"))) for found in bodies]
+
+
+def test_an_own_endpoint_that_wants_the_newer_name_is_asked_again_at_once_and_remembered(
+    openai: respx.MockRouter,
+) -> None:
+    def answer(asked: httpx.Request) -> httpx.Response:
+        if "max_tokens" in json.loads(asked.content):
+            error = {"code": "unsupported_parameter", "param": "max_tokens", "message": NEWER}
+            return httpx.Response(400, json={"error": error})
+        return httpx.Response(200, json=body())
+
+    route = openai.post(f"{OWN_URL}/chat/completions").mock(side_effect=answer)
+
+    async def twice() -> list[str]:
+        provider = own()
+        request = Request(REQUEST.messages, ALL)
+        try:
+            replies = [await provider.complete("m", request, Call(1)) for _ in range(2)]
+            replies.append(await provider.complete("another", request, Call(1)))
+        finally:
+            await provider.aclose()
+        return [reply.text for reply in replies]
+
+    with mocker.nothing_left():
+        assert asyncio.run(twice()) == ["Five."] * 3
+    older, newer = "max_tokens", "max_completion_tokens"
+    assert limits(route) == [older, newer, newer, older, newer]
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "parameters", "calls"),
+    [
+        (400, NEWER, ALL, 2),
+        (400, NEWER, Parameters(), 1),
+        (400, "max_tokens is too large", ALL, 1),
+        (422, NEWER, ALL, 1),
+        (429, NEWER, ALL, 1),
+        (500, NEWER, ALL, 1),
+    ],
+)
+def test_only_a_refusal_that_names_the_newer_limit_is_answered_by_a_second_request(
+    openai: respx.MockRouter, status: int, message: str, parameters: Parameters, calls: int
+) -> None:
+    route = openai.post(f"{OWN_URL}/chat/completions").respond(
+        status, json={"error": {"message": message}}
+    )
+    mocker.failed(own, Request(REQUEST.messages, parameters))
+    assert route.call_count == calls
+
+
 def test_simulated_endpoints_are_always_sent_the_trial_s_seed(openai: respx.MockRouter) -> None:
-    route = openai.post(f"{OWN_URL}/chat/completions").respond(json=body())
+    route = openai.post(f"{OWN_URL}/chat/completions").respond(
+        json=body() | {"system_fingerprint": FINGERPRINT}
+    )
     for parameters in (Parameters(), ALL):
         mocker.ask(simulated, Request(REQUEST.messages, parameters))
         found = json.loads(route.calls.last.request.content)

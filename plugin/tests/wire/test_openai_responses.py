@@ -166,6 +166,22 @@ def test_a_prompt_that_is_filtered_was_answered(openai: respx.MockRouter) -> Non
     completion = ask()
     assert (completion.finish, completion.body) == ("content_filter", error)
     assert completion.served_model == "gpt-5.1-pro"
+    assert completion.usage == {}
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_prompt_that_is_flagged_was_answered(openai: respx.MockRouter, status: int) -> None:
+    error = {"code": "invalid_prompt", "message": "Your prompt was flagged: usage policy."}
+    openai.post(URL).respond(status, json=body(status="failed", error=error))
+    completion = ask()
+    assert (completion.text, completion.finish, completion.usage) == ("", "content_filter", {})
+
+
+def test_usage_that_is_missing_is_left_out(openai: respx.MockRouter) -> None:
+    openai.post(URL).respond(json=FIVE | {"usage": None})
+    assert ask().usage == {}
+    openai.post(URL).respond(json=FIVE | {"usage": {"output_tokens": 2}})
+    assert ask().usage == {"output": 2}
 
 
 FAILED = {
@@ -258,6 +274,10 @@ def test_replies_of_the_simulator_are_refused(openai: respx.MockRouter) -> None:
     openai.post(URL).respond(json=FIVE | {"system_fingerprint": FINGERPRINT})
     assert failed().fatal
     assert mocker.ask(simulated).text == "Five."
+    openai.post(URL).respond(json=FIVE)
+    unmarked = mocker.failed(simulated)
+    assert unmarked.fatal
+    assert "bias_simulated_url does not lead to pytest-bias serve" in str(unmarked)
 
 
 # --- what is sent --------------------------------------------------------------------------------
@@ -332,7 +352,7 @@ def test_a_seed_cannot_be_sent_and_nothing_is(openai: respx.MockRouter) -> None:
 
 
 def test_simulated_endpoints_are_always_sent_the_trial_s_seed(openai: respx.MockRouter) -> None:
-    route = openai.post(URL).respond(json=FIVE)
+    route = openai.post(URL).respond(json=FIVE | {"system_fingerprint": FINGERPRINT})
     for parameters in (Parameters(), Parameters(seeded=True)):
         mocker.ask(simulated, Request(REQUEST.messages, parameters))
         assert json.loads(route.calls.last.request.content)["pytest_bias_seed"] == SEED

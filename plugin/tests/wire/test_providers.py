@@ -16,7 +16,7 @@ import pytest
 import respx
 
 from pytest_bias.errors import BadSetting, CallFailed, MissingKey, MissingPackage, UnknownName
-from pytest_bias.messages import Completion, Request
+from pytest_bias.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers import failures, sdk
 from pytest_bias.providers.base import (
     WIRES,
@@ -32,6 +32,7 @@ from pytest_bias.providers.base import (
 from pytest_bias.roster import EndpointEntry, Wire
 from pytest_bias.simulator.server import FINGERPRINT
 
+from ..helpers import serving
 from . import mocker
 from .mocker import REQUEST, SECRET
 
@@ -130,6 +131,61 @@ def test_other_packages_register_providers_by_entry_point(monkeypatch: pytest.Mo
     monkeypatch.delitem(sys.modules, "echo_provider")
 
 
+BROKEN = {
+    "a factory": (
+        "def open_echo(context):\n    raise OSError('no ' + context.environ['ECHO_KEY'])",
+        r"\(OSError: no \*\*\*\)",
+    ),
+    "an import": ("import not_installed_anywhere", "ModuleNotFoundError: No module named 'not_in"),
+    "no factory": ("", "AttributeError"),
+    "a URL": (
+        "def open_echo(context):\n    raise ValueError('bad http://joe:p@ss@proxy:1')",
+        r"\(ValueError: bad http://\*\*\*@proxy:1\)",
+    ),
+}
+
+
+@pytest.mark.usefixtures("third_party")
+@pytest.mark.parametrize(("source", "said"), BROKEN.values(), ids=BROKEN)
+def test_whatever_a_provider_of_another_package_raises_fails_that_provider_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, said: str
+) -> None:
+    (tmp_path / "echo_provider.py").write_text(source, encoding="ascii")
+    monkeypatch.delitem(sys.modules, "echo_provider", raising=False)
+    with pytest.raises(BadSetting, match=f"echo/…: the provider cannot be opened .*{said}") as bad:
+        open_provider("echo", ProviderContext({"ECHO_KEY": SECRET}))
+    assert bad.value.__cause__ is bad.value.__context__ is None
+    monkeypatch.delitem(sys.modules, "echo_provider", raising=False)
+
+
+@pytest.mark.usefixtures("third_party")
+def test_what_a_provider_of_another_package_says_of_itself_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = (
+        "from pytest_bias.errors import MissingKey\n"
+        "def open_echo(context):\n    raise MissingKey(provider='echo', variable='ECHO_KEY')\n"
+    )
+    (tmp_path / "echo_provider.py").write_text(source, encoding="ascii")
+    monkeypatch.delitem(sys.modules, "echo_provider", raising=False)
+    with pytest.raises(MissingKey, match="ECHO_KEY"):
+        open_provider("echo", ProviderContext({}))
+    monkeypatch.delitem(sys.modules, "echo_provider", raising=False)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_proxy_that_no_client_can_use_is_an_error_of_its_provider(
+    monkeypatch: pytest.MonkeyPatch, wire: str
+) -> None:
+    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "telex://joe:s3cret-pw@127.0.0.1:9")
+    endpoint = Endpoint("mine", SECRET, "https://gateway.example")
+    with pytest.raises(BadSetting, match=r"mine/…: the provider cannot be opened \(\w+: ") as bad:
+        open_wire(wire, endpoint)
+    assert "s3cret" not in str(bad.value)
+    assert bad.value.__cause__ is bad.value.__context__ is None
+
+
 @pytest.mark.usefixtures("third_party")
 def test_providers_of_other_packages_are_named_among_the_known() -> None:
     with pytest.raises(UnknownName, match="codex, echo, google"):
@@ -169,6 +225,79 @@ def test_own_endpoints_with_and_without_a_key(
     assert mocker.wire(lambda: open_provider("ollama", with_key)).endswith(
         " at http://127.0.0.1:11434"
     )
+
+
+ALL_WIRES: list[Wire] = [*OWN, "google"]
+
+
+@pytest.mark.parametrize("wire", ALL_WIRES)
+def test_the_key_of_an_own_endpoint_is_checked_as_a_vendor_s(wire: Wire) -> None:
+    for key in ("sk-planted-abc\ndefgh", "sk-planted-…", "sk-planted-\x7f"):
+        with pytest.raises(BadSetting, match=r"^OLLAMA_KEY=…: it holds characters") as caught:
+            open_provider("ollama", context(wire, "/v1", "OLLAMA_KEY", OLLAMA_KEY=key))
+        assert "planted" not in str(caught.value)
+    with pytest.raises(MissingKey, match="OLLAMA_KEY"):
+        open_provider("ollama", context(wire, "/v1", "OLLAMA_KEY", OLLAMA_KEY=" \n"))
+
+
+def test_white_space_around_the_key_of_an_own_endpoint_is_not_sent() -> None:
+    with respx.mock(using="httpx2") as router:
+        route = router.post("http://127.0.0.1:11434/v1/chat/completions").respond(json=CHAT)
+        padded = context("openai-chat", "/v1", "OLLAMA_KEY", OLLAMA_KEY=f" {SECRET}\n")
+        assert mocker.ask(partial(open_provider, "ollama", padded)).text == "Five."
+        assert route.calls.last.request.headers["authorization"] == f"Bearer {SECRET}"
+
+
+# --- what cannot be sent -------------------------------------------------------------------------
+
+UNSENDABLE: dict[str, tuple[str, Request, str]] = {
+    "a prompt": (
+        SECRET,
+        Request((Message("system", "ok"), Message("user", "Hm \ud83d?")), Parameters()),
+        "message 2 (user) holds half of a character (a lone surrogate, U+D83D) at position 4",
+    ),
+    "a schema": (
+        SECRET,
+        Request(REQUEST.messages, Parameters(), "Score", {"type": "string", "title": "\udc00"}),
+        "the reply schema holds half of a character",
+    ),
+    "a key": ("sk-s3cret-clé", REQUEST, "the endpoint's key holds characters no header can hold"),
+    "a key's end": ("sk-s3cret\n", REQUEST, "the endpoint's key holds characters"),
+}
+
+
+@pytest.mark.parametrize("wire", ALL_WIRES)
+@pytest.mark.parametrize(("key", "request_", "said"), UNSENDABLE.values(), ids=UNSENDABLE)
+def test_what_cannot_be_encoded_is_fatal_and_not_sent(
+    wire: Wire, key: str, request_: Request, said: str
+) -> None:
+    with respx.mock(using="httpx2") as router:
+        route = router.route().respond(json=CHAT)
+        endpoint = Endpoint("mine", key, "http://127.0.0.1:1")
+        failure = mocker.failed(lambda: open_wire(wire, endpoint), request_)
+        assert failure.fatal
+        assert said in str(failure)
+        assert "s3cret" not in str(failure)
+        assert not route.called
+        router.reset()
+        router.clear()
+
+
+@pytest.mark.parametrize("vendor", ["openai", "anthropic"])
+def test_a_custom_header_that_cannot_be_sent_is_fatal(
+    monkeypatch: pytest.MonkeyPatch, vendor: str
+) -> None:
+    name = vendor.upper()
+    monkeypatch.setenv(f"{name}_CUSTOM_HEADERS", "X-A: gate\x0bway")
+    with serving(lambda _: "Five.") as server:
+        environ = {f"{name}_API_KEY": SECRET, f"{name}_BASE_URL": server.url}
+        failure = mocker.failed(partial(open_provider, vendor, ProviderContext(environ)))
+    assert failure.fatal
+    assert "the request cannot be sent" in str(failure)
+    assert "way" not in str(failure)
+
+
+# --- what cannot be opened -----------------------------------------------------------------------
 
 
 def test_the_key_of_an_own_endpoint_may_be_missing() -> None:
@@ -216,7 +345,7 @@ class Gate:
 
 
 async def _ask_all(wire: str, base: str, body: dict[str, object], *, simulated: bool) -> set[str]:
-    gate = Gate(body)
+    gate = Gate(body | ({"system_fingerprint": FINGERPRINT} if simulated else {}))
     server = await asyncio.start_server(gate.serve, "127.0.0.1", 0, backlog=AT_ONCE)
     port = server.sockets[0].getsockname()[1]
     url = f"http://127.0.0.1:{port}{base}"
@@ -303,6 +432,40 @@ def test_secrets_are_hidden_in_every_form() -> None:
     assert secrets.hidden(said) == "*** *** *** *** *** *** *** *** v=1"
     assert secrets.hidden("1 of 2 at https://example.org") == "1 of 2 at https://example.org"
     assert repr(secrets) == "Secrets(…)"
+
+
+QUOTED = 'sk-pl/an"ted-é\n'
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        repr(QUOTED),
+        ascii(QUOTED),
+        repr(f"Bearer {QUOTED}".encode()),
+        json.dumps(QUOTED),
+        json.dumps(QUOTED, ensure_ascii=False),
+        json.dumps(QUOTED).replace("/", "\\/"),
+        f"[{QUOTED}]",
+        f"[{QUOTED.strip()}]",
+    ],
+)
+def test_secrets_are_hidden_as_they_are_quoted(said: str) -> None:
+    hidden = sdk.Secrets(QUOTED).hidden(said)
+    assert "***" in hidden
+    assert not any(part in hidden for part in ("sk-pl", "ted-"))
+
+
+def test_short_keys_are_hidden_as_whole_words_and_only_in_problems() -> None:
+    secrets = sdk.Secrets("ollama")
+    assert secrets.hidden("no 'ollama' for ollama3, ollama") == "no '***' for ollama3, ***"
+    assert secrets.purged({"ollama": "ollama"}) == {"ollama": "ollama"}
+
+
+def test_long_keys_are_taken_out_of_the_texts_of_a_reply() -> None:
+    key = "sk-abc/def"
+    found = sdk.Secrets(key).purged({"a": [f"x{key}y", 5, None, {"b": "sk-abc\\/def"}], key: True})
+    assert found == {"a": ["x***y", 5, None, {"b": "***"}], key: True}
 
 
 def test_a_secret_within_another_leaves_nothing_behind() -> None:

@@ -8,6 +8,7 @@ from bias_tests.anchoring.experiment import ANCHORING
 
 from pytest_bias.design import Design
 from pytest_bias.experiment import Players, SimulatedPrompt, plan
+from pytest_bias.messages import Parameters
 from pytest_bias.planning import Calls, PlanJob, RecordingPlan, plan_recording
 from pytest_bias.report.plan_text import WIDTH, plan_lines
 from pytest_bias.roster import ModelEntry, Price, Roster, read_roster
@@ -16,10 +17,11 @@ from pytest_bias.settings import Limits, RecordMode
 from ..factories import MODEL, ask_twice, experiment, record
 
 UNBOUNDED = "openai/talkative"
+BOUNDED = Parameters(max_output_tokens=50)
 PRICE = Price(1000.0, 2000.0)
 ROSTER = Roster(
     {
-        MODEL: ModelEntry(price=PRICE, requests_per_minute=5, max_output_tokens=50),
+        MODEL: ModelEntry(price=PRICE, requests_per_minute=5),
         UNBOUNDED: ModelEntry(price=PRICE),
     }
 )
@@ -30,9 +32,15 @@ def simulated(prompt: SimulatedPrompt) -> str | None:
 
 
 def planned(
-    folder: Path, *models: str, mode: RecordMode = "missing", answers: bool = True, **limits: Any
+    folder: Path,
+    *models: str,
+    mode: RecordMode = "missing",
+    answers: bool = True,
+    parameters: Parameters = BOUNDED,
+    **limits: Any,
 ) -> RecordingPlan:
-    of = experiment(ask_twice, simulated=simulated if answers else None)
+    answered = simulated if answers else None
+    of = experiment(ask_twice, simulated=answered, parameters=parameters)
     return plan_recording(
         [PlanJob(of, model, of.design(), plan(of, of.design())) for model in models],
         folder=folder,
@@ -60,7 +68,7 @@ def test_the_whole_text(tmp_path: Path) -> None:
         "tiny × own/free-latest (gate design)",
         "       6         0        6   ≈ 12      0       ≈ 84        ≈ 26  no price  no limit",
         "    Estimated from a dry run of 6 trials, answered by a simulated subject.",
-        "    There is no price in the roster, so no cost is known.",
+        "    There is no price of own/free-latest in the roster, so no cost is known.",
         "    own/free-latest may mean another model tomorrow: name a dated version.",
         "total of 3 (models side by side, the experiments of each in turn)",
         "      18         0       18   ≈ 36      0      ≈ 252        ≈ 78   ≥ $0.14     ≥ 2.4",
@@ -86,11 +94,11 @@ def test_the_whole_text(tmp_path: Path) -> None:
 
 
 def test_a_budget_that_nothing_bounds_is_told(tmp_path: Path) -> None:
-    lines = plan_lines(planned(tmp_path, UNBOUNDED, budget=1000.0))
+    lines = plan_lines(planned(tmp_path, UNBOUNDED, parameters=Parameters(), budget=1000.0))
     refused = "for want of max_output_tokens in the roster: tiny × openai/talkative."
     assert f"--bias-budget refuses, {refused}" in lines
     assert not any("would stop the recording" in line for line in lines)
-    lines = plan_lines(planned(tmp_path, UNBOUNDED))
+    lines = plan_lines(planned(tmp_path, UNBOUNDED, parameters=Parameters()))
     assert not any("max_output_tokens" in line for line in lines)
 
 
@@ -101,7 +109,7 @@ def test_a_budget_that_is_too_small_is_told(tmp_path: Path) -> None:
 
 
 def test_all_recorded(tmp_path: Path) -> None:
-    record(tmp_path, experiment(ask_twice))
+    record(tmp_path, experiment(ask_twice, parameters=BOUNDED))
     lines = plan_lines(planned(tmp_path, MODEL, max_calls=0, budget=0.0))
     assert lines[-3:] == [
         "       6         6        0      0      0          0           0    $0        0",
@@ -112,7 +120,7 @@ def test_all_recorded(tmp_path: Path) -> None:
 
 
 def test_everything_anew(tmp_path: Path) -> None:
-    record(tmp_path, experiment(ask_twice))
+    record(tmp_path, experiment(ask_twice, parameters=BOUNDED))
     lines = plan_lines(planned(tmp_path, MODEL, mode="all"))
     assert "tiny × openai/tiny (gate design, everything anew)" in lines
     assert "    Estimated from 6 trials of this cassette." in lines
@@ -131,7 +139,7 @@ def test_a_lower_bound_says_so(tmp_path: Path) -> None:
 
 
 def test_stale_interactions_unfinished_recordings_and_problems_are_named(tmp_path: Path) -> None:
-    path = record(tmp_path, experiment(ask_twice, replicates=4))
+    path = record(tmp_path, experiment(ask_twice, replicates=4, parameters=BOUNDED))
     path.with_name(f"{path.name}.rerecording").touch()
     found = planned(tmp_path, MODEL)
     lines = plan_lines(replace(found, problems=("tiny × a/b: x.jsonl, line 3: broken",)))
@@ -141,7 +149,7 @@ def test_stale_interactions_unfinished_recordings_and_problems_are_named(tmp_pat
 
 
 def test_a_plan_with_problems_does_not_say_that_all_is_recorded(tmp_path: Path) -> None:
-    record(tmp_path, experiment(ask_twice))
+    record(tmp_path, experiment(ask_twice, parameters=BOUNDED))
     found = replace(planned(tmp_path, MODEL), problems=("tiny × a/b: damaged",))
     assert "Everything is recorded" not in "\n".join(plan_lines(found))
     assert plan_lines(replace(found, rows=()))[1:] == ["", "problem: tiny × a/b: damaged"]

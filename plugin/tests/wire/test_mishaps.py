@@ -1,0 +1,320 @@
+"""What else can go wrong while a recording runs: nobody else's replies are lost by it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bias.calling import Tally
+from pytest_bias.cassettes.recorder import Recorder
+from pytest_bias.cassettes.store import REJOURNAL_SUFFIX, Cassette, cassette_path
+from pytest_bias.collection import CollectionReport, collect
+from pytest_bias.design import Factor
+from pytest_bias.errors import MissingKey, NotKept
+from pytest_bias.experiment import Experiment, Players, plan
+from pytest_bias.messages import Completion, Parameters, Request
+from pytest_bias.providers.base import Call, ProviderContext
+from pytest_bias.recording import Job
+from pytest_bias.roster import ModelEntry, Price, Roster
+
+from ..core.factories import Score, ask_once, ask_twice, experiment
+from .test_collection import files, is_whole, recorded, terms
+
+MODEL = "openai/one"
+OTHER = "anthropic/two"
+SECRET = "sk-planted-in-the-words-of-an-error"  # noqa: S105  (planted)
+
+
+class Acme:
+    """A provider in memory: counts its calls, and gives what ``usage`` says."""
+
+    def __init__(
+        self, *, usage: dict[str, int] | None = None, on_close: Exception | None = None
+    ) -> None:
+        self.calls = 0
+        self._usage = {"input": 1, "output": 1} if usage is None else usage
+        self._on_close = on_close
+
+    def wire(self, model: str) -> str:
+        return f"acme, {model}"
+
+    async def complete(self, model: str, request: Request, call: Call) -> Completion:  # noqa: ARG002
+        self.calls += 1
+        await asyncio.sleep(0.001)
+        return Completion('{"score": 5}', "stop", model, self._usage)
+
+    async def aclose(self) -> None:
+        if self._on_close is not None:
+            raise self._on_close
+
+
+def served(monkeypatch: pytest.MonkeyPatch, **providers: object) -> None:
+    """Have providers opened from ``providers``; an exception among them is raised."""
+
+    def opened(name: str, _: ProviderContext) -> object:
+        found = providers[name]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    monkeypatch.setattr("pytest_bias.collection.open_provider", opened)
+
+
+def collected(
+    folder: Path,
+    *jobs: tuple[Experiment, str],
+    progress: Callable[[Tally], None] = lambda _: None,
+    **given: Any,
+) -> CollectionReport:
+    wanted = [Job(of, Players(model), plan(of, of.design())) for of, model in jobs]
+    return collect(wanted, terms(folder, None, **given), progress)
+
+
+def test_a_provider_that_cannot_be_opened_costs_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an SDK does for a proxy it cannot use, or a third party's factory."""
+    of, acme = experiment(replicates=40), Acme()
+    served(monkeypatch, openai=acme, anthropic=ImportError(f"no socks for {SECRET}"))
+    report = collected(tmp_path, (of, MODEL), (of, OTHER))
+    fine, broken = report.jobs
+    assert (fine.recorded, fine.calls, fine.problems) == (80, 80, [])
+    assert acme.calls == 80
+    (problem,) = broken.problems
+    assert problem.startswith("ImportError in ")
+    assert SECRET not in problem
+
+
+def test_a_missing_key_is_told_in_its_own_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = MissingKey(provider="anthropic", variable="ANTHROPIC_API_KEY")
+    served(monkeypatch, openai=Acme(), anthropic=missing)
+    fine, broken = collected(tmp_path, (experiment(), MODEL), (experiment(), OTHER)).jobs
+    assert (fine.problems, broken.problems) == ([], [str(missing)])
+
+
+def test_a_connection_that_does_not_close_harms_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = experiment()
+    served(monkeypatch, openai=Acme(on_close=RuntimeError("no")), anthropic=Acme())
+    report = collected(tmp_path, (of, MODEL), (of, OTHER))
+    assert [job.problems for job in report.jobs] == [[], []]
+    assert is_whole(of, tmp_path, MODEL)
+
+
+@pytest.mark.parametrize("shown", [0, 1, 7])
+def test_a_display_that_fails_loses_no_reply(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shown: int
+) -> None:
+    """``pytest … | head``: the pipe is gone, and what is paid for is kept."""
+    seen = 0
+
+    def fragile(_: Tally) -> None:
+        nonlocal seen
+        seen += 1
+        if seen > shown:
+            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    of, acme = experiment(ask_twice, replicates=20), Acme()
+    served(monkeypatch, openai=acme)
+    (job,) = collected(tmp_path, (of, MODEL), progress=fragile).jobs
+    assert (job.recorded, job.calls, job.problems) == (40, 80, [])
+    assert (acme.calls, seen) == (80, shown + 1)  # not asked again
+
+
+def test_inside_an_event_loop_recording_is_refused(tmp_path: Path) -> None:
+    async def within() -> None:
+        collected(tmp_path, (experiment(), MODEL))
+
+    with pytest.raises(Exception, match="pytest runs inside an event loop"):
+        asyncio.run(within())
+
+
+# --- the disk ------------------------------------------------------------------------------------
+
+
+def test_a_journal_that_cannot_be_opened_is_known_before_anything_is_paid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acme = Acme()
+    served(monkeypatch, openai=acme)
+    of = experiment()
+    journal = cassette_path(tmp_path, of.id, MODEL)
+    journal.with_name(f"{journal.name}.recording").mkdir(parents=True)
+    (job,) = collected(tmp_path, (of, MODEL)).jobs
+    assert acme.calls == 0
+    assert "Is a directory" in job.problems[0]
+
+
+class _Full:
+    """A disk with room for so many writes, and no further one."""
+
+    def __init__(self, writes: int) -> None:
+        self.left = writes
+
+    def stand_in(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def put(of: Recorder, data: bytes) -> None:
+            self.put(of, data)
+
+        monkeypatch.setattr(Recorder, "_put", put)
+
+    def put(self, of: Recorder, data: bytes) -> None:
+        if self.left <= 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.left -= 1
+        _put(of, data)
+
+
+_put = Recorder._put
+
+
+def test_a_full_disk_stops_the_recording_and_says_what_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk, acme = _Full(writes=2), Acme()
+    served(monkeypatch, openai=acme)
+    disk.stand_in(monkeypatch)
+    of = experiment(replicates=100)
+    (job,) = collected(tmp_path, (of, MODEL), concurrency=8).jobs
+    kept = len(Cassette(job.cassette))
+    assert 0 < acme.calls < 200
+    assert (job.unkept, job.calls) == (acme.calls - kept, kept)
+    told = [problem for problem in job.problems if "No space left" in problem]
+    assert len(told) == 1
+    assert f"{job.unkept} replies were paid and could not be kept; they are lost" in job.problems
+    disk.left = 1_000
+    (job,) = collected(tmp_path, (of, MODEL), concurrency=8).jobs
+    assert (job.unkept, job.problems, job.calls) == (0, [], 200 - kept)
+    assert is_whole(of, tmp_path, MODEL)
+
+
+def test_replies_wait_for_room_on_a_disk_that_is_full_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last chance is when the journal is closed."""
+    of = experiment(replicates=1)
+    disk = _Full(writes=0)
+    served(monkeypatch, openai=Acme())
+    disk.stand_in(monkeypatch)
+    close = Recorder.close
+
+    def after_a_while(self: Recorder, *args: Any, **kwargs: Any) -> None:
+        disk.left = 10
+        close(self, *args, **kwargs)
+
+    monkeypatch.setattr(Recorder, "close", after_a_while)
+    (job,) = collected(tmp_path, (of, MODEL), concurrency=1).jobs
+    assert (job.unkept, len(Cassette(job.cassette))) == (0, 1)
+    assert "No space left" in job.problems[0]
+
+
+def test_an_error_of_the_disk_is_no_error_of_the_protocol() -> None:
+    assert "cannot be written to: full" in str(NotKept(path="x", problem="full"))
+
+
+def test_nothing_is_locked_or_written_where_everything_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = experiment()
+    served(monkeypatch, openai=Acme())
+    collected(tmp_path, (of, MODEL))
+    path = cassette_path(tmp_path, of.id, MODEL)
+    (path.parent / f"{path.name}.lock").unlink()
+    (job,) = collected(tmp_path, (of, MODEL)).jobs
+    assert (job.problems, job.calls) == ([], 0)
+    assert {each.name for each in tmp_path.rglob("*") if each.is_file()} == {path.name}
+
+
+# --- money ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("usage", [{}, {"input": 5}, {"output": 5}, {"input": 0, "output": 0}])
+def test_a_budget_holds_where_only_a_part_of_the_tokens_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, usage: dict[str, int]
+) -> None:
+    acme = Acme(usage=usage)
+    served(monkeypatch, openai=acme)
+    entry = ModelEntry(price=Price(input=0.0, output=1_000_000.0), max_output_tokens=10)
+    of = experiment(replicates=50, parameters=Parameters(max_output_tokens=10))
+    (job,) = collected(tmp_path, (of, MODEL), roster=Roster({MODEL: entry}), budget=75.0).jobs
+    # A reply may have cost ten dollars each time, whatever was said of it.
+    assert acme.calls == 7
+    assert len(job.lost) == 100 - 7
+
+
+def test_an_unbounded_budget_is_refused_before_the_first_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acme = Acme()
+    served(monkeypatch, openai=acme)
+    roster = Roster({MODEL: ModelEntry(price=Price(input=1.0, output=1.0))})
+    (job,) = collected(tmp_path, (experiment(), MODEL), roster=roster, budget=1.0).jobs
+    assert acme.calls == 0
+    assert "has no limit of a reply's tokens" in job.problems[0]
+
+
+# --- caps and what is recorded anew --------------------------------------------------------------
+
+
+def test_an_experiment_of_which_nothing_is_recorded_is_missing_by_its_cap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served(monkeypatch, openai=Acme())
+    of = experiment()
+    (job,) = collected(tmp_path, (of, MODEL), max_calls=0).jobs
+    assert (len(job.lost), job.problems) == (6, [])
+    cassette = Cassette(job.cassette)
+    assert cassette.exists
+    assert cassette.lost == {trial.id for trial in plan(of, of.design())}
+    assert cassette.provenance.wire == "acme, one"
+    (job,) = collected(tmp_path, (of, MODEL)).jobs
+    assert job.problems == []
+    assert Cassette(job.cassette).lost == frozenset()
+    assert is_whole(of, tmp_path, MODEL)
+
+
+def test_what_is_recorded_anew_replaces_the_old_only_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else one condition would be half of yesterday's model, and the other all of today's."""
+    served(monkeypatch, openai=Acme())
+    of = experiment(replicates=4)
+    collected(tmp_path, (of, MODEL))
+    path = cassette_path(tmp_path, of.id, MODEL)
+    before = path.read_bytes()
+    halves = [[t for t in plan(of, of.design()) if t.condition.id == c] for c in ("a", "b")]
+
+    def anew(trials: Any, **limits: Any) -> Any:
+        job = Job(of, Players(MODEL), tuple(trials))
+        return collect([job], terms(tmp_path, None, mode="all", **limits), lambda _: None).jobs[0]
+
+    job = anew(halves[0], max_calls=2, concurrency=1)
+    assert "the old recording counts" in job.problems[0]
+    job = anew(halves[1])
+    assert "the old recording counts" in job.problems[0]
+    assert path.read_bytes() == before
+    assert path.with_name(path.name + REJOURNAL_SUFFIX).exists()
+    job = anew(halves[0])
+    assert (job.calls, job.problems) == (2, [])
+    assert files(tmp_path) == {path.name}
+    assert len(Cassette(path)) == 8
+
+
+def test_the_shared_helper_records_as_it_did(tmp_path: Path) -> None:
+    """The simulated subject of its own server, through the SDK, on the same terms."""
+    of = experiment(
+        ask_once,
+        factors=[Factor("group", {"a": "Ada", "b": "Bob"})],
+        simulated=lambda _: '{"score": 5}',
+    )
+    job, report = recorded(of, tmp_path, None, answers=[lambda _: '{"score": 5}'])
+    assert (job.recorded, report.interrupted) == (6, False)
+    assert Score(score=5) == Score.model_validate_json('{"score": 5}')
