@@ -96,7 +96,7 @@ class Caller:
         self.throttle = throttle
         self.tally = Tally(name, priced=self._cost(entry.price, 1, 1) > 0)
         self._model = name.partition("/")[2]
-        self._spending = spending
+        self.spending = spending
         self._timeout = timeout
         self._rng = rng
         self._retries = retries
@@ -148,11 +148,11 @@ class Caller:
     async def _attempt(self, request: Request, call: Call, stop: Stop) -> Completion:
         estimate, highest = self._tokens(request), self._highest_price(request)
         async with self.throttle.slot(stop):
-            await self._spending.reserve(highest, stop)
+            await self.spending.reserve(highest, stop)
             price = 0.0
             try:
-                charged = await self.throttle.enter(estimate, stop, self._spending.check)
-                self._spending.called()
+                charged = await self.throttle.enter(estimate, stop, self.spending.check)
+                self.spending.called()
                 stop.sent()
                 self.tally.attempts += 1
                 sent_at = self.throttle.clock()
@@ -171,7 +171,7 @@ class Caller:
                     price = self._price(used)
                 charged(sum(used.values()) or estimate)
             finally:
-                self._spending.settle(highest, price)
+                self.spending.settle(highest, price)
                 self.tally.cost += price
         self.throttle.succeeded()
         self._count(completion)
@@ -220,7 +220,7 @@ class Caller:
 
     def check_bounded(self, parameters: Parameters) -> None:
         """Refuse a budget that nothing is known to hold against, before anything is paid."""
-        if self._spending.budget is None:
+        if self.spending.budget is None:
             return
         if self.entry.price is None:
             raise self._unbudgeted("has no price in the roster of models")
@@ -234,7 +234,7 @@ class Caller:
     def _unbudgeted(self, what: str) -> BadSetting:
         return BadSetting(
             option="--bias-budget",
-            value=self._spending.budget,
+            value=self.spending.budget,
             problem=f"{self.name} {what}, so its cost cannot be bounded",
         )
 
@@ -253,7 +253,7 @@ class Caller:
 
     def _highest_price(self, request: Request) -> float:
         """What a call can cost at most: no text has more tokens than bytes."""
-        if self._spending.budget is None:
+        if self.spending.budget is None:
             return 0.0
         self.check_bounded(request.parameters)
         size = len(compact(request_parts(request)).encode())

@@ -38,6 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.exit(2, f"pytest-bias: {error}\n")
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        # Whoever read the output has enough; nothing more is written, on closing neither.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -37,7 +37,7 @@ def record_missing(state: BiasSession, session: pytest.Session, cases: Sequence[
     state.interrupted = report.interrupted
     if report.interrupted:
         unkept = sum(job.unkept for job in report.jobs)
-        kept = f"{unkept} paid replies are lost" if unkept else "every paid reply is kept"
+        kept = f"{unkept} paid replies could not be kept" if unkept else "every paid reply is kept"
         kept = f"recording interrupted; {kept}"
         again = f"run again with --bias-record={state.settings.record}"
         what = f"{kept}; to go on, {again}"

@@ -139,9 +139,8 @@ class _Collector:
             except Exception as error:  # noqa: BLE001  (the others' replies are paid, and are kept)
                 report.problem(_unexpected(error))
             if report.unkept:
-                report.problems.append(
-                    f"{report.unkept} replies were paid and could not be kept; they are lost"
-                )
+                replies = "reply" if report.unkept == 1 else "replies"
+                report.problem(f"{report.unkept} paid {replies} could not be kept")
 
     async def _job(self, job: Job, report: JobReport) -> None:
         # Threads without an event loop: reading holds up no other model, and an asyncio.timeout()
@@ -199,7 +198,7 @@ class _Collector:
                     recorded=report.done,
                 )
             finally:
-                report.unkept = recorder.unkept
+                report.unkept += recorder.unkept
         if not done and not self.report.interrupted:
             report.problems.append(
                 f"{report.recorded} of {report.wanted} trials are recorded anew and kept apart; "

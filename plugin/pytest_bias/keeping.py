@@ -41,6 +41,10 @@ class Kept(Protocol):
     async def end(self, outcome: Outcome) -> None:
         """Take the outcome of the whole trial, replayed."""
 
+    @property
+    def unkept(self) -> int:
+        """Number of replies that are paid, and kept only if the trial comes to its end."""
+
     def words(self, error: Exception) -> str:
         """What may be said of an error in the trial, for it may quote a reply."""
 
@@ -67,6 +71,11 @@ class KeepsReplies:
 
     async def end(self, outcome: Outcome) -> None:
         """See :class:`Kept`: there is nothing left to keep."""
+
+    @property
+    def unkept(self) -> int:
+        """See :class:`Kept`."""
+        return 0
 
     def words(self, error: Exception) -> str:
         """See :class:`Kept`."""
@@ -131,6 +140,11 @@ class _InMemory:
         if seal is not None:
             token = seal.sealed([interaction_of(*pair) for pair in ordered], _texts(ordered))
         await keeping.recorder.keep_measured(measured, token)
+        self._replies.clear()
+
+    @property
+    def unkept(self) -> int:
+        return len(self._replies)
 
     def words(self, error: Exception) -> str:
         """Words of our own: a provider's may quote what was asked, a protocol's what it got."""

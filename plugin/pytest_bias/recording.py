@@ -76,8 +76,9 @@ class Recording:
     """The recording of one job.
 
     ``callers`` holds the subject's and the judge's, by model; ``keeping`` says what becomes of
-    replies; ``progress`` is called after every reply and trial; ``rehearsed`` is whether a trial
-    was carried out and replayed before anything was called, or else the first trial goes alone.
+    replies; ``progress`` is called after every reply and trial; ``rehearsed`` is the number of
+    calls of a trial that was carried out and replayed before anything was called; at 0 the first
+    trial goes alone.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class Recording:
         report: JobReport,
         stop: Stop,
         progress: Progress,
-        rehearsed: bool,
+        rehearsed: int,
     ) -> None:
         self.job = job
         self.callers = callers
@@ -138,22 +139,25 @@ class Recording:
         job, report = self.job, self.report
         kept = self.keeping.begin()
         try:
-            live = await self._live_outcome(trial, kept)
+            live = await self._carried_out(trial, kept)
             # In a thread without an event loop: an asyncio.timeout() fails there as it will later.
             await asyncio.to_thread(self._check, trial, kept, live)
             await kept.end(live)
         except Capped as capped:
             report.lost.add(trial.id)
+            report.unkept += kept.unkept
             if capped.what not in report.notes:
                 report.notes.append(capped.what)
             return
         except CallFailed as failed:
+            report.unkept += kept.unkept
             self._failures_in_a_row += 1
             self.report.problem(kept.words(failed))
             if failed.fatal or self._failures_in_a_row >= _FAILURES_IN_A_ROW:
                 self.stop.request()
             return
         except (ReplayDiffers, ForeignAwait, NotKept) as error:
+            report.unkept += kept.unkept if kept.whole and not isinstance(error, NotKept) else 0
             self._give_up(kept.words(error))
             return
         except Halted:
@@ -169,15 +173,18 @@ class Recording:
         tally.trials += 1
         self.progress(tally)
 
-    async def _live_outcome(self, trial: Trial, kept: Kept) -> Outcome:
-        executor = _LiveExecutor(self, trial, kept)
-        try:
-            result = await drive(executor.start(), executor)
-        except InvalidReply as invalid:
-            return executor.outcome(None, invalid.reason)
-        finally:
-            executor.release()
-        return executor.outcome(result, None)
+    async def _carried_out(self, trial: Trial, kept: Kept) -> Outcome:
+        """The outcome of a trial, live; one that is kept as a whole begins only if it can end."""
+        spending = self.callers[self.job.model].spending
+        with spending.promised(self.rehearsed if kept.whole else 0) as made:
+            executor = _LiveExecutor(self, trial, kept, made)
+            try:
+                result = await drive(executor.start(), executor)
+            except InvalidReply as invalid:
+                return executor.outcome(None, invalid.reason)
+            finally:
+                executor.release()
+            return executor.outcome(result, None)
 
     def _check(self, trial: Trial, kept: Kept, live: Outcome) -> None:
         experiment = self.job.experiment
@@ -199,12 +206,14 @@ class Recording:
 class _LiveExecutor(Tracer):
     """Carries out one trial by calling the provider for what is not recorded."""
 
-    def __init__(self, recording: Recording, trial: Trial, kept: Kept) -> None:
+    def __init__(
+        self, recording: Recording, trial: Trial, kept: Kept, made: Callable[[], None]
+    ) -> None:
         super().__init__(recording.job.experiment, recording.job.players, trial)
         self._recording = recording
         self._kept = kept
         # A trial that is kept as a whole ends as a whole, once it has begun.
-        self._stop = StopBeforeFirst(recording.stop) if kept.whole else recording.stop
+        self._stop = StopBeforeFirst(recording.stop, made) if kept.whole else recording.stop
 
     def release(self) -> None:
         """Let go of what was held for this trial alone."""

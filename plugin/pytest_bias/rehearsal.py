@@ -18,10 +18,10 @@ SUBJECT = "even"
 """The simulated subject that rehearses: the one without bias."""
 
 
-def rehearse(experiment: Experiment, players: Players, trial: Trial) -> bool:
-    """Whether ``trial`` could be carried out and replayed; nothing is called.
+def rehearse(experiment: Experiment, players: Players, trial: Trial) -> int:
+    """Number of calls of ``trial``, carried out and replayed in memory; nothing is called.
 
-    False says nothing about the protocol: the simulated subject was no help.
+    0 says nothing about the protocol: the simulated subject was no help.
 
     Raises
     ------
@@ -42,12 +42,12 @@ def rehearse(experiment: Experiment, players: Players, trial: Trial) -> bool:
         first = carry_out(experiment, players, trial, answer)
         check_replay(experiment, players, trial, replies.get, first)
     except Unrecorded:
-        return False
+        return 0
     except BiasError:
         raise
     except Exception:  # noqa: BLE001  (the author's code: a recorded trial will show it)
-        return False
-    return True
+        return 0
+    return first.interactions
 
 
 def simulated_reply(experiment: Experiment, wanted: Wanted) -> Completion | None:

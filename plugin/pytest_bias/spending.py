@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from .errors import BiasError
@@ -32,6 +34,7 @@ class Spending:
     spent: float = 0.0
     _reserved: float = 0.0
     _over: str | None = None
+    _promised: int = 0
     _waiting: Waiting = field(default_factory=deque)
 
     def check(self) -> None:
@@ -62,6 +65,35 @@ class Spending:
             await stop.wait(until=self._waiting)
             self.check()
         self._reserved += highest
+
+    @contextmanager
+    def promised(self, calls: int) -> Iterator[Callable[[], None]]:
+        """Put aside ``calls`` for a trial that counts only as a whole; call it with each one made.
+
+        A trial that a cap ends in the middle would be paid for nothing.
+
+        Raises
+        ------
+        Capped
+            When they do not fit.
+        """
+        self.check()
+        if self.max_calls is not None and self.calls + self._promised + calls > self.max_calls:
+            what = f"--bias-max-calls={self.max_calls} leaves no room for a whole trial"
+            raise Capped(what)
+        left = calls
+        self._promised += left
+
+        def made() -> None:
+            nonlocal left
+            if left:
+                left -= 1
+                self._promised -= 1
+
+        try:
+            yield made
+        finally:
+            self._promised -= left
 
     def called(self) -> None:
         """Count an attempt that is being sent."""

@@ -73,12 +73,16 @@ class Stop:
 
 
 class StopBeforeFirst(Stop):
-    """Stops what has sent nothing yet; whatever has begun comes to its end."""
+    """Stops what has sent nothing yet; whatever has begun comes to its end.
 
-    def __init__(self, above: Stop) -> None:
+    ``on_sent`` is called with every attempt it sends.
+    """
+
+    def __init__(self, above: Stop, on_sent: Callable[[], None] = lambda: None) -> None:
         super().__init__(above)
         self._above = above
         self._begun = False
+        self._on_sent = on_sent
 
     @property
     def pressed(self) -> bool:
@@ -88,6 +92,7 @@ class StopBeforeFirst(Stop):
     def sent(self) -> None:
         """From now on no stop is heeded."""
         self._begun = True
+        self._on_sent()
 
     def request(self) -> None:
         """Start nothing new, unless something has begun."""

@@ -155,6 +155,8 @@ def _request_difference(wanted: Wanted, nearest: Interaction, cassette: Cassette
     schema = request_parts(request)["schema"]
     if (digest(compact(schema, sort_keys=True)) if schema is not None else None) != nearest.schema:
         return f"{start}, but the schema of the structured reply has changed."
+    if request.to == "judge":
+        return f"{start}, but another judge answered; name the one that did with --bias-judge."
     return f"{start}, but its key is another: it was recorded for another experiment or model."
 
 

@@ -91,7 +91,7 @@ def _heading(analysis: Analysis) -> str:
     if missing:
         parts.append(f"{missing} missing")
     if retried:
-        parts.append(f"{retried} invalid replies")
+        parts.append(f"{retried} invalid repl{'y' if retried == 1 else 'ies'}")
     recording = analysis.recording
     if recording.judge is not None:
         own = recording.judge == analysis.model

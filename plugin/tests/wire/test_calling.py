@@ -333,8 +333,8 @@ def test_nobody_waits_for_the_pace_once_no_call_is_left() -> None:
 def test_a_cap_leaves_no_slot_and_no_money_behind() -> None:
     of, _ = ended(Acme(), times=9, at_once=True, max_calls=3, budget=HIGHEST * 5)
     assert of.throttle._in_flight == 0
-    assert of._spending._reserved == 0
-    assert of._spending.spent == pytest.approx(3 * PAID)
+    assert of.spending._reserved == 0
+    assert of.spending.spent == pytest.approx(3 * PAID)
 
 
 # --- money ---------------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ def test_the_budget_holds_for_the_highest_price() -> None:
     provider = Acme(usage={"input": 0, "output": 100})
     budget = PRICE.cost(0, 100) * 10 + HIGHEST / 2
     of, ends = ended(provider, times=50, at_once=True, ceiling=100, budget=budget)
-    assert of._spending.spent <= budget
+    assert of.spending.spent <= budget
     assert sum(isinstance(end, Completion) for end in ends) == 10
 
 
@@ -363,14 +363,14 @@ def test_what_may_have_been_carried_out_is_counted_at_its_highest_price(
 ) -> None:
     of, (end,) = ended(Acme([planted]), budget=1.0)
     paid = PAID if isinstance(end, Completion) else 0.0
-    assert of._spending.spent == pytest.approx(price + paid)
+    assert of.spending.spent == pytest.approx(price + paid)
     assert of.tally.cost == pytest.approx(price + paid)
 
 
 @pytest.mark.parametrize("usage", [{}, {"input": 0, "output": 0}])
 def test_a_reply_without_usage_is_counted_at_its_highest_price(usage: dict[str, int]) -> None:
     of, _ = ended(Acme(usage=usage), budget=1.0)
-    assert of._spending.spent == pytest.approx(HIGHEST)
+    assert of.spending.spent == pytest.approx(HIGHEST)
 
 
 def test_the_highest_price_takes_every_byte_for_a_token() -> None:

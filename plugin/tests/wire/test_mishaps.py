@@ -15,7 +15,6 @@ from pytest_bias.calling import Tally
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.collection import CollectionReport, collect
-from pytest_bias.design import Factor
 from pytest_bias.errors import MissingKey, NotKept
 from pytest_bias.experiment import Experiment, Players, plan
 from pytest_bias.messages import Completion, Parameters, Request
@@ -23,8 +22,8 @@ from pytest_bias.providers.base import Call, ProviderContext
 from pytest_bias.recording import Job
 from pytest_bias.roster import ModelEntry, Price, Roster
 
-from ..core.factories import Score, ask_once, ask_twice, experiment
-from .test_collection import files, is_whole, recorded, terms
+from ..core.factories import ask_twice, experiment
+from .test_collection import files, is_whole, terms
 
 MODEL = "openai/one"
 OTHER = "anthropic/two"
@@ -189,7 +188,7 @@ def test_a_full_disk_stops_the_recording_and_says_what_is_lost(
     assert (job.unkept, job.calls) == (acme.calls - kept, kept)
     told = [problem for problem in job.problems if "No space left" in problem]
     assert len(told) == 1
-    assert f"{job.unkept} replies were paid and could not be kept; they are lost" in job.problems
+    assert f"{job.unkept} paid replies could not be kept" in job.problems
     disk.left = 1_000
     (job,) = collected(tmp_path, (of, MODEL), concurrency=8).jobs
     assert (job.unkept, job.problems, job.calls) == (0, [], 200 - kept)
@@ -308,13 +307,29 @@ def test_what_is_recorded_anew_replaces_the_old_only_as_a_whole(
     assert len(Cassette(path)) == 8
 
 
-def test_the_shared_helper_records_as_it_did(tmp_path: Path) -> None:
-    """The simulated subject of its own server, through the SDK, on the same terms."""
+def test_a_cap_begins_no_trial_that_could_not_end_where_only_whole_trials_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else all the calls would be paid, nothing kept, and the next run would do the same."""
+    acme = Acme()
+    served(monkeypatch, openai=acme)
     of = experiment(
-        ask_once,
-        factors=[Factor("group", {"a": "Ada", "b": "Bob"})],
-        simulated=lambda _: '{"score": 5}',
+        ask_twice, replicates=50, retention="measures", simulated=lambda _: '{"score": 5}'
     )
-    job, report = recorded(of, tmp_path, None, answers=[lambda _: '{"score": 5}'])
-    assert (job.recorded, report.interrupted) == (6, False)
-    assert Score(score=5) == Score.model_validate_json('{"score": 5}')
+    (job,) = collected(tmp_path, (of, MODEL), max_calls=31, concurrency=100).jobs
+    assert (job.recorded, acme.calls, job.unkept, job.problems) == (15, 30, 0, [])
+    assert len(job.lost) == 100 - 15
+    (job,) = collected(tmp_path, (of, MODEL)).jobs
+    assert (job.recorded, acme.calls) == (85, 200)
+
+
+def test_what_was_paid_for_trials_that_did_not_end_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acme = Acme()
+    served(monkeypatch, openai=acme)
+    of = experiment(ask_twice, replicates=50, retention="measures")  # nobody rehearses it
+    (job,) = collected(tmp_path, (of, MODEL), max_calls=31, concurrency=8).jobs
+    assert (acme.calls, len(job.lost)) == (31, 100 - job.recorded)
+    assert job.unkept == 31 - 2 * job.recorded > 0
+    assert f"{job.unkept} paid replies could not be kept" in job.problems

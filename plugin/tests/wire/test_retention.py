@@ -228,7 +228,8 @@ def test_a_trial_that_a_cap_cuts_short_is_lost_as_a_whole(tmp_path: Path) -> Non
     of, endpoint = kept(ask_twice, replicates=10), Endpoint()
     with serving(endpoint) as server:
         job, _ = recorded(of, tmp_path, server.url, max_calls=7, concurrency=1)
-        assert (job.recorded, job.calls, job.problems) == (3, 7, [])
+        assert (job.recorded, job.calls, job.unkept) == (3, 7, 1)
+        assert job.problems == ["1 paid reply could not be kept"]
         assert job.notes == ["--bias-max-calls=7 is reached"]
         cassette = Cassette(job.cassette)
         assert len(job.lost) == 17
@@ -249,7 +250,10 @@ def test_a_trial_of_which_a_call_failed_is_asked_again_as_a_whole(tmp_path: Path
     with serving(Endpoint(first_turns_only)) as server:
         job, _ = recorded(of, tmp_path, server.url)
     assert job.recorded == 0
-    assert set(job.problems) == {f"simulated/even: a call failed (fatal); {SILENT}"}
+    assert job.problems == [
+        f"simulated/even: a call failed (fatal); {SILENT}",
+        "1 paid reply could not be kept",
+    ]
     with serving(Endpoint()) as server:
         job, _ = recorded(of, tmp_path, server.url)
     assert (job.recorded, job.calls, job.problems) == (8, 16, [])

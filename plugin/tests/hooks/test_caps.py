@@ -1,0 +1,86 @@
+"""Trials that a cap kept from being recorded: missing, and no hole through which a fault slips."""
+
+from __future__ import annotations
+
+import shutil
+from itertools import count
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from .suites import REPLICATES, Suite, section
+
+SHIPPED = Path(__file__).parents[3]
+RECORD = ("--bias-model=simulated/even", "--bias-record=missing", "--bias-concurrency=1")
+LEVELS = ("low", "high", "same")
+
+
+@pytest.fixture
+def twins(suite: Suite) -> Suite:
+    """Two of the three conditions tell the subject the very same."""
+    shutil.rmtree(suite.cassettes)
+    return suite.change(
+        "bias_tests/coin/experiment.py",
+        '{"low": "low", "high": "high"}',
+        '{"low": "low", "high": "high", "same": "high"}',
+    )
+
+
+def order_that_ends_with(last: str) -> int:
+    """An order seed under which the trial ``last`` is recorded after all others."""
+    for seed in count():
+        trials = [f"{level}#{n}" for level in LEVELS for n in range(1, REPLICATES + 1)]
+        Random(f"{seed} game-coin simulated/even").shuffle(trials)  # noqa: S311  (no secret)
+        if trials[-1] == last:
+            return seed
+    raise AssertionError(last)
+
+
+@pytest.mark.parametrize("lost", ["high#1", "same#1", "low#1"])
+def test_conditions_that_tell_the_same_fail_whatever_a_cap_took(twins: Suite, lost: str) -> None:
+    calls = len(LEVELS) * REPLICATES - 1
+    capped = (f"--bias-max-calls={calls}", f"--bias-order-seed={order_that_ends_with(lost)}")
+    for result in (twins.run(*RECORD, *capped), twins.run()):  # and as recorded, offline
+        assert result.ret == 1
+        said = result.stdout.str()
+        assert "conditions 'high' and 'same' send the same prompts" in said
+        assert any(line.startswith("NO VERDICT") for line in section(result))
+
+
+def test_a_condition_of_which_nothing_is_recorded_fails(suite: Suite) -> None:
+    shutil.rmtree(suite.cassettes)
+    result = suite.run(*RECORD, "--bias-max-calls=0")
+    said = result.stdout.str()
+    assert result.ret == 1
+    for level in ("low", "high"):
+        assert f"nothing is recorded of condition {level} of game-coin" in said
+    assert f"all of its {REPLICATES} trials" in said
+    assert "--bias-max-calls=0 is reached; 24 of 24 trials are missing (cap)" in said
+    result = suite.run(*RECORD)
+    assert result.ret == 0
+
+
+def test_the_shipped_suite_under_a_cap_is_inconclusive(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its bodies look at what was asked: of what was not asked there is nothing to look at."""
+    monkeypatch.chdir(suite.path)
+    shutil.rmtree(suite.path / "bias_tests")
+    shutil.copytree(
+        SHIPPED / "bias_tests",
+        suite.path / "bias_tests",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    result = suite.run(
+        "bias_tests/anchoring/test_anchoring.py",
+        "--bias-model=simulated/even",
+        "--bias-record=missing",
+        "--bias-max-calls=400",
+    )
+    assert result.ret == 1
+    result.assert_outcomes(passed=3, failed=1)
+    said = result.stdout.str()
+    assert "too many replies are missing to clear it in the worst case" in said
+    assert " cap; low (3): " in said
+    assert "INCONCLUSIVE: 1 hypothesis, 1 INCONCLUSIVE" in section(result)
