@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 import tomllib
+from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 from functools import partial
@@ -110,7 +111,7 @@ def open_echo(context):
 
 
 @pytest.fixture
-def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package that registers a provider, as it stands when it has been installed."""
     (tmp_path / "echo_provider.py").write_text(THIRD_PARTY, encoding="ascii")
     installed = tmp_path / "echo_provider-1.dist-info"
@@ -120,15 +121,17 @@ def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "[pytest_bias.providers]\necho = echo_provider:open_echo\n", encoding="ascii"
     )
     monkeypatch.syspath_prepend(tmp_path)
+    sys.modules.pop("echo_provider", None)
+    yield
+    sys.modules.pop("echo_provider", None)
 
 
 @pytest.mark.usefixtures("third_party")
-def test_other_packages_register_providers_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_packages_register_providers_by_entry_point() -> None:
     assert split_model("echo/parrot") == ("echo", "parrot")
     provider = open_provider("echo", ProviderContext({"ECHO_KEY": "x"}))
     assert provider.wire("parrot") == "echo 1, parrot"
     assert vars(provider) == {"environ": {"ECHO_KEY": "x"}}
-    monkeypatch.delitem(sys.modules, "echo_provider")
 
 
 BROKEN = {
@@ -148,29 +151,23 @@ BROKEN = {
 @pytest.mark.usefixtures("third_party")
 @pytest.mark.parametrize(("source", "said"), BROKEN.values(), ids=BROKEN)
 def test_whatever_a_provider_of_another_package_raises_fails_that_provider_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, said: str
+    tmp_path: Path, source: str, said: str
 ) -> None:
     (tmp_path / "echo_provider.py").write_text(source, encoding="ascii")
-    monkeypatch.delitem(sys.modules, "echo_provider", raising=False)
     with pytest.raises(BadSetting, match=f"echo/…: the provider cannot be opened .*{said}") as bad:
         open_provider("echo", ProviderContext({"ECHO_KEY": SECRET}))
     assert bad.value.__cause__ is bad.value.__context__ is None
-    monkeypatch.delitem(sys.modules, "echo_provider", raising=False)
 
 
 @pytest.mark.usefixtures("third_party")
-def test_what_a_provider_of_another_package_says_of_itself_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_provider_of_another_package_says_of_itself_stays(tmp_path: Path) -> None:
     source = (
         "from pytest_bias.errors import MissingKey\n"
         "def open_echo(context):\n    raise MissingKey(provider='echo', variable='ECHO_KEY')\n"
     )
     (tmp_path / "echo_provider.py").write_text(source, encoding="ascii")
-    monkeypatch.delitem(sys.modules, "echo_provider", raising=False)
     with pytest.raises(MissingKey, match="ECHO_KEY"):
         open_provider("echo", ProviderContext({}))
-    monkeypatch.delitem(sys.modules, "echo_provider", raising=False)
 
 
 @pytest.mark.parametrize("wire", WIRES)
