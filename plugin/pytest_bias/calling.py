@@ -14,7 +14,8 @@ from .messages import Completion, Parameters, Request
 from .providers.base import Call, Provider
 from .roster import ModelEntry, Price
 from .spending import Spending
-from .throttle import Stop, Throttle
+from .stopping import Stop
+from .throttle import Throttle
 
 _CHARACTERS_PER_TOKEN = 4
 _TYPICAL_REPLY = 256

@@ -18,26 +18,26 @@ from pathlib import Path
 from random import Random
 
 from .calling import Caller, Retries, Tally
-from .cassettes.files import remove_leftovers
 from .cassettes.format import Provenance
 from .cassettes.lock import recording_lock
 from .cassettes.provenance import combined
 from .cassettes.recorder import Recorder
 from .cassettes.sealing import KEY_VARIABLE, seal_of
-from .cassettes.store import Cassette, cassette_path
-from .design import Design, Trial
-from .errors import BiasError, RecordingRefused, Unfinished
-from .experiment import plan
+from .cassettes.store import cassette_path
+from .design import Trial
+from .errors import BiasError, RecordingRefused
 from .keeping import Keeping, KeepsMeasures, KeepsReplies
+from .outstanding import is_finished, is_whole, missing
 from .providers.base import Provider, ProviderContext, is_simulated, open_provider, split_model
 from .recording import Job, JobReport, Progress, Recording
 from .rehearsal import rehearse
-from .rereading import is_recorded, lookup_in
+from .rereading import lookup_in
 from .roster import ModelEntry, Price, Roster
 from .settings import Limits, RecordMode
 from .spending import Spending
+from .stopping import Stop
 from .surroundings import handlers_restored, in_event_loop, quiet_sdks, signals_told
-from .throttle import Stop, Throttle
+from .throttle import Throttle
 
 __all__ = ["CollectionReport", "Job", "JobReport", "Progress", "Terms", "collect"]
 
@@ -145,7 +145,7 @@ class _Collector:
     async def _job(self, job: Job, report: JobReport) -> None:
         # Threads without an event loop: reading holds up no other model, and an asyncio.timeout()
         # in a protocol fails there as it will on replay.
-        if await asyncio.to_thread(_is_whole, job, report.cassette, self.terms.mode):
+        if await asyncio.to_thread(is_whole, job, report.cassette, self.terms.mode):
             return
         with recording_lock(report.cassette):
             await self._record(job, report)
@@ -153,12 +153,12 @@ class _Collector:
     async def _record(self, job: Job, report: JobReport) -> None:
         mode = self.terms.mode
         anew = mode == "all"
-        cassette, wanted = await asyncio.to_thread(_missing, job, report.cassette, anew=anew)
+        cassette, wanted = await asyncio.to_thread(missing, job, report.cassette, anew=anew)
         report.wanted = len(wanted)
         if not wanted:
             # All of it is there: a merge needs no provider, and so no key.
             cassette.lost -= {trial.id for trial in job.trials}
-            if not anew or await asyncio.to_thread(_is_finished, job, cassette):
+            if not anew or await asyncio.to_thread(is_finished, job, cassette):
                 cassette.merge(job.experiment.id, job.model)
             return
         self._shuffle(wanted, job)
@@ -186,7 +186,7 @@ class _Collector:
                     held.enter_context(caller.throttle.pace.at_most(qpm))
                 await recording.run(wanted)
         finally:
-            done = not anew or await asyncio.to_thread(_is_finished, job, cassette)
+            done = not anew or await asyncio.to_thread(is_finished, job, cassette)
             try:
                 # An unfinished "all" keeps its journal, or else its next run would pay again.
                 await asyncio.to_thread(
@@ -322,42 +322,3 @@ def _unexpected(error: Exception) -> str:
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(last.filename).name}, line {last.lineno}"
     return f"{type(error).__name__} in {where}; nothing more of this is called"
-
-
-def _missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial]]:
-    """The cassette of a job, and the trials that have no recording, or only a part of one.
-
-    Raises
-    ------
-    Unfinished
-        When what is missing cannot be told from what is being recorded anew.
-    """
-    remove_leftovers(path)
-    cassette = Cassette(path, anew=anew)
-    if not anew and cassette.rerecording_path.exists():
-        raise Unfinished(journal=cassette.rerecording_path)
-    return cassette, [trial for trial in job.trials if not _recorded(job, trial, cassette, anew)]
-
-
-def _is_whole(job: Job, path: Path, mode: RecordMode) -> bool:
-    """Whether there is nothing to do at all, not even to merge: then nothing is locked."""
-    if mode == "all" or not path.exists():
-        return False
-    cassette = Cassette(path)
-    if cassette.unmerged or cassette.rerecording_path.exists():
-        return False
-    if cassette.lost & {trial.id for trial in job.trials}:
-        return False
-    return all(_recorded(job, trial, cassette, anew=False) for trial in job.trials)
-
-
-def _is_finished(job: Job, cassette: Cassette) -> bool:
-    """Whether all that was to be recorded anew is, in this run and in those it goes on with."""
-    scope = cassette.scope | {trial.id for trial in job.trials}
-    highest = max(int(name.rpartition("#")[2]) for name in scope)
-    trials = plan(job.experiment, Design(highest))
-    return all(_recorded(job, each, cassette, anew=True) for each in trials if each.id in scope)
-
-
-def _recorded(job: Job, trial: Trial, cassette: Cassette, anew: bool) -> bool:  # noqa: FBT001
-    return is_recorded(job.experiment, job.players, trial, cassette, anew=anew)

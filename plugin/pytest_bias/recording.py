@@ -18,7 +18,7 @@ from .messages import Completion, Place, Request
 from .records import Outcome
 from .replay import Tracer, check_replay
 from .spending import Capped
-from .throttle import Halted, Stop, StopBeforeFirst, wake
+from .stopping import Halted, Stop, StopBeforeFirst, wake
 
 _FAILURES_IN_A_ROW = 5
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from .errors import BiasError
-from .throttle import Stop, Waiting, wake
+from .stopping import Stop, Waiting, wake
 
 
 class Capped(BiasError):

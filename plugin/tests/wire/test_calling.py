@@ -19,7 +19,8 @@ from pytest_bias.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers.base import Call
 from pytest_bias.roster import ModelEntry, Price
 from pytest_bias.spending import Capped, Spending
-from pytest_bias.throttle import Concurrency, Halted, Stop, Throttle
+from pytest_bias.stopping import Halted, Stop
+from pytest_bias.throttle import Concurrency, Throttle
 
 from .virtual_time import most_in_a_window, now, run_virtually
 
