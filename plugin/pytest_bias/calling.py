@@ -135,6 +135,8 @@ class Caller:
                     # A provider that asks for no wait is waited for all the same.
                     wait = failed.retry_after or self._retries.wait(transient, self._rng)
                     await stop.wait(wait)
+                    if stop.pressed:
+                        raise
                 elif (
                     failed.kind == "rate_limit" and patient and limited < self._retries.rate_limit
                 ):
@@ -152,8 +154,10 @@ class Caller:
             await self.spending.reserve(highest, stop)
             price = 0.0
             try:
-                charged = await self.throttle.enter(estimate, stop, self.spending.check)
-                self.spending.called()
+                charged = await self.throttle.enter(
+                    estimate, stop, lambda: self.spending.check(promised=stop.promised)
+                )
+                self.spending.called(promised=stop.promised)
                 stop.sent()
                 self.tally.attempts += 1
                 sent_at = self.throttle.clock()

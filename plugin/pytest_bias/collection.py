@@ -36,10 +36,21 @@ from .roster import ModelEntry, Price, Roster
 from .settings import Limits, RecordMode
 from .spending import Spending
 from .stopping import Stop
-from .surroundings import handlers_restored, in_event_loop, quiet_sdks, signals_told
+from .surroundings import (
+    ends_the_process,
+    handlers_restored,
+    in_event_loop,
+    quiet_sdks,
+    signals_told,
+)
 from .throttle import Throttle
 
 __all__ = ["CollectionReport", "Job", "JobReport", "Progress", "Terms", "collect"]
+
+_OLD_COUNTS = (
+    "what is recorded anew is kept apart until all that was begun is; until then "
+    "(--bias-record=all again) the old recording counts"
+)
 
 FREE = Price(input=0.0, output=0.0)
 """What a simulated subject costs, unless the roster gives it a price to try budgets with."""
@@ -136,7 +147,9 @@ class _Collector:
                 report.problem(str(error))
             except OSError as error:
                 report.problem(f"{report.cassette}: {error.strerror or error}")
-            except Exception as error:  # noqa: BLE001  (the others' replies are paid, and are kept)
+            except BaseException as error:  # the others' replies are paid, and are kept
+                if ends_the_process(error):
+                    raise
                 report.problem(_unexpected(error))
             if report.unkept:
                 replies = "reply" if report.unkept == 1 else "replies"
@@ -160,6 +173,8 @@ class _Collector:
             cassette.lost -= {trial.id for trial in job.trials}
             if not anew or await asyncio.to_thread(is_finished, job, cassette):
                 cassette.merge(job.experiment.id, job.model)
+            else:
+                report.problem(_OLD_COUNTS)
             return
         self._shuffle(wanted, job)
         rehearsed = await asyncio.to_thread(rehearse, job.experiment, job.players, wanted[0])
@@ -200,10 +215,7 @@ class _Collector:
             finally:
                 report.unkept += recorder.unkept
         if not done and not self.report.interrupted:
-            report.problems.append(
-                f"{report.recorded} of {report.wanted} trials are recorded anew and kept apart; "
-                "until the rest is (--bias-record=all again), the old recording counts"
-            )
+            report.problem(_OLD_COUNTS)
 
     def _show(self, tally: Tally) -> None:
         """Show progress; a display that fails is not asked again, and costs no reply."""
@@ -317,7 +329,7 @@ def _silent(_: Tally) -> None:
     """Show nothing."""
 
 
-def _unexpected(error: Exception) -> str:
+def _unexpected(error: BaseException) -> str:
     """An error nobody foresaw, by its kind and place: its words may hold a key."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(last.filename).name}, line {last.lineno}"

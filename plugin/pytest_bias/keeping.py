@@ -45,7 +45,7 @@ class Kept(Protocol):
     def unkept(self) -> int:
         """Number of replies that are paid, and kept only if the trial comes to its end."""
 
-    def words(self, error: Exception) -> str:
+    def words(self, error: BaseException) -> str:
         """What may be said of an error in the trial, for it may quote a reply."""
 
 
@@ -77,7 +77,7 @@ class KeepsReplies:
         """See :class:`Kept`."""
         return 0
 
-    def words(self, error: Exception) -> str:
+    def words(self, error: BaseException) -> str:
         """See :class:`Kept`."""
         return str(error) if isinstance(error, BiasError) else f"{type(error).__name__}: {error}"
 
@@ -139,14 +139,14 @@ class _InMemory:
         token = None
         if seal is not None:
             token = seal.sealed([interaction_of(*pair) for pair in ordered], _texts(ordered))
+        self._replies.clear()  # from here on the recorder has them
         await keeping.recorder.keep_measured(measured, token)
-        self._replies.clear()
 
     @property
     def unkept(self) -> int:
         return len(self._replies)
 
-    def words(self, error: Exception) -> str:
+    def words(self, error: BaseException) -> str:
         """Words of our own: a provider's may quote what was asked, a protocol's what it got."""
         return own_words(error)
 

@@ -24,7 +24,7 @@ def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial]]
     """
     remove_leftovers(path)
     cassette = Cassette(path, anew=anew)
-    if not anew and cassette.rerecording_path.exists():
+    if not anew and cassette.unfinished:
         raise Unfinished(journal=cassette.rerecording_path)
     return cassette, [trial for trial in job.trials if not _recorded(job, trial, cassette, anew)]
 
@@ -34,7 +34,7 @@ def is_whole(job: Job, path: Path, mode: RecordMode) -> bool:
     if mode == "all" or not path.exists():
         return False
     cassette = Cassette(path)
-    if cassette.unmerged or cassette.rerecording_path.exists():
+    if cassette.unmerged or cassette.unfinished:
         return False
     if cassette.lost & {trial.id for trial in job.trials}:
         return False

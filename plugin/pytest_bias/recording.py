@@ -18,7 +18,8 @@ from .messages import Completion, Place, Request
 from .records import Outcome
 from .replay import Tracer, check_replay
 from .spending import Capped
-from .stopping import Halted, Stop, StopBeforeFirst, wake
+from .stopping import Halted, Promise, Stop, StopBeforeFirst, wake
+from .surroundings import ends_the_process
 
 _FAILURES_IN_A_ROW = 5
 
@@ -122,17 +123,19 @@ class Recording:
                     continue
                 trial = next(queue, None)
                 if trial is None:
-                    self._exhausted = True
-                    wake(self._throttle.growth)
                     return
                 self.stop.check()
                 await self._record(trial)
         except Halted:
             return
+        finally:
+            # However it ended: nobody may wait for one that is gone.
+            self._exhausted = True
+            wake(self._throttle.growth)
 
     def _may_begin(self, number: int) -> bool:
         """Whether one more worker may begin: one, until a trial has shown the protocol sound."""
-        sound = self.rehearsed or self.report.done
+        sound = bool(self.rehearsed)
         return number < (int(self._throttle.concurrency.limit) if sound else 1)
 
     async def _record(self, trial: Trial) -> None:
@@ -145,27 +148,30 @@ class Recording:
             await kept.end(live)
         except Capped as capped:
             report.lost.add(trial.id)
-            report.unkept += kept.unkept
             if capped.what not in report.notes:
                 report.notes.append(capped.what)
             return
         except CallFailed as failed:
-            report.unkept += kept.unkept
             self._failures_in_a_row += 1
             self.report.problem(kept.words(failed))
             if failed.fatal or self._failures_in_a_row >= _FAILURES_IN_A_ROW:
                 self.stop.request()
             return
         except (ReplayDiffers, ForeignAwait, NotKept) as error:
-            report.unkept += kept.unkept if kept.whole and not isinstance(error, NotKept) else 0
             self._give_up(kept.words(error))
             return
         except Halted:
             raise
-        except Exception as error:  # noqa: BLE001  (whatever a protocol raises, replies are kept)
+        except BaseException as error:  # pytest.fail() and its like are no Exceptions
+            if ends_the_process(error):
+                raise
             self._give_up(f"{job.experiment.id}, trial {trial.id}: {kept.words(error)}")
             return
+        finally:
+            # Of a trial that is kept as a whole, and did not come to its end.
+            report.unkept += kept.unkept
         self._failures_in_a_row = 0
+        self.rehearsed = self.rehearsed or live.interactions
         report.done.add(trial.id)
         if len(report.done) == 1:
             wake(self._throttle.growth)
@@ -176,8 +182,8 @@ class Recording:
     async def _carried_out(self, trial: Trial, kept: Kept) -> Outcome:
         """The outcome of a trial, live; one that is kept as a whole begins only if it can end."""
         spending = self.callers[self.job.model].spending
-        with spending.promised(self.rehearsed if kept.whole else 0) as made:
-            executor = _LiveExecutor(self, trial, kept, made)
+        with spending.promising(self.rehearsed if kept.whole else 0) as promise:
+            executor = _LiveExecutor(self, trial, kept, promise)
             try:
                 result = await drive(executor.start(), executor)
             except InvalidReply as invalid:
@@ -206,14 +212,12 @@ class Recording:
 class _LiveExecutor(Tracer):
     """Carries out one trial by calling the provider for what is not recorded."""
 
-    def __init__(
-        self, recording: Recording, trial: Trial, kept: Kept, made: Callable[[], None]
-    ) -> None:
+    def __init__(self, recording: Recording, trial: Trial, kept: Kept, promise: Promise) -> None:
         super().__init__(recording.job.experiment, recording.job.players, trial)
         self._recording = recording
         self._kept = kept
         # A trial that is kept as a whole ends as a whole, once it has begun.
-        self._stop = StopBeforeFirst(recording.stop, made) if kept.whole else recording.stop
+        self._stop = StopBeforeFirst(recording.stop, promise) if kept.whole else recording.stop
 
     def release(self) -> None:
         """Let go of what was held for this trial alone."""

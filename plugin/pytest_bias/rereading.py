@@ -105,7 +105,7 @@ def measured_in(
     return _measured(experiment, _judge(experiment, players), wanted, cassette, anew=anew)
 
 
-def own_words(error: Exception) -> str:
+def own_words(error: BaseException) -> str:
     """What may be said of an error where no text is kept: nothing that somebody else worded."""
     if isinstance(error, CallFailed):
         known = error.parameter in DROPPABLE
@@ -119,7 +119,7 @@ def own_words(error: Exception) -> str:
     return f"{name}; {SILENT}"
 
 
-def _is_ours(error: Exception) -> bool:
+def _is_ours(error: BaseException) -> bool:
     """Whether our own code raised and worded it: a protocol may raise our errors, too."""
     traceback = error.__traceback__
     if type(error) not in _QUOTING_NO_REPLY or traceback is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -37,9 +37,13 @@ class Spending:
     _promised: int = 0
     _waiting: Waiting = field(default_factory=deque)
 
-    def check(self) -> None:
-        """Raise Capped when no further call is allowed."""
-        if self.max_calls is not None and self.calls >= self.max_calls:
+    def check(self, *, promised: bool = False) -> None:
+        """Raise Capped when no further call is allowed.
+
+        A call that was ``promised`` is; any other one must leave room for those that were.
+        """
+        aside = 0 if promised else self._promised
+        if self.max_calls is not None and self.calls + aside >= self.max_calls:
             what = f"--bias-max-calls={self.max_calls} is reached"
             raise Capped(what)
 
@@ -51,7 +55,7 @@ class Spending:
         Capped
             When it does not fit, and nothing in flight can free any more.
         """
-        self.check()
+        self.check(promised=stop.promised)
         if highest > 0 and self._over is not None:
             # A cheaper call might still fit; but then what is missing would hang on its length.
             raise Capped(self._over)
@@ -63,12 +67,12 @@ class Spending:
                 )
                 raise Capped(self._over)
             await stop.wait(until=self._waiting)
-            self.check()
+            self.check(promised=stop.promised)
         self._reserved += highest
 
     @contextmanager
-    def promised(self, calls: int) -> Iterator[Callable[[], None]]:
-        """Put aside ``calls`` for a trial that counts only as a whole; call it with each one made.
+    def promising(self, calls: int) -> Iterator[PromisedCalls]:
+        """Put aside ``calls`` for a trial that counts only as a whole.
 
         A trial that a cap ends in the middle would be paid for nothing.
 
@@ -81,23 +85,20 @@ class Spending:
         if self.max_calls is not None and self.calls + self._promised + calls > self.max_calls:
             what = f"--bias-max-calls={self.max_calls} leaves no room for a whole trial"
             raise Capped(what)
-        left = calls
-        self._promised += left
-
-        def made() -> None:
-            nonlocal left
-            if left:
-                left -= 1
-                self._promised -= 1
-
+        promise = PromisedCalls(self, calls)
+        self._promised += calls
         try:
-            yield made
+            yield promise
         finally:
-            self._promised -= left
+            self._promised -= promise.left
 
-    def called(self) -> None:
+    def redeemed(self) -> None:
+        """One of the calls that were put aside is made, and counted among the calls."""
+        self._promised -= 1
+
+    def called(self, *, promised: bool = False) -> None:
         """Count an attempt that is being sent."""
-        self.check()
+        self.check(promised=promised)
         self.calls += 1
 
     def settle(self, highest: float, price: float) -> None:
@@ -108,3 +109,17 @@ class Spending:
             self._reserved = 0.0
         self.spent += price
         wake(self._waiting)
+
+
+@dataclass(slots=True)
+class PromisedCalls:
+    """Calls that were put aside for one trial; ``left`` are not made yet."""
+
+    spending: Spending
+    left: int
+
+    def redeem(self) -> None:
+        """One of them is made; a trial may need more than was put aside for it."""
+        if self.left:
+            self.left -= 1
+            self.spending.redeemed()

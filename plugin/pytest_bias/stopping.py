@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from typing import Protocol
 
 
 class Halted(Exception):
@@ -24,11 +24,20 @@ class Stop:
     def request(self) -> None:
         """Start nothing new; whoever waits for leave to start is told at once."""
         self.requested = True
+        self._wake()
+        for stop in self.below:
+            stop.request()
+
+    def _wake(self) -> None:
+        """Have whoever waits look again."""
         for waiting in self._waiting:
             if not waiting.done():
                 waiting.set_result(None)
-        for stop in self.below:
-            stop.request()
+
+    @property
+    def promised(self) -> bool:
+        """Whether the next call is one of those that were put aside for it."""
+        return False
 
     def check(self) -> None:
         """Raise Halted once a stop was requested."""
@@ -57,17 +66,28 @@ class Stop:
         self.check()
 
 
+class Promise(Protocol):
+    """Calls that were put aside: how many are left, and one less."""
+
+    @property
+    def left(self) -> int:
+        """Number of calls that are left."""
+
+    def redeem(self) -> None:
+        """One of them is made."""
+
+
 class StopBeforeFirst(Stop):
     """Stops what has sent nothing yet; whatever has begun comes to its end.
 
-    ``on_sent`` is called with every attempt it sends.
+    ``promise`` holds the calls that were put aside for it.
     """
 
-    def __init__(self, above: Stop, on_sent: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, above: Stop, promise: Promise) -> None:
         super().__init__(above)
         self._above = above
         self._begun = False
-        self._on_sent = on_sent
+        self._promise = promise
 
     @property
     def pressed(self) -> bool:
@@ -77,11 +97,18 @@ class StopBeforeFirst(Stop):
     def sent(self) -> None:
         """From now on no stop is heeded."""
         self._begun = True
-        self._on_sent()
+        self._promise.redeem()
+
+    @property
+    def promised(self) -> bool:
+        """See :class:`Stop`."""
+        return self._promise.left > 0
 
     def request(self) -> None:
-        """Start nothing new, unless something has begun."""
-        if not self._begun:
+        """Start nothing new; what has begun looks how long it still has to wait."""
+        if self._begun:
+            self._wake()
+        else:
             super().request()
 
     def release(self) -> None:

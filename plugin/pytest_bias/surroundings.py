@@ -67,3 +67,14 @@ def in_event_loop() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def ends_the_process(error: BaseException) -> bool:
+    """Whether ``error`` is to end everything: an interruption, or this task's cancellation.
+
+    What else is no Exception is somebody's word for a failure, as pytest.fail() is.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    return isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit)

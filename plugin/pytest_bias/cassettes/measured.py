@@ -27,7 +27,7 @@ from ..measures import Measure, MeasureValue
 from ..messages import Completion
 from ..records import Outcome, record_of
 from ..replay import Wanted
-from .format import checked_line, with_sum
+from .format import KEY_START, checked_line, with_sum
 
 MEASURED_START = b'{"measured":"'
 SEALED_START = b'{"sealed":"'
@@ -196,3 +196,10 @@ def decode_sealed(line: bytes, path: str, number: int) -> tuple[str, bytes]:
     """Key and token of a line; DamagedCassette when it is not what was written."""
     parsed = cast("dict[str, Any]", json.loads(checked_line(line, path, number)))
     return parsed["sealed"], parsed["token"].encode("ascii")
+
+
+def replies_on(line: bytes) -> int:
+    """Number of replies that a line of a journal stands for."""
+    if line.startswith(MEASURED_START):
+        return len(json.loads(line)["calls"])
+    return int(line.startswith(KEY_START))

@@ -28,7 +28,7 @@ def not_recorded(
     number of trials that were looked for. The summary fits a line; the explanation names the
     nearest recording and what differs.
     """
-    mode = "all" if cassette.rerecording_path.exists() else "missing"
+    mode = "all" if cassette.unfinished else "missing"
     command = _command(model, mode)
     if not cassette.exists:
         return NotRecorded(

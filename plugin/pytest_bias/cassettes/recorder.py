@@ -17,11 +17,9 @@ from ..replay import Wanted
 from . import format as cassette_format
 from .format import Provenance
 from .marks import encode_scope
-from .measured import MEASURED_START, MeasuredTrial, encode_measured, encode_sealed
+from .measured import MeasuredTrial, encode_measured, encode_sealed, replies_on
 from .provenance import encode_provenance
 from .store import Cassette
-
-_COUNTED = (cassette_format.KEY_START, MEASURED_START)
 
 
 class Recorder:
@@ -50,8 +48,8 @@ class Recorder:
 
     @property
     def unkept(self) -> int:
-        """Number of replies, or measured trials, that are not on disk."""
-        return sum(line.startswith(_COUNTED) for line in self._pending)
+        """Number of replies that are not on disk."""
+        return sum(map(replies_on, self._pending))
 
     def open(self) -> None:
         """Open the journal: where that fails, it fails before anything is paid."""
@@ -117,7 +115,7 @@ class Recorder:
             self._opening = []
             self._written += len(lines)
             self.cassette.journal(data)
-            self.added += sum(line.startswith(_COUNTED) for line in lines)
+            self.added += sum(map(replies_on, lines))
 
     def _put(self, data: bytes) -> None:
         """Append ``data`` to the journal, all of it or nothing."""

@@ -98,6 +98,12 @@ class Cassette:
         return any(journal.exists() for journal in self._journals)
 
     @property
+    def unfinished(self) -> bool:
+        """Whether a recording made anew has begun, and has not come to its end."""
+        journal = self.rerecording_path
+        return journal.exists() and (not journal.is_file() or journal.stat().st_size > 0)
+
+    @property
     def interrupted(self) -> int:
         """Number of interactions that stand only in the journal of an interrupted recording."""
         return len(self._outside())

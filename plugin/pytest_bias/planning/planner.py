@@ -145,7 +145,7 @@ class _Planner:
             cassette=f"{experiment.id}/{file_stem(model)}",
             simulated=is_simulated(model),
             unpinned=is_unpinned(model, self.roster.entry(model)),
-            unfinished=self.mode != "all" and cassette.rerecording_path.exists(),
+            unfinished=self.mode != "all" and cassette.unfinished,
             trials=len(job.trials),
             recorded_trials=len(job.trials) - len(missing),
             missing_trials=len(missing),

@@ -39,8 +39,8 @@ class OpenAIChat:
 
     Endpoints of the user's own are told the limit of a reply as ``max_tokens``, because many know
     only that older name. Where one answers with HTTP 400 and asks for ``max_completion_tokens``,
-    the same call sends a second request under that name: nothing was generated, so nothing is
-    paid twice. This is remembered by model, as one gateway may serve models of both kinds.
+    the failure is one that passes: the next attempt uses that name. It is remembered by model, as
+    one gateway may serve models of both kinds.
     """
 
     def __init__(self, endpoint: Endpoint, client: Client | None = None) -> None:
@@ -68,9 +68,9 @@ class OpenAIChat:
         limit = _NEWER if model in self._newer or not self._client.own else _OLDER
         answer = await self._asked(model, request, call, limit)
         if limit == _OLDER and _wants_newer(answer, request.parameters):
-            answer = await self._asked(model, request, call, _NEWER)
-            if isinstance(answer, Answer):
-                self._newer.add(model)
+            self._newer.add(model)
+            problem = f"the endpoint takes {_NEWER}, not {_OLDER}; it is asked again so"
+            return CallFailed(model=name, problem=problem, kind="transient")
         if not isinstance(answer, Answer):
             return answer
         return completion(name, answer, partial(read_chat, name), _WHAT, dropped)

@@ -15,14 +15,17 @@ from pytest_bias.calling import Tally
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.collection import CollectionReport, collect
+from pytest_bias.design import Trial
 from pytest_bias.errors import MissingKey, NotKept
 from pytest_bias.experiment import Experiment, Players, plan
 from pytest_bias.messages import Completion, Parameters, Request
+from pytest_bias.protocol import Subject
 from pytest_bias.providers.base import Call, ProviderContext
 from pytest_bias.recording import Job
+from pytest_bias.rereading import is_recorded
 from pytest_bias.roster import ModelEntry, Price, Roster
 
-from ..core.factories import ask_twice, experiment
+from ..core.factories import ask_once, ask_twice, experiment
 from .test_collection import files, is_whole, terms
 
 MODEL = "openai/one"
@@ -329,7 +332,110 @@ def test_what_was_paid_for_trials_that_did_not_end_is_told(
     acme = Acme()
     served(monkeypatch, openai=acme)
     of = experiment(ask_twice, replicates=50, retention="measures")  # nobody rehearses it
-    (job,) = collected(tmp_path, (of, MODEL), max_calls=31, concurrency=8).jobs
-    assert (acme.calls, len(job.lost)) == (31, 100 - job.recorded)
-    assert job.unkept == 31 - 2 * job.recorded > 0
-    assert f"{job.unkept} paid replies could not be kept" in job.problems
+    (job,) = collected(tmp_path, (of, MODEL), max_calls=1).jobs
+    assert (acme.calls, job.recorded, len(job.lost), job.unkept) == (1, 0, 100, 1)
+    assert job.problems == ["1 paid reply could not be kept"]
+
+
+# --- outcomes that are no errors, and what was begun before ---------------------------------------
+
+
+@pytest.mark.parametrize("how", [pytest.fail, pytest.skip])
+def test_a_protocol_that_fails_as_a_test_does_stops_its_own_experiment_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: Callable[[str], object]
+) -> None:
+    """Such outcomes are no Exceptions; nobody waits for the worker that met one."""
+
+    async def gives_up(trial: Trial, subject: Subject) -> None:
+        await ask_once(trial, subject)
+        how("as in a test")
+
+    served(monkeypatch, openai=Acme(), anthropic=Acme())
+    broken, whole = experiment(gives_up, id="broken", replicates=40), experiment(replicates=40)
+    first, second = collected(tmp_path, (broken, MODEL), (whole, OTHER)).jobs
+    assert (first.recorded, first.calls, second.recorded) == (0, 1, 80)
+    assert "as in a test" in first.problems[0]
+    assert second.problems == []
+
+
+def test_a_provider_that_is_cancelled_from_within_costs_one_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Cancelled(Acme):
+        async def complete(self, model: str, request: Request, call: Call) -> Completion:  # noqa: ARG002
+            raise asyncio.CancelledError
+
+    served(monkeypatch, openai=Acme(), anthropic=Cancelled())
+    of = experiment(replicates=10)
+    fine, broken = collected(tmp_path, (of, MODEL), (of, OTHER)).jobs
+    assert (fine.recorded, fine.problems) == (20, [])
+    assert broken.problems == ["tiny, trial " + broken.problems[0].split("trial ")[1]]
+    assert "CancelledError" in broken.problems[0]
+
+
+def test_an_unfinished_recording_made_anew_is_told_every_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served(monkeypatch, openai=Acme())
+    of = experiment(replicates=4)
+    collected(tmp_path, (of, MODEL))
+    collected(tmp_path, (of, MODEL), mode="all", max_calls=4, concurrency=1)
+    done = Cassette(cassette_path(tmp_path, of.id, MODEL), anew=True)
+    some = tuple(
+        trial
+        for trial in plan(of, of.design())
+        if is_recorded(of, Players(MODEL), trial, done, anew=True)
+    )
+    assert len(some) == 4
+    for _ in range(2):
+        job = Job(of, Players(MODEL), some)
+        report = collect([job], terms(tmp_path, None, mode="all"), lambda _: None)
+        (told,) = report.jobs[0].problems
+        assert "the old recording counts" in told
+        assert report.jobs[0].calls == 0
+
+
+def test_a_kill_before_the_first_reply_leaves_nothing_unfinished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served(monkeypatch, openai=Acme())
+    of = experiment()
+    collected(tmp_path, (of, MODEL))
+    path = cassette_path(tmp_path, of.id, MODEL)
+    path.with_name(path.name + REJOURNAL_SUFFIX).touch()
+    larger = experiment(replicates=5)
+    (job,) = collected(tmp_path, (larger, MODEL)).jobs
+    assert (job.recorded, job.problems) == (4, [])
+
+
+def test_replies_of_a_trial_that_broke_off_are_counted_as_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def breaks(trial: Trial, subject: Subject) -> None:
+        await ask_twice(trial, subject)
+        raise ValueError(trial.id)
+
+    served(monkeypatch, openai=Acme())
+    of = experiment(breaks, retention="measures")
+    (job,) = collected(tmp_path, (of, MODEL)).jobs
+    assert (job.recorded, job.unkept) == (0, 2)
+    assert "2 paid replies could not be kept" in job.problems
+
+
+def test_calls_put_aside_for_whole_trials_are_left_to_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another model's calls do not cut off a trial that has begun."""
+    served(monkeypatch, openai=Acme(), anthropic=Acme())
+    measured = experiment(
+        ask_twice,
+        id="measured",
+        replicates=50,
+        retention="measures",
+        simulated=lambda _: '{"score": 5}',
+    )
+    raw = experiment(id="raw", replicates=100, simulated=lambda _: '{"score": 5}')
+    first, second = collected(tmp_path, (measured, MODEL), (raw, OTHER), max_calls=61).jobs
+    assert (first.unkept, second.unkept) == (0, 0)
+    assert first.calls == 2 * first.recorded
+    assert first.calls + second.calls in (60, 61)

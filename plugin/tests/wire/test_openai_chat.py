@@ -556,7 +556,7 @@ def limits(route: respx.Route) -> list[str]:
     return ["/".join(sorted(name for name in found if name.startswith("max"))) for found in bodies]
 
 
-def test_an_own_endpoint_that_wants_the_newer_name_is_asked_again_at_once_and_remembered(
+def test_an_own_endpoint_that_wants_the_newer_name_is_remembered_by_model(
     openai: respx.MockRouter,
 ) -> None:
     def answer(asked: httpx.Request) -> httpx.Response:
@@ -567,41 +567,46 @@ def test_an_own_endpoint_that_wants_the_newer_name_is_asked_again_at_once_and_re
 
     route = openai.post(f"{OWN_URL}/chat/completions").mock(side_effect=answer)
 
-    async def twice() -> list[str]:
+    async def attempts() -> list[str]:
         provider = own()
         request = Request(REQUEST.messages, ALL)
+        ends = []
         try:
-            replies = [await provider.complete("m", request, Call(1)) for _ in range(2)]
-            replies.append(await provider.complete("another", request, Call(1)))
+            for model in ("m", "m", "m", "another", "another"):
+                try:
+                    ends.append((await provider.complete(model, request, Call(1))).text)
+                except CallFailed as failed:
+                    # One attempt per call: the collector counts them, and makes the next.
+                    ends.append(failed.kind)
         finally:
             await provider.aclose()
-        return [reply.text for reply in replies]
+        return ends
 
     with mocker.nothing_left():
-        assert asyncio.run(twice()) == ["Five."] * 3
+        assert asyncio.run(attempts()) == ["transient", "Five.", "Five.", "transient", "Five."]
     older, newer = "max_tokens", "max_completion_tokens"
     assert limits(route) == [older, newer, newer, older, newer]
 
 
 @pytest.mark.parametrize(
-    ("status", "message", "parameters", "calls"),
+    ("status", "message", "parameters", "kind"),
     [
-        (400, NEWER, ALL, 2),
-        (400, NEWER, Parameters(), 1),
-        (400, "max_tokens is too large", ALL, 1),
-        (422, NEWER, ALL, 1),
-        (429, NEWER, ALL, 1),
-        (500, NEWER, ALL, 1),
+        (400, NEWER, ALL, "transient"),
+        (400, NEWER, Parameters(), "fatal"),
+        (400, "max_tokens is too large", ALL, "fatal"),
+        (422, NEWER, ALL, "parameter"),
+        (429, NEWER, ALL, "rate_limit"),
+        (500, NEWER, ALL, "transient"),
     ],
 )
-def test_only_a_refusal_that_names_the_newer_limit_is_answered_by_a_second_request(
-    openai: respx.MockRouter, status: int, message: str, parameters: Parameters, calls: int
+def test_only_a_refusal_that_names_the_newer_limit_passes(
+    openai: respx.MockRouter, status: int, message: str, parameters: Parameters, kind: str
 ) -> None:
     route = openai.post(f"{OWN_URL}/chat/completions").respond(
         status, json={"error": {"message": message}}
     )
-    mocker.failed(own, Request(REQUEST.messages, parameters))
-    assert route.call_count == calls
+    failed = mocker.failed(own, Request(REQUEST.messages, parameters))
+    assert (route.call_count, failed.kind) == (1, kind)
 
 
 def test_simulated_endpoints_are_always_sent_the_trial_s_seed(openai: respx.MockRouter) -> None:
