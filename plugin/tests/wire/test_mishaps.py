@@ -337,7 +337,7 @@ def test_what_was_paid_for_trials_that_did_not_end_is_told(
     assert job.problems == ["1 paid reply could not be kept"]
 
 
-# --- outcomes that are no errors, and what was begun before ---------------------------------------
+# --- outcomes that are no errors, and what was begun before --------------------------------------
 
 
 @pytest.mark.parametrize("how", [pytest.fail, pytest.skip])
