@@ -63,7 +63,7 @@ def test_nothing_recorded_at_all(tmp_path: Path) -> None:
 def test_an_interrupted_recording_of_all_is_to_be_finished(tmp_path: Path) -> None:
     path = cassette_path(tmp_path, TINY.id, MODEL)
     path.parent.mkdir()
-    path.with_name(path.name + REJOURNAL_SUFFIX).touch()
+    path.with_name(path.name + REJOURNAL_SUFFIX).write_bytes(b"begun")
     assert missed(TINY, path).explanation.endswith(f"--bias-model {MODEL} --bias-record=all")
 
 

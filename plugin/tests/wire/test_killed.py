@@ -222,8 +222,10 @@ def test_killed_at_the_worst_moments(tmp_path: Path, moment: str, mode: Any) -> 
         paid = endpoint.answered.total()
         job, _ = recorded(of, tmp_path, server.url, mode=mode)
         assert job.problems == []
-        assert endpoint.answered.total() == paid + job.calls
-        assert paid + job.calls - 40 <= CONCURRENCY
+        # What was in flight at the kill may be answered when nobody waits for it any more.
+        late = endpoint.answered.total() - paid - job.calls
+        assert 0 <= late <= CONCURRENCY
+        assert endpoint.answered.total() - 40 <= CONCURRENCY
         if moment in (BEFORE_THE_MERGE_IS_SEEN, AFTER_THE_MERGE):
             assert paid == 40
             assert job.calls == 0

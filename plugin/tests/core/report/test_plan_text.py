@@ -140,7 +140,7 @@ def test_a_lower_bound_says_so(tmp_path: Path) -> None:
 
 def test_stale_interactions_unfinished_recordings_and_problems_are_named(tmp_path: Path) -> None:
     path = record(tmp_path, experiment(ask_twice, replicates=4, parameters=BOUNDED))
-    path.with_name(f"{path.name}.rerecording").touch()
+    path.with_name(f"{path.name}.rerecording").write_bytes(b"begun")
     found = planned(tmp_path, MODEL)
     lines = plan_lines(replace(found, problems=("tiny × a/b: x.jsonl, line 3: broken",)))
     assert "    Stale interactions in the cassette, which no design asks for: 4." in lines
