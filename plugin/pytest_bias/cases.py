@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -200,6 +200,15 @@ def cases_of(declared: Declared, models: Sequence[str], design: Design) -> list[
         for model in models
         for contrast in declared.contrasts
     ]
+
+
+def wanted_of(cases: Iterable[Case]) -> list[tuple[Case, tuple[Trial, ...]]]:
+    """For each experiment and model of ``cases`` one case, and the trials all of them need."""
+    wanted: dict[tuple[str, str], tuple[Case, dict[str, Trial]]] = {}
+    for case in cases:
+        _, trials = wanted.setdefault((case.experiment.id, case.model), (case, {}))
+        trials.update((trial.id, trial) for trial in case.trials())
+    return [(case, tuple(trials.values())) for case, trials in wanted.values()]
 
 
 @dataclass(slots=True)

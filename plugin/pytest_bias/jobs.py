@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from .cases import wanted_of
 from .collection import CollectionReport, Progress, Terms, collect
 from .environment import read_environment
 from .providers.base import ProviderContext
@@ -12,7 +13,6 @@ from .recording import Job
 
 if TYPE_CHECKING:
     from .cases import Case
-    from .design import Trial
     from .run import Run
 
 
@@ -37,13 +37,9 @@ def record(
 
 def jobs_of(run: Run, cases: Iterable[Case]) -> list[Job]:
     """One job for each experiment and model, with the trials its selected cases need."""
-    wanted: dict[tuple[str, str], tuple[Case, dict[str, Trial]]] = {}
-    for case in cases:
-        _, trials = wanted.setdefault((case.experiment.id, case.model), (case, {}))
-        trials.update((trial.id, trial) for trial in case.trials())
     return [
-        Job(case.experiment, run.players(case.experiment, case.model), tuple(trials.values()))
-        for case, trials in wanted.values()
+        Job(case.experiment, run.players(case.experiment, case.model), trials)
+        for case, trials in wanted_of(cases)
     ]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..cases import wanted_of
 from ..cassettes.store import Cassette, cassette_path, file_stem
 from ..design import Design, Trial
 from ..errors import BiasError, KeepsText
@@ -46,14 +47,10 @@ def make_plan(run: Run, cases: Iterable[Case]) -> RecordingPlan:
         When the roster is none.
     """
     settings = run.settings
-    wanted: dict[tuple[str, str], tuple[Case, dict[str, Trial]]] = {}
-    for case in cases:
-        _, trials = wanted.setdefault((case.experiment.id, case.model), (case, {}))
-        trials.update((trial.id, trial) for trial in case.trials())
     return plan_recording(
         [
-            PlanJob(case.experiment, case.model, case.design, tuple(trials.values()))
-            for case, trials in wanted.values()
+            PlanJob(case.experiment, case.model, case.design, trials)
+            for case, trials in wanted_of(cases)
         ],
         folder=settings.cassettes,
         roster=run.roster,
