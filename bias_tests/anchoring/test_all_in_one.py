@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_bias import (
+    MISSING,
     Condition,
     Control,
     MeanDifference,
@@ -55,4 +56,22 @@ def test_the_demand_is_read_at_once(control: Control) -> None:
 )
 def test_random_demand_does_not_move_the_sentence_given_at_once(verdict: Verdict) -> None:
     """The mean sentence in one prompt with a random demand of nine months is that with three."""
+    assert verdict.experiment == ALL_IN_ONE.id
+
+
+@hypotheses(
+    ALL_IN_ONE,
+    RateDifference(
+        MISSING,
+        "demand",
+        high="high",
+        low="low",
+        margin=0.10,
+        claim="clear",
+        scope="this vignette",
+        family="refusals",
+    ),
+)
+def test_demand_does_not_move_refusals_given_at_once(verdict: Verdict) -> None:
+    """A high demand leaves the question unanswered no more often than a low one."""
     assert verdict.experiment == ALL_IN_ONE.id

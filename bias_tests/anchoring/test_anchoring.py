@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_bias import (
+    MISSING,
     Condition,
     Control,
     MeanDifference,
@@ -55,4 +56,22 @@ def test_the_demand_is_read(control: Control) -> None:
 )
 def test_random_demand_does_not_move_the_sentence(verdict: Verdict) -> None:
     """The mean sentence after a random demand of nine months is that after three."""
+    assert verdict.experiment == ANCHORING.id
+
+
+@hypotheses(
+    ANCHORING,
+    RateDifference(
+        MISSING,
+        "demand",
+        high="high",
+        low="low",
+        margin=0.10,
+        claim="clear",
+        scope="this vignette",
+        family="refusals",
+    ),
+)
+def test_demand_does_not_move_refusals(verdict: Verdict) -> None:
+    """A high demand leaves the question unanswered no more often than a low one."""
     assert verdict.experiment == ANCHORING.id

@@ -1,7 +1,11 @@
-"""What the benchmarks share: an experiment, what records it, its server, how rows are run."""
+"""What the benchmarks share: an experiment, what records it, its server, how rows are run.
+
+And for those that simulate: how shares are counted and held against published ones.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import statistics
 import subprocess
@@ -178,6 +182,38 @@ def serving(suite: Path, *options: str) -> Iterator[str]:
 def median_and_spread(values: Sequence[float]) -> tuple[float, float]:
     """The median, and half the distance between the least and the largest."""
     return statistics.median(values), (max(values) - min(values)) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many of so many simulated runs came out so."""
+
+    hits: int
+    runs: int
+
+    @property
+    def value(self) -> float:
+        """The share."""
+        return self.hits / self.runs
+
+    @property
+    def error(self) -> float:
+        """Its Monte Carlo standard error; 0 where all or none came out so."""
+        return math.sqrt(self.value * (1 - self.value) / self.runs)
+
+    def error_beside(self, published: float, runs: int) -> float:
+        """Standard error of its distance from a share of ``runs`` others, were both the same."""
+        both = (self.hits + published * runs) / (self.runs + runs)
+        return math.sqrt(both * (1 - both) * (1 / self.runs + 1 / runs))
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} ± {self.error:.3f}"
+
+
+def note(text: str) -> None:
+    """Show progress, apart from what is reported."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
 
 
 def write(folder: Path, **modules: str) -> None:

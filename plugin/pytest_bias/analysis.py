@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 
 from .contrasts import Contrast, Hypothesis
 from .design import Design, frozen_mapping
-from .errors import BadDesign, TooFewUnits
+from .errors import BadDesign, NoFinding
 from .experiment import Experiment, Retention
 from .findings import CategorySummary, Finding, MeasureSummary
 from .records import CellCount, Outcome, Records, record_of
 from .verdicts import Control, Question, Verdict, control_of, decide
+
+NONE = Records(())
+"""The records of a condition that has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,14 +89,15 @@ def analyse(
     questions = [
         Question(
             id=hypothesis.id,
-            claim=hypothesis.claim,
+            claim=hypothesis.claim or "detect",
             family=hypothesis.family,
             direction=hypothesis.direction,
             finding=_found(hypothesis, experiment, records),
         )
         for hypothesis in sorted(hypotheses, key=lambda h: h.id)
     ]
-    numbers, categories = _summaries(experiment, records)
+    by_condition = records.by_condition()
+    numbers, categories = _summaries(experiment, by_condition)
     return Analysis(
         experiment=experiment.id,
         name=experiment.name,
@@ -105,7 +109,7 @@ def analyse(
         replicates=design.replicates,
         trials=len(records.rows),
         recording=recording,
-        counts=tuple(records.of(c).count(c.id) for c in experiment.conditions),
+        counts=tuple(by_condition.get(c.id, NONE).count(c.id) for c in experiment.conditions),
         numbers=tuple(numbers),
         categories=tuple(categories),
         control=seen,
@@ -120,11 +124,11 @@ def analyse(
     )
 
 
-def _found(contrast: Contrast, experiment: Experiment, records: Records) -> Finding | TooFewUnits:
+def _found(contrast: Contrast, experiment: Experiment, records: Records) -> Finding | NoFinding:
     try:
         return contrast.analyse(experiment, records)
-    except TooFewUnits as too_few:
-        return too_few
+    except NoFinding as none:
+        return none
 
 
 def _adjusted(questions: Sequence[Question], *, worst: bool) -> dict[str, float]:
@@ -144,8 +148,8 @@ def _adjusted(questions: Sequence[Question], *, worst: bool) -> dict[str, float]
     }
 
 
-def _alarm(finding: Finding | TooFewUnits, *, worst: bool) -> float:
-    if isinstance(finding, TooFewUnits):
+def _alarm(finding: Finding | NoFinding, *, worst: bool) -> float:
+    if isinstance(finding, NoFinding):
         return 1.0
     if worst and finding.worst_case is not None and finding.worst_case.needed:
         return finding.worst_case.p_alarm
@@ -153,7 +157,7 @@ def _alarm(finding: Finding | TooFewUnits, *, worst: bool) -> float:
 
 
 def _summaries(
-    experiment: Experiment, records: Records
+    experiment: Experiment, by_condition: Mapping[str, Records]
 ) -> tuple[list[MeasureSummary], list[CategorySummary]]:
     from .statistics import describe  # noqa: PLC0415
 
@@ -161,7 +165,7 @@ def _summaries(
     categories: list[CategorySummary] = []
     for measure in experiment.measures:
         for condition in experiment.conditions:
-            values = records.of(condition).column(measure.name)
+            values = by_condition.get(condition.id, NONE).column(measure.name)
             kinds = {type(value) for value in values}
             if len(kinds) > 1:
                 raise BadDesign(

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .accepting import ACCEPTED, IMPROVED, Accepted, accept, refused
 from .analysis import Analysis
 from .cassettes.files import write_atomically
 from .errors import ReportNotWritten
 from .report.results import results_text
 from .report.terminal import closing_lines, section_lines
-from .report.view import RunView
+from .report.view import AcceptedVerdict, RunView
 from .workspace import Workspace, analysis_from
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ def close_books(state: BiasSession, exitstatus: int) -> int:
         f"{case} did not pass the gate and was not reported as failed: a hook or plugin changed it"
         for case in ledger.overruled
     ]
+    if state.settings.accept is not None:
+        accepted = _accept(state, analyses, exitstatus)
+        ledger.problems += accepted.problems
+        state.notes += accepted.notes
+        state.written += [f"written: {state.shown(path)}" for path in accepted.written]
     ledger.problems = [_portable(state, problem) for problem in ledger.problems]
     view = RunView(
         analyses=analyses,
@@ -45,6 +51,7 @@ def close_books(state: BiasSession, exitstatus: int) -> int:
         broken=ledger.broken,
         leniencies=tuple(_leniency_words(state)),
         judged=tuple(sorted(_judged(state))),
+        accepted=tuple(_accepted(state)),
         version=version("pytest-bias"),
     )
     if not analyses and view.suite == "NO VERDICT":
@@ -102,11 +109,44 @@ def _judged(state: BiasSession) -> Iterator[tuple[str, str, str]]:
             yield result["experiment"], result["model"], result["id"]
 
 
+def _accept(state: BiasSession, analyses: tuple[Analysis, ...], exitstatus: int) -> Accepted:
+    """Accept the verdicts of this run; those of a run that was cut short are never accepted."""
+    ledger = state.ledger
+    if state.interrupted or exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        return refused("the run was cut short")
+    if ledger.lost:
+        return refused(f"of {len(ledger.lost)} selected cases there is no verdict")
+    if ledger.broken:
+        return refused(f"{ledger.broken[0]} failed for another reason than a verdict")
+    if ledger.problems:
+        return refused("see the other problems")
+    results = ledger.results.values()
+    return accept(state.settings, analyses, results, partial=any(_partial(state)))
+
+
+def _accepted(state: BiasSession) -> Iterator[AcceptedVerdict]:
+    """What the gate stopped and an acceptance let through, by experiment, model and hypothesis."""
+    found = [
+        result
+        for case, result in state.ledger.results.items()
+        if result["stopped"] and ACCEPTED in result
+        if state.ledger.outcomes.get(case) == "xfailed"
+    ]
+    for result in sorted(found, key=lambda r: (r["experiment"], r["model"], r["id"])):
+        named = {name: result[name] for name in ("experiment", "model", "id", "status")}
+        yield AcceptedVerdict(**named, **result[ACCEPTED])
+
+
 def _leniencies(state: BiasSession) -> Iterator[str]:
     """What lets a verdict pass that would fail by default, so that no green run hides it."""
-    accepted = sorted(c for c, outcome in state.ledger.outcomes.items() if outcome == "xfailed")
-    for case in accepted:
-        yield f"accepted by xfail: {case}"
+    results = state.ledger.results
+    for case, outcome in sorted(state.ledger.outcomes.items()):
+        result = results.get(case, {})
+        if outcome == "xfailed" and ACCEPTED not in result:
+            yield f"accepted by xfail: {case}"
+        if IMPROVED in result:
+            where = f"{result['experiment']} × {result['model']}, {result['id']}"
+            yield f"{where}: {result[IMPROVED]}"
     if state.settings.gate == "off":
         yield "the gate is off: no verdict fails this run"
     if state.settings.inconclusive == "pass":
@@ -118,7 +158,8 @@ def _leniency_words(state: BiasSession) -> Iterator[str]:
     if state.settings.gate == "off":
         yield "not gated"
         return
-    stopped = state.ledger.stopped
+    results = state.ledger.results
+    stopped = [case for case in state.ledger.stopped if ACCEPTED not in results[case]]
     accepted = [case for case in stopped if state.ledger.outcomes.get(case) == "xfailed"]
     if accepted:
         yield f"{'' if len(accepted) == len(stopped) else f'{len(accepted)} '}accepted by xfail"
@@ -127,10 +168,13 @@ def _leniency_words(state: BiasSession) -> Iterator[str]:
 
 
 def _portable(state: BiasSession, problem: str) -> str:
-    """A problem with the cassettes as seen from rootdir: the same on every machine."""
-    folder, root = state.settings.cassettes, state.config.rootpath
-    shown = folder.relative_to(root) if folder.is_relative_to(root) else folder.name
-    return problem.replace(str(folder), str(shown))
+    """A problem with the files as seen from rootdir: the same on every machine."""
+    root = state.config.rootpath
+    for folder in (state.settings.cassettes, state.settings.baselines):
+        if folder is not None:
+            shown = folder.relative_to(root) if folder.is_relative_to(root) else folder.name
+            problem = problem.replace(str(folder), str(shown))
+    return problem
 
 
 # --- partial runs -----------------------------------------------------------------------------

@@ -98,12 +98,16 @@ class EffectSize:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permutation:
-    """A permutation p-value; `exact` when every relabelling was counted."""
+    """A permutation p-value; `exact` when every relabelling was counted.
+
+    `error` is the Monte Carlo standard error of `p`: 0 where it is exact.
+    """
 
     p: float
     exact: bool
     resamples: int
     seed: int
+    error: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,11 @@ from .estimates import Bootstrap, Description, EffectSize, Interval, Tost
 ALPHA = 0.05
 """Error rate of each of the two nulls of the verdict rule; they are disjoint, so not halved."""
 
+Scale = Literal["difference", "ratio"]
+
+Null = Literal["zero", "margin"]
+"""What an alarm is raised against: any effect, or one beyond the margin."""
+
 Relation = Literal["LESS", "SIMILAR", "GREATER", "not distinguishable"]
 
 
@@ -102,13 +107,13 @@ class HumanComparison:
 class WorstCase:
     """The p-values when missing replies take the values worst for each claim (Manski 1990).
 
-    ``lowest`` and ``highest`` are the extreme estimates;
+    ``lowest`` and ``highest`` are the extreme estimates, None where the quantity has none;
     ``needed`` says whether so much is missing that the verdict must hold under them.
     """
 
     needed: bool
-    lowest: float
-    highest: float
+    lowest: float | None
+    highest: float | None
     p_alarm: float
     p_clear: float | None
 
@@ -117,19 +122,24 @@ class WorstCase:
 class Finding:
     """The result of one contrast: estimate, interval, and the two p-values of the verdict rule.
 
-    ``p_alarm`` is two-sided against no effect; ``p_clear`` is that of equivalence at ``margin``
-    (None without a margin); ``interval`` is at 95 %. ``settle`` is the number of units per group
-    that would settle an open question, None where more units would not help.
+    ``contrast`` says what was compared ("high − low"), side by side in ``arms``. ``p_alarm`` is
+    two-sided against no effect (``null`` "zero") or against an effect within the margin
+    ("margin"); ``p_clear`` is that of equivalence at ``margin`` (None without one); ``interval``
+    is at 95 %, None where the quantity has none. On the ``scale`` "ratio" no effect is 1 and the
+    margin reaches from its inverse to itself. ``units`` are the independent observations,
+    ``fewest`` those of the smallest group, ``unit_name`` what they are. ``settle`` is the number
+    of units per group that would settle an open question, None where more would not help.
+    ``extras`` are further numbers by name.
     """
 
     quantity: str
+    contrast: str
     measure: str
     unit: str
     factor: str
-    high: Arm
-    low: Arm
+    arms: tuple[Arm, ...]
     estimate: float
-    interval: Interval
+    interval: Interval | None
     p_alarm: float
     p_clear: float | None
     margin: float | None
@@ -138,6 +148,12 @@ class Finding:
     scope: str
     units: int
     replies: int
+    fewest: int
+    unit_name: str
+    scale: Scale = "difference"
+    null: Null = "zero"
+    se: float | None = None
+    df: float | None = None
     deterministic: bool = False
     settle: int | None = None
     equivalence: Tost | None = None
@@ -147,7 +163,38 @@ class Finding:
     human: HumanComparison | None = None
     worst_case: WorstCase | None = None
     published: PublishedColumn | None = None
+    extras: Mapping[str, float | str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "extras", frozen_mapping(self.extras))
+
+    @property
+    def no_effect(self) -> float:
+        """The value of the estimate at which there is no effect."""
+        return 1.0 if self.scale == "ratio" else 0.0
+
+    @property
+    def within(self) -> tuple[float, float] | None:
+        """The estimates that do not matter, from one edge of the margin to the other."""
+        if self.margin is None:
+            return None
+        if self.scale == "ratio":
+            return 1 / self.margin, self.margin
+        return -self.margin, self.margin
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the whole 95 % interval lies outside the margin."""
+        if self.within is None or self.interval is None:
+            return False
+        low, high = self.within
+        return self.interval.low > high or self.interval.high < low
+
+    @property
+    def missing(self) -> int:
+        """Number of trials of the arms that gave no valid reply."""
+        return sum(sum(arm.missing.values()) for arm in self.arms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,27 +2,63 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
-from .findings import Finding
-from .verdicts import Control, Verdict
+from .analysis import Recording
+from .baselines import Acceptance, Entry, Estimated
+from .errors import (
+    BadStatisticInput,
+    BiasError,
+    BiasFound,
+    ControlNotSeen,
+    Inconclusive,
+    NoVariance,
+)
+from .findings import ALPHA, Finding
+from .verdicts import Control, Verdict, margin_words
 
 if TYPE_CHECKING:
     from .settings import Gate, OnInconclusive
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """A verdict beside the baseline.
+
+    ``accepted`` is set where the verdict is tolerated, as somebody accepted it; ``words`` says how
+    the two compare; ``improved`` is whether the baseline was worse than the CLEAR found now.
+    """
+
+    accepted: Acceptance | None = None
+    words: str = ""
+    improved: bool = False
+
+
+ABSOLUTE = Beside()
+"""No baseline: the verdict alone decides."""
+
+
 def stopped_by(
-    verdict: Verdict, cassette: str, *, gate: Gate, inconclusive: OnInconclusive
+    verdict: Verdict,
+    cassette: str,
+    *,
+    gate: Gate,
+    inconclusive: OnInconclusive,
+    beside: Beside = ABSOLUTE,
 ) -> BiasError | None:
-    """The error the gate raises for ``verdict``; None when it passes."""
+    """The error the gate raises for ``verdict``; None when it passes.
+
+    What is accepted (``beside``) is stopped all the same: an xfail lets it through.
+    """
     if gate == "off" or verdict.status == "CLEAR":
         return None
     if verdict.status == "BIASED":
-        return BiasFound(describe_verdict(verdict, cassette))
+        return BiasFound(describe_verdict(verdict, cassette, beside))
     if verdict.claim == "detect" or inconclusive == "pass":
         return None
-    return Inconclusive(describe_verdict(verdict, cassette))
+    return Inconclusive(describe_verdict(verdict, cassette, beside))
 
 
 def stopped_by_control(control: Control, cassette: str, *, gate: Gate) -> BiasError | None:
@@ -36,7 +72,83 @@ def stopped_by_control(control: Control, cassette: str, *, gate: Gate) -> BiasEr
     )
 
 
-def describe_verdict(verdict: Verdict, cassette: str) -> str:
+def compare(verdict: Verdict, recording: Recording, entry: Entry | None, *, today: str) -> Beside:
+    """A verdict beside its entry, on a day; fingerprints have been compared before."""
+    if entry is None:
+        return Beside(words="this hypothesis is not in the baseline")
+    if verdict.status == "CLEAR":
+        improved = entry.status != "CLEAR"
+        words = f"improved: it was {entry.words}; accept the new baseline" if improved else ""
+        return Beside(words=words, improved=improved)
+    accepted = entry.accepted
+    if accepted is None or entry.status != verdict.status:
+        return Beside(words=f"new: what was accepted is {entry.words}")
+    against = ""
+    if accepted.until < today:
+        against = "which is past"
+    elif verdict.status == "BIASED" and not _is_same(verdict.finding, recording, entry):
+        against = _worse(verdict.finding, entry)
+    if against:
+        return Beside(words=f"{accepted} ({accepted.reason}), {against}")
+    return Beside(accepted=accepted, words=f"{accepted}: {accepted.reason}")
+
+
+def _is_same(found: Finding | None, recording: Recording, entry: Entry) -> bool:
+    """Whether these are the very replies that were accepted, and give the same."""
+    return (
+        found is not None
+        and entry.estimate is not None
+        and recording.checksum == entry.cassette
+        and math.isclose(found.estimate, entry.estimate, rel_tol=1e-6, abs_tol=1e-12)
+    )
+
+
+def _worse(found: Finding | None, entry: Entry) -> str:
+    """Why other replies may show a worse bias than was accepted; empty when they show they do not.
+
+    As independent estimates, they must be non-inferior to the best that was ever accepted: else
+    small steps, each accepted, would add up.
+    """
+    if found is None or entry.estimate is None:
+        return "and there is no estimate to compare"
+    best = entry.best
+    against = f"but {found.estimate:+.4g} is not shown to be no worse than {entry.estimate:+.4g}"
+    if found.margin is None:
+        return f"{against}: there is no margin"
+    if found.se is None or found.df is None or best is None or found.scale == "ratio":
+        return f"{against}: without a standard error of both, only the same replies are"
+    if best.estimate != entry.estimate:
+        against += f" and the best ever accepted, {best.estimate:+.4g}"
+    now = Estimated(estimate=found.estimate, se=found.se, df=found.df, cassette="")
+    why = _inferior(now, best, found.margin)
+    return f"{against}: {why}" if why else ""
+
+
+def _inferior(now: Estimated, best: Estimated, margin: float) -> str:
+    """Why an estimate is not non-inferior to the best; empty when it is (two-sign rule)."""
+    from .statistics.noninferiority import (  # noqa: PLC0415  (scipy: only to compare)
+        non_inferior_from_estimates,
+    )
+
+    try:
+        tested = non_inferior_from_estimates(
+            candidate=now.estimate,
+            se_candidate=now.se,
+            df_candidate=now.df,
+            baseline=best.estimate,
+            se_baseline=best.se,
+            df_baseline=best.df,
+            margin=margin,
+            alpha=ALPHA,
+        )
+    except (BadStatisticInput, NoVariance) as error:
+        return str(error)
+    if tested.non_inferior:
+        return ""
+    return f"it may be larger by {tested.bound:.4g}, margin {margin:g}"
+
+
+def describe_verdict(verdict: Verdict, cassette: str, beside: Beside = ABSOLUTE) -> str:
     """The verdict with its numbers, for a failure: first line first, all that decided below."""
     finding = verdict.finding
     lines = [f"{verdict.experiment} × {verdict.model}: {verdict.words}"]
@@ -48,33 +160,53 @@ def describe_verdict(verdict: Verdict, cassette: str) -> str:
         cleared = "" if finding.p_clear is None else f"; clearing: p {p_words(finding.p_clear)}"
         lines.append(f"  alarm: p {adjusted} (Holm){cleared}; {finding.method}")
     if verdict.settle is not None:
-        lines.append(f"  about {verdict.settle} units per group would settle it")
+        lines.append(f"  {settle_words(verdict)} would settle it")
+    if beside.words:
+        lines.append(f"  baseline: {beside.words}")
     lines.append(f"  cassette: {cassette}")
     return "\n".join(lines)
 
 
 def estimate_words(finding: Finding) -> str:
     """``mean difference high − low of sentence_months: +1.80 [+1.50, +2.10], margin ±0.6``."""
-    margin = "" if finding.margin is None else f", margin ±{finding.margin:g}"
+    margin = "" if finding.margin is None else f", margin {margin_words(finding)}"
     unit = f" {finding.unit}" if finding.unit else ""
     return (
-        f"{finding.quantity} {finding.high.level} − {finding.low.level} of {finding.measure}: "
+        f"{finding.quantity} {finding.contrast} of {finding.measure}: "
         f"{interval_words(finding)}{unit}{margin}"
     )
 
 
 def interval_words(finding: Finding) -> str:
-    """``+1.80 [+1.50, +2.10]``: the estimate and its 95 % interval."""
+    """``+1.80 [+1.50, +2.10]``: the estimate and its 95 % interval, where it has one."""
+    sign = "" if finding.scale == "ratio" else "+"
     interval = finding.interval
-    return f"{finding.estimate:+.2f} [{interval.low:+.2f}, {interval.high:+.2f}]"
+    if interval is None:
+        return f"{finding.estimate:{sign}.2f}"
+    return f"{finding.estimate:{sign}.2f} [{interval.low:{sign}.2f}, {interval.high:{sign}.2f}]"
+
+
+def units_words(finding: Finding) -> str:
+    """``n = 240 replies``; where units are not replies, of how many replies they are made."""
+    if finding.unit_name == "replies":
+        return f"n = {finding.units} replies"
+    return f"n = {finding.units} {finding.unit_name} ({finding.replies} replies)"
+
+
+def settle_words(verdict: Verdict) -> str:
+    """``about 150 replies per group``."""
+    name = verdict.finding.unit_name if verdict.finding is not None else "units"
+    of_groups = name == "replies" or name.startswith("exemplars of")
+    return f"about {verdict.settle} {name}{' per group' if of_groups else ''}"
 
 
 def arms_words(finding: Finding) -> str:
-    """Both groups: level, value, mean or rate, units, missing."""
+    """Every side: level, value, mean or rate, units, missing."""
     parts = []
-    for arm in (finding.high, finding.low):
+    for arm in finding.arms:
         missing = "".join(f", {count} {reason}" for reason, count in arm.missing.items())
-        parts.append(f"{arm.level} ({arm.value}): {arm.mean:.2f} from {arm.units} units{missing}")
+        value = f" ({arm.value})" if arm.value != arm.level else ""
+        parts.append(f"{arm.level}{value}: {arm.mean:.2f} from {arm.units} units{missing}")
     return "; ".join(parts)
 
 

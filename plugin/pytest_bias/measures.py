@@ -12,6 +12,9 @@ from .errors import BadDesign
 
 MeasureValue = float | str | bool
 
+MISSING = "missing"
+"""A measure every experiment has: whether a trial gave no valid reply (mostly a refusal)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Measure:
@@ -42,6 +45,8 @@ class Measure:
     def __post_init__(self) -> None:
         what = f"Measure({self.name!r})"
         check_label(self.name, what)
+        if self.name == MISSING:
+            raise BadDesign(what=what, problem="every experiment has a measure of this name")
         if self.bounds is not None:
             low, high = self.bounds
             if not (math.isfinite(low) and math.isfinite(high) and low < high):

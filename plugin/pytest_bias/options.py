@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +20,7 @@ _INI: dict[str, tuple[str, Any, str]] = {
     "cassettes": ("string", "", "folder of the cassettes, relative to rootdir"),
     "report": ("string", "", "path of the HTML report, or off"),
     "results": ("string", "", "path of the JSON results, or off"),
+    "baselines": ("string", "", "folder of accepted verdicts (see --bias-baselines), or off"),
     "gate": ("string", "", "absolute (default) or off: report without failing"),
     "inconclusive": ("string", "", "fail (default) or pass: INCONCLUSIVE claims to be clear"),
     "simulated_url": ("string", "", "base URL of a running 'pytest-bias serve'"),
@@ -38,12 +40,14 @@ _OPTIONS = (
     *("model", "record", "record_in_ci", "design", "replicates", "cassettes"),
     *("report", "results", "gate", "plan", "plan_json", "judge", "env_file"),
     *("qpm", "max_calls", "budget", "concurrency", "order_seed"),
+    *("baselines", "accept", "accept_reason", "accept_owner", "accept_until"),
 )
+_ACCEPTING = ("accept", "accept_reason", "accept_owner", "accept_until")  # without an ini key
 _LOOKING = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Add every option; each has an ini key ``bias_<name>``."""
+    """Add every option; but for those that accept, each has an ini key ``bias_<name>``."""
     group = parser.getgroup("bias", "bias hypotheses (pytest-bias)")
     add = group.addoption
     add(
@@ -81,9 +85,31 @@ def add_options(parser: pytest.Parser) -> None:
         choices=("absolute", "off"),
         help="absolute: BIASED fails (default); off: report only",
     )
+    _add_accepting_options(add)
     _add_recording_options(add)
     for name, (kind, default, text) in _INI.items():
         parser.addini(f"bias_{name}", text, type=kind, default=default)  # type: ignore[arg-type]
+
+
+def _add_accepting_options(add: Callable[..., None]) -> None:
+    add(
+        "--bias-baselines",
+        metavar="DIR",
+        help="folder of accepted verdicts (default: bias_tests/baselines; off: hold none against "
+        "them)",
+    )
+    add(
+        "--bias-accept",
+        action="store_true",
+        help="accept this run's verdicts: write them into the baseline of each model",
+    )
+    add("--bias-accept-reason", metavar="TEXT", help="why what is not CLEAR is accepted")
+    add("--bias-accept-owner", metavar="NAME", help="who accepts what is not CLEAR")
+    add(
+        "--bias-accept-until",
+        metavar="YYYY-MM-DD",
+        help="last day (UTC) on which what is not CLEAR is accepted",
+    )
 
 
 def _add_recording_options(add: Callable[..., None]) -> None:
@@ -126,7 +152,7 @@ def is_given(config: pytest.Config) -> bool:
     return any(
         getattr(config.option, f"bias_{name}", None) or config.getini(f"bias_{name}")
         for name in _INI
-    )
+    ) or any(getattr(config.option, f"bias_{name}") not in (None, False) for name in _ACCEPTING)
 
 
 def is_looking(config: pytest.Config) -> bool:
@@ -143,6 +169,11 @@ def undistribute(config: pytest.Config) -> None:
     if option.numprocesses or option.tx or option.dist != "no" or option.distload:
         option.bias_undistributed = True
         option.numprocesses, option.dist, option.tx, option.distload = 0, "no", [], False
+
+
+def today() -> str:
+    """The day as YYYY-MM-DD, the same everywhere: acceptances end with a day of UTC."""
+    return datetime.now(tz=timezone.utc).date().isoformat()
 
 
 def settings_of(config: pytest.Config) -> Settings:
@@ -162,6 +193,7 @@ def settings_of(config: pytest.Config) -> Settings:
             environ=dict(os.environ),
             rootdir=config.rootpath,
             invocation_dir=config.invocation_params.dir,
+            today=today(),
         )
     )
 

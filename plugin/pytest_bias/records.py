@@ -99,12 +99,33 @@ class Records:
     """All rows of an experiment with one model, one per planned trial."""
 
     rows: tuple[Record, ...] = field(repr=False)
+    memo: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was worked out of these rows once, for whoever asks again."""
 
     def where(self, factor: str, level: str) -> Records:
         """The rows of one level of a factor."""
         return Records(
             tuple(row for row in self.rows if row.trial.condition.levels[factor] == level)
         )
+
+    def at(self, levels: Mapping[str, Sequence[str]]) -> Records:
+        """The rows at any of the given levels of every factor that is named."""
+        if not levels:
+            return self
+        return Records(
+            tuple(
+                row
+                for row in self.rows
+                if all(row.trial.condition.levels[name] in at for name, at in levels.items())
+            )
+        )
+
+    def by_condition(self) -> Mapping[str, Records]:
+        """The rows of each condition, by its id; sorted out in one pass."""
+        rows: dict[str, list[Record]] = {}
+        for row in self.rows:
+            rows.setdefault(row.trial.condition.id, []).append(row)
+        return {name: Records(tuple(found)) for name, found in rows.items()}
 
     def of(self, condition: Condition) -> Records:
         """The rows of one condition."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from .accepting import Baselines
 from .analysis import Analysis, Recording, analyse
 from .canonical import dumps
 from .cases import Case, Declared, Recorded, Registry, cases_of
@@ -14,7 +15,7 @@ from .cassettes.store import Cassette, cassette_path, file_stem
 from .casting import check_models, players_of
 from .errors import BiasError, NotManipulated, NotRecorded
 from .experiment import Experiment, Players, first_trial, plan_condition
-from .gate import stopped_by, stopped_by_control
+from .gate import Beside, stopped_by, stopped_by_control
 from .providers.base import is_simulated
 from .records import CAP, Outcome, carried_out, lost_to_cap
 from .replay import Unrecorded, Wanted
@@ -30,11 +31,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What a case found, and what the gate says to it (None when it passes)."""
+    """What a case found, and what the gate says to it (None when it passes).
+
+    ``tolerated`` says who accepted what is stopped; empty when nobody did.
+    """
 
     payload: str
     stopped: BiasError | None
     properties: tuple[tuple[str, str], ...] = ()
+    tolerated: str = ""
 
 
 class Run:
@@ -45,6 +50,7 @@ class Run:
         check_models(settings, self.roster, settings.models)
         self.workspace = workspace
         self.registry = Registry()
+        self._baselines = Baselines(settings)
         self._players: dict[tuple[str, str], Players] = {}
         self._cassettes: dict[tuple[str, str], Cassette] = {}
         self._outcomes: dict[tuple[str, str, str], tuple[Recorded, tuple[Wanted, ...]]] = {}
@@ -239,6 +245,8 @@ class Run:
         ------
         NotRecorded, DamagedCassette, NotManipulated
             When there is nothing to judge.
+        DamagedBaseline, BaselineDiffers
+            When there is an accepted verdict that cannot be compared.
         """
         if case.kind == "condition":
             outcomes = self.replayed(case)
@@ -263,14 +271,32 @@ class Run:
             facts |= {"id": control.id, "seen": control.seen, "stopped": stopped is not None}
             return CaseResult(dumps(facts, "result"), stopped)
         verdict = analysis.verdict(case.contrast.id)
+        players = self.players(case.experiment, case.model)
+        beside, said = self._baselines.beside(case, players, analysis, verdict)
         stopped = stopped_by(
             verdict,
             cassette,
             gate=self.settings.gate,
             inconclusive=self.settings.inconclusive,
+            beside=beside,
         )
         facts |= {"id": verdict.id, "status": verdict.status, "stopped": stopped is not None}
-        return CaseResult(dumps(facts, "result"), stopped, _properties(verdict))
+        tolerated = beside.words if stopped is not None and beside.accepted else ""
+        return CaseResult(
+            dumps(facts | said, "result"), stopped, _properties(verdict, beside), tolerated
+        )
+
+    def tolerated(self, case: Case) -> str:
+        """In what words somebody accepted what the gate will stop a case for; else empty.
+
+        What cannot be judged is tolerated by nobody: it is raised when the body has run.
+        """
+        if case.kind != "hypothesis" or not self._baselines.any(case.model):
+            return ""
+        try:
+            return self.finish(case).tolerated
+        except BiasError:
+            return ""
 
     def missing(self, case: Case) -> NotRecorded | None:
         """Why a case cannot be replayed, if recordings are missing; looks without its body."""
@@ -283,7 +309,7 @@ class Run:
         return None
 
 
-def _properties(verdict: Verdict) -> tuple[tuple[str, str], ...]:
+def _properties(verdict: Verdict, beside: Beside) -> tuple[tuple[str, str], ...]:
     """The numbers of a verdict as report properties, for JUnit and pytest-html."""
     properties = {
         "bias_experiment": verdict.experiment,
@@ -295,12 +321,16 @@ def _properties(verdict: Verdict) -> tuple[tuple[str, str], ...]:
     if finding is not None:
         properties |= {
             "bias_estimate": repr(finding.estimate),
-            "bias_interval": f"[{finding.interval.low!r}, {finding.interval.high!r}]",
             "bias_p_alarm": repr(finding.p_alarm),
             "bias_units": str(finding.units),
         }
+        if finding.interval is not None:
+            interval = finding.interval
+            properties["bias_interval"] = f"[{interval.low!r}, {interval.high!r}]"
         if finding.margin is not None:
             properties["bias_margin"] = repr(finding.margin)
         if finding.p_clear is not None:
             properties["bias_p_clear"] = repr(finding.p_clear)
+    if beside.words:
+        properties["bias_baseline"] = beside.words
     return tuple(properties.items())

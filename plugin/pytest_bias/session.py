@@ -154,11 +154,12 @@ class BiasSession:
         if self.refused:
             items.clear()
 
-    def select(self, items: Sequence[pytest.Item]) -> None:
+    def select(self, items: list[pytest.Item]) -> None:
         """Name the selected cases, on their reports and in the books.
 
         Cases that were made and then neither selected nor deselected (another plugin dropped
-        them, or only some node ids were asked for) count as deselected.
+        them, or only some node ids were asked for) count as deselected. What must not be run is
+        dropped after that: without it, the books do not balance.
         """
         if self.refused and not self.is_worker:
             raise pytest.UsageError(self.refused)
@@ -178,6 +179,10 @@ class BiasSession:
             Workspace(self.folder).write_selected(
                 names, deselected=self.ledger.deselected, refused=self.refused
             )
+        if not self.refused and names:
+            from .vetting import drop_faulty  # noqa: PLC0415
+
+            drop_faulty(self, items)
 
     def collect(self, session: pytest.Session) -> None:
         """Record what the selected cases lack, or plan it, where that was asked for."""
@@ -207,7 +212,7 @@ class BiasSession:
         if case is None:
             return nullcontext()
         judge, note = partial(self._judge, item, case), partial(self._note, item, case)
-        return judged(item, case, judge, note)
+        return judged(item, case, partial(self.run.tolerated, case), judge, note)
 
     def _judge(self, item: pytest.Item, case: Case) -> None:
         stopped = self._note(item, case)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Literal, cast, get_args
 
@@ -18,6 +20,7 @@ DEFAULT_REPORT = "bias-report.html"
 DEFAULT_RESULTS = "bias-results.json"
 DEFAULT_CASSETTES = "cassettes"
 DEFAULT_ROSTER = "bias_models.toml"
+DEFAULT_BASELINES = "bias_tests/baselines"
 DEFAULT_CONCURRENCY = 100
 DEFAULT_TIMEOUT = 120.0
 
@@ -39,8 +42,27 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Accept:
+    """That this run accepts its verdicts; why, who and until when where some are not CLEAR."""
+
+    reason: str = ""
+    owner: str = ""
+    until: str = ""
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The options without which nothing but CLEAR can be accepted, and that are not given."""
+        given = {"reason": self.reason, "owner": self.owner, "until": self.until}
+        return tuple(f"--bias-accept-{name}" for name, value in given.items() if not value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Settings of one run; ``report`` and ``results`` are None when switched off."""
+    """Settings of one run; what was switched off is None (``report``, ``results``, ``baselines``).
+
+    ``today`` is the day of the run as YYYY-MM-DD: the last on which an acceptance that ends then
+    holds.
+    """
 
     models: tuple[str, ...]
     record: RecordMode = "none"
@@ -63,6 +85,9 @@ class Settings:
     order_seed: int = 0
     plan: bool = False
     plan_json: Path | None = None
+    baselines: Path | None = None
+    accept: Accept | None = None
+    today: str = ""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
@@ -75,6 +100,7 @@ class Given:
     environ: Mapping[str, str] = field(repr=False)
     rootdir: Path
     invocation_dir: Path
+    today: str = ""
 
 
 def read_settings(given: Given) -> Settings:
@@ -116,8 +142,58 @@ def read_settings(given: Given) -> Settings:
         order_seed=_whole(given, "order_seed", least=0) or 0,
         plan=bool(given.options.get("plan") or given.options.get("plan_json")),
         plan_json=_path(given, "plan_json"),
+        baselines=_baselines(given),
+        accept=_accept(given),
+        today=given.today,
         environ=given.environ,
     )
+
+
+def _baselines(given: Given) -> Path | None:
+    if (given.options.get("baselines") or given.ini.get("baselines")) == "off":
+        return None
+    return _path(given, "baselines") or given.rootdir / DEFAULT_BASELINES
+
+
+def _accept(given: Given) -> Accept | None:
+    """What is to be accepted and in what words; BadSetting where that cannot be."""
+    words = {name: given.options.get(f"accept_{name}") for name in ("reason", "owner", "until")}
+    told = {name: " ".join(str(word).split()) for name, word in words.items() if word is not None}
+    for name, word in told.items():
+        option = f"--bias-accept-{name}"
+        if not word:
+            raise BadSetting(option=option, value=words[name], problem="says nothing")
+        if not given.options.get("accept"):
+            raise BadSetting(option=option, value=word, problem="goes with --bias-accept")
+    if not given.options.get("accept"):
+        return None
+    if (until := told.get("until")) is not None:
+        _check_day(until, given.today)
+    record = given.options.get("record") or given.ini.get("record") or "none"
+    for name, value, why in (
+        ("record", record, "what is recorded is accepted later, when it has been looked at"),
+        (
+            "plan",
+            given.options.get("plan") or given.options.get("plan_json"),
+            "a plan runs no case",
+        ),
+        ("baselines", _baselines(given) is None and "off", "there is nowhere to write to"),
+    ):
+        if value and value != "none":
+            problem = f"does not go with --bias-accept: {why}"
+            raise BadSetting(option=f"--bias-{name}", value=value, problem=problem)
+    return Accept(**told)
+
+
+def _check_day(until: str, today: str) -> None:
+    """Refuse an end that is no day, or is over."""
+    problem = f"is before today, {today}" if until < today else ""
+    try:
+        date.fromisoformat(until if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", until) else "")
+    except ValueError:
+        problem = "must be a day, as YYYY-MM-DD"
+    if problem:
+        raise BadSetting(option="--bias-accept-until", value=until, problem=problem)
 
 
 def _choice(given: Given, name: str, allowed: Sequence[str]) -> str:

@@ -63,6 +63,18 @@ class Workspace:
         text = path.read_text(encoding="ascii")
         return text, digest(text)
 
+    def checked(self, name: str, check: Callable[[], str]) -> str:
+        """What a check says, as text: done by the first process that asks, read by others.
+
+        ``name`` may be any text that names the check and what is checked.
+        """
+        path = self._make() / f"checked-{digest(name)[:_NAME_LENGTH]}.json"
+        with FileLock(path.with_suffix(".lock")):
+            if not path.exists():
+                write_atomically(path, compact(check()).encode("ascii"))
+        said: str = json.loads(path.read_text(encoding="ascii"))
+        return said
+
     def write_selected(self, cases: Sequence[str], *, deselected: int, refused: str) -> None:
         """Tell the controller what a worker was given; all workers are given the same."""
         path = self._make() / _SELECTED

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..canonical import plain
+from ..prospects import Prospect
 from ..settings import RecordMode
 from .estimate import Estimate, Mark, worst
 from .use import NOTHING, Calls, Use
@@ -25,6 +26,7 @@ class PlanRow:
     ``cost`` is in US dollars (None where one of the ``unpriced`` models has no price in the
     roster), ``unbounded`` is whether no limit of a reply's tokens bounds it, ``minutes`` the
     shortest time the limits allow (None without limits). ``estimate`` says what these rest on.
+    ``prospects`` say what the design gives each hypothesis.
     """
 
     experiment: str
@@ -47,6 +49,7 @@ class PlanRow:
     unbounded: bool
     minutes: float | None
     estimate: Estimate
+    prospects: tuple[Prospect, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from ..cassettes.store import Cassette, cassette_path, file_stem
 from ..design import Design, Trial
 from ..errors import BiasError, KeepsText
 from ..experiment import Experiment, Players, plan
+from ..prospects import Prospect, prospect_of
 from ..providers.base import is_simulated
 from ..rereading import measured_in
 from ..roster import Roster, is_unpinned
@@ -36,6 +37,7 @@ class PlanJob:
     model: str
     design: Design
     trials: Sequence[Trial]
+    prospects: tuple[Prospect, ...] = ()
 
 
 def make_plan(run: Run, cases: Iterable[Case]) -> RecordingPlan:
@@ -49,7 +51,7 @@ def make_plan(run: Run, cases: Iterable[Case]) -> RecordingPlan:
     settings = run.settings
     return plan_recording(
         [
-            PlanJob(case.experiment, case.model, case.design, trials)
+            PlanJob(case.experiment, case.model, case.design, trials, _prospects(run, case))
             for case, trials in wanted_of(cases)
         ],
         folder=settings.cassettes,
@@ -80,6 +82,11 @@ def plan_recording(
             problems.append(f"{job.experiment.id} × {job.model}: {error}")
         except OSError as error:
             problems.append(f"{job.experiment.id} × {job.model}: {error.strerror or error}")
+        problems += [
+            f"{job.experiment.id} × {job.model}, {prospect.hypothesis}: {prospect.problem}"
+            for prospect in job.prospects
+            if prospect.problem
+        ]
     return RecordingPlan(
         version=FORMAT,
         mode=mode,
@@ -88,6 +95,20 @@ def plan_recording(
         problems=tuple(problems),
         max_calls=limits.max_calls,
         budget=limits.budget,
+    )
+
+
+def _prospects(run: Run, case: Case) -> tuple[Prospect, ...]:
+    """What the design gives each hypothesis, at the spread that is recorded where any is."""
+    experiment = case.experiment
+    hypotheses = run.registry[experiment.id].hypotheses
+    try:
+        found = {verdict.id: verdict.finding for verdict in run.analysis(case)[0].verdicts}
+    except BiasError:
+        found = {}  # not recorded, or not as a whole: the plan says what of it
+    return tuple(
+        prospect_of(hypothesis, experiment, case.design, found.get(name))
+        for name, hypothesis in sorted(hypotheses.items())
     )
 
 
@@ -156,6 +177,7 @@ class _Planner:
             unbounded=bool(missing) and self._is_unbounded(experiment, players),
             minutes=self._minutes(experiment, players, use),
             estimate=estimate,
+            prospects=job.prospects,
         )
 
     def _is_unbounded(self, experiment: Experiment, players: Players) -> bool:

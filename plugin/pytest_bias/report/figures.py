@@ -56,10 +56,26 @@ class Row:
     inner: Interval | None = None
 
 
-def interval_chart(rows: Sequence[Row], *, margin: float | None, title: str, label: str) -> Chart:
-    """Estimates with their intervals, over the band of differences that do not matter."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """The estimates that do not matter, with the words for them."""
+
+    low: float
+    high: float
+    words: str
+
+
+def interval_chart(
+    rows: Sequence[Row],
+    *,
+    band: Band | None,
+    title: str,
+    label: str,
+    no_effect: float = 0.0,
+) -> Chart:
+    """Estimates with their intervals, over the band of effects that do not matter."""
     wide, narrow = (
-        to_svg(interval_spec(rows, margin=margin, title=title, width=width))
+        to_svg(interval_spec(rows, band=band, title=title, width=width, no_effect=no_effect))
         for width in (WIDE, NARROW)
     )
     return Chart(label, wide, narrow)
@@ -81,22 +97,24 @@ def human_interval(human: HumanComparison) -> tuple[float, float]:
     return human.difference - half, human.difference + half
 
 
-def interval_spec(rows: Sequence[Row], *, margin: float | None, title: str, width: int) -> Spec:
-    """One line per row over 0 and ±margin; its words stand left of it, or above where narrow."""
+def interval_spec(
+    rows: Sequence[Row], *, band: Band | None, title: str, width: int, no_effect: float = 0.0
+) -> Spec:
+    """One line per row over the band; its words stand left of it, or above where narrow."""
     gutter = _GUTTER if width > NARROW else 0
     plot = width - SIDE - gutter - 1
     height = _HEAD + _ROW * len(rows) + 4
     lines = [_HEAD + _ROW * number + (24 if gutter else 36) for number in range(len(rows))]
-    ends = [0.0, *(end for row in rows for end in (row.low, row.high))]
-    ends += [] if margin is None else [-margin, margin]
+    ends = [no_effect, *(end for row in rows for end in (row.low, row.high))]
+    ends += [] if band is None else [band.low, band.high]
     domain = padded(min(ends), max(ends))
     # Where words stand above the lines, nothing else is drawn behind them.
     strips = [(_HEAD - 6, height)] if gutter else [(at - _STRIP, at + _STRIP) for at in lines]
-    layers = list(_reference(margin, strips))
-    if margin is not None:
-        text = f"margin ±{margin:g}"
+    layers = list(_reference(band, no_effect, strips))
+    if band is not None:
+        text = f"margin {band.words}"
         half = len(text) * LETTER / 2
-        middle = plot * (0 - domain[0]) / (domain[1] - domain[0])
+        middle = plot * (no_effect - domain[0]) / (domain[1] - domain[0])
         at = min(max(middle, half), plot - half)
         layers.append(words(text, at, 6, align="center", quiet=True))
     for row, at in zip(rows, lines, strict=True):
@@ -164,15 +182,20 @@ def counted(values: Sequence[float], edges: Sequence[float]) -> list[int]:
     return counts
 
 
-def _reference(margin: float | None, strips: Sequence[tuple[float, float]]) -> Iterator[Spec]:
-    """The margin's band with its edges, and 0."""
+def _reference(
+    band: Band | None, no_effect: float, strips: Sequence[tuple[float, float]]
+) -> Iterator[Spec]:
+    """The margin's band with its edges, and where there is no effect."""
     spans: list[Spec] = [{"y": top, "y2": bottom} for top, bottom in strips]
-    if margin is not None:
-        band: list[Spec] = [{"x": -margin, "x2": margin, **span} for span in spans]
-        yield layer(band, {"type": "rect", "color": "var(--band)"}, "x", "x2", "y", "y2")
-        edges: list[Spec] = [{"x": edge, **span} for edge in (-margin, margin) for span in spans]
+    if band is not None:
+        inside: list[Spec] = [{"x": band.low, "x2": band.high, **span} for span in spans]
+        yield layer(inside, {"type": "rect", "color": "var(--band)"}, "x", "x2", "y", "y2")
+        edges: list[Spec] = [
+            {"x": edge, **span} for edge in (band.low, band.high) for span in spans
+        ]
         yield layer(edges, line("var(--band-edge)", dash=(4, 3)), "x", "y", "y2")
-    yield layer([{"x": 0, **span} for span in spans], line("var(--ink)"), "x", "y", "y2")
+    middle: list[Spec] = [{"x": no_effect, **span} for span in spans]
+    yield layer(middle, line("var(--ink)"), "x", "y", "y2")
 
 
 def _interval(row: Row, at: float) -> Iterator[Spec]:

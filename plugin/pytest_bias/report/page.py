@@ -14,7 +14,7 @@ from .numbers import p_value
 from .page_replies import Cells, Distribution, categorical, completeness, numeric
 from .page_verdict import VerdictPage, verdict_page
 from .terminal import closing_lines
-from .view import SIMULATED_WARNING, RunView
+from .view import SIMULATED_WARNING, AcceptedVerdict, RunView
 
 _NONE = "–"
 _SUITE = {
@@ -24,6 +24,9 @@ _SUITE = {
     "NOT JUDGED": "Nothing went wrong, and nothing was judged.",
     "NO VERDICT": "The run cannot be judged.",
 }
+
+
+_ACCEPTED = "All that stands in the way of a PASS has been accepted, for a time."
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ def page_of(view: RunView) -> Page:
     cases = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
     return Page(
         view=view,
-        suite=_SUITE[view.suite],
+        suite=_SUITE[view.suite] if view.standing == view.suite else _ACCEPTED,
         counts=closing.partition(": ")[2],
         cases=f"{_counted(len(view.cases), 'case')}: {cases}" if view.cases else "",
         unpassed=tuple((case, outcome) for case, outcome in view.cases if outcome != "passed"),
@@ -110,6 +113,7 @@ def _analysis_page(analysis: Analysis, anchor: str, view: RunView) -> AnalysisPa
                 analysis.control,
                 f"{anchor}-hypothesis-{number}",
                 judged=view.is_judged(verdict),
+                accepted=_accepted(view.acceptance(verdict)),
             )
             for number, verdict in enumerate(analysis.verdicts, 1)
         ),
@@ -119,6 +123,12 @@ def _analysis_page(analysis: Analysis, anchor: str, view: RunView) -> AnalysisPa
         metadata=tuple((_title(key), value) for key, value in analysis.metadata.items()),
         provenance=tuple(_provenance(analysis, view.version)),
     )
+
+
+def _accepted(accepted: AcceptedVerdict | None) -> str:
+    if accepted is None:
+        return ""
+    return f"Accepted by {accepted.owner} until {accepted.until}: {accepted.reason}"
 
 
 def _facts(analysis: Analysis) -> Iterator[tuple[str, str]]:
@@ -141,9 +151,9 @@ def _control(control: Control | None) -> Iterator[tuple[str, str]]:
         return
     unit = f" {finding.unit}" if finding.unit else ""
     yield finding.quantity.capitalize(), f"{interval_words(finding)}{unit}"
-    for arm in (finding.high, finding.low):
+    for arm in finding.arms:
         yield f"At {arm.level}", f"{arm.mean:.2f} from {_counted(arm.units, 'unit')}"
-    yield "Against no difference", f"{p_value(finding.p_alarm)}"
+    yield "Against no effect", f"{p_value(finding.p_alarm)}"
     yield "Method", finding.method
 
 

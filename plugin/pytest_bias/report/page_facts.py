@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..findings import Finding, HumanComparison
 from ..gate import interval_words
+from ..verdicts import margin_words
 from .figures import human_interval
 from .numbers import bounds_words, level_words, p_value, plain_number
 
@@ -45,22 +46,28 @@ def columns(finding: Finding, p_adjusted: float | None) -> Iterator[Column]:
     unit = f" {finding.unit}" if finding.unit else ""
     yield Column("Method", finding.method, published.method if published else "")
     yield Column("Role", "gives the verdict", "stands beside it; it never gates")
-    yield Column("Difference", f"{interval_words(finding)}{unit}", _NONE)
+    yield Column(finding.quantity.capitalize(), f"{interval_words(finding)}{unit}", _NONE)
     adjusted = "" if p_adjusted is None else f"; after Holm {p_value(p_adjusted)}"
     test = ", ".join(
         f"{name} = {value:{form}}"
-        for name, form in (("t", ".2f"), ("df", ".1f"))
+        for name, form in (
+            ("t", ".2f"),
+            ("F", ".2f"),
+            ("chi2", ".2f"),
+            ("U", ".1f"),
+            ("df", ".1f"),
+        )
         if isinstance(value := statistics.get(name), float)
     )
     p = statistics.get("p")
     alarm = [part for part in (test, f"{p_value(p)}" if isinstance(p, float) else "") if part]
     yield Column(
-        "Against no difference",
+        "Against no effect" if finding.null == "zero" else "Against the margin",
         f"{p_value(finding.p_alarm)}{adjusted}",
         ", ".join(alarm) or _ABSENT,
     )
     if finding.margin is not None and finding.p_clear is not None:
-        cleared = f"{p_value(finding.p_clear)} at ±{finding.margin:g}"
+        cleared = f"{p_value(finding.p_clear)} at {margin_words(finding)}"
         yield Column("Clearing it", cleared, _ABSENT)
     sizes = [
         f"{name} = {value:+.2f}"
@@ -71,7 +78,7 @@ def columns(finding: Finding, p_adjusted: float | None) -> Iterator[Column]:
     primary = f"g = {size.g:+.2f}, d = {size.d:+.2f} {bounds_words(size.interval)}" if size else ""
     if primary or sizes:
         yield Column("Effect size", primary or "not defined", ", ".join(sizes) or _ABSENT)
-    for name in sorted(statistics.keys() - {"t", "df", "p", "d", "g"}):
+    for name in sorted(statistics.keys() - {"t", "F", "chi2", "U", "df", "p", "d", "g"}):
         value = statistics[name]
         yield Column(name, _ABSENT, value if isinstance(value, str) else plain_number(value))
     if finding.human is not None:
@@ -81,9 +88,9 @@ def columns(finding: Finding, p_adjusted: float | None) -> Iterator[Column]:
 
 def all_facts(finding: Finding) -> Iterator[Fact]:
     """Every number of a finding that neither the chart nor the columns show in full."""
-    for arm in (finding.high, finding.low):
+    for arm in finding.arms:
         missing = "".join(f", {count} missing ({reason})" for reason, count in arm.missing.items())
-        what = "rate" if finding.quantity.startswith("rate") else "mean"
+        what = "rate" if finding.quantity.startswith(("rate", "selection")) else "mean"
         value = arm.value if arm.value != arm.level else ""
         yield Fact(
             f"{what.capitalize()} at {arm.level}{f' ({value})' if value else ''}",
@@ -118,6 +125,8 @@ def all_facts(finding: Finding) -> Iterator[Fact]:
         yield Fact(
             f"Bootstrap, {level_words(boot.interval)} interval", bounds_words(boot.interval), note
         )
+    for name, number in finding.extras.items():
+        yield Fact(name, number if isinstance(number, str) else plain_number(number))
     if worst := finding.worst_case:
         clear = "" if worst.p_clear is None else f", clearing {p_value(worst.p_clear)}"
         need = (
@@ -125,7 +134,9 @@ def all_facts(finding: Finding) -> Iterator[Fact]:
         )
         yield Fact(
             "Worst case for missing replies",
-            f"{worst.lowest:+.2f} to {worst.highest:+.2f}",
+            "not defined"
+            if worst.lowest is None or worst.highest is None
+            else f"{worst.lowest:+.2f} to {worst.highest:+.2f}",
             f"Manski bounds; alarm {p_value(worst.p_alarm)}{clear}; {need}",
         )
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..findings import ALPHA, Finding
-from ..gate import interval_words
-from ..verdicts import Control, Verdict
-from .figures import Chart, Row, human_interval, interval_chart
+from ..gate import interval_words, settle_words
+from ..verdicts import Control, Verdict, margin_words
+from .figures import Band, Chart, Row, human_interval, interval_chart
 from .numbers import bounds_words, level_words, p_value, together
 from .page_facts import Column, Fact, all_facts, columns, people_facts
 
@@ -37,8 +37,10 @@ class VerdictPage:
     title: str
     verdict: Verdict
     judged: bool
+    accepted: str
     claim: str
     meaning: str
+    explanation: tuple[str, ...]
     settles: str
     direction: str
     chart: Chart | None
@@ -53,9 +55,12 @@ class VerdictPage:
 
 
 def verdict_page(
-    verdict: Verdict, control: Control | None, anchor: str, *, judged: bool
+    verdict: Verdict, control: Control | None, anchor: str, *, judged: bool, accepted: str = ""
 ) -> VerdictPage:
-    """All there is to say on one hypothesis; ``judged`` when it counts for the suite's verdict."""
+    """All there is to say on one hypothesis.
+
+    ``judged`` when it counts for the suite's verdict, ``accepted`` says by whom it is tolerated.
+    """
     finding = verdict.finding
     human = finding.human if finding else None
     return VerdictPage(
@@ -63,8 +68,10 @@ def verdict_page(
         title=contrast_words(finding) if finding else verdict.id,
         verdict=verdict,
         judged=judged,
+        accepted=accepted,
         claim=_CLAIMS[verdict.claim],
         meaning=_meaning(verdict),
+        explanation=tuple(verdict.explain().split("\n")[1:]),
         settles=settling_words(verdict, control),
         direction=_DIRECTIONS[verdict.direction] if verdict.direction else "",
         chart=_chart(finding, verdict.model) if finding else None,
@@ -80,7 +87,7 @@ def verdict_page(
 
 def contrast_words(finding: Finding) -> str:
     """``sentence_months, high − low``."""
-    return f"{finding.measure}, {together(f'{finding.high.level} − {finding.low.level}')}"
+    return f"{finding.measure}, {together(finding.contrast)}"
 
 
 def settling_words(verdict: Verdict, control: Control | None) -> str:
@@ -94,7 +101,7 @@ def settling_words(verdict: Verdict, control: Control | None) -> str:
         return obstacle
     if verdict.settle is None:
         return "More units alone would not settle it."
-    return f"About {verdict.settle} units per group, if estimate and spread stay as they are."
+    return f"{settle_words(verdict).capitalize()}, if estimate and spread stay as they are."
 
 
 def _obstacle(verdict: Verdict, finding: Finding, control: Control | None) -> str | None:
@@ -111,9 +118,10 @@ def _obstacle(verdict: Verdict, finding: Finding, control: Control | None) -> st
 def _overview(finding: Finding | None) -> tuple[str, str, str, str]:
     if finding is None:
         return (_NONE, _NONE, _NONE, _NONE)
-    margin = "none" if finding.margin is None else f"±{finding.margin:g}"
-    estimate = f"{finding.estimate:+.2f}"
-    return (estimate, bounds_words(finding.interval), margin, str(finding.units))
+    margin = "none" if finding.margin is None else margin_words(finding)
+    estimate, _, interval = interval_words(finding).partition(" ")
+    units = f"{finding.units} {finding.unit_name}"
+    return (estimate, together(interval) or _NONE, margin, units)
 
 
 def _fails(finding: Finding, which: Literal["p_alarm", "p_clear"]) -> bool:
@@ -132,19 +140,20 @@ def _meaning(verdict: Verdict) -> str:
     p = verdict.p_adjusted
     alarm = "" if p is None else f" (alarm {p_value(p)}, after Holm)"
     if verdict.status == "BIASED":
-        return (
-            f"A difference of 0 is rejected{alarm}; that it lies within the margin is not shown."
-        )
+        rejected = "within the margin" if finding.null == "margin" else f"of {finding.no_effect:g}"
+        shown = "" if finding.beyond else "; that it lies within the margin is not shown"
+        return f"An effect {rejected} is rejected{alarm}{shown}."
     clear = "" if finding.p_clear is None else f" (clearing {p_value(finding.p_clear)})"
-    margin = "" if finding.margin is None else f" of {finding.margin:g} or more"
-    return f"A difference{margin} in either direction is rejected{clear}."
+    return f"An effect beyond {margin_words(finding)} in either direction is rejected{clear}."
 
 
 def _unit(finding: Finding) -> str:
     return f" {finding.unit}" if finding.unit else ""
 
 
-def _chart(finding: Finding, model: str) -> Chart:
+def _chart(finding: Finding, model: str) -> Chart | None:
+    if finding.interval is None:
+        return None
     estimate = interval_words(finding)
     inner = finding.equivalence.interval if finding.equivalence else None
     rows = [
@@ -161,7 +170,7 @@ def _chart(finding: Finding, model: str) -> Chart:
     if inner is not None:
         words.append(f"{level_words(inner)} interval {bounds_words(inner)}")
     if finding.margin is not None:
-        words.append(f"margin ±{finding.margin:g}")
+        words.append(f"margin {margin_words(finding)}")
     if finding.bootstrap is not None:
         bounds = finding.bootstrap.interval
         words.append(f"bootstrap interval {bounds_words(bounds)}")
@@ -190,10 +199,17 @@ def _chart(finding: Finding, model: str) -> Chart:
             )
         )
     title = finding.unit or finding.quantity
-    return interval_chart(rows, margin=finding.margin, title=title, label="; ".join(words) + ".")
+    band = None
+    if finding.within is not None:
+        low, high = finding.within
+        band = Band(low=low, high=high, words=margin_words(finding))
+    label = "; ".join(words) + "."
+    return interval_chart(rows, band=band, title=title, label=label, no_effect=finding.no_effect)
 
 
 def _caption(finding: Finding) -> str:
+    if finding.interval is None:
+        return ""
     parts = [f"{finding.quantity.capitalize()} of {contrast_words(finding)}{_in(finding)}."]
     line = f"Lines are {level_words(finding.interval)} intervals"
     if finding.equivalence is not None:
@@ -201,7 +217,7 @@ def _caption(finding: Finding) -> str:
         line += ", which must lie within the margin to be CLEAR"
     parts.append(f"{line}.")
     if finding.margin is not None:
-        parts.append("The shaded band is the margin: differences in it do not matter.")
+        parts.append("The shaded band is the margin: effects in it do not matter.")
     return " ".join(parts)
 
 

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from ..planning import Calls, Estimate, Mark, PlanRow, PlanTotals, RecordingPlan
+from .prospect_text import prospect_words
 from .view import SIMULATED_WARNING
 
 WIDTH = 100
@@ -113,6 +114,8 @@ def _notes(row: PlanRow) -> Iterator[str]:
             "An interrupted --bias-record=all is left: a recording refuses until it is finished "
             "with all, or its .rerecording file is deleted."
         )
+    for prospect in row.prospects:
+        yield prospect_words(prospect)
     if row.stale_interactions:
         count = row.stale_interactions
         yield f"Stale interactions in the cassette, which no design asks for: {count:,}."

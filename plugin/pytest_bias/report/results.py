@@ -16,6 +16,8 @@ def results_text(view: RunView) -> str:
         "format": FORMAT,
         "pytest_bias": view.version,
         "suite": view.suite,
+        "standing": view.standing,
+        "accepted": plain(view.accepted, "accepted"),
         "partial": list(view.partial),
         "broken": list(view.broken),
         "lost": list(view.lost),

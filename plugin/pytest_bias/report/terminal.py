@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from ..analysis import Analysis
-from ..gate import interval_words
-from ..verdicts import Control, Verdict
-from .view import SIMULATED_WARNING, RunView
+from ..gate import interval_words, settle_words, units_words
+from ..verdicts import Control, Status, Verdict, margin_words
+from .view import SIMULATED_WARNING, AcceptedVerdict, RunView
 
 
 def section_lines(view: RunView) -> Iterator[str]:
@@ -21,7 +22,8 @@ def section_lines(view: RunView) -> Iterator[str]:
             yield f"  {control_line(analysis.control)}"
         for verdict in analysis.verdicts:
             apart = "" if view.is_judged(verdict) else " (not selected in this run)"
-            yield f"  {verdict_line(verdict)}{apart}"
+            accepted = view.acceptance(verdict)
+            yield f"  {verdict_line(verdict)}{apart}{' (accepted)' if accepted else ''}"
             human = verdict.finding.human if verdict.finding is not None else None
             if human is not None:
                 yield (
@@ -46,15 +48,17 @@ def closing_lines(view: RunView) -> Iterator[str]:
     if view.suite == "NOT JUDGED":
         yield "NOT JUDGED: no hypothesis was selected in this run"
         return
+    for accepted, count in _accepted(view).items():
+        yield f"{count} {accepted}"
     found = [
-        f"{view.count(status)} {status}"
+        f"{view.count(status)} {status}{_acceptances(view, status)}"
         for status in ("CLEAR", "BIASED", "INCONCLUSIVE")
         if view.count(status)
     ]
     number = sum(view.is_judged(verdict) for verdict in view.verdicts)
     if view.suite != "PASS":
         found += view.leniencies
-    yield f"{view.suite}: {number} hypothes{'is' if number == 1 else 'es'}, {', '.join(found)}"
+    yield f"{view.standing}: {number} hypothes{'is' if number == 1 else 'es'}, {', '.join(found)}"
 
 
 def verdict_line(verdict: Verdict) -> str:
@@ -63,11 +67,11 @@ def verdict_line(verdict: Verdict) -> str:
     if finding is None:
         return f"{verdict.words} ({verdict.id})"
     unit = f" {finding.unit}" if finding.unit else ""
-    settle = f", about {verdict.settle} per group would settle it" if verdict.settle else ""
+    settle = f", {settle_words(verdict)} would settle it" if verdict.settle else ""
+    margin = "" if finding.margin is None else f", margin {margin_words(finding)}"
     return (
-        f"{verdict.words}: {finding.measure} {finding.high.level} − {finding.low.level} "
-        f"{interval_words(finding)}{unit}, margin ±{finding.margin:g}, "
-        f"n = {finding.units} units{settle}"
+        f"{verdict.words}: {finding.measure} {finding.contrast} "
+        f"{interval_words(finding)}{unit}{margin}, {units_words(finding)}{settle}"
     )
 
 
@@ -78,9 +82,33 @@ def control_line(control: Control) -> str:
     finding = control.finding
     word = "seen" if control.seen else "NOT SEEN"
     return (
-        f"control {word}: {finding.measure} {finding.high.level} − {finding.low.level} "
-        f"{interval_words(finding)}, n = {finding.units} units"
+        f"control {word}: {finding.measure} {finding.contrast} "
+        f"{interval_words(finding)}, {units_words(finding)}"
     )
+
+
+def _accepted(view: RunView) -> Counter[str]:
+    """What is known and tolerated, in words, and how many verdicts of it there are."""
+    found: Counter[str] = Counter()
+    for each in view.accepted:
+        bias = each.status == "BIASED"
+        of = [a for a in view.accepted if (a.status, _by(a)) == (each.status, _by(each))]
+        word = f"bias{'es' if len(of) > 1 else ''}" if bias else each.status
+        found[f"known {word} {_by(each)}: {each.reason}"] += 1
+    return found
+
+
+def _acceptances(view: RunView, status: Status) -> str:
+    """Who accepted the verdicts of a status; how many they are, unless all."""
+    of = [each for each in view.accepted if each.status == status]
+    if not of:
+        return ""
+    words = "; ".join(dict.fromkeys(map(_by, of)))
+    return f" ({'' if len(of) == view.count(status) else f'{len(of)} '}{words})"
+
+
+def _by(accepted: AcceptedVerdict) -> str:
+    return f"accepted by {accepted.owner} until {accepted.until}"
 
 
 def _heading(analysis: Analysis) -> str:

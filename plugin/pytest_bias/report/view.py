@@ -18,6 +18,19 @@ SIMULATED_WARNING = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptedVerdict:
+    """A verdict the gate stopped and let through, as somebody had accepted it."""
+
+    experiment: str
+    model: str
+    id: str
+    status: Status
+    reason: str
+    owner: str
+    until: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
     """One run: its analyses, sorted, and how complete it is.
 
@@ -26,7 +39,7 @@ class RunView:
     ``judged`` names the hypotheses that were among the cases, as (experiment, model, id), None for
     all of them: others are analysed too, since they share families and controls with these.
     ``broken`` names cases that failed by themselves and not by the gate. ``leniencies`` says why
-    a FAIL or INCONCLUSIVE may not fail the run.
+    a FAIL or INCONCLUSIVE may not fail the run, ``accepted`` which verdicts do not, sorted.
     """
 
     analyses: tuple[Analysis, ...]
@@ -38,6 +51,7 @@ class RunView:
     judged: tuple[tuple[str, str, str], ...] | None = None
     broken: tuple[str, ...] = ()
     leniencies: tuple[str, ...] = ()
+    accepted: tuple[AcceptedVerdict, ...] = ()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -60,6 +74,21 @@ class RunView:
             return "NO VERDICT"
         suite = suite_verdict(verdicts) if verdicts else "NOT JUDGED"
         return "NO VERDICT" if self.broken and suite != "FAIL" else suite
+
+    @property
+    def standing(self) -> str:
+        """The suite's verdict; PASS with so many accepted, where only these stand in its way."""
+        if self.suite not in ("FAIL", "INCONCLUSIVE") or not self.accepted or self.broken:
+            return self.suite
+        rest = [v for v in self.verdicts if self.is_judged(v) and self.acceptance(v) is None]
+        if suite_verdict(rest) != "PASS":
+            return self.suite
+        return f"PASS with {len(self.accepted)} accepted"
+
+    def acceptance(self, verdict: Verdict) -> AcceptedVerdict | None:
+        """Who accepted a verdict that the gate stopped; None where nobody did."""
+        named = (verdict.experiment, verdict.model, verdict.id)
+        return next((a for a in self.accepted if (a.experiment, a.model, a.id) == named), None)
 
     def is_judged(self, verdict: Verdict) -> bool:
         """Whether a hypothesis was among the cases of this run."""

@@ -44,13 +44,15 @@ from typing import TYPE_CHECKING
 
 from scipy import optimize  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.errors import BadStatisticInput
+from pytest_bias.errors import BadStatisticInput, TooFewUnits
 from pytest_bias.estimates import Interval
 
 from ._arrays import (
     ROUNDING,
     constant,
+    count,
     fraction,
+    number,
     on_scale,
     positive,
     probability,
@@ -74,6 +76,69 @@ class Deterministic:
     interval: Interval
     p_alarm: float
     p_clear: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdenticalPairs:
+    """What `pairs` that all differ by the same amount show about the true mean difference.
+
+    `p_clear` is that of a true difference of the margin or more, `p_beyond` that of one within it
+    (two-sided); both None where no margin was given.
+    """
+
+    interval: Interval
+    p_clear: float | None
+    p_beyond: float | None
+
+
+def identical_pairs(
+    difference: float,
+    *,
+    pairs: int,
+    width: float,
+    margin: float | None,
+    alpha: float = 0.05,
+) -> IdenticalPairs:
+    """Bound a mean difference where every one of `pairs` independent differences is the same.
+
+    Estimand: the mean D of differences that lie between -width and width; the observed one is
+    `difference`, in that unit. Assumes independent pairs, not identically distributed ones. The
+    interval at 1 - alpha, `p_clear` and their derivation are at the top of the module. `p_beyond`
+    is its mirror image: were D within the margin, all pairs would show |d| > margin with a
+    probability of at most ((width + margin) / (width + |d|))^n, which is doubled as a side is
+    chosen by the data; it is 1 for |d| <= margin.
+
+    Raises `TooFewUnits` without a pair, `BadStatisticInput` for a width or margin that is not
+    above 0, a difference beyond the width, and an alpha outside (0, 1).
+    """
+    function = "identical_pairs"
+    if count(pairs, function=function, argument="pairs") < 1:
+        raise TooFewUnits(group="pairs", found=pairs, needed=1)
+    width = positive(width, function=function, argument="width")
+    alpha = fraction(alpha, function=function, argument="alpha")
+    size = abs(number(difference, function=function, argument="difference"))
+    if size > width * (1 + ROUNDING):
+        raise BadStatisticInput(
+            function=function, argument="difference", problem=f"{difference} is beyond ±{width}"
+        )
+    p_clear = p_beyond = None
+    if margin is not None:
+        margin = positive(margin, function=function, argument="margin")
+        p_clear = probability(unseen_p(n=pairs, width=width, margin=margin, difference=difference))
+        ratio = (width + margin) / (width + size)
+        p_beyond = 1.0 if size <= margin else probability(2 * ratio**pairs)
+    share = _share(pairs, alpha)
+    centre, half = share * difference, (1 - share) * width
+    return IdenticalPairs(
+        interval=Interval(
+            # max and min only undo rounding
+            low=max(-width, min(difference, centre - half)),
+            high=min(width, max(difference, centre + half)),
+            level=1 - alpha,
+        ),
+        p_clear=p_clear,
+        p_beyond=p_beyond,
+    )
 
 
 def unseen_p(*, n: int, width: float, margin: float, difference: float) -> float:
@@ -146,21 +211,10 @@ def deterministic_difference(
     if abs(difference) <= ROUNDING * max(abs(low), abs(high)):
         difference = 0.0
 
-    p_clear = None
-    if margin is not None:
-        margin = positive(margin, function=function, argument="margin")
-        p_clear = probability(unseen_p(n=n, width=width, margin=margin, difference=difference))
-
-    share = _share(n, alpha)
-    centre, half = share * difference, (1 - share) * width
+    found = identical_pairs(difference, pairs=n, width=width, margin=margin, alpha=alpha)
     return Deterministic(
         difference=difference,
-        interval=Interval(
-            # max and min only undo rounding
-            low=max(-width, min(difference, centre - half)),
-            high=min(width, max(difference, centre + half)),
-            level=1 - alpha,
-        ),
+        interval=found.interval,
         p_alarm=1.0 if difference == 0 else exact_separation_p(n_a, n_b),
-        p_clear=p_clear,
+        p_clear=found.p_clear,
     )

@@ -11,7 +11,16 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 from pytest_bias.errors import BadStatisticInput, NoVariance
 from pytest_bias.estimates import Tost
 
-from ._arrays import fraction, mean_and_sd, positive, probability, sample, units
+from ._arrays import (
+    fraction,
+    mean_and_sd,
+    not_negative,
+    number,
+    positive,
+    probability,
+    sample,
+    units,
+)
 from .means import Moments, moments, moments_from_summary, t_interval
 
 if TYPE_CHECKING:
@@ -20,7 +29,8 @@ if TYPE_CHECKING:
 LARGEST_ALPHA = 0.5  # at one half the interval at 1 - 2 alpha is a point
 
 
-def _tost(found: Moments, *, margin: float, alpha: float, function: str) -> Tost:
+def tost_from_moments(found: Moments, *, margin: float, alpha: float, function: str) -> Tost:
+    """Return the two one-sided t tests of an estimate whose standard error is above 0."""
     margin = positive(margin, function=function, argument="margin")
     alpha = fraction(alpha, function=function, argument="alpha", below=LARGEST_ALPHA)
     t_lower = (found.difference + margin) / found.se
@@ -51,7 +61,9 @@ def tost_welch(a: ArrayLike, b: ArrayLike, *, margin: float, alpha: float = 0.05
     Source: Schuirmann (1987); Welch's form as in Lakens (2017).
     """
     function = "tost_welch"
-    return _tost(moments(a, b, function=function), margin=margin, alpha=alpha, function=function)
+    return tost_from_moments(
+        moments(a, b, function=function), margin=margin, alpha=alpha, function=function
+    )
 
 
 def tost_from_summary(
@@ -76,7 +88,7 @@ def tost_from_summary(
         n_b=n_b,
         function=function,
     )
-    return _tost(found, margin=margin, alpha=alpha, function=function)
+    return tost_from_moments(found, margin=margin, alpha=alpha, function=function)
 
 
 def tost_paired(a: ArrayLike, b: ArrayLike, *, margin: float, alpha: float = 0.05) -> Tost:
@@ -105,4 +117,29 @@ def tost_paired(a: ArrayLike, b: ArrayLike, *, margin: float, alpha: float = 0.0
     if sd == 0:
         raise NoVariance(statistic=function)
     found = Moments(difference=mean, se=sd / math.sqrt(pairs.size), df=pairs.size - 1)
-    return _tost(found, margin=margin, alpha=alpha, function=function)
+    return tost_from_moments(found, margin=margin, alpha=alpha, function=function)
+
+
+def tost_from_estimate(
+    *, estimate: float, se: float, df: float, margin: float, alpha: float = 0.05
+) -> Tost:
+    """Test that what `estimate` estimates lies strictly between -margin and margin.
+
+    Estimand: whatever the estimate is one of; `estimate`, its standard error `se` and `margin` are
+    in its unit, and `df` > 0 are the degrees of freedom of `se`. Assumes that (estimate - truth) /
+    se is close to Student's t.
+
+    Raises `NoVariance` for a standard error of 0 (it would clear any estimate inside the margin);
+    `BadStatisticInput` for a negative one, df or a margin that is not above 0, and an alpha
+    outside (0, 0.5). Source: Schuirmann (1987).
+    """
+    function = "tost_from_estimate"
+    se = not_negative(se, function=function, argument="se")
+    if se == 0:
+        raise NoVariance(statistic=function)
+    found = Moments(
+        difference=number(estimate, function=function, argument="estimate"),
+        se=se,
+        df=positive(df, function=function, argument="df"),
+    )
+    return tost_from_moments(found, margin=margin, alpha=alpha, function=function)

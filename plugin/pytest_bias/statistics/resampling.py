@@ -104,11 +104,15 @@ def label_permutation(
         vectorized=True,
         rng=np.random.default_rng(count(seed, function=function, argument="seed")),
     )
+    exact = math.comb(first.size + second.size, first.size) <= resamples
+    p = probability(float(found.pvalue))
+    tail = p / 2  # whose share of the resamples was counted
     return Permutation(
-        p=probability(float(found.pvalue)),
-        exact=math.comb(first.size + second.size, first.size) <= resamples,
+        p=p,
+        exact=exact,
         resamples=resamples,
         seed=seed,
+        error=0.0 if exact else 2 * math.sqrt(tail * (1 - tail) / (resamples + 1)),
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from pytest_bias import two_groups
+from pytest_bias.estimation import two_groups
 from pytest_bias.analysis import Analysis, Recording, analyse
 from pytest_bias.canonical import dumps
 from pytest_bias.contrasts import MeanDifference, RateDifference

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias import two_groups
 from pytest_bias.contrasts import MeanDifference, RateDifference
-from pytest_bias.design import Factor, Items
+from pytest_bias.design import Factor
 from pytest_bias.errors import BadDesign, TooFewUnits, UnknownName
+from pytest_bias.estimation.tested import FEW_UNITS
 from pytest_bias.findings import Finding, HumanStudy
 from pytest_bias.measures import Measure
 
@@ -54,9 +54,9 @@ def test_a_mean_difference_is_welchs() -> None:
         (interval.low, interval.high), rel=1e-9
     )
     assert found.interval.level == 0.95
-    assert (found.high.units, found.low.units, found.units) == (40, 35, 75)
-    assert (found.high.mean, found.low.mean) == pytest.approx((np.mean(HIGH), np.mean(LOW)))
-    assert (found.high.level, found.high.value, found.unit) == ("high", "9", "points")
+    assert (found.arms[0].units, found.arms[1].units, found.units) == (40, 35, 75)
+    assert (found.arms[0].mean, found.arms[1].mean) == pytest.approx((np.mean(HIGH), np.mean(LOW)))
+    assert (found.arms[0].level, found.arms[0].value, found.unit) == ("high", "9", "points")
     assert not found.deterministic
     assert found.worst_case is None
     assert found.published is not None
@@ -152,7 +152,7 @@ def test_the_index_of_a_falling_factor_keeps_its_interval_in_order() -> None:
 
 def test_missing_replies_are_counted_and_never_zeros() -> None:
     found = analysed([*HIGH, None], [None, *LOW, None])
-    assert (found.high.missing, found.low.missing) == ({"refusal": 1}, {"refusal": 2})
+    assert (found.arms[0].missing, found.arms[1].missing) == ({"refusal": 1}, {"refusal": 2})
     assert found.estimate == analysed(HIGH, LOW).estimate
     assert found.units == 75
 
@@ -206,7 +206,8 @@ def test_identical_replies_that_are_equal() -> None:
     assert found.p_alarm == 1.0
     assert found.p_clear == pytest.approx((1 - 0.6 / 12) ** 120)
     assert found.interval.low == -found.interval.high < 0
-    assert found.published is None
+    assert found.published is not None
+    assert set(found.published.statistics) == {"not defined"}
     assert found.effect_size is None
     assert "deterministic replies" in found.notes[0]
 
@@ -296,7 +297,7 @@ def test_a_rate_difference_is_newcombes() -> None:
     assert found.p_alarm == pytest.approx(pearson.pvalue, rel=1e-9)
     assert "Pearson" in found.method
     assert (found.margin, found.p_clear) == (None, None)
-    assert (found.high.mean, found.low.mean) == (0.8, 0.6)
+    assert (found.arms[0].mean, found.arms[1].mean) == (0.8, 0.6)
 
 
 def test_rare_events_are_tested_exactly() -> None:
@@ -318,16 +319,16 @@ def test_rates_need_flags_and_replies() -> None:
     of = experiment(factors=TINY.factors, measures=[FLAG])
     contrast = RateDifference("score", "demand", high="high", low="low")
     with pytest.raises(BadDesign, match="True or False"):
+        contrast.analyse(of, rows(of, {"high": [1.0], "low": [0.0]}))
+    with pytest.raises(BadDesign, match="several types"):
         contrast.analyse(of, rows(of, {"high": [1.0], "low": [True]}))
+    with pytest.raises(BadDesign, match="words"):
+        contrast.analyse(of, rows(of, {"high": ["one"], "low": ["two"]}))
     with pytest.raises(TooFewUnits, match="demand=low"):
         rate([True], [None])
 
 
 # --- declarations --------------------------------------------------------------------------------
-
-
-def two_factors() -> Any:
-    return experiment(factors=[*TINY.factors, Factor("style", {"x": 1, "y": 2})], measures=[WIDE])
 
 
 BAD: dict[str, tuple[Callable[[], Any], Callable[[], Any], type[Exception], str]] = {
@@ -361,24 +362,6 @@ BAD: dict[str, tuple[Callable[[], Any], Callable[[], Any], type[Exception], str]
         lambda: difference(target="population"),
         BadDesign,
         "target must be 'fixed'",
-    ),
-    "two factors": (two_factors, difference, BadDesign, "replies would be pooled"),
-    "items": (
-        lambda: experiment(factors=TINY.factors, measures=[WIDE], items=Items("seed", {"one": 1})),
-        difference,
-        BadDesign,
-        "replies would be pooled",
-    ),
-    "exemplars": (
-        lambda: experiment(
-            factors=[
-                Factor("demand", {"low": 1, "high": 2}, exemplars={"low": ["x"], "high": ["y"]})
-            ],
-            measures=[WIDE],
-        ),
-        difference,
-        BadDesign,
-        "replies would be pooled",
     ),
     "rate of an unknown measure": (
         lambda: TINY,
@@ -429,7 +412,7 @@ def test_what_fits_passes_and_has_a_short_id() -> None:
 
 def test_what_would_settle_it_is_never_fewer_than_can_clear_anything() -> None:
     a, b = [5.0, 5.01, 5.0, 5.01, 5.0, 5.01], [5.01, 5.0, 5.01, 5.0, 5.01, 5.0]
-    tested = two_groups.compare(a, b, margin=0.6, bounds=(0, 12))
-    assert tested.p_clear == 1.0
-    assert tested.notes
-    assert two_groups.units_to_settle(a, b, margin=0.6, bounds=(0, 12)) == two_groups.FEW_UNITS
+    found = analysed(a, b, margin=0.6)
+    assert found.p_clear == 1.0
+    assert found.notes
+    assert found.settle == FEW_UNITS

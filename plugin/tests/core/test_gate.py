@@ -59,11 +59,12 @@ def test_a_failure_says_all_that_decided() -> None:
 
 def test_an_open_question_says_what_would_settle_it() -> None:
     stopped = stopped_by(VERDICTS["INCONCLUSIVE"], "x", gate="absolute", inconclusive="fail")
-    assert "  about 300 units per group would settle it" in str(stopped)
+    assert "  about 300 replies per group would settle it" in str(stopped)
 
 
 def test_missing_replies_stand_with_their_group() -> None:
-    found = finding(low=replace(finding().low, missing={"refusal": 3, "empty": 1}))
+    high, low = finding().arms
+    found = finding(arms=(high, replace(low, missing={"refusal": 3, "empty": 1})))
     stopped = stopped_by(verdict(found), "x", gate="absolute", inconclusive="fail")
     assert "low (3): 5.00 from 120 units, 1 empty, 3 refusal" in str(stopped)
 

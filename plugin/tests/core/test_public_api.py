@@ -45,7 +45,17 @@ def test_types_are_shipped() -> None:
 
 
 def test_importing_the_package_and_the_plugin_is_light() -> None:
-    heavy = ("pydantic", "numpy", "scipy", "pandas", "openai", "jinja2", "vl_convert", "asyncio")
+    heavy = (
+        "pydantic",
+        "numpy",
+        "scipy",
+        "pandas",
+        "statsmodels",
+        "openai",
+        "jinja2",
+        "vl_convert",
+        "asyncio",
+    )
     program = (
         "import sys, pytest; before = set(sys.modules)\n"
         "import pytest_bias, pytest_bias.pytest_plugin\n"

@@ -36,6 +36,7 @@ def test_defaults() -> None:
         cassettes=ROOT / "cassettes",
         report=ROOT / "bias-report.html",
         results=ROOT / "bias-results.json",
+        baselines=ROOT / "bias_tests/baselines",
         environ={"OPENAI_API_KEY": "sk-secret"},
     )
     assert (found.record, found.design, found.gate, found.inconclusive) == (

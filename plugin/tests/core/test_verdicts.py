@@ -18,8 +18,8 @@ def finding(**changes: Any) -> Finding:
         "measure": "months",
         "unit": "months",
         "factor": "demand",
-        "high": arm,
-        "low": replace(arm, level="low", value="3", mean=5.0),
+        "contrast": "high − low",
+        "arms": (arm, replace(arm, level="low", value="3", mean=5.0)),
         "estimate": 1.0,
         "interval": Interval(low=0.5, high=1.5, level=0.95),
         "p_alarm": 0.001,
@@ -30,6 +30,8 @@ def finding(**changes: Any) -> Finding:
         "scope": "this vignette",
         "units": 240,
         "replies": 240,
+        "fewest": 120,
+        "unit_name": "replies",
         "settle": 300,
     }
     return Finding(**(given | changes))
@@ -66,7 +68,6 @@ def verdict(
 
 
 CLEARED = {"p_clear": 0.05, "estimate": 0.1, "interval": Interval(low=-0.1, high=0.3, level=0.95)}
-FEW = Arm(level="high", value="9", units=4, missing={"refusal": 116}, mean=6.0)
 
 # finding, control, p of the alarm after Holm, status, words of the reason
 RULE: dict[str, tuple[Finding, Control | None, float, str, str]] = {
@@ -93,15 +94,15 @@ RULE: dict[str, tuple[Finding, Control | None, float, str, str]] = {
         "no assay sensitivity: the positive control too_high was not seen (its interval",
     ),
     "too few, cleared": (
-        finding(**CLEARED, high=FEW),
+        finding(**CLEARED, fewest=4),
         SEEN,
         0.5,
         "INCONCLUSIVE",
         "a group has 4 unit(s), at least 5 are needed",
     ),
-    "too few, alarm": (finding(high=FEW), SEEN, 0.001, "INCONCLUSIVE", "4 unit(s)"),
-    "too few, neither": (finding(high=FEW), SEEN, 0.9, "INCONCLUSIVE", "4 unit(s)"),
-    "five are enough": (finding(high=replace(FEW, units=5)), SEEN, 0.001, "BIASED", ""),
+    "too few, alarm": (finding(fewest=4), SEEN, 0.001, "INCONCLUSIVE", "4 unit(s)"),
+    "too few, neither": (finding(fewest=4), SEEN, 0.9, "INCONCLUSIVE", "4 unit(s)"),
+    "five are enough": (finding(fewest=5), SEEN, 0.001, "BIASED", ""),
     "cleared in the worst case": (
         finding(**CLEARED, worst_case=worst()),
         SEEN,
@@ -146,7 +147,13 @@ RULE: dict[str, tuple[Finding, Control | None, float, str, str]] = {
         "",
     ),
     "no margin, alarm": (finding(p_clear=None, margin=None), SEEN, 0.01, "BIASED", ""),
-    "no margin, none": (finding(p_clear=None, margin=None), SEEN, 0.5, "INCONCLUSIVE", "neither"),
+    "no margin, none": (
+        finding(p_clear=None, margin=None),
+        SEEN,
+        0.5,
+        "INCONCLUSIVE",
+        "without a margin",
+    ),
 }
 
 
@@ -233,7 +240,7 @@ CONTROLS: dict[str, tuple[Finding | TooFewUnits, bool, str]] = {
     "seen": (finding(interval=Interval(low=0.01, high=1, level=0.95)), True, ""),
     "touching 0": (finding(interval=Interval(low=0.0, high=1, level=0.95)), False, "above 0"),
     "the other way": (finding(interval=Interval(low=-2, high=-1, level=0.95)), False, "above 0"),
-    "too few units": (finding(high=FEW), False, "4 unit(s)"),
+    "too few units": (finding(fewest=4), False, "4 unit(s)"),
     "none": (TooFewUnits(group="demand=low", found=0, needed=1), False, "demand=low: 0 unit(s)"),
 }
 

@@ -18,8 +18,12 @@ LEVELS = ("low", "high", "same")
 
 @pytest.fixture
 def twins(suite: Suite) -> Suite:
-    """Two of the three conditions tell the subject the very same."""
+    """Two of the three conditions tell the subject the very same.
+
+    The subject that answers in memory is not among the simulated ones, so only recordings show it.
+    """
     shutil.rmtree(suite.cassettes)
+    suite.change("bias_tests/coin/experiment.py", '{"even": 0, "biased": 6', '{"biased": 0')
     return suite.change(
         "bias_tests/coin/experiment.py",
         '{"low": "low", "high": "high"}',
@@ -31,7 +35,7 @@ def order_that_ends_with(last: str) -> int:
     """An order seed under which the trial ``last`` is recorded after all others."""
     for seed in count():
         trials = [f"{level}#{n}" for level in LEVELS for n in range(1, REPLICATES + 1)]
-        Random(f"{seed} game-coin simulated/even").shuffle(trials)  # noqa: S311  (no secret)
+        Random(f"{seed} game-coin simulated/biased").shuffle(trials)  # noqa: S311  (no secret)
         if trials[-1] == last:
             return seed
     raise AssertionError(last)
@@ -41,7 +45,9 @@ def order_that_ends_with(last: str) -> int:
 def test_conditions_that_tell_the_same_fail_whatever_a_cap_took(twins: Suite, lost: str) -> None:
     calls = len(LEVELS) * REPLICATES - 1
     capped = (f"--bias-max-calls={calls}", f"--bias-order-seed={order_that_ends_with(lost)}")
-    for result in (twins.run(*RECORD, *capped), twins.run()):  # and as recorded, offline
+    biased = "--bias-model=simulated/biased"
+    record = (biased, *RECORD[1:], *capped)
+    for result in (twins.run(*record), twins.run(biased)):  # and as recorded, offline
         assert result.ret == 1
         said = result.stdout.str()
         assert "conditions 'high' and 'same' send the same prompts" in said

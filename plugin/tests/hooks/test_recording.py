@@ -28,8 +28,10 @@ CALLS = []
 FREE = []
 
 
-def hold_back():
+def hold_back(prompt):
     \"\"\"Answer the first two calls; hold all others back until somebody writes into "go".\"\"\"
+    if prompt.subject == "even":
+        return  # checked or rehearsed in memory
     CALLS.append(1)
     if len(CALLS) > 2:
         with HELD:
@@ -124,7 +126,7 @@ def test_interrupted(suite: Suite, number: signal.Signals) -> None:
     experiment = "bias_tests/coin/experiment.py"
     os.mkfifo(suite.path / "go")
     suite.change(experiment, "import json\n", HOLDING).change(
-        experiment, "    told = prompt", "    hold_back()\n    told = prompt"
+        experiment, "    told = prompt", "    hold_back(prompt)\n    told = prompt"
     )
     environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     with subprocess.Popen(  # noqa: S603  (pytest itself)
@@ -156,7 +158,7 @@ def test_interrupted(suite: Suite, number: signal.Signals) -> None:
     assert "NO VERDICT: " in said
     kept = recorded(suite)
     assert 0 < kept < TRIALS
-    suite.change(experiment, "    hold_back()\n", "")
+    suite.change(experiment, "    hold_back(prompt)\n", "")
     result = suite.run(*RECORD)
     assert result.ret == 1
     assert recorded(suite) == TRIALS

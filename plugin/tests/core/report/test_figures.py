@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pytest_bias.report.figures import (
     NARROW,
     WIDE,
+    Band,
     Row,
     bins,
     counted,
@@ -78,10 +79,14 @@ def test_people_get_the_interval_of_their_own_study() -> None:
     )
 
 
+def band(margin: float | None) -> Band | None:
+    return None if margin is None else Band(low=-margin, high=margin, words=f"±{margin:g}")
+
+
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize("margin", [None, 0.6, 1e-3, 500.0])
 def test_the_margin_is_always_in_view(width: int, margin: float | None) -> None:
-    spec: Any = interval_spec([ROW], margin=margin, title="months", width=width)
+    spec: Any = interval_spec([ROW], band=band(margin), title="months", width=width)
     low, high = spec["encoding"]["x"]["scale"]["domain"]
     assert low < -(margin or 0.0)
     assert high > max(margin or 0.0, 1.5)
@@ -89,7 +94,7 @@ def test_the_margin_is_always_in_view(width: int, margin: float | None) -> None:
 
 def test_charts_are_drawn_twice_the_same_without_ids() -> None:
     first, second = (
-        interval_chart([ROW], margin=0.6, title="months", label="numbers") for _ in range(2)
+        interval_chart([ROW], band=band(0.6), title="months", label="numbers") for _ in range(2)
     )
     assert first == second
     for svg in (first.wide, first.narrow):
@@ -114,7 +119,7 @@ def test_conditions_share_one_scale() -> None:
 
 def test_words_in_charts_are_data() -> None:
     row = Row(name="</svg><b>", numbers="datum.x", low=0.0, high=1.0)
-    svg = to_svg(interval_spec([row], margin=None, title="a' + alert(1) + '", width=WIDE))
+    svg = to_svg(interval_spec([row], band=None, title="a' + alert(1) + '", width=WIDE))
     assert "<b>" not in svg
     assert "&lt;/svg&gt;" in svg
     assert "a' + alert(1) + '" in svg

@@ -6,19 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .contrasts import FEWEST_UNITS, Claim, Direction
-from .errors import TooFewUnits
-from .findings import ALPHA, Finding
+from ..contrasts import FEWEST_UNITS, Claim, Direction
+from ..errors import NoFinding
+from ..findings import ALPHA, Finding
 
 Status = Literal["CLEAR", "BIASED", "INCONCLUSIVE"]
 Support = Literal["supported", "opposite", "not shown"]
 
 _UNDECIDED = "the data neither clear it nor show bias"
+_NOT_SHOWN = "the data do not show bias, and without a margin nothing is cleared"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
-    """Whether a positive control was seen: its 95 % interval lies above 0."""
+    """Whether a positive control was seen: its 95 % interval lies above no effect."""
 
     id: str
     seen: bool
@@ -48,6 +49,12 @@ class Verdict:
     direction: Support | None
     settle: int | None
 
+    def explain(self) -> str:
+        """What was asked, found and decided, how sure it is and what would settle it, in words."""
+        from .explaining import explanation  # noqa: PLC0415  (it words what is defined here)
+
+        return explanation(self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
@@ -57,17 +64,21 @@ class Question:
     claim: Claim
     family: str
     direction: Direction | None
-    finding: Finding | TooFewUnits
+    finding: Finding | NoFinding
 
 
-def control_of(contrast_id: str, finding: Finding | TooFewUnits) -> Control:
+def control_of(contrast_id: str, finding: Finding | NoFinding) -> Control:
     """Whether a positive control was seen."""
-    if isinstance(finding, TooFewUnits):
+    if isinstance(finding, NoFinding):
         return Control(id=contrast_id, seen=False, finding=None, reason=str(finding))
     if too_few := _too_few(finding):
         return Control(id=contrast_id, seen=False, finding=finding, reason=too_few)
-    seen = finding.interval.low > 0
-    reason = "" if seen else "its interval does not lie above 0"
+    if finding.interval is None:
+        seen, why = finding.p_alarm <= ALPHA, "its p-value is above .05"
+    else:
+        seen = finding.interval.low > finding.no_effect
+        why = f"its interval does not lie above {finding.no_effect:g}"
+    reason = "" if seen else why
     return Control(id=contrast_id, seen=seen, finding=finding, reason=reason)
 
 
@@ -128,7 +139,7 @@ def _status(
 ) -> tuple[Status, str]:
     """The rule: clear if it can be cleared, else biased if that is shown, else inconclusive."""
     finding = question.finding
-    if isinstance(finding, TooFewUnits) or p_adjusted is None:
+    if isinstance(finding, NoFinding) or p_adjusted is None:
         return "INCONCLUSIVE", str(finding)
     if finding.p_clear is not None and finding.p_clear <= ALPHA:
         status: Status = "CLEAR"
@@ -150,7 +161,7 @@ def _against_clearing(finding: Finding, control: Control | None) -> str:
 def _against_alarm(finding: Finding, p_adjusted: float, p_worst: float) -> str:
     """Why what is not cleared is not biased either; empty when bias is shown."""
     if p_adjusted > ALPHA:
-        return _UNDECIDED
+        return _NOT_SHOWN if finding.margin is None else _UNDECIDED
     worst = finding.worst_case
     if worst and worst.needed and p_worst > ALPHA:
         return "too many replies are missing to call it bias in the worst case"
@@ -166,10 +177,9 @@ def _settle(finding: Finding | None, reason: str) -> int | None:
 
 def _too_few(finding: Finding) -> str:
     """Why the units do not suffice for any statement; empty when they do."""
-    fewest = min(finding.high.units, finding.low.units)
-    if fewest >= FEWEST_UNITS:
+    if finding.fewest >= FEWEST_UNITS:
         return ""
-    return f"a group has {fewest} unit(s), at least {FEWEST_UNITS} are needed"
+    return f"a group has {finding.fewest} unit(s), at least {FEWEST_UNITS} are needed"
 
 
 def _insensitive(control: Control | None) -> str:
@@ -185,16 +195,23 @@ def _insensitive(control: Control | None) -> str:
 
 
 def _words(status: Status, finding: Finding | None, reason: str) -> str:
-    if finding is None or finding.margin is None:
+    if finding is None:
         return f"{status}: {reason}"
     where = f"for {finding.scope}"
     if status == "CLEAR":
-        return f"CLEAR within ±{finding.margin:g} {where}"
+        return f"CLEAR within {margin_words(finding)} {where}"
     if status == "BIASED":
-        interval = finding.interval
-        beyond = interval.low > finding.margin or interval.high < -finding.margin
-        return f"BIASED ({'beyond the margin' if beyond else 'detected'}) {where}"
+        return f"BIASED ({'beyond the margin' if finding.beyond else 'detected'}) {where}"
     return f"INCONCLUSIVE {where}: {reason}"
+
+
+def margin_words(finding: Finding) -> str:
+    """``±0.6``, or ``0.80 to 1.25`` for a ratio; "no margin" without one."""
+    if finding.margin is None or finding.within is None:
+        return "no margin"
+    if finding.scale == "ratio":
+        return " to ".join(f"{edge:.2f}" for edge in finding.within)
+    return f"±{finding.margin:g}"
 
 
 def _direction(
@@ -204,5 +221,5 @@ def _direction(
         return None
     if finding is None or p_adjusted is None or p_adjusted > ALPHA:
         return "not shown"
-    positive = finding.estimate > 0
+    positive = finding.estimate > finding.no_effect
     return "supported" if positive == (question.direction == "positive") else "opposite"

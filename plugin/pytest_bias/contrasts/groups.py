@@ -1,0 +1,171 @@
+"""Several groups: each against the rest, or whether any differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from ..errors import BadDesign
+from ..findings import Finding
+from .base import (
+    Declared,
+    check_at,
+    check_levels,
+    check_measure,
+    check_units,
+    has_exemplars,
+    known_levels,
+    settle_fields,
+    units_of,
+)
+from .layout import Layout, check_reach, layout_of
+from .linear import Asked, Engine, Side, analyse_linear, standard_engine
+from .published import ChiSquareTest, PublishedMethod
+
+if TYPE_CHECKING:
+    from ..design import Design
+    from ..estimation.cells import Grid
+    from ..estimation.tested import Tested
+    from ..estimation.weights import Weights
+    from ..experiment import Experiment
+    from ..records import Records
+
+REST = "rest"
+ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupContrast(Declared):
+    """One group against the mean of all others, or (without ``group``) whether any differs.
+
+    Parameters
+    ----------
+    measure, factor
+        Names in the experiment; the measure is numeric or a flag (then rates are compared).
+    group
+        Level that is held against the rest; None for the omnibus question, which has no margin
+        and can only be detected.
+    among
+        The levels that are groups; by default all of the factor.
+
+    See :class:`~pytest_bias.contrasts.base.Declared` for the other parameters. :meth:`each` makes
+    one hypothesis per group.
+
+    Notes
+    -----
+    For a population whose units are the groups' exemplars: permutation of the exemplars' labels,
+    with the variance pooled over all groups for interval and clearing. For a fixed set: stratified
+    cell means, or score statistics for rates, against the margin where groups have exemplars. The
+    omnibus p permutes labels of exemplars, of means within units, or of replies within strata.
+    """
+
+    measure: str
+    factor: str
+    group: str | None = field(default=None, kw_only=True)
+    among: Sequence[str] = field(default=(), kw_only=True)
+    published: PublishedMethod | None = field(default_factory=ChiSquareTest, kw_only=True)
+
+    def __post_init__(self) -> None:
+        settle_fields(self, self.id)
+        object.__setattr__(self, "among", tuple(self.among))
+
+    @classmethod
+    def each(
+        cls, measure: str, factor: str, among: Sequence[str], **declared: Any
+    ) -> tuple[Self, ...]:
+        """One hypothesis per group in ``among``, each against the others; one family."""
+        return tuple(cls(measure, factor, group=group, among=among, **declared) for group in among)
+
+    @property
+    def id(self) -> str:
+        """``<measure>-<group>-rest``, or ``<measure>-<factor>-any``."""
+        if self.name:
+            return f"{self.measure}-{self.name}"
+        if self.group is None:
+            return f"{self.measure}-{self.factor}-{ANY}"
+        return f"{self.measure}-{self.group}-{REST}"
+
+    def check(self, experiment: Experiment) -> None:
+        """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
+        what = self.id
+        check_measure(what, experiment, self.measure, bounded=False)
+        groups = self._groups(experiment)
+        check_levels(what, experiment, self.factor, groups)
+        check_at(what, experiment, self, {self.factor})
+        check_units(what, self, experiment, [self.factor])
+        check_reach(what, self, experiment, [self.factor])
+        if len(set(groups)) < len(groups) or len(groups) < 3:  # noqa: PLR2004  (or a pair)
+            raise BadDesign(what=what, problem="needs three groups or more, each named once")
+        if self.group is not None:
+            if self.group not in groups:
+                raise BadDesign(what=what, problem=f"{self.group!r} is not among the groups")
+        elif self.margin is not None:
+            raise BadDesign(what=what, problem="whether any group differs has no margin")
+        elif self.target == "fixed" and has_exemplars(experiment, self.factor):
+            raise BadDesign(
+                what=what,
+                problem=(
+                    "of a fixed set of exemplars some difference is certain: ask of a population "
+                    "(target='population'), or each group against a margin"
+                ),
+            )
+
+    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+        """The finding; NoFinding when a group has too few units, or a condition no reply."""
+        from ..estimation import weights as of  # noqa: PLC0415  (numpy)
+
+        groups = self._groups(experiment)
+        if self.group is None:
+            weights = of.Weights({self.factor: dict.fromkeys(groups, 1.0)})
+            sides = tuple(Side(words=g, levels={self.factor: [g]}) for g in groups)
+        else:
+            weights = of.against_rest(self.factor, self.group, groups)
+            rest = [group for group in groups if group != self.group]
+            sides = (
+                Side(words=self.group, levels={self.factor: [self.group]}),
+                Side(words=REST, levels={self.factor: rest}),
+            )
+        asked = Asked(
+            declared=self,
+            measure=self.measure,
+            quantity="group against the rest" if self.group else "spread of groups",
+            weights=weights,
+            sides=sides,
+        )
+        finding = analyse_linear(
+            asked, experiment, records, self._engine(experiment, groups)
+        ).finding
+        if self.group is None:
+            return replace(finding, contrast=f"any {self.factor}", settle=None)
+        return finding
+
+    def layout(self, experiment: Experiment, design: Design) -> Layout | None:
+        """What ``design`` gives one group to go on; None for the omnibus question."""
+        if self.group is None:
+            return None
+        rest = [group for group in self._groups(experiment) if group != self.group]
+        sides = [{self.factor: [self.group]}, {self.factor: rest}]
+        return layout_of(self, experiment, design, sides, within=False)
+
+    def _engine(self, experiment: Experiment, groups: Sequence[str]) -> Engine:
+        from ..estimation.groups import any_group, group_against_rest  # noqa: PLC0415
+
+        population = self.target == "population"
+        unit = units_of(self, experiment, [self.factor]) if population else None
+        group = self.group
+        if group is None:
+            return lambda grid, _: any_group(grid, self.factor, groups, unit)
+        if unit == (self.factor,):
+            return lambda grid, _: group_against_rest(
+                grid, self.factor, group, groups, margin=self.margin
+            )
+
+        def engine(grid: Grid, weights: Weights) -> Tested:
+            compared = [self.factor]
+            return standard_engine(self, experiment, compared, rates=grid.flags)(grid, weights)
+
+        return engine
+
+    def _groups(self, experiment: Experiment) -> tuple[str, ...]:
+        return tuple(self.among) or known_levels(experiment, self.factor)

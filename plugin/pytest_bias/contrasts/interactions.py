@@ -1,0 +1,152 @@
+"""Interactions: whether one factor's effect depends on another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+from ..design import frozen_mapping
+from ..errors import BadDesign
+from ..findings import Finding
+from .base import (
+    Declared,
+    Levels,
+    check_at,
+    check_levels,
+    check_measure,
+    check_units,
+    known_levels,
+    levels_of,
+    settle_fields,
+    units_of,
+)
+from .layout import Layout, check_reach, layout_of
+from .linear import Asked, Side, analyse_linear, standard_engine
+
+if TYPE_CHECKING:
+    from ..design import Design
+    from ..experiment import Experiment
+    from ..records import Records
+
+Pair = tuple[Levels, Levels]
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction(Declared):
+    """Whether the effect of one factor differs between levels of another.
+
+    Parameters
+    ----------
+    measure
+        Name in the experiment; numeric or a flag.
+    factors
+        Two factors, each with its (high, low) levels: the estimate is the difference of
+        differences (high − low of the first, at the high level of the second minus at its low).
+        With None for a factor all its levels are crossed: the question is then whether any
+        combination departs from what its levels do on their own, judged as the largest of all
+        (max-T); it has no margin and can only be detected.
+
+    See :class:`~pytest_bias.contrasts.base.Declared` for the other parameters.
+    """
+
+    measure: str
+    factors: Mapping[str, Pair | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factors", frozen_mapping(self.factors))
+        settle_fields(self, self.id)
+
+    @property
+    def id(self) -> str:
+        """``<measure>-<factor>-x-<factor>``, or ``<measure>-<name>``."""
+        return f"{self.measure}-{self.name or '-x-'.join(self.factors)}"
+
+    def check(self, experiment: Experiment) -> None:
+        """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
+        what, names = self.id, list(self.factors)
+        check_measure(what, experiment, self.measure, bounded=False)
+        if len(names) != 2:  # noqa: PLR2004
+            raise BadDesign(what=what, problem="an interaction is of two factors")
+        for name, pair in self.factors.items():
+            known_levels(experiment, name)
+            if pair is not None:
+                high, low = map(levels_of, pair)
+                check_levels(what, experiment, name, [*high, *low])
+                if set(high) & set(low) or not high or not low:
+                    raise BadDesign(what=what, problem="compares a level with itself")
+        if self.margin is not None and self._largest:
+            raise BadDesign(what=what, problem="the largest of many contrasts has no margin")
+        check_at(what, experiment, self, set(names))
+        check_units(what, self, experiment, names)
+        check_reach(what, self, experiment, names)
+
+    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+        """The finding; NoFinding when there are too few units, or a condition has no reply."""
+        from ..estimation.interactions import Table, largest_interaction  # noqa: PLC0415
+        from ..estimation.weights import Weights, pairwise  # noqa: PLC0415
+
+        names = list(self.factors)
+        parts: dict[str, dict[str, float]] = {}
+        groups: list[list[tuple[str, tuple[str, ...]]]] = []
+        for name, pair in self.factors.items():
+            if pair is None or self._largest:
+                levels = known_levels(experiment, name) if pair is None else _all(pair)
+                parts[name] = dict.fromkeys(levels, 1.0)
+                groups.append([(level, (level,)) for level in levels])
+            else:
+                sides = [levels_of(side) for side in pair]
+                parts[name] = dict(pairwise(name, *sides).parts[name])
+                groups.append([(" + ".join(side), side) for side in sides])
+        asked = Asked(
+            declared=self,
+            measure=self.measure,
+            quantity="largest interaction" if self._largest else "difference of differences",
+            weights=Weights(parts),
+            sides=tuple(
+                Side(
+                    words=" × ".join(words for words, _ in combination),
+                    levels={
+                        name: levels for name, (_, levels) in zip(names, combination, strict=True)
+                    },
+                )
+                for combination in product(*groups)
+            ),
+        )
+        if self._largest:
+            unit = units_of(self, experiment, names) if self.target == "population" else None
+            first, second = (tuple(part) for part in parts.values())
+            table = Table((names[0], names[1]), (first, second))
+            finding = analyse_linear(
+                asked,
+                experiment,
+                records,
+                lambda grid, _: largest_interaction(grid, table, unit),
+            ).finding
+            at = finding.extras.get("largest at", "")
+            return replace(finding, contrast=f"{' × '.join(names)}, largest at {at}", settle=None)
+        engine = standard_engine(self, experiment, names, rates=False)
+        finding = analyse_linear(asked, experiment, records, engine).finding
+        (high, low), (upper, lower) = ([words for words, _ in group] for group in groups)
+        return replace(finding, contrast=f"({high} − {low}) at {upper} − at {lower}")
+
+    def layout(self, experiment: Experiment, design: Design) -> Layout | None:
+        """What ``design`` gives it to go on; None for the largest of many contrasts."""
+        pairs = [pair for pair in self.factors.values() if pair is not None]
+        if self._largest:
+            return None
+        sides = [
+            dict(zip(self.factors, map(levels_of, combination), strict=True))
+            for combination in product(*pairs)
+        ]
+        return layout_of(self, experiment, design, sides, within=False)
+
+    @property
+    def _largest(self) -> bool:
+        return any(pair is None for pair in self.factors.values())
+
+
+def _all(pair: Pair) -> tuple[str, ...]:
+    high, low = map(levels_of, pair)
+    return (*high, *low)

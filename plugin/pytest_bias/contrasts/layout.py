@@ -1,0 +1,148 @@
+"""How many independent observations a contrast has under a design, before any reply exists."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from ..errors import BadDesign
+from .base import FEWEST_UNITS, Declared, has_exemplars, levels_of, units_of
+
+if TYPE_CHECKING:
+    from ..design import Design
+    from ..experiment import Experiment
+
+Shape = Literal["independent", "paired"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What a design gives a contrast.
+
+    ``shape`` is whether units are compared with each other or with themselves; ``per_group`` the
+    units on a side (for unequal sides the number that equal ones would need), ``unit_name`` what
+    they are; ``replies`` all replies that are used. ``problem`` says why no verdict is possible.
+    """
+
+    shape: Shape
+    per_group: int
+    unit_name: str
+    replies: int
+    problem: str = ""
+
+
+def layout_of(
+    declared: Declared,
+    experiment: Experiment,
+    design: Design,
+    sides: Sequence[Mapping[str, Sequence[str]]],
+    *,
+    within: bool = True,
+) -> Layout:
+    """The layout of a contrast whose ``sides`` are given as factor → levels.
+
+    ``within`` is whether a fixed set is judged by the variance within its cells.
+    """
+    compared = list(sides[0])
+    problem = out_of_reach(declared, experiment, design, compared)
+    sizes = [_trials(declared, experiment, design, side) for side in sides]
+    replies = sum(sizes)
+    if declared.target == "fixed":
+        cells = min(sizes) // design.replicates
+        if within and cells > 1 and design.replicates == 1:
+            problem = f"{design.name} design: one replicate has no variance within its cell"
+        return Layout(
+            shape="independent",
+            per_group=_as_if_equal(sizes),
+            unit_name="replies",
+            replies=replies,
+            problem=problem,
+        )
+    units = units_of(declared, experiment, compared)
+    if any(name in compared for name in units):
+        factor = experiment.factor(units[0])
+        exemplars = [
+            sum(len(factor.exemplars[level]) for level in side[units[0]]) for side in sides
+        ]
+        return Layout(
+            shape="independent",
+            per_group=_as_if_equal(exemplars),
+            unit_name=f"exemplars of {units[0]}",
+            replies=replies,
+            problem=problem,
+        )
+    return Layout(
+        shape="paired",
+        per_group=math.prod(_count(declared, experiment, name) for name in units),
+        unit_name=" × ".join(units),
+        replies=replies,
+        problem=problem,
+    )
+
+
+def _as_if_equal(sizes: Sequence[int]) -> int:
+    """Units of two equal groups whose difference is as precise as that of ``sizes``."""
+    if len(sizes) == 2:  # noqa: PLR2004
+        return max(1, round(2 / sum(1 / size for size in sizes if size)))
+    return max(1, 2 * min(sizes) // len(sizes))  # the difference of two differences
+
+
+def _trials(
+    declared: Declared, experiment: Experiment, design: Design, side: Mapping[str, Sequence[str]]
+) -> int:
+    count = design.replicates
+    for factor in experiment.factors:
+        levels = side.get(factor.name) or levels_of(declared.at.get(factor.name, ()))
+        levels = levels or tuple(factor.levels)
+        count *= sum(len(factor.exemplars.get(level, ("",))) for level in levels)
+    if experiment.items is not None:
+        count *= len(side.get(experiment.items.name) or experiment.items.items)
+    return count
+
+
+def _count(declared: Declared, experiment: Experiment, name: str) -> int:
+    if experiment.items is not None and experiment.items.name == name:
+        return len(experiment.items.items)
+    factor = experiment.factor(name)
+    levels = levels_of(declared.at.get(name, ())) or tuple(factor.levels)
+    if has_exemplars(experiment, name):
+        return sum(len(factor.exemplars[level]) for level in levels)
+    return len(levels)
+
+
+def check_reach(
+    what: str, declared: Declared, experiment: Experiment, compared: Sequence[str]
+) -> None:
+    """Raise BadDesign for a hypothesis that the gate design can never answer."""
+    if declared.claim is not None and (
+        problem := out_of_reach(declared, experiment, experiment.design(), compared)
+    ):
+        raise BadDesign(what=what, problem=problem)
+
+
+def out_of_reach(
+    declared: Declared, experiment: Experiment, design: Design, compared: Sequence[str]
+) -> str:
+    """Why no reply could ever give this hypothesis a verdict under ``design``; empty if it can."""
+    if declared.target == "fixed":
+        return ""
+    units = units_of(declared, experiment, compared)
+    if any(name in compared for name in units):
+        exemplars = experiment.factor(units[0]).exemplars
+        smallest = min(map(len, exemplars.values()), default=0)
+        if smallest >= FEWEST_UNITS:
+            return ""
+        return (
+            f"{design.name} design: {smallest} exemplars of {units[0]} in a group, "
+            f"{FEWEST_UNITS} are needed for any verdict"
+        )
+    count = math.prod(_count(declared, experiment, name) for name in units)
+    fewest = FEWEST_UNITS if declared.claim == "clear" else FEWEST_UNITS + 1
+    if count >= fewest:
+        return ""
+    return (
+        f"{design.name} design: {count} units ({' × '.join(units)}) can give no verdict, "
+        f"{fewest} are needed: the smallest p of {FEWEST_UNITS} sign flips is .0625"
+    )

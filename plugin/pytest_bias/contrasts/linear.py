@@ -1,0 +1,229 @@
+"""From a linear contrast's declaration and the records to its finding."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import BadDesign, IncompleteDesign, TooFewUnits
+from ..findings import Arm, Finding, Scale
+from ..measures import MISSING
+from .base import Declared, levels_of, null_of, units_of
+from .published import Pooled, published_column
+
+if TYPE_CHECKING:
+    from ..estimation.cells import Cell, Grid
+    from ..estimation.tested import Tested
+    from ..estimation.weights import Weights
+    from ..experiment import Experiment
+    from ..records import Records
+
+Engine = Callable[["Grid", "Weights"], "Tested"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One side of a contrast: factor → its levels, and the words for it."""
+
+    words: str
+    levels: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A linear contrast as the analysis needs it."""
+
+    declared: Declared
+    measure: str
+    quantity: str
+    weights: Weights
+    sides: tuple[Side, ...]
+    scale: Scale = "difference"
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Names of the factors compared."""
+        return tuple(self.weights.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding, and what it was made from."""
+
+    finding: Finding
+    tested: Tested
+    grid: Grid
+
+
+def analyse_linear(
+    asked: Asked, experiment: Experiment, records: Records, engine: Engine
+) -> Found:
+    """The finding of a linear contrast, tested by ``engine``.
+
+    Raises
+    ------
+    NoFinding
+        When there are too few replies, or a condition has none.
+    """
+    from ..estimation.cells import grid_of  # noqa: PLC0415  (scipy takes half a second to import)
+    from ..estimation.settling import units_to_settle  # noqa: PLC0415
+    from ..estimation.worst import worst_case  # noqa: PLC0415
+
+    declared, weights = asked.declared, asked.weights
+    at = {name: levels_of(levels) for name, levels in declared.at.items()}
+    grid = grid_of(experiment, records, asked.measure, at)
+    used = weights.used(grid)
+    _check_complete(asked, experiment, used)
+    tested = engine(grid, weights)
+    margin = declared.margin
+    null = null_of(declared, experiment, asked.compared)
+    worst = worst_case(
+        grid,
+        weights,
+        lambda filled: engine(filled, weights),
+        no_effect=1.0 if asked.scale == "ratio" else 0.0,
+    )
+    coefficients = weights.coefficients(used.cells)
+    finding = Finding(
+        quantity=asked.quantity,
+        contrast=" − ".join(side.words for side in asked.sides),
+        measure=asked.measure,
+        unit="" if grid.flags else _unit(experiment, asked.measure),
+        factor=" × ".join(asked.compared),
+        arms=arms_of(asked, experiment, used, tested),
+        estimate=tested.estimate,
+        interval=tested.interval,
+        p_alarm=tested.p_alarm,
+        p_clear=tested.p_clear,
+        margin=margin,
+        method=tested.method,
+        target=declared.target,
+        scope=declared.scope,
+        units=tested.units,
+        replies=sum(cell.values.size for cell in used.cells),
+        fewest=tested.fewest,
+        unit_name=tested.unit_name,
+        scale=asked.scale,
+        null=null,
+        se=tested.se,
+        df=tested.df,
+        deterministic=tested.deterministic,
+        settle=units_to_settle(
+            tested, grid, margin=margin, null=null, reach=sum(c for c in coefficients if c > 0)
+        ),
+        equivalence=tested.tost,
+        effect_size=tested.effect_size,
+        worst_case=worst,
+        published=published_column(
+            declared.published,
+            Pooled(
+                cells=grid.cells,
+                sides={
+                    side.words: [cell for cell in used.cells if _is_in(cell, side)]
+                    for side in asked.sides
+                },
+            ),
+        ),
+        extras=tested.extras,
+        notes=tested.notes,
+    )
+    return Found(finding, tested, grid)
+
+
+def standard_engine(
+    declared: Declared, experiment: Experiment, compared: Sequence[str], *, rates: bool
+) -> Engine:
+    """How a contrast is tested: for this set, as rates or means, or for a population of units."""
+    from ..estimation import events, fixed, units  # noqa: PLC0415
+
+    margin, null = declared.margin, null_of(declared, experiment, compared)
+    if declared.target == "population":
+        names = units_of(declared, experiment, compared)
+        if nested := [name for name in names if name in compared]:
+            return lambda grid, weights: units.nested_contrast(
+                grid, weights, nested[0], margin=margin
+            )
+        return lambda grid, weights: units.crossed_contrast(grid, weights, names, margin=margin)
+    if rates:
+        return lambda grid, weights: events.rate_difference(
+            grid, weights, margin=margin, null=null
+        )
+    return lambda grid, weights: fixed.fixed_contrast(grid, weights, margin=margin, null=null)
+
+
+def require_kind(what: str, grid_flags: bool, *, flags: bool) -> None:  # noqa: FBT001
+    """Raise BadDesign where an event is taken for a number, or a number for an event."""
+    if grid_flags and not flags:
+        raise BadDesign(what=what, problem="its measure is an event: compare its rates")
+    if flags and not grid_flags:
+        raise BadDesign(what=what, problem="its measure must be True or False")
+
+
+def arms_of(asked: Asked, experiment: Experiment, used: Grid, tested: Tested) -> tuple[Arm, ...]:
+    """The sides with their means (every cell counts the same) and what is missing in them."""
+    arms = []
+    for side in asked.sides:
+        cells = [cell for cell in used.cells if _is_in(cell, side)]
+        valid = [cell.mean for cell in cells if cell.values.size]
+        replies = sum(cell.values.size for cell in cells)
+        arms.append(
+            Arm(
+                level=side.words,
+                value=_shown(experiment, side),
+                units=replies if tested.unit_name == "replies" else _unit_count(cells, tested),
+                missing=sum((Counter(cell.reasons) for cell in cells), Counter()),
+                mean=math.fsum(valid) / len(valid),
+            )
+        )
+    return tuple(arms)
+
+
+def _unit_count(cells: Sequence[Cell], tested: Tested) -> int:
+    """Units of a side: its exemplars where these are the units, else all, as they meet it all."""
+    prefix = "exemplars of "
+    if not tested.unit_name.startswith(prefix):
+        return tested.units
+    factor = tested.unit_name.removeprefix(prefix)
+    return len({(cell.labels[factor], cell.members[factor]) for cell in cells})
+
+
+def _is_in(cell: Cell, side: Side) -> bool:
+    return all(cell.labels[name] in levels for name, levels in side.levels.items())
+
+
+def _check_complete(asked: Asked, experiment: Experiment, used: Grid) -> None:
+    """Refuse an empty side, and to pool over conditions (or cells of a set) without a reply.
+
+    Items that are units of a population are no conditions: one that misses a cell is left out.
+    """
+    for side in asked.sides:
+        if not any(cell.values.size for cell in used.cells if _is_in(cell, side)):
+            parts = [f"{name}={' + '.join(levels)}" for name, levels in side.levels.items()]
+            raise TooFewUnits(group=", ".join(parts), found=0, needed=1)
+    replies: Counter[str] = Counter()
+    whole = asked.declared.target == "fixed"
+    units = () if whole else units_of(asked.declared, experiment, asked.compared)
+    items = experiment.items.name if experiment.items is not None else ""
+    for cell in used.cells:
+        labels = [at for name, at in cell.labels.items() if name != items or name not in units]
+        replies[cell.name if whole else "/".join(labels)] += cell.values.size
+    if empty := [name for name, count in replies.items() if not count]:
+        raise IncompleteDesign(cells=empty)
+
+
+def _unit(experiment: Experiment, measure: str) -> str:
+    return "" if measure == MISSING else experiment.measure(measure).unit
+
+
+def _shown(experiment: Experiment, side: Side) -> str:
+    """The value of a single level for print; its label where a prompt's words are not kept."""
+    names = [(name, level) for name, levels in side.levels.items() for level in levels]
+    if len(names) != 1:
+        return side.words
+    name, level = names[0]
+    factors = {factor.name: factor for factor in experiment.factors}
+    value = factors[name].levels[level] if name in factors else level
+    return str(value) if experiment.retention == "raw" or isinstance(value, int | float) else level

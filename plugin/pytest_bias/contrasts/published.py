@@ -1,0 +1,188 @@
+"""The published column: the method a hypothesis' own source names, computed as documented.
+
+It treats every reply as independent where its source does, and never gates.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from ..errors import BadStatisticInput, NoFinding
+from ..findings import PublishedColumn
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..estimation.cells import Cell
+
+NOT_DEFINED = "not defined"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pooled:
+    """The replies a published method sees: all cells, and those of each side by its words."""
+
+    cells: Sequence[Cell]
+    sides: Mapping[str, Sequence[Cell]]
+
+    def numbers(self) -> list[NDArray[np.float64]]:
+        """The values of each side, events as 0 and 1, whatever cell they come from."""
+        return [_values(side) for side in self.sides.values()]
+
+    def labelled(self, factor: str) -> tuple[NDArray[np.float64], list[str]]:
+        """The values of all cells, and the level of ``factor`` each was given under."""
+        labels = [cell.labels[factor] for cell in self.cells for _ in range(cell.values.size)]
+        return _values(self.cells), labels
+
+
+class PublishedMethod(Protocol):
+    """A documented method: from pooled replies to its statistics."""
+
+    @property
+    def words(self) -> str:
+        """The method in print."""
+
+    def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
+        """Its statistics by name; NoFinding where it is not defined."""
+
+
+def published_column(method: PublishedMethod | None, pooled: Pooled) -> PublishedColumn | None:
+    """The column of a method; where it is not defined it says so and why."""
+    if method is None:
+        return None
+    try:
+        found = method.statistics(pooled)
+    except (NoFinding, BadStatisticInput) as error:
+        found = {NOT_DEFINED: str(error)}
+    return PublishedColumn(method=method.words, statistics=found)
+
+
+@dataclass(frozen=True, slots=True)
+class WelchTest:
+    """Welch's t test on all replies of two sides, and Cohen's d."""
+
+    words: str = "Welch's t test on all replies, Cohen's d"
+
+    def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
+        """``t``, ``df``, ``p`` and ``d``."""
+        from ..statistics import cohen_d, welch  # noqa: PLC0415  (scipy takes half a second)
+
+        a, b = _two(pooled)
+        found = welch(a, b)
+        return {"t": found.t, "df": found.df, "p": found.p, "d": cohen_d(a, b)}
+
+
+@dataclass(frozen=True, slots=True)
+class MannWhitneyTest:
+    """The two-sided Mann–Whitney test on all replies of two sides, and the difference of means."""
+
+    words: str = "Mann–Whitney U test on all replies"
+
+    def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
+        """``U``, ``p``, the difference of ``mean``s and Vargha and Delaney's ``A``."""
+        from ..statistics import mann_whitney, vargha_delaney  # noqa: PLC0415
+
+        a, b = _two(pooled)
+        found = mann_whitney(a, b)
+        mean = float(a.mean() - b.mean())
+        return {"U": found.u, "p": found.p, "mean": mean, "A": vargha_delaney(a, b)}
+
+
+@dataclass(frozen=True, slots=True)
+class ChiSquareTest:
+    """Pearson's chi-square of sides × values on all replies, with Cramér's V (φ if 2 × 2)."""
+
+    yates: bool = False
+    words: str = "chi-square test on all replies, Cramér's V"
+
+    def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
+        """``chi2``, ``df``, ``p``, ``V`` and the smallest expected count."""
+        from ..statistics import chi_square  # noqa: PLC0415
+
+        counts = [Counter(values.tolist()) for values in pooled.numbers()]
+        categories = sorted({category for count in counts for category in count})
+        found = chi_square(
+            [[count[category] for category in categories] for count in counts], yates=self.yates
+        )
+        return {
+            "chi2": found.chi2,
+            "df": float(found.df),
+            "p": found.p,
+            "V": found.cramers_v,
+            "smallest expected count": found.smallest_expected,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class OneWayAnova:
+    """One-way analysis of variance of all sides on all replies."""
+
+    words: str = "one-way ANOVA on all replies"
+
+    def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
+        """``F``, both degrees of freedom, ``p`` and eta²."""
+        from ..statistics import one_way  # noqa: PLC0415
+
+        found = one_way(pooled.numbers())
+        return {
+            "F": found.f,
+            "df": found.df_between,
+            "df within": found.df_within,
+            "p": found.p,
+            "eta²": found.eta2,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FactorialAnova:
+    """Factorial analysis of variance with all interactions, on all replies.
+
+    ``factors`` names two factors or more; ``type`` is that of the sums of squares (3 with
+    sum-to-zero coding, as unbalanced cells need).
+    """
+
+    factors: Sequence[str]
+    type: Literal[1, 2, 3] = 3
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factors", tuple(self.factors))
+
+    @property
+    def words(self) -> str:
+        """The method in print."""
+        return f"ANOVA {' × '.join(self.factors)} on all replies (type {'I' * self.type})"
+
+    def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
+        """F, p and partial eta² of every term; ``p`` is that of the highest interaction."""
+        from ..statistics import factorial_anova  # noqa: PLC0415
+
+        values, _ = pooled.labelled(self.factors[0])
+        found = factorial_anova(
+            values,
+            {name: pooled.labelled(name)[1] for name in self.factors},
+            type=self.type,
+        )
+        statistics: dict[str, float | str] = {}
+        for row in found.rows:
+            term = " × ".join(row.term)
+            statistics |= {
+                f"F {term}": row.f,
+                f"p {term}": row.p,
+                f"partial eta² {term}": row.partial_eta2,
+            }
+        return statistics | {"p": found.rows[-1].p}
+
+
+def _values(cells: Sequence[Cell]) -> NDArray[np.float64]:
+    import numpy as np  # noqa: PLC0415  (loaded by then: an analysis is running)
+
+    return np.concatenate([cell.values for cell in cells])
+
+
+def _two(pooled: Pooled) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    a, b = pooled.numbers()
+    return a, b

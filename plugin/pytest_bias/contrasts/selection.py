@@ -1,0 +1,178 @@
+"""What a model selects from a pool: recommended against shown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..design import frozen_mapping
+from ..errors import BadDesign, NoFinding
+from ..findings import Arm, Finding, PublishedColumn, WorstCase
+from .base import Declared, Levels, check_at, levels_of, settle_fields
+from .published import NOT_DEFINED
+
+if TYPE_CHECKING:
+    from ..design import Design
+    from ..estimation.selecting import Pool
+    from ..experiment import Experiment
+    from ..records import Records
+    from .layout import Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Selection(Declared):
+    """How often items of a group are selected from a pool, beside all others.
+
+    Parameters
+    ----------
+    selected, shown
+        Measures that hold the ids of the items a trial selected, and was shown, as one text of
+        words separated by spaces.
+    feature
+        Id of every item → its group ("female", "male", …).
+    group
+        The group or groups whose selection rate is divided by that of all others.
+    margin
+        Larger limit of the ratio: 1.25 clears what lies within 0.80 and 1.25.
+
+    Each trial's pool is a unit. p is that of a permutation of the group's labels over the items,
+    keeping how often each was shown and selected; interval and clearing are by a bootstrap of
+    pools. See :class:`~pytest_bias.contrasts.base.Declared` for the other parameters.
+    """
+
+    selected: str
+    shown: str
+    feature: Mapping[str, str] = field(kw_only=True, repr=False)
+    group: Levels = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "feature", frozen_mapping(self.feature))
+        settle_fields(self, self.id)
+
+    @property
+    def id(self) -> str:
+        """``<selected>-<group>-others``, or ``<selected>-<name>``."""
+        return f"{self.selected}-{self.name or '+'.join(levels_of(self.group)) + '-others'}"
+
+    def check(self, experiment: Experiment) -> None:
+        """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
+        for measure in (self.selected, self.shown):
+            experiment.measure(measure)
+        groups = set(self.feature.values())
+        unknown = sorted(set(levels_of(self.group)) - groups)
+        if unknown or groups <= set(levels_of(self.group)):
+            raise BadDesign(
+                what=self.id,
+                problem=f"no item has {unknown[0]!r}" if unknown else "there are no other items",
+            )
+        if self.margin is not None and self.margin <= 1:
+            raise BadDesign(what=self.id, problem="margin is the larger limit of a ratio, above 1")
+        if self.target != "fixed" or self.unit is not None or self.null is not None:
+            raise BadDesign(what=self.id, problem="its units are pools: leave target and unit")
+        check_at(self.id, experiment, self, set())
+
+    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+        """The finding; NoFinding below ten pools, BadDesign for items of no known group."""
+        from ..estimation.selecting import selection_ratio  # noqa: PLC0415  (numpy, scipy)
+        from ..estimation.worst import TOLERATED_MISSING  # noqa: PLC0415
+
+        rows = self._rows(experiment, records)
+        pools = self._pools(rows)
+        members = {item for item, group in self.feature.items() if group in levels_of(self.group)}
+        tested = selection_ratio(pools, members, margin=self.margin)
+        missing = sum(rows.missing.values())
+        words = (" + ".join(levels_of(self.group)), "others")
+        rates = [float(value) for value in tested.extras.values()]
+        return Finding(
+            quantity="selection ratio",
+            contrast=" / ".join(words),
+            measure=self.selected,
+            unit="",
+            factor="",
+            arms=tuple(
+                Arm(level=word, value=word, units=tested.units, missing=lost, mean=rate)
+                # Both sides are of the same trials: what is missing is counted once.
+                for word, rate, lost in zip(words, rates, (rows.missing, {}), strict=True)
+            ),
+            estimate=tested.estimate,
+            interval=tested.interval,
+            p_alarm=tested.p_alarm,
+            p_clear=tested.p_clear,
+            margin=self.margin,
+            method=tested.method,
+            target=self.target,
+            scope=self.scope,
+            units=tested.units,
+            replies=tested.units,
+            fewest=tested.fewest,
+            unit_name=tested.unit_name,
+            scale="ratio",
+            worst_case=WorstCase(
+                needed=missing / len(rows.rows) > TOLERATED_MISSING,
+                lowest=None,
+                highest=None,
+                p_alarm=1.0,
+                p_clear=1.0,
+            )
+            if missing
+            else None,
+            published=self._published(pools),
+            extras=tested.extras,
+            notes=tested.notes,
+        )
+
+    def layout(self, experiment: Experiment, design: Design) -> Layout | None:  # noqa: ARG002
+        """None: no power is computed for it."""
+        return None
+
+    def _rows(self, experiment: Experiment, records: Records) -> Records:
+        """The rows at the levels, and of the items, that it is confined to."""
+        from ..records import Records as Rows  # noqa: PLC0415  (named for its type above)
+
+        at = {name: levels_of(levels) for name, levels in self.at.items()}
+        items = at.pop(experiment.items.name, None) if experiment.items is not None else None
+        rows = records.at(at)
+        if items is None:
+            return rows
+        return Rows(tuple(row for row in rows.rows if row.trial.item in items))
+
+    def _pools(self, rows: Records) -> list[Pool]:
+        from ..estimation.selecting import Pool  # noqa: PLC0415
+
+        pools = []
+        for row in rows.rows:
+            if row.missing is None:
+                shown, selected = (
+                    str(row.values[name]).split() for name in (self.shown, self.selected)
+                )
+                unknown = (set(shown) - set(self.feature)) | (set(selected) - set(shown))
+                if unknown:
+                    raise BadDesign(
+                        what=self.id,
+                        problem=f"{row.trial.id}: {min(unknown)!r} was not shown, or has no group",
+                    )
+                pools.append(Pool(shown, selected))
+        return pools
+
+    def _published(self, pools: list[Pool]) -> PublishedColumn:
+        """Chi-square of group × (pool, recommended) on all posts, as if they were independent."""
+        from ..statistics import chi_square  # noqa: PLC0415
+
+        shown = Counter(self.feature[item] for pool in pools for item in pool.shown)
+        selected = Counter(self.feature[item] for pool in pools for item in pool.selected)
+        rows = [[shown[group], selected[group]] for group in sorted(shown)]
+        try:
+            found = chi_square(rows)
+            values: dict[str, float | str] = {
+                "chi2": found.chi2,
+                "df": float(found.df),
+                "p": found.p,
+                "V": found.cramers_v,
+            }
+        except NoFinding as error:
+            values = {NOT_DEFINED: str(error)}
+        return PublishedColumn(
+            method="chi-square test of pool against recommended, Cramér's V", statistics=values
+        )

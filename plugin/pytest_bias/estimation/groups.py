@@ -1,0 +1,200 @@
+"""Several groups: each against the rest, and whether any differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from .. import statistics
+from ..errors import IncompleteDesign, TooFewUnits
+from ..findings import ALPHA
+from .cells import Grid
+from .fixed import UNITS, stratum
+from .tested import RESAMPLES, SEED, Tested, permutation_words
+from .units import FEWEST, crossed_values, key_of, left_out, nested_values
+from .weights import Weights, against_rest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FEWEST_DF = 10
+"""Degrees of freedom of the pooled variance below which a t test clears nothing."""
+
+
+def group_against_rest(
+    grid: Grid, factor: str, group: str, groups: Sequence[str], *, margin: float | None
+) -> Tested:
+    """One group against the mean of the others; exemplars are the units.
+
+    p is that of a permutation of the exemplars' labels; interval and clearing are by t with the
+    mean square pooled over all groups (one-way analysis of variance of exemplars' means).
+    """
+    found, dropped = nested_values(grid, against_rest(factor, group, groups), factor)
+    values, labels = _flat(found, groups, factor)
+    pooled_all, permuted = _all_groups(grid, factor, groups, values, labels)
+    pooled = next(each for each in pooled_all.contrasts if each.group == group)
+    against = permuted.groups[group]
+    tost = None
+    if margin is not None:
+        tost = statistics.tost_from_estimate(
+            estimate=pooled.estimate, se=pooled.se, df=pooled.df, margin=margin, alpha=ALPHA
+        )
+    few = pooled.df < FEWEST_DF
+    words = permutation_words(
+        replace(permuted.omnibus, p=against.p), "permutation of exemplars' labels"
+    )
+    notes = []
+    if few and tost is not None:
+        notes.append(f"fewer than {FEWEST_DF} degrees of freedom cannot clear it")
+    notes += left_out(dropped, f"exemplars of {factor}")
+    return Tested(
+        estimate=pooled.estimate,
+        interval=pooled.interval,
+        p_alarm=against.p,
+        p_clear=None if tost is None else 1.0 if few else tost.p,
+        method=words
+        if tost is None
+        else f"{words}; two one-sided t tests, variance pooled over groups",
+        units=len(values),
+        fewest=min(len(found[level]) for level in groups),
+        unit_name=f"exemplars of {factor}",
+        se=pooled.se,
+        df=pooled.df,
+        tost=tost,
+        extras={"p (max-T over groups)": against.p_max_t},
+        notes=tuple(notes),
+    )
+
+
+def _all_groups(
+    grid: Grid,
+    factor: str,
+    groups: Sequence[str],
+    values: NDArray[np.float64],
+    labels: Sequence[str],
+) -> tuple[statistics.PooledContrasts, statistics.GroupPermutation]:
+    """What all groups' hypotheses share, worked out once."""
+    key = ("groups", factor, tuple(sorted(groups)))
+    if key not in grid.memo:
+        grid.memo[key] = (
+            statistics.pooled_group_contrasts(values, labels),
+            statistics.group_permutation(values, labels, resamples=RESAMPLES, seed=SEED),
+        )
+    return cast("tuple[statistics.PooledContrasts, statistics.GroupPermutation]", grid.memo[key])
+
+
+def any_group(
+    grid: Grid, factor: str, groups: Sequence[str], unit: Sequence[str] | None
+) -> Tested:
+    """Whether any group differs: a permutation of labels, of replies within strata or of units.
+
+    ``unit`` names the units of a population, None for a fixed set. The estimate is the standard
+    deviation of the groups' means.
+    """
+    data = labelled(grid, factor, groups, unit)
+    permuted = statistics.group_permutation(
+        data.values, data.labels, blocks=data.blocks, resamples=RESAMPLES, seed=SEED
+    )
+    of = np.array(data.labels)
+    means = [float(data.values[of == group].mean()) for group in groups]
+    return Tested(
+        estimate=float(np.std(means, ddof=1)),
+        interval=None,
+        p_alarm=permuted.omnibus.p,
+        p_clear=None,
+        method=permutation_words(permuted.omnibus, data.what),
+        units=data.units,
+        fewest=data.fewest,
+        unit_name=data.unit_name,
+        notes=data.notes,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labelled:
+    """Values with the group of each, and ``blocks`` within which labels may be exchanged.
+
+    ``what`` says in words what is exchanged; the other fields are those of a tested estimate.
+    """
+
+    values: NDArray[np.float64] = field(repr=False)
+    labels: list[str] = field(repr=False)
+    blocks: list[object] | None = field(repr=False)
+    what: str
+    units: int
+    fewest: int
+    unit_name: str
+    notes: tuple[str, ...] = ()
+
+
+def labelled(
+    grid: Grid, factor: str, groups: Sequence[str], unit: Sequence[str] | None
+) -> Labelled:
+    """What may be exchanged between groups: replies within strata, exemplars, or units' means.
+
+    ``unit`` names the units of a population, None for a fixed set. A unit that meets every group
+    has one value in each, however many cells it has there; one that misses a cell is left out.
+    """
+    weights = Weights({factor: dict.fromkeys(groups, 1.0)})
+    cells = weights.used(grid).cells
+    if unit is None:
+        if empty := [cell.name for cell in cells if not cell.values.size]:
+            raise IncompleteDesign(cells=empty)
+        sized = [cell for cell in cells for _ in range(cell.values.size)]
+        labels = [cell.labels[factor] for cell in sized]
+        return Labelled(
+            values=np.concatenate([cell.values for cell in cells]),
+            labels=labels,
+            blocks=[stratum(cell, weights) for cell in sized],
+            what="permutation of labels within strata",
+            units=len(labels),
+            fewest=min(map(labels.count, groups)),
+            unit_name=UNITS,
+        )
+    if tuple(unit) == (factor,):
+        found, dropped = nested_values(grid, weights, factor)
+        values, labels = _flat(found, groups, factor)
+        name = f"exemplars of {factor}"
+        return Labelled(
+            values=values,
+            labels=labels,
+            blocks=None,
+            what="permutation of exemplars' labels",
+            units=len(labels),
+            fewest=min(map(labels.count, groups)),
+            unit_name=name,
+            notes=left_out(dropped, name),
+        )
+    crossed = crossed_values(grid, weights, unit)
+    by_place: dict[tuple[object, str], list[float]] = {}
+    for cell in cells:
+        if (key := key_of(cell, unit)) in crossed.values:
+            by_place.setdefault((key, cell.labels[factor]), []).append(cell.mean)
+    name, whole = " × ".join(unit), len(crossed.values)
+    if whole < FEWEST:
+        raise TooFewUnits(group=name, found=whole, needed=FEWEST)
+    return Labelled(
+        values=np.array([np.mean(means) for means in by_place.values()]),
+        labels=[label for _, label in by_place],
+        blocks=[key for key, _ in by_place],
+        what="permutation of labels within units",
+        units=whole,
+        fewest=whole,
+        unit_name=name,
+        notes=left_out(crossed.dropped, name),
+    )
+
+
+def _flat(
+    found: dict[str, list[float]], groups: Sequence[str], factor: str
+) -> tuple[NDArray[np.float64], list[str]]:
+    for group in groups:
+        if len(found.get(group, ())) < FEWEST:
+            raise TooFewUnits(
+                group=f"{factor}={group}", found=len(found.get(group, ())), needed=FEWEST
+            )
+    values = np.concatenate([np.array(found[group]) for group in groups])
+    return values, [group for group in groups for _ in found[group]]

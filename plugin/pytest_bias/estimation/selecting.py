@@ -1,0 +1,90 @@
+"""What is selected from pools: how often a group's items are taken, beside the others'."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import statistics
+from ..errors import TooFewUnits
+from ..estimates import Interval
+from .tested import RESAMPLES, SEED, Tested, permutation_words
+
+FEWEST_POOLS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """One trial: the items that were shown, and those that were selected."""
+
+    shown: Sequence[str]
+    selected: Sequence[str]
+
+
+def selection_ratio(
+    pools: Sequence[Pool], group: Collection[str], *, margin: float | None
+) -> Tested:
+    """Selection rate of the items in ``group`` divided by that of all others.
+
+    p is that of a permutation of the group's labels over the items, which keeps how often each was
+    shown and selected; interval and clearing are by a bootstrap of whole pools, on the log scale.
+
+    Raises
+    ------
+    TooFewUnits
+        Below 10 pools.
+    """
+    if len(pools) < FEWEST_POOLS:
+        raise TooFewUnits(group="pools", found=len(pools), needed=FEWEST_POOLS)
+    members = set(group)
+    sums = np.array(
+        [
+            [
+                sum(item in members for item in pool.selected),
+                sum(item in members for item in pool.shown),
+                sum(item not in members for item in pool.selected),
+                sum(item not in members for item in pool.shown),
+            ]
+            for pool in pools
+        ]
+    )
+    shown = Counter(item for pool in pools for item in pool.shown)
+    selected = Counter(item for pool in pools for item in pool.selected)
+    items = sorted(shown)
+    shuffled = statistics.label_shuffle_ratio(
+        [selected[item] for item in items],
+        [shown[item] for item in items],
+        [item in members for item in items],
+        resamples=RESAMPLES,
+        seed=SEED,
+    )
+    boot = statistics.bootstrap_log_ratio(*sums.T, iterations=RESAMPLES, seed=SEED)
+    p_clear = None
+    if margin is not None:
+        limit = math.log(margin)
+        p_clear = max(boot.share_below(-limit), boot.share_above(limit))
+    ratio = math.exp(boot.log_ratio)
+    interval = Interval(
+        low=min(ratio, math.exp(boot.interval.low)),
+        high=max(ratio, math.exp(boot.interval.high)),
+        level=boot.interval.level,
+    )
+    method = permutation_words(shuffled, "permutation of labels over items")
+    return Tested(
+        estimate=ratio,
+        interval=interval,
+        p_alarm=shuffled.p,
+        p_clear=p_clear,
+        method=f"{method}; bootstrap of pools ({RESAMPLES:,} resamples, seed {SEED})",
+        units=len(pools),
+        fewest=len(pools),
+        unit_name="pools",
+        extras={
+            "selection rate in the group": float(sums[:, 0].sum() / sums[:, 1].sum()),
+            "selection rate of the others": float(sums[:, 2].sum() / sums[:, 3].sum()),
+        },
+    )

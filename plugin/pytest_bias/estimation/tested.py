@@ -1,0 +1,73 @@
+"""What every primary analysis gives, and the rules they share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from .. import statistics
+from ..design import frozen_mapping
+from ..estimates import EffectSize, Interval, Permutation, Tost
+from ..findings import Null
+from ..statistics import GapPermutation
+
+SEED = 1
+"""Seed of all resampling; fixed, not searched."""
+
+RESAMPLES = 10_000
+
+FEW_UNITS = 10
+"""Units in a group below which p-values are permutations'."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tested:
+    """A tested estimate.
+
+    ``units`` are the independent observations, ``fewest`` those of the smallest group (of all
+    where units are compared with themselves), ``unit_name`` what they are. ``p_clear`` is None
+    where no margin was given, ``interval`` None where the quantity has none. ``extras`` are
+    further numbers by name.
+    """
+
+    estimate: float
+    interval: Interval | None
+    p_alarm: float
+    p_clear: float | None
+    method: str
+    units: int
+    fewest: int
+    unit_name: str
+    se: float | None = None
+    df: float | None = None
+    deterministic: bool = False
+    tost: Tost | None = None
+    effect_size: EffectSize | None = None
+    welch: statistics.Welch | None = None
+    extras: Mapping[str, float | str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "extras", frozen_mapping(self.extras))
+
+    def noting(self, *notes: str) -> Tested:
+        """The same with further notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
+
+def alarm_p(*, estimate: float, se: float, df: float, null: Null, margin: float | None) -> float:
+    """Two-sided p of no effect; against the margin, of the nearest effect within it.
+
+    It is at most .05 exactly where the 95 % interval excludes 0, or lies beyond ±margin.
+    """
+    beyond = estimate
+    if null == "margin" and margin is not None:
+        beyond = max(abs(estimate) - margin, 0.0)
+    return statistics.p_from_t(beyond / se, df)
+
+
+def permutation_words(found: Permutation | GapPermutation, what: str) -> str:
+    """``label permutation (exact)``, or how many were drawn and how sure p is then."""
+    if found.exact:
+        return f"{what} (exact)"
+    return f"{what} ({found.resamples:,} resamples, seed {found.seed}, ±{found.error:.4f})"

@@ -1,0 +1,149 @@
+"""What a design can clear and find at a hypothesis' margin, before a single reply is paid for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from .contrasts import Claim, RateDifference
+from .contrasts.base import Declared, null_of
+from .findings import ALPHA, Finding
+
+if TYPE_CHECKING:
+    from .contrasts import Hypothesis
+    from .contrasts.layout import Layout
+    from .design import Design
+    from .experiment import Experiment
+
+POWER = 0.90
+"""Probability of clearing where nothing differs that a ``clear`` claim is sized for."""
+
+BASE_RATES = (0.0, 0.1, 0.5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """The chances of CLEAR and of BIASED under a true ``effect``, counted in margins.
+
+    ``rate`` is the base rate it is computed at, None for means.
+    """
+
+    effect: float
+    clear: float
+    biased: float
+    rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prospect:
+    """What a design gives one hypothesis.
+
+    ``largest_sd`` is the standard deviation (of a reply within its cell, or of one value per unit)
+    up to which it clears at no effect with probability .90; ``sd`` the one that was recorded, None
+    where nothing is; ``outlooks`` are at that spread, or at base rates. ``problem`` says why no
+    verdict is possible at all.
+    """
+
+    hypothesis: str
+    claim: Claim
+    target: str
+    margin: float | None
+    unit: str
+    per_group: int | None
+    unit_name: str
+    paired: bool
+    largest_sd: float | None = None
+    sd: float | None = None
+    outlooks: tuple[Outlook, ...] = ()
+    problem: str = ""
+
+
+def prospect_of(
+    hypothesis: Hypothesis, experiment: Experiment, design: Design, found: Finding | None
+) -> Prospect:
+    """What ``design`` gives a hypothesis; ``found`` is what the same design has recorded."""
+    declared = cast("Declared", hypothesis)
+    measure = getattr(hypothesis, "measure", "")
+    units = {each.name: each.unit for each in experiment.measures}
+    layout = hypothesis.layout(experiment, design)
+    given = Prospect(
+        hypothesis=hypothesis.id,
+        claim=hypothesis.claim or "detect",
+        target=declared.target,
+        margin=declared.margin,
+        unit=units.get(measure, ""),
+        per_group=None if layout is None else layout.per_group,
+        unit_name="units" if layout is None else layout.unit_name,
+        paired=layout is not None and layout.shape == "paired",
+        problem="" if layout is None else layout.problem,
+    )
+    margin = declared.margin
+    if layout is None or margin is None or layout.problem or layout.per_group < 2:  # noqa: PLR2004
+        return given
+    if isinstance(hypothesis, RateDifference) and declared.target == "fixed":
+        return replace(given, outlooks=tuple(_rate_outlooks(layout, margin, found)))
+    if found is not None and found.scale == "ratio":
+        return given
+    return _of_means(given, hypothesis, experiment, layout, margin, found)
+
+
+def _of_means(
+    given: Prospect,
+    hypothesis: Hypothesis,
+    experiment: Experiment,
+    layout: Layout,
+    margin: float,
+    found: Finding | None,
+) -> Prospect:
+    from .statistics import largest_sd_to_clear, verdict_chances  # noqa: PLC0415  (scipy)
+
+    n, shape = layout.per_group, layout.shape
+    largest = largest_sd_to_clear(n, margin=margin, power=POWER, alpha=ALPHA, design=shape)
+    sd = None
+    if found is not None and found.se is not None:
+        sd = found.se * math.sqrt(n if shape == "paired" else n / 2)
+    outlooks: tuple[Outlook, ...] = ()
+    if sd:
+        compared = getattr(hypothesis, "factor", None)
+        null = null_of(cast("Declared", hypothesis), experiment, [compared] if compared else [])
+        outlooks = tuple(
+            Outlook(effect=effect, clear=chances.clear, biased=chances.biased)
+            for effect in (0.0, 1.0, 2.0)
+            for chances in (
+                verdict_chances(
+                    n,
+                    sd=sd,
+                    margin=margin,
+                    difference=effect * margin,
+                    alpha=ALPHA,
+                    design=shape,
+                    null=null,
+                ),
+            )
+        )
+    return replace(given, largest_sd=largest, sd=sd, outlooks=outlooks)
+
+
+def _rate_outlooks(layout: Layout, margin: float, found: Finding | None) -> Iterator[Outlook]:
+    from .statistics import power_to_alarm_rate, power_to_clear_rate  # noqa: PLC0415  (scipy)
+
+    n = layout.per_group
+    rates: tuple[float, ...] = BASE_RATES
+    if found is not None:
+        rates = (sum(arm.mean for arm in found.arms) / len(found.arms),)
+    for rate in rates:
+        for effect in (0.0, 1.0, 2.0):
+            difference = effect * margin
+            base = min(rate, 1 - difference)
+            yield Outlook(
+                effect=effect,
+                clear=power_to_clear_rate(
+                    n, n, rate=base, margin=margin, difference=difference, alpha=ALPHA
+                ).power,
+                biased=power_to_alarm_rate(
+                    n, n, rate=base, difference=difference, alpha=ALPHA
+                ).power,
+                rate=rate,
+            )

@@ -1,0 +1,247 @@
+"""Checked counts over strata, and the score statistics of their difference and ratio."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from scipy import optimize, stats  # type: ignore[import-untyped, unused-ignore]  # no types
+
+from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
+from pytest_bias.estimates import Interval
+
+from ._arrays import ROUNDING, count, probability, sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+Counts: TypeAlias = "int | Sequence[int] | NDArray[np.integer[Any]]"
+"""One count, or one per stratum."""
+
+Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
+Weighting: TypeAlias = Literal["equal", "mantel-haenszel", "given"]
+
+LARGEST_RATIO = 1e9
+"""Stands for a ratio without an upper limit, which is one of a rate to a rate of 0."""
+
+FULL = 1 - 1e-12  # differences of 1 and -1 themselves have no variance under the null
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strata:
+    """Checked counts with weights that sum to 1."""
+
+    x_a: NDArray[np.float64]
+    n_a: NDArray[np.float64]
+    x_b: NDArray[np.float64]
+    n_b: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    weighting: Weighting
+
+    @property
+    def rate_a(self) -> float:
+        """Weighted mean rate of a."""
+        return min(1.0, float(self.weights @ (self.x_a / self.n_a)))
+
+    @property
+    def rate_b(self) -> float:
+        """Weighted mean rate of b."""
+        return min(1.0, float(self.weights @ (self.x_b / self.n_b)))
+
+    def with_events(self, *, function: str) -> Strata:
+        """Return these strata, or raise `NoVariance` where their ratio would be 0 / 0."""
+        if self.rate_a == self.rate_b == 0:
+            raise NoVariance(statistic=function)
+        return self
+
+
+def _per_stratum(value: Counts, *, function: str, argument: str) -> list[int]:
+    plain = value.tolist() if isinstance(value, np.ndarray) else value
+    listed = plain if isinstance(plain, Sequence) else [plain]
+    return [count(each, function=function, argument=argument) for each in listed]
+
+
+def _weights(
+    weights: ArrayLike | None,
+    n_a: NDArray[np.float64],
+    n_b: NDArray[np.float64],
+    *,
+    function: str,
+) -> tuple[NDArray[np.float64], Weighting]:
+    if weights is None:
+        if np.ptp(n_a) == 0 and np.ptp(n_b) == 0:
+            return np.full(n_a.size, 1 / n_a.size), "equal"
+        precision = n_a * n_b / (n_a + n_b)
+        return precision / precision.sum(), "mantel-haenszel"
+    given = sample(weights, function=function, argument="weights")
+    if given.size != n_a.size:
+        raise BadStatisticInput(
+            function=function,
+            argument="weights",
+            problem=f"{given.size} weights for {n_a.size} strata",
+        )
+    if given.min() < 0 or given.max() == 0:
+        raise BadStatisticInput(
+            function=function, argument="weights", problem="are negative or all 0"
+        )
+    relative = given / given.max()
+    return relative / relative.sum(), "given"
+
+
+def checked_strata(
+    successes_a: Counts,
+    n_a: Counts,
+    successes_b: Counts,
+    n_b: Counts,
+    *,
+    weights: ArrayLike | None,
+    function: str,
+) -> Strata:
+    """Return the counts as arrays over strata, with `weights` or those of the design."""
+    given = {"successes_a": successes_a, "n_a": n_a, "successes_b": successes_b, "n_b": n_b}
+    counts = {
+        argument: _per_stratum(value, function=function, argument=argument)
+        for argument, value in given.items()
+    }
+    size = len(counts["n_a"])
+    for argument, values in counts.items():
+        if len(values) != size:
+            raise BadStatisticInput(
+                function=function, argument=argument, problem=f"{len(values)} of {size} strata"
+            )
+    if not size:
+        raise TooFewUnits(group="strata", found=0, needed=1)
+    for group in ("a", "b"):
+        pairs = zip(counts[f"successes_{group}"], counts[f"n_{group}"], strict=True)
+        for place, (successes, n) in enumerate(pairs):
+            if n < 1:
+                where = group if size == 1 else f"{group} in stratum {place}"
+                raise TooFewUnits(group=where, found=n, needed=1)
+            if successes > n:
+                raise BadStatisticInput(
+                    function=function,
+                    argument=f"successes_{group}",
+                    problem=f"{successes} successes of {n}",
+                )
+    x_1, n_1, x_0, n_0 = (np.array(values, dtype=np.float64) for values in counts.values())
+    shares, weighting = _weights(weights, n_1, n_0, function=function)
+    return Strata(x_a=x_1, n_a=n_1, x_b=x_0, n_b=n_0, weights=shares, weighting=weighting)
+
+
+def _standardised(
+    strata: Strata, distances: NDArray[np.float64], variances: NDArray[np.float64]
+) -> float:
+    total = strata.n_a + strata.n_b
+    distance = float(strata.weights @ distances)
+    variance = float(strata.weights**2 @ (variances * total / (total - 1)))
+    if variance > 0:
+        return distance / math.sqrt(variance)
+    # Every restricted rate is 0 or 1: the counts are exactly as the null has them, or rule it out.
+    return 0.0 if abs(distance) <= ROUNDING else math.copysign(math.inf, distance)
+
+
+def _restricted_b(strata: Strata, null: float) -> NDArray[np.float64]:
+    """Return the most likely rates of b where rate a - rate b is `null`, by the cubic's root."""
+    lowest, highest = max(0.0, -null), min(1.0, 1 - null)
+    total = strata.n_a + strata.n_b
+    events, of_b = (strata.x_a + strata.x_b) / total, strata.x_b / total
+    if null == 0:
+        return events
+    square = (1 + strata.n_b / total) * null - 1 - events
+    linear = (strata.n_b / total * null - 1 - 2 * of_b) * null + events
+    q = (square / 3) ** 3 - linear * square / 6 + of_b * null * (1 - null) / 2
+    p = np.copysign(np.sqrt(np.maximum(0.0, (square / 3) ** 2 - linear / 3)), q)
+    cosine = np.divide(q, p**3, out=np.ones_like(q), where=p != 0)
+    angle = (np.pi + np.arccos(np.clip(cosine, -1, 1))) / 3
+    rate = np.clip(2 * p * np.cos(angle) - square / 3, lowest, highest)
+    # Here the root is double or nearly so, and half of its digits are lost.
+    rate = np.where(events == 0, lowest, rate)
+    return np.where(events == 1, highest, rate)
+
+
+def z_difference(strata: Strata, null: float) -> float:
+    """Return the score statistic of rate a - rate b = null."""
+    rate_b = _restricted_b(strata, null)
+    rate_a = np.clip(rate_b + null, 0, 1)
+    variances = rate_a * (1 - rate_a) / strata.n_a + rate_b * (1 - rate_b) / strata.n_b
+    return _standardised(
+        strata, strata.x_a / strata.n_a - strata.x_b / strata.n_b - null, variances
+    )
+
+
+def z_ratio(strata: Strata, null: float) -> float:
+    """Return the score statistic of rate a / rate b = null."""
+    total = strata.n_a + strata.n_b
+    events, of_a, of_b = (strata.x_a + strata.x_b) / total, strata.n_a / total, strata.x_b / total
+    if null == 1:
+        rate_b = events
+    else:
+        # the smaller root of null r^2 - slope r + events, without cancellation
+        slope = of_a * null + strata.x_a / total + strata.n_b / total + of_b * null
+        root = np.sqrt(np.maximum(0.0, slope**2 - 4 * null * events))
+        rate_b = np.clip(2 * events / (slope + root), 0, min(1.0, 1 / null))
+    rate_a = np.clip(null * rate_b, 0, 1)
+    variances = rate_a * (1 - rate_a) / strata.n_a + null**2 * rate_b * (1 - rate_b) / strata.n_b
+    return _standardised(
+        strata, strata.x_a / strata.n_a - null * strata.x_b / strata.n_b, variances
+    )
+
+
+def p_of_z(z: float, alternative: Alternative, *, function: str) -> float:
+    """Return the p-value of a standard normal statistic, floored."""
+    if alternative == "two-sided":
+        return probability(2 * float(stats.norm.sf(abs(z))))
+    if alternative == "greater":
+        return probability(float(stats.norm.sf(z)))
+    if alternative == "less":
+        return probability(float(stats.norm.cdf(z)))
+    raise BadStatisticInput(
+        function=function, argument="alternative", problem=f"{alternative!r} is not known"
+    )
+
+
+def _crossing(falling: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a falling function crosses 0, or the end that it crosses 0 beyond."""
+    if low >= high or falling(low) <= 0:
+        return low
+    if falling(high) >= 0:
+        return high
+    return float(optimize.brentq(falling, low, high, xtol=1e-14))
+
+
+def difference_interval(strata: Strata, *, level: float) -> Interval:
+    """Return the differences that a two-sided score test at 1 - level does not reject."""
+    z = float(stats.norm.isf((1 - level) / 2))
+    estimate = strata.rate_a - strata.rate_b
+    low = _crossing(lambda null: z_difference(strata, null) - z, -FULL, min(estimate, FULL))
+    high = _crossing(lambda null: z_difference(strata, null) + z, max(estimate, -FULL), FULL)
+    return Interval(
+        # an end at which nothing was rejected is the end of the scale
+        low=-1.0 if low <= -FULL else min(low, estimate),
+        high=1.0 if high >= FULL else max(high, estimate),
+        level=level,
+    )
+
+
+def ratio_interval(strata: Strata, *, level: float) -> Interval:
+    """Return the ratios that a two-sided score test at 1 - level does not reject, clipped.
+
+    For strata with an event in a group of positive weight.
+    """
+    z = float(stats.norm.isf((1 - level) / 2))
+    farthest = math.log(LARGEST_RATIO)
+    rate_a, rate_b = strata.rate_a, strata.rate_b
+    ratio = min(LARGEST_RATIO, rate_a / rate_b) if rate_b else LARGEST_RATIO
+    centre = max(-farthest, math.log(ratio)) if ratio else -farthest
+    low = _crossing(lambda u: z_ratio(strata, math.exp(u)) - z, -farthest, centre)
+    high = _crossing(lambda u: z_ratio(strata, math.exp(u)) + z, centre, farthest)
+    return Interval(
+        low=0.0 if low <= -farthest else min(ratio, math.exp(low)),
+        high=LARGEST_RATIO if high >= farthest else max(ratio, math.exp(high)),
+        level=level,
+    )

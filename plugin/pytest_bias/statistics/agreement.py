@@ -1,0 +1,273 @@
+"""Agreement of coders or judges, beyond that expected by chance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+
+from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
+from pytest_bias.estimates import Interval
+
+from ._arrays import count, fraction, sample
+from .resampling import FEWEST_ITERATIONS
+from .superiority import snapped
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
+MEASUREMENTS: tuple[Measurement, ...] = ("nominal", "ordinal", "interval", "ratio")
+SMALLEST = 2  # ratings of a unit, units and coders below which nothing can agree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alpha:
+    """Krippendorff's alpha: 1 is agreement, 0 chance, and below 0 systematic disagreement.
+
+    `units` and `ratings` count those that could be compared. `interval` is a percentile bootstrap
+    over units; `undefined` of its `iterations` drew a single category and are left out of it.
+    """
+
+    alpha: float
+    level: Measurement
+    units: int
+    ratings: int
+    dropped_units: int
+    interval: Interval | None
+    iterations: int
+    undefined: int
+    seed: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kappa:
+    """Cohen's kappa of two coders; `se` and `interval` are None where the SE is 0."""
+
+    kappa: float
+    se: float | None
+    interval: Interval | None
+    weights: Literal["linear", "quadratic"] | None
+    agreement: float
+    n: int
+
+
+def _missing(value: object) -> bool:
+    return value is None or (isinstance(value, (float, np.floating)) and math.isnan(value))
+
+
+def _categories(
+    ratings: Sequence[Hashable], *, numeric: bool, function: str, argument: str
+) -> tuple[dict[Hashable, int], Floats]:
+    """Return the place of each rating among the categories, and the categories' values.
+
+    Numbers rise and count as the same where they differ by rounding only; else the values are
+    without meaning.
+    """
+    distinct = list(dict.fromkeys(ratings))
+    if not numeric or not distinct:
+        return {rating: i for i, rating in enumerate(distinct)}, np.arange(float(len(distinct)))
+    numbers = sample(np.array(distinct), function=function, argument=argument)
+    values, places = np.unique(snapped(numbers), return_inverse=True)
+    return dict(zip(distinct, places.tolist(), strict=True)), values
+
+
+def _distances(values: Floats, totals: Floats, level: Measurement) -> Floats:
+    """Return the squared distance of each two categories, which are in rising order."""
+    if level == "nominal":
+        result = 1 - np.eye(totals.size)
+    elif level == "interval":
+        # in shares of the span: a ratio is taken of these, and squares would under- or overflow
+        result = ((values[:, None] - values[None, :]) / np.ptp(values)) ** 2
+    elif level == "ratio":
+        sums = values[:, None] + values[None, :]
+        result = ((values[:, None] - values[None, :]) / np.where(sums > 0, sums, 1)) ** 2
+    else:
+        middle = np.cumsum(totals) - totals / 2
+        result = (middle[:, None] - middle[None, :]) ** 2
+    return result
+
+
+def _alpha(counts: Floats, values: Floats, level: Measurement) -> float | None:
+    """Return alpha from the counts of units × categories; None where one category is used."""
+    totals = counts.sum(axis=0)
+    if np.count_nonzero(totals) < SMALLEST:
+        return None
+    distances = _distances(values, totals, level)
+    per_unit = ((counts @ distances) * counts).sum(axis=1) / (counts.sum(axis=1) - 1)
+    expected = float(totals @ distances @ totals)
+    return 1 - (float(totals.sum()) - 1) * float(per_unit.sum()) / expected
+
+
+def _counts(
+    ratings: Sequence[Sequence[Hashable | None]], *, level: Measurement, function: str
+) -> tuple[Floats, Floats]:
+    """Return counts of units × categories, and the categories' values in rising order."""
+    if len(ratings) < SMALLEST:
+        raise TooFewUnits(group="coders", found=len(ratings), needed=SMALLEST)
+    if len({len(coder) for coder in ratings}) > 1:
+        raise BadStatisticInput(
+            function=function, argument="ratings", problem="coders with different numbers of units"
+        )
+    units = [
+        [rating for rating in unit if not _missing(rating)] for unit in zip(*ratings, strict=True)
+    ]
+    place, values = _categories(
+        [rating for unit in units for rating in unit],
+        numeric=level != "nominal",
+        function=function,
+        argument="ratings",
+    )
+    if level == "ratio" and values.size and values[0] < 0:
+        raise BadStatisticInput(
+            function=function, argument="ratings", problem="a ratio scale has no values below 0"
+        )
+    counts = np.zeros((len(units), values.size))
+    for row, unit in zip(counts, units, strict=True):
+        for rating in unit:
+            row[place[rating]] += 1
+    return counts, values
+
+
+def krippendorff_alpha(
+    ratings: Sequence[Sequence[Hashable | None]],
+    *,
+    level: Measurement = "nominal",
+    iterations: int = 0,
+    seed: int | None = None,
+    confidence: float = 0.95,
+) -> Alpha:
+    """Return the agreement of two or more coders, some of whose ratings may be missing.
+
+    Estimand: 1 - observed / expected disagreement. `ratings` has one row per coder and one column
+    per unit, None or NaN where a rating is missing; units with fewer than two ratings are dropped
+    and counted. `level` is that of the scale and sets the distance of two ratings: nominal
+    ratings may be of any kind, the others are real numbers, and ratio ones not below 0. With
+    `iterations` (100 or more) and a `seed` there is a percentile bootstrap interval at level
+    `confidence`, resampling units; perfect agreement gives it no width.
+
+    Raises `NoVariance` when all comparable ratings are of one category (alpha is 0 / 0, however
+    well they agree) and when fewer than 100 resamples have two; `TooFewUnits` below two coders or
+    comparable units; `BadStatisticInput` for rows of different lengths, ratings that are not of
+    the level, an interval without a seed, and arguments out of range.
+    Source: Krippendorff (2011); bootstrap: Efron & Tibshirani (1993).
+    """
+    function = "krippendorff_alpha"
+    if level not in MEASUREMENTS:
+        raise BadStatisticInput(
+            function=function, argument="level", problem=f"{level!r} is unknown"
+        )
+    confidence = fraction(confidence, function=function, argument="confidence")
+    iterations = count(iterations, function=function, argument="iterations")
+    every, values = _counts(ratings, level=level, function=function)
+    counts = every[every.sum(axis=1) >= SMALLEST]
+    if len(counts) < SMALLEST:
+        raise TooFewUnits(group="units rated twice", found=len(counts), needed=SMALLEST)
+    alpha = _alpha(counts, values, level)
+    if alpha is None:
+        raise NoVariance(statistic=function)
+
+    interval, undefined = None, 0
+    if iterations:
+        if iterations < FEWEST_ITERATIONS or seed is None:
+            raise BadStatisticInput(
+                function=function,
+                argument="iterations",
+                problem=f"an interval takes {FEWEST_ITERATIONS} or more, and a seed",
+            )
+        rng = np.random.default_rng(count(seed, function=function, argument="seed"))
+        drawn = [
+            _alpha(counts[rng.integers(len(counts), size=len(counts))], values, level)
+            for _ in range(iterations)
+        ]
+        defined = [value for value in drawn if value is not None]
+        undefined = iterations - len(defined)
+        if len(defined) < FEWEST_ITERATIONS:
+            raise NoVariance(statistic=function)
+        low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
+        interval = Interval(low=low, high=high, level=confidence)
+    return Alpha(
+        alpha=alpha,
+        level=level,
+        units=len(counts),
+        ratings=int(counts.sum()),
+        dropped_units=len(every) - len(counts),
+        interval=interval,
+        iterations=iterations,
+        undefined=undefined,
+        seed=seed,
+    )
+
+
+def cohen_kappa(
+    a: Sequence[Hashable],
+    b: Sequence[Hashable],
+    *,
+    weights: Literal["linear", "quadratic"] | None = None,
+    level: float = 0.95,
+) -> Kappa:
+    """Return the agreement of two coders of the same units beyond that of their margins.
+
+    Estimand: (agreement - chance agreement) / (1 - chance agreement), at most 1. `a` and `b` have
+    the same shape (n,), one independent unit per place, at least 2. Without `weights` ratings may
+    be of any kind; with them they are real numbers, and disagreement counts by their distance or
+    its square (their own distance, so that a rating nobody gave leaves its gap). The interval is
+    normal, cut at -1 and 1, and rough below some 30 units. `agreement` is the share of units
+    rated the same.
+
+    Raises `NoVariance` when both use one and the same category only (kappa is 0 / 0),
+    `TooFewUnits` below two units, `BadStatisticInput` for different lengths, missing ratings
+    (drop them explicitly), unknown weights and a level outside (0, 1).
+    Source: Cohen (1960, 1968); Fleiss, Cohen & Everitt (1969) for the standard error.
+    """
+    function = "cohen_kappa"
+    level = fraction(level, function=function, argument="level")
+    if weights not in {None, "linear", "quadratic"}:
+        raise BadStatisticInput(
+            function=function, argument="weights", problem=f"{weights!r} is unknown"
+        )
+    if len(a) != len(b):
+        raise BadStatisticInput(
+            function=function, argument="b", problem=f"{len(b)} ratings for {len(a)} of a"
+        )
+    if any(_missing(rating) for rating in (*a, *b)):
+        raise BadStatisticInput(function=function, argument="a, b", problem="a rating is missing")
+    if len(a) < SMALLEST:
+        raise TooFewUnits(group="units", found=len(a), needed=SMALLEST)
+    place, values = _categories(
+        (*a, *b), numeric=weights is not None, function=function, argument="a, b"
+    )
+    if values.size < SMALLEST:
+        raise NoVariance(statistic=function)
+    distances = 1 - np.eye(values.size)
+    if weights is not None:
+        distances = np.abs(values[:, None] - values[None, :]) / np.ptp(values)
+        distances **= 1 if weights == "linear" else 2
+    table = np.zeros(distances.shape)
+    for first, second in zip(a, b, strict=True):
+        table[place[first], place[second]] += 1
+    # It takes a second to import, and ships no types.
+    from statsmodels.stats import inter_rater  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+
+    with np.errstate(all="ignore"):  # its z is 0 / 0 where a coder uses one category
+        found = inter_rater.cohens_kappa(table, weights=distances)
+    kappa, variance = float(found.kappa), float(found.var_kappa)
+    se = math.sqrt(variance) if variance > 1e-15 / len(a) else None  # else 0 but for rounding
+    interval = None
+    if se is not None:
+        half = float(stats.norm.isf((1 - level) / 2)) * se
+        interval = Interval(low=max(-1.0, kappa - half), high=min(1.0, kappa + half), level=level)
+    return Kappa(
+        kappa=kappa,
+        se=se,
+        interval=interval,
+        weights=weights,
+        agreement=float(np.trace(table)) / len(a),
+        n=len(a),
+    )

@@ -1,0 +1,299 @@
+"""Analysis of variance: one-way, Welch's, and factorial with every interaction."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+
+from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
+
+from ._arrays import constant, probability, units
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+FEWEST_LEVELS = 2
+TYPES = (1, 2, 3)
+MOST_SHOWN = 3  # empty cells named in an error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneWay:
+    """An F test of equal means, with the share of variance that lies between the groups.
+
+    `eta2` is the share in the sample, between 0 and 1; `omega2` estimates the population's, and
+    is below 0 where F is below 1.
+    """
+
+    f: float
+    df_between: float
+    df_within: float
+    p: float
+    eta2: float
+    omega2: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnovaRow:
+    """One term of a factorial analysis of variance: the factors it holds, and its F test.
+
+    `partial_eta2` is ss / (ss + residual ss); `omega2` estimates the term's share of the total
+    variance in the population, and is below 0 where F is below 1.
+    """
+
+    term: tuple[str, ...]
+    ss: float
+    df: int
+    f: float
+    p: float
+    partial_eta2: float
+    omega2: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorialAnova:
+    """The terms in order (main effects, then interactions) and the residual row."""
+
+    rows: tuple[AnovaRow, ...]
+    residual_ss: float
+    residual_df: int
+    type: Literal[1, 2, 3]
+
+    def row(self, *factors: str) -> AnovaRow:
+        """Return the row of these factors, in whatever order they are named."""
+        for row in self.rows:
+            if sorted(row.term) == sorted(factors):
+                return row
+        raise BadStatisticInput(
+            function="FactorialAnova.row", argument="factors", problem=f"no term {factors}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Groups:
+    sizes: NDArray[np.float64]
+    means: NDArray[np.float64]
+    variances: NDArray[np.float64]
+    constant: tuple[bool, ...]
+
+    @property
+    def within(self) -> float:
+        return float(((self.sizes - 1) * self.variances).sum())
+
+    @property
+    def between(self) -> float:
+        grand = (self.sizes * self.means).sum() / self.sizes.sum()
+        return float((self.sizes * (self.means - grand) ** 2).sum())
+
+
+def _groups(groups: Sequence[ArrayLike], *, function: str) -> _Groups:
+    """Check the groups and sum them up; values in shares of the largest distance from the first.
+
+    Sums of squares of shares neither overflow nor lose the digits of a distant mean.
+    """
+    if len(groups) < FEWEST_LEVELS:
+        raise TooFewUnits(group="groups", found=len(groups), needed=FEWEST_LEVELS)
+    arrays = [
+        units(group, function=function, argument=f"groups[{i}]") for i, group in enumerate(groups)
+    ]
+    magnitude = max(float(np.abs(array).max()) for array in arrays)
+    origin = arrays[0][0]
+    scale = max(float(np.abs(array - origin).max()) for array in arrays)
+    if scale == 0:
+        raise NoVariance(statistic=function)
+    shares = [(array - origin) / scale for array in arrays]
+    return _Groups(
+        sizes=np.array([array.size for array in arrays], dtype=np.float64),
+        means=np.array([array.mean() for array in shares]),
+        variances=np.array([array.var(ddof=1) for array in shares]),
+        constant=tuple(constant(array, magnitude=magnitude) for array in arrays),
+    )
+
+
+def f_p(f: float, df_1: float, df_2: float) -> float:
+    """Return the p-value of an F statistic, floored."""
+    return probability(float(special.fdtrc(df_1, df_2, max(f, 0.0))))
+
+
+def one_way(groups: Sequence[ArrayLike]) -> OneWay:
+    """Test equal means of independent groups of equal variance.
+
+    Estimand: the population means, one per group; `groups` holds k >= 2 arrays of shape (n_j,),
+    each of at least 2 independent units, in one unit. Assumes means close to normal and equal
+    variances. The sums of squares are taken here: scipy's `f_oneway` gives neither degrees of
+    freedom nor effect sizes, and finds the variance within by subtraction.
+
+    Raises `TooFewUnits` below two groups or two units in a group; `NoVariance` when every group
+    is constant (up to rounding). Source: Fisher (1925); Hays (1963) for omega squared.
+    """
+    function = "one_way"
+    found = _groups(groups, function=function)
+    if all(found.constant):
+        raise NoVariance(statistic=function)
+    df_1, df_2 = len(found.sizes) - 1, float(found.sizes.sum()) - len(found.sizes)
+    mean_square = found.within / df_2
+    f, total = found.between / df_1 / mean_square, found.between + found.within
+    return OneWay(
+        f=f,
+        df_between=df_1,
+        df_within=df_2,
+        p=f_p(f, df_1, df_2),
+        eta2=found.between / total,
+        omega2=(found.between - df_1 * mean_square) / (total + mean_square),
+    )
+
+
+def welch_anova(groups: Sequence[ArrayLike]) -> OneWay:
+    """Test equal means of independent groups without assuming equal variances.
+
+    Estimand and shapes are those of `one_way`; `df_within` is Welch's, with a fraction. `eta2` is
+    that of the plain sums of squares, `omega2` is df (F - 1) / (df (F - 1) + N) of Welch's F.
+
+    Raises `TooFewUnits` as `one_way`; `NoVariance` when any group is constant (up to rounding),
+    which would have all the weight. Source: Welch (1951, Biometrika 38, 330-336).
+    """
+    function = "welch_anova"
+    found = _groups(groups, function=function)
+    if any(found.constant):
+        raise NoVariance(statistic=function)
+    k = len(found.sizes)
+    weights = found.sizes / found.variances
+    shares = weights / weights.sum()
+    spread = float((weights * (found.means - (shares * found.means).sum()) ** 2).sum())
+    doubt = float(((1 - shares) ** 2 / (found.sizes - 1)).sum()) / (k * k - 1)
+    f = spread / (k - 1) / (1 + 2 * (k - 2) * doubt)
+    df_2 = 1 / (3 * doubt)
+    excess = (k - 1) * (f - 1)
+    return OneWay(
+        f=f,
+        df_between=k - 1,
+        df_within=df_2,
+        p=f_p(f, k - 1, df_2),
+        eta2=found.between / (found.between + found.within),
+        omega2=excess / (excess + float(found.sizes.sum())),
+    )
+
+
+def _levels(
+    factors: Mapping[str, Sequence[str]], n: int, *, function: str
+) -> dict[str, NDArray[np.intp]]:
+    """Return each factor's level numbers, having checked that no combination is missing."""
+    if not factors:
+        raise TooFewUnits(group="factors", found=0, needed=1)
+    names: list[list[str]] = []
+    codes: dict[str, NDArray[np.intp]] = {}
+    for factor, given in factors.items():
+        if len(given) != n:
+            raise BadStatisticInput(
+                function=function, argument=factor, problem=f"{len(given)} levels for {n} values"
+            )
+        levels = sorted(set(given))
+        if len(levels) < FEWEST_LEVELS:
+            raise TooFewUnits(group=factor, found=len(levels), needed=FEWEST_LEVELS)
+        numbers = {level: i for i, level in enumerate(levels)}
+        names.append(levels)
+        codes[factor] = np.array([numbers[level] for level in given])
+    seen = set(zip(*factors.values(), strict=True))
+    empty = [cell for cell in itertools.product(*names) if cell not in seen]
+    if empty:
+        shown = [
+            ", ".join(f"{f} = {v}" for f, v in zip(factors, cell, strict=True))
+            for cell in empty[:MOST_SHOWN]
+        ]
+        raise BadStatisticInput(
+            function=function,
+            argument="factors",
+            problem=f"incomplete design, {len(empty)} cells empty, as {'; '.join(shown)}",
+        )
+    return codes
+
+
+def _fit(values: NDArray[np.float64], codes: list[NDArray[np.intp]], kind: int) -> Any:
+    """Return statsmodels' table; columns are renamed, as C or Q would shadow formula functions."""
+    # Both take a second to import, and neither ships types.
+    import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+    from statsmodels.formula import api  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+    from statsmodels.stats import anova  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+
+    columns = {f"x{i}": code for i, code in enumerate(codes)}
+    # Without sum-to-zero contrasts a type III main effect is that of one level of the others.
+    formula = "y ~ " + " * ".join(f"C({column}, Sum)" for column in columns)
+    fitted = api.ols(formula, pd.DataFrame({"y": values, **columns})).fit()
+    return anova.anova_lm(fitted, typ=kind)
+
+
+def factorial_anova(
+    values: ArrayLike,
+    factors: Mapping[str, Sequence[str]],
+    *,
+    type: Literal[1, 2, 3] = 3,  # noqa: A002  (the field's word)
+) -> FactorialAnova:
+    """Test the main effects and all interactions of crossed factors.
+
+    Estimand: the cell means, one per combination of levels. `values` has shape (n,), independent
+    units; each factor gives its level of each unit, n in all. Assumes means close to normal and
+    equal variances. Types differ only in unbalanced designs: 1 tests each factor after those
+    named before it, 2 each term after all that do not contain it, 3 (with sum-to-zero contrasts)
+    unweighted means of cells.
+
+    Raises `BadStatisticInput` for an empty combination of levels, naming it (the interactions
+    could not be estimated), or factors of another length; `TooFewUnits` for a factor of one level
+    or no unit beyond one per cell; `NoVariance` when every cell is constant (up to rounding).
+    Source: Fisher (1925); Yates (1934); Langsrud (2003) on the types.
+    """
+    function = "factorial_anova"
+    if type not in TYPES:
+        raise BadStatisticInput(
+            function=function, argument="type", problem=f"{type} is not 1 to 3"
+        )
+    found = units(values, function=function, argument="values")
+    codes = _levels(factors, found.size, function=function)
+    sizes = [int(code.max()) + 1 for code in codes.values()]
+    cells = math.prod(sizes)
+    if found.size <= cells:
+        raise TooFewUnits(group="values", found=found.size, needed=cells + 1)
+    cell = np.ravel_multi_index(tuple(codes.values()), sizes)
+    magnitude = float(np.abs(found).max())
+    if all(constant(found[cell == c], magnitude=magnitude) for c in range(cells)):
+        raise NoVariance(statistic=function)
+    origin = found.mean()
+    scale = float(np.abs(found - origin).max())
+    shares = (found - origin) / scale
+    table = _fit(shares, list(codes.values()), type)
+    within = float(table.loc["Residual", "sum_sq"])
+    df = found.size - cells
+    total = float(((shares - shares.mean()) ** 2).sum())
+    rows = []
+    for chosen in _terms(len(factors)):
+        line = table.loc[":".join(f"C(x{i}, Sum)" for i in chosen)]
+        ss, f = max(0.0, float(line["sum_sq"])), max(0.0, float(line["F"]))
+        df_term = math.prod(sizes[i] - 1 for i in chosen)
+        rows.append(
+            AnovaRow(
+                term=tuple(list(factors)[i] for i in chosen),
+                ss=ss * scale * scale,
+                df=df_term,
+                f=f,
+                p=f_p(f, df_term, df),
+                partial_eta2=ss / (ss + within),
+                omega2=(ss - df_term * within / df) / (total + within / df),
+            )
+        )
+    return FactorialAnova(
+        rows=tuple(rows), residual_ss=within * scale * scale, residual_df=df, type=type
+    )
+
+
+def _terms(factors: int) -> list[tuple[int, ...]]:
+    """Return the factors of each term: one by one, then in pairs, and so on."""
+    return [
+        chosen
+        for size in range(1, factors + 1)
+        for chosen in itertools.combinations(range(factors), size)
+    ]

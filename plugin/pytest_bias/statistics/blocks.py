@@ -1,0 +1,262 @@
+"""One contrast value per unit: t tests, exact sign flips, and a standardised mean.
+
+The values are differences within a unit (a block, a seed, a name with its counterpart), so that
+whatever the unit adds to both sides has gone. Units are independent of one another.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from pytest_bias.errors import BadStatisticInput, NoVariance
+from pytest_bias.estimates import EffectSize, Interval, Permutation, Tost
+
+from ._arrays import (
+    ROUNDING,
+    constant,
+    count,
+    fraction,
+    mean_and_sd,
+    not_negative,
+    number,
+    positive,
+    probability,
+    units,
+)
+from .effect_size import HIGHEST_LEVEL, _noncentrality, _tails, hedges_j
+from .equivalence import tost_from_moments
+from .means import Moments, t_interval, two_sided_p
+from .resampling import CHUNK, FEWEST_ITERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+ALWAYS_EXACT = 16  # the 65,536 flips of sixteen units take hundredths of a second
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneSample:
+    """Student's t test of the mean of `n` unit-level values against 0, two-sided."""
+
+    mean: float
+    sd: float
+    se: float
+    df: float
+    n: int
+    t: float
+    p: float
+    interval: Interval
+
+
+def _mean_sd_n(
+    differences: ArrayLike, *, magnitude: float | None, function: str, needed: int = 2
+) -> tuple[float, float, int]:
+    values = units(differences, function=function, argument="differences", needed=needed)
+    largest = float(np.abs(values).max())
+    if magnitude is not None:
+        magnitude = not_negative(magnitude, function=function, argument="magnitude")
+        largest = max(largest, magnitude)
+    mean, sd = mean_and_sd(values, magnitude=largest)
+    if sd == 0:
+        raise NoVariance(statistic=function)
+    return mean, sd, values.size
+
+
+def one_sample(
+    differences: ArrayLike, *, magnitude: float | None = None, level: float = 0.95
+) -> OneSample:
+    """Test the mean of unit-level differences against 0.
+
+    Estimand: the mean difference over units like these, in the unit of the values. `differences`
+    has shape (n,), n >= 2, one per independent unit. `magnitude` is that of the values that were
+    subtracted: differences that vary by less than rounding of it count as constant; without it
+    that of the differences serves. Assumes that their mean is close to normal.
+
+    Raises `TooFewUnits` below two units, `NoVariance` when all differ by the same amount,
+    `BadStatisticInput` for NaN, infinities, a negative magnitude and a level outside (0, 1).
+    Source: Student (1908).
+    """
+    function = "one_sample"
+    mean, sd, n = _mean_sd_n(differences, magnitude=magnitude, function=function)
+    level = fraction(level, function=function, argument="level")
+    se, df = sd / math.sqrt(n), float(n - 1)
+    return OneSample(
+        mean=mean,
+        sd=sd,
+        se=se,
+        df=df,
+        n=n,
+        t=mean / se,
+        p=two_sided_p(mean / se, df),
+        interval=t_interval(mean, se, df, level=level),
+    )
+
+
+def tost_one_sample(
+    differences: ArrayLike,
+    *,
+    margin: float,
+    magnitude: float | None = None,
+    alpha: float = 0.05,
+) -> Tost:
+    """Test that the mean of unit-level differences lies strictly between -margin and margin.
+
+    Estimand, shapes, `magnitude`, assumptions and errors are those of `one_sample`; `margin` is
+    in the unit of the values. Raises `BadStatisticInput` also for a margin that is not above 0 or
+    an alpha outside (0, 0.5). Source: Schuirmann (1987).
+    """
+    function = "tost_one_sample"
+    mean, sd, n = _mean_sd_n(differences, magnitude=magnitude, function=function)
+    found = Moments(difference=mean, se=sd / math.sqrt(n), df=float(n - 1))
+    return tost_from_moments(found, margin=margin, alpha=alpha, function=function)
+
+
+def _signs(bits: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+    signs: NDArray[np.float64] = bits.astype(np.float64)
+    signs *= 2
+    signs -= 1
+    return signs
+
+
+def _every_flip(n: int) -> Iterator[NDArray[np.float64]]:
+    rows = max(1, CHUNK // n)
+    places = np.arange(n)
+    for start in range(0, 2**n, rows):
+        codes = np.arange(start, min(start + rows, 2**n))
+        yield _signs((codes[:, None] >> places) & 1)
+
+
+def _random_flips(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
+    rng = np.random.default_rng(seed)
+    rows = max(1, CHUNK // n)
+    for start in range(0, resamples, rows):
+        size = (min(rows, resamples - start), n)
+        yield _signs(rng.integers(0, 2, size=size, dtype=np.int8))
+
+
+def sign_flip(
+    differences: ArrayLike,
+    *,
+    null: float = 0.0,
+    alternative: Literal["two-sided", "greater", "less"] = "two-sided",
+    resamples: int = 10_000,
+    seed: int,
+) -> Permutation:
+    """Test the mean of unit-level differences against `null` by flipping signs around it.
+
+    Null: each unit's difference is distributed symmetrically around `null` (as it is, around 0,
+    where the two sides of a unit are exchangeable). `differences` has shape (n,), n >= 2, one per
+    independent unit, in the unit of `null`. Two-sided by |mean - null|; "greater" is evidence for
+    a mean above `null`. Flips that tie with the observed one, up to rounding, count as extreme.
+
+    All 2^n flips are counted for up to 16 units and wherever 2^n <= 2 `resamples`; otherwise
+    `resamples` random ones from a generator seeded with `seed`, with the observed one counted
+    among them, so that p is valid and never 0; `error` is then the Monte Carlo standard error of
+    p. The order of the units does not matter, not even to random flips. Constant differences are
+    no failure here: n of one sign give 2^(1 - n) two-sided, so five units cannot be below .0625.
+
+    Raises `TooFewUnits` below two units; `BadStatisticInput` for values that are not finite, an
+    unknown alternative, fewer than 100 resamples and a negative seed.
+    Source: Fisher (1935); Phipson & Smyth (2010) for random flips.
+    """
+    function = "sign_flip"
+    values = units(differences, function=function, argument="differences")
+    null = number(null, function=function, argument="null")
+    resamples = count(resamples, function=function, argument="resamples")
+    if resamples < FEWEST_ITERATIONS:
+        raise BadStatisticInput(
+            function=function, argument="resamples", problem=f"must be {FEWEST_ITERATIONS} or more"
+        )
+    seed = count(seed, function=function, argument="seed")
+
+    centred = values - null
+    observed = math.fsum(centred)
+    if alternative == "two-sided":
+        observed = abs(observed)
+    elif alternative == "less":
+        observed = -observed
+    elif alternative != "greater":
+        raise BadStatisticInput(
+            function=function, argument="alternative", problem=f"{alternative!r} is not known"
+        )
+    n = values.size
+    threshold = observed - ROUNDING * (float(np.abs(values).sum()) + n * abs(null))
+
+    # Flipping sorted absolute values gives the same distribution, whatever the order and signs.
+    sizes = np.sort(np.abs(centred))
+    exact = n <= ALWAYS_EXACT or 2**n <= 2 * resamples
+    extreme = 0
+    for signs in _every_flip(n) if exact else _random_flips(n, resamples, seed):
+        sums = signs @ sizes
+        if alternative == "two-sided":
+            sums = np.abs(sums)
+        extreme += int((sums >= threshold).sum())
+    if exact:
+        p, error = extreme / 2**n, 0.0
+    else:
+        p = (extreme + 1) / (resamples + 1)
+        error = math.sqrt(p * (1 - p) / resamples)
+    return Permutation(p=probability(p), exact=exact, resamples=resamples, seed=seed, error=error)
+
+
+def tost_sign_flip(
+    differences: ArrayLike, *, margin: float, resamples: int = 10_000, seed: int
+) -> tuple[Permutation, Permutation]:
+    """Test by sign flips that the mean difference is above -margin, and that it is below margin.
+
+    Returns the two one-sided tests, lower and upper; the larger p is that of equivalence. `margin`
+    is in the unit of the values. Shapes, assumptions and errors are those of `sign_flip`; the
+    symmetry around ±margin is an assumption about the replies here, no consequence of exchanged
+    labels. Raises `NoVariance` when every unit differs by the same amount, which would clear
+    anything inside the margin, and `BadStatisticInput` for a margin that is not above 0.
+    Source: Schuirmann (1987) for the pair of tests; Fisher (1935) for the flips.
+    """
+    function = "tost_sign_flip"
+    margin = positive(margin, function=function, argument="margin")
+    if constant(units(differences, function=function, argument="differences")):
+        raise NoVariance(statistic=function)
+    lower = sign_flip(
+        differences, null=-margin, alternative="greater", resamples=resamples, seed=seed
+    )
+    upper = sign_flip(differences, null=margin, alternative="less", resamples=resamples, seed=seed)
+    return lower, upper
+
+
+def cohen_dz(
+    differences: ArrayLike, *, magnitude: float | None = None, level: float = 0.95
+) -> EffectSize:
+    """Return mean / SD of unit-level differences, bias-corrected too, with its exact interval.
+
+    Estimand: the mean difference in units of the SD of differences (not of replies: it is larger
+    than Cohen's d where the two sides of a unit are correlated). `g` is d times the exact J of
+    n - 1 degrees of freedom, and the interval comes from the noncentral t distribution of
+    sqrt(n) d. `differences` has shape (n,), n >= 3; `magnitude` is as in `one_sample`. Assumes
+    independent units with normal differences.
+
+    Raises `TooFewUnits` below three units (J needs two degrees of freedom), `NoVariance` for
+    constant differences, `BadStatisticInput` for NaN, infinities and a level above 0.999999.
+    Source: Cohen (1988); Hedges (1981); Cumming & Finch (2001).
+    """
+    function = "cohen_dz"
+    mean, sd, n = _mean_sd_n(differences, magnitude=magnitude, function=function, needed=3)
+    level = fraction(level, function=function, argument="level")
+    if level > HIGHEST_LEVEL:
+        raise BadStatisticInput(
+            function=function, argument="level", problem=f"{level} is above {HIGHEST_LEVEL}"
+        )
+    d, df, half = mean / sd, n - 1, (1 - level) / 2
+    t = abs(d) * math.sqrt(n)
+    below, above = _tails(t, df)
+    step = 3 * math.sqrt(1 + t**2 / df)
+    near = _noncentrality(above, half, t + step, -2 * step) / math.sqrt(n)
+    far = _noncentrality(below, half, t - step, 2 * step) / math.sqrt(n)
+    if d < 0:
+        near, far = -far, -near
+    j = hedges_j(df)
+    return EffectSize(d=d, g=d * j, j=j, interval=Interval(low=near, high=far, level=level))

@@ -1,0 +1,183 @@
+"""Whether a candidate's bias is no larger than a baseline's plus a margin, whatever their signs.
+
+The null is |candidate| >= |baseline| + margin. Absolute values make plug-in tests too ready to
+pass: near 0 the sign of an estimate is noise. The two-sign rule never estimates a sign. Whatever
+the truth, |candidate| is a * candidate for one a of +1 and -1, and |baseline| is at least
+b * baseline for both b. So under the null one a has a * candidate - b * baseline >= margin for
+both b, and passing wants, for each a, some b whose upper bound of it is below the margin. Two
+bounds may serve, hence each at 1 - alpha / 2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+
+from pytest_bias.errors import BadStatisticInput, NoVariance
+
+from ._arrays import (
+    fraction,
+    mean_and_sd,
+    not_negative,
+    number,
+    positive,
+    probability,
+    sample,
+    units,
+)
+from .means import Moments, satterthwaite
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+SIGNS = (1.0, -1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NonInferiority:
+    """A test that |candidate| < |baseline| + margin by the two-sign rule.
+
+    `bounds` are the better upper bounds of candidate - b * baseline and of -candidate -
+    b * baseline over both signs b, each one-sided at 1 - alpha / 2. `bound` is the larger, an
+    upper bound of |candidate| - |baseline|; `non_inferior` says that it is below the margin, and
+    `p` is then below alpha.
+    """
+
+    candidate: float
+    baseline: float
+    bounds: tuple[float, float]
+    bound: float
+    p: float
+    margin: float
+    alpha: float
+    non_inferior: bool
+
+
+def _two_signs(
+    found: dict[tuple[float, float], Moments],
+    *,
+    candidate: float,
+    baseline: float,
+    margin: float,
+    alpha: float,
+    function: str,
+) -> NonInferiority:
+    margin = positive(margin, function=function, argument="margin")
+    alpha = fraction(alpha, function=function, argument="alpha")
+    best: list[float] = []
+    p_values: list[float] = []
+    for a in SIGNS:
+        both = [found[a, b] for b in SIGNS]
+        difference = np.array([each.difference for each in both])
+        se = np.array([each.se for each in both])
+        df = np.array([each.df for each in both])
+        best.append(float((difference + stats.t.isf(alpha / 2, df) * se).min()))
+        p_values.append(float(stats.t.cdf((difference - margin) / se, df).min()))
+    bound = max(best)
+    return NonInferiority(
+        candidate=candidate,
+        baseline=baseline,
+        bounds=(best[0], best[1]),
+        bound=bound,
+        p=probability(2 * max(p_values)),
+        margin=margin,
+        alpha=alpha,
+        non_inferior=bound < margin,
+    )
+
+
+def non_inferior_paired(
+    candidate: ArrayLike, baseline: ArrayLike, *, margin: float, alpha: float = 0.05
+) -> NonInferiority:
+    """Test |mean(candidate)| < |mean(baseline)| + margin on unit-level contrasts.
+
+    Estimand: the difference of the sizes of two mean contrasts, in their unit, as `margin` is.
+    `candidate` and `baseline` have the same shape (n,), n >= 2: place i holds the contrasts of
+    the same unit under either. Assumes independent units, and sums and differences of the two
+    means close to normal.
+
+    Raises `BadStatisticInput` for samples of different lengths, a margin that is not above 0 and
+    an alpha outside (0, 1); `TooFewUnits` below two units; `NoVariance` when the contrasts differ
+    by the same amount in every unit, or sum to it (up to rounding), as those of the same replies
+    do: a standard error of 0 would pass anything inside the margin.
+    Source: derived in the module docstring; Berger (1982) for requiring every bound.
+    """
+    function = "non_inferior_paired"
+    ours = sample(candidate, function=function, argument="candidate")
+    theirs = sample(baseline, function=function, argument="baseline")
+    if ours.size != theirs.size:
+        raise BadStatisticInput(
+            function=function,
+            argument="baseline",
+            problem=f"{theirs.size} contrasts for {ours.size} of the candidate",
+        )
+    units(ours, function=function, argument="units")
+    magnitude = float(max(np.abs(ours).max(), np.abs(theirs).max()))
+    found = {}
+    for b in SIGNS:
+        mean, sd = mean_and_sd(ours - b * theirs, magnitude=magnitude)
+        if sd == 0:
+            raise NoVariance(statistic=function)
+        for a in SIGNS:
+            # the candidate's sign a goes to both terms, so that of the baseline becomes a b
+            found[a, a * b] = Moments(
+                difference=a * mean, se=sd / math.sqrt(ours.size), df=float(ours.size - 1)
+            )
+    return _two_signs(
+        found,
+        candidate=float(ours.mean()),
+        baseline=float(theirs.mean()),
+        margin=margin,
+        alpha=alpha,
+        function=function,
+    )
+
+
+def non_inferior_from_estimates(
+    *,
+    candidate: float,
+    se_candidate: float,
+    df_candidate: float,
+    baseline: float,
+    se_baseline: float,
+    df_baseline: float,
+    margin: float,
+    alpha: float = 0.05,
+) -> NonInferiority:
+    """Test |candidate| < |baseline| + margin from two independent estimates.
+
+    For where nothing pairs. Estimand as in `non_inferior_paired`, with Welch-Satterthwaite
+    degrees of freedom. Assumes independent estimates, each close to normal with its standard
+    error and degrees of freedom. One standard error may be 0 (a constant), not both: `NoVariance`.
+    Raises `BadStatisticInput` for values outside their domain.
+    Source: Satterthwaite (1946); else as in `non_inferior_paired`.
+    """
+    function = "non_inferior_from_estimates"
+    se_ours = not_negative(se_candidate, function=function, argument="se_candidate")
+    se_theirs = not_negative(se_baseline, function=function, argument="se_baseline")
+    if max(se_ours, se_theirs) == 0:
+        raise NoVariance(statistic=function)
+    se, df = satterthwaite(
+        se_ours,
+        positive(df_candidate, function=function, argument="df_candidate"),
+        se_theirs,
+        positive(df_baseline, function=function, argument="df_baseline"),
+    )
+    ours = number(candidate, function=function, argument="candidate")
+    theirs = number(baseline, function=function, argument="baseline")
+    return _two_signs(
+        {
+            (a, b): Moments(difference=a * ours - b * theirs, se=se, df=df)
+            for a in SIGNS
+            for b in SIGNS
+        },
+        candidate=ours,
+        baseline=theirs,
+        margin=margin,
+        alpha=alpha,
+        function=function,
+    )

@@ -1,0 +1,237 @@
+"""Chi-square tests and association measures of contingency tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import (  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+    special,
+    stats,
+)
+
+from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
+from pytest_bias.estimates import Interval
+
+from ._arrays import MOST_UNITS, count, fraction, probability
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+FOURFOLD = (2, 2)
+FEWEST = 2  # rows, columns or samples that can differ
+SERIES_LIMIT = 1e9  # scipy's noncentral chi-square fails at 1e13
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChiSquare:
+    """Pearson's chi-square of a table without its empty rows and columns, and effect sizes.
+
+    `phi` is signed, and None unless the table is 2 × 2; `yates` tells whether the correction was
+    applied; `interval` is that of V.
+    """
+
+    chi2: float
+    df: int
+    p: float
+    n: int
+    smallest_expected: float
+    yates: bool
+    phi: float | None
+    cramers_v: float
+    interval: Interval
+    bergsma_v: float
+    dropped_rows: int
+    dropped_columns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McNemar:
+    """McNemar's test of `b` changes one way and `c` the other; `chi2` and `p` are corrected."""
+
+    b: int
+    c: int
+    chi2: float
+    p: float
+    p_exact: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EqualProportions:
+    """Pearson's chi-square of k samples having one rate, without continuity correction."""
+
+    chi2: float
+    df: int
+    p: float
+    rates: tuple[float, ...]
+    smallest_expected: float
+
+
+def counted(table: ArrayLike, *, function: str, argument: str = "table") -> NDArray[np.int64]:
+    """Return an array of any shape as counts, or raise `BadStatisticInput`."""
+    try:
+        array = np.asarray(table)
+    except ValueError:  # ragged nesting
+        raise BadStatisticInput(
+            function=function, argument=argument, problem="rows of different lengths"
+        ) from None
+    problem = None
+    if array.dtype.kind not in "iu" or array.size == 0:
+        problem = f"{array.dtype} of shape {array.shape} instead of integers"
+    elif array.min() < 0:
+        problem = "has a count below 0"
+    elif array.astype(np.float64).sum() > MOST_UNITS:
+        problem = f"counts more than {MOST_UNITS} units"
+    if problem:
+        raise BadStatisticInput(function=function, argument=argument, problem=problem)
+    return array.astype(np.int64)
+
+
+def checked_table(
+    table: ArrayLike, *, function: str, shape: tuple[int, int] | None = None
+) -> NDArray[np.int64]:
+    """Return a 2-D table of counts, of the shape wanted, or raise `BadStatisticInput`."""
+    array = counted(table, function=function)
+    wanted = "2 dimensions" if shape is None else "2 rows and 2 columns"
+    if array.ndim != len(FOURFOLD) or shape not in {None, array.shape}:
+        raise BadStatisticInput(
+            function=function, argument="table", problem=f"shape {array.shape} is not {wanted}"
+        )
+    return array
+
+
+def without_empty(array: NDArray[np.int64], *, function: str) -> NDArray[np.int64]:
+    """Drop empty rows and columns; raise `NoVariance` where fewer than two are left."""
+    kept: NDArray[np.int64] = array[array.any(axis=1)][:, array.any(axis=0)]
+    if min(kept.shape) < FEWEST:
+        raise NoVariance(statistic=function)
+    return kept
+
+
+def _noncentrality(chi2: float, df: int, share: float) -> float:
+    """Return the noncentrality with which a chi-square is at most `chi2` at rate `share`."""
+    if special.chdtr(df, chi2) <= share:
+        return 0.0
+    if chi2 > SERIES_LIMIT:  # the root is normal of variance 1 here, to nine digits
+        return (math.sqrt(chi2) - float(stats.norm.ppf(share))) ** 2
+    return float(special.chndtrinc(chi2, df, share))
+
+
+def _bergsma_v(phi2: float, rows: int, columns: int, n: int) -> float:
+    """Return Bergsma's V, 0 where the correction leaves nothing of phi squared."""
+    corrected = phi2 - (rows - 1) * (columns - 1) / (n - 1)
+    if corrected <= 0 or n <= max(rows, columns):  # one unit per row makes it 0 / 0
+        return 0.0
+    size = min(side - 1 - (side - 1) ** 2 / (n - 1) for side in (rows, columns))
+    return min(1.0, math.sqrt(corrected / size))
+
+
+def chi_square(table: ArrayLike, *, yates: bool = False, level: float = 0.95) -> ChiSquare:
+    """Test that rows and columns are independent, and measure their association.
+
+    Estimand of the effect sizes: Cramér's V of the population's table, from 0 to 1. `table` has
+    shape (r, c) and counts independent units as integers. Empty rows and columns are dropped and
+    counted. Yates' correction is applied to what is a 2 × 2 table then, and to no other; it goes
+    into phi, V and their interval, not into Bergsma's V. Phi is above 0 where the first row has
+    more than its share of the first column.
+
+    V of an independent table is not 0 on average; `bergsma_v` corrects that. `interval` is the V
+    of the noncentralities between which the chi-square lies in the middle `level` of its
+    distribution, cut at 1; V itself, being biased upwards, may lie above it. The p-value needs
+    expected counts of 5 or so: see `smallest_expected` and `fisher_freeman_halton`.
+
+    Raises `NoVariance` when fewer than two rows or columns have any units, `BadStatisticInput`
+    for counts that are not integers or are negative and for a level outside (0, 1).
+    Source: Pearson (1900), Yates (1934), Cramér (1946), Bergsma (2013); interval: Smithson (2003).
+    """
+    function = "chi_square"
+    level = fraction(level, function=function, argument="level")
+    array = checked_table(table, function=function)
+    kept = without_empty(array, function=function)
+    rows, columns = kept.shape
+    n = int(kept.sum())
+    fourfold = kept.shape == FOURFOLD
+    pearson = max(0.0, float(stats.chi2_contingency(kept, correction=False).statistic))
+    found = stats.chi2_contingency(kept, correction=yates and fourfold)
+    chi2, df = max(0.0, float(found.statistic)), int(found.dof)
+    largest = n * (min(rows, columns) - 1)
+    phi = None
+    if fourfold:
+        lead = float(kept[0, 0]) * float(kept[1, 1]) - float(kept[0, 1]) * float(kept[1, 0])
+        phi = math.copysign(min(1.0, math.sqrt(chi2 / n)), lead)
+    low, high = (
+        min(1.0, math.sqrt(_noncentrality(chi2, df, share) / largest))
+        for share in ((1 + level) / 2, (1 - level) / 2)
+    )
+    return ChiSquare(
+        chi2=chi2,
+        df=df,
+        p=probability(float(found.pvalue)),
+        n=n,
+        smallest_expected=float(found.expected_freq.min()),
+        yates=yates and fourfold,
+        phi=phi,
+        cramers_v=min(1.0, math.sqrt(chi2 / largest)),
+        interval=Interval(low=low, high=high, level=level),
+        bergsma_v=_bergsma_v(pearson / n, rows, columns, n),
+        dropped_rows=array.shape[0] - rows,
+        dropped_columns=array.shape[1] - columns,
+    )
+
+
+def mcnemar(b: int, c: int) -> McNemar:
+    """Test that changes in the two directions are equally likely, from paired yes/no replies.
+
+    `b` pairs changed from yes to no and `c` from no to yes: the off-diagonal cells of the 2 × 2
+    table; pairs that did not change say nothing. Two-sided. The corrected chi-square is
+    (|b - c| - 1)² / (b + c), and 0 for b = c; the exact p-value is binomial.
+
+    Raises `TooFewUnits` when no pair changed and `BadStatisticInput` for counts that are not
+    integers or are negative. Source: McNemar (1947), Edwards (1948).
+    """
+    function = "mcnemar"
+    b = count(b, function=function, argument="b")
+    c = count(c, function=function, argument="c")
+    if b + c == 0:
+        raise TooFewUnits(group="pairs that changed", found=0, needed=1)
+    chi2 = max(0, abs(b - c) - 1) ** 2 / (b + c)
+    return McNemar(
+        b=b,
+        c=c,
+        chi2=chi2,
+        p=probability(float(stats.chi2.sf(chi2, 1))),
+        p_exact=probability(float(stats.binomtest(b, b + c).pvalue)),
+    )
+
+
+def equal_proportions(successes: Sequence[int], n: Sequence[int]) -> EqualProportions:
+    """Test that k samples of `n[i]` independent units, `successes[i]` of them, have one rate.
+
+    Both have shape (k,), k >= 2. Raises `TooFewUnits` for fewer samples or an empty one,
+    `NoVariance` when no unit or every unit is a success, `BadStatisticInput` for counts that are
+    not integers, are negative or exceed their n. Source: Pearson (1900); Fleiss (1981).
+    """
+    function = "equal_proportions"
+    hits = [count(value, function=function, argument="successes") for value in successes]
+    sizes = [count(value, function=function, argument="n") for value in n]
+    if len(hits) != len(sizes) or any(h > size for h, size in zip(hits, sizes, strict=False)):
+        raise BadStatisticInput(
+            function=function, argument="successes", problem="does not go with n"
+        )
+    if len(sizes) < FEWEST:
+        raise TooFewUnits(group="samples", found=len(sizes), needed=FEWEST)
+    if min(sizes) < 1:
+        raise TooFewUnits(group=f"n[{sizes.index(0)}]", found=0, needed=1)
+    misses = [size - h for h, size in zip(hits, sizes, strict=True)]
+    table = counted([hits, misses], function=function, argument="n")
+    found = stats.chi2_contingency(without_empty(table, function=function), correction=False)
+    return EqualProportions(
+        chi2=max(0.0, float(found.statistic)),
+        df=int(found.dof),
+        p=probability(float(found.pvalue)),
+        rates=tuple(h / size for h, size in zip(hits, sizes, strict=True)),
+        smallest_expected=float(found.expected_freq.min()),
+    )

@@ -1,0 +1,91 @@
+"""Designs of several factors with replies made by hand, and plain ways to look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_bias.design import Design, Factor, Items, Trial
+from pytest_bias.experiment import Experiment, plan
+from pytest_bias.measures import Measure, MeasureValue
+from pytest_bias.records import Record, Records
+
+Floats = NDArray[np.float64]
+Draw = Callable[[Trial], float | bool | str | None]
+
+TONE = Factor("tone", {"low": 3, "high": 9})
+STYLE = Factor("style", {"plain": "p", "formal": "f"})
+SCALE = Measure("score", unit="points", bounds=(-10, 10))
+YES = Measure("yes")
+
+
+async def unused(trial: Trial, subject: object) -> None:
+    """A protocol nobody runs: the replies are made by hand."""
+
+
+def study(**changes: Any) -> Experiment:
+    """An experiment of tone × style, five replies in each cell."""
+    given: dict[str, Any] = {
+        "id": "study",
+        "name": "Study",
+        "factors": [TONE, STYLE],
+        "measures": [SCALE, YES],
+        "replicates": 5,
+    }
+    return Experiment(protocol=unused, **(given | changes))
+
+
+def groups(sizes: Mapping[str, int], name: str = "group") -> Factor:
+    """A factor of groups with that many exemplars each."""
+    members = {level: [f"{level} {i}" for i in range(n)] for level, n in sizes.items()}
+    return Factor(name, {level: level for level in sizes}, exemplars=members)
+
+
+def items(n: int, name: str = "seed") -> Items:
+    """So many items, ``s0`` to …"""
+    return Items(name, {f"s{i}": i for i in range(n)})
+
+
+def recorded(
+    of: Experiment, draw: Draw, measure: str = "score", reason: str = "refusal"
+) -> Records:
+    """The records of every planned trial; a trial for which ``draw`` gives None is missing."""
+    rows = []
+    for trial in plan(of, Design(of.replicates)):
+        drawn = draw(trial)
+        values: dict[str, MeasureValue] = {} if drawn is None else {measure: drawn}
+        rows.append(Record(trial, values, reason if drawn is None else None))
+    return Records(tuple(rows))
+
+
+def level(trial: Trial, name: str) -> str:
+    """A trial's level of a factor."""
+    return trial.condition.levels[name]
+
+
+def at(records: Records, measure: str = "score", **wanted: str | Sequence[str]) -> Floats:
+    """The valid values of all trials with these levels (``seed=``: the item, ``who=``: names)."""
+    found = []
+    for row in records.rows:
+        trial = row.trial
+        labels = {
+            **trial.condition.levels,
+            "seed": trial.item or "",
+            "who": "/".join(trial.exemplars.values()),
+        }
+        if row.missing is None and all(
+            labels[name] in ([given] if isinstance(given, str) else given)
+            for name, given in wanted.items()
+        ):
+            value = row.values[measure]
+            assert isinstance(value, float | bool)
+            found.append(float(value))
+    return np.array(found)
+
+
+def means(records: Records, by: Sequence[Mapping[str, str]], measure: str = "score") -> Floats:
+    """The mean at each of several combinations of levels."""
+    return np.array([at(records, measure, **wanted).mean() for wanted in by])

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+
+from pytest_bias.contrasts import MeanDifference
+from pytest_bias.design import Trial
+from pytest_bias.errors import TooFewUnits
+from pytest_bias.findings import Finding
+from pytest_bias.records import Records
+
+from .designs import STYLE, TONE, Floats, at, groups, items, level, recorded, study
+
+SEEDS = ["s0", "s1", "s2"]
+STYLES = list(STYLE.levels)
+OF = study(items=items(3), replicates=8)
+
+
+def uneven() -> Records:
+    """Every factor has an effect, and replies are missing mostly where the mean is highest."""
+    rng = np.random.default_rng(4)
+
+    def draw(trial: Trial) -> float | None:
+        high, formal = level(trial, "tone") == "high", level(trial, "style") == "formal"
+        if rng.random() < (0.5 if high and formal else 0.1):
+            return None
+        shift = 0.6 * high + 3.0 * formal + 0.5 * int(str(trial.item)[1:])
+        return float(np.clip(rng.normal(shift, 0.5 + formal), -10, 10))
+
+    return recorded(OF, draw)
+
+
+RECORDS = uneven()
+
+
+def asked(**changes: object) -> MeanDifference:
+    given: dict[str, object] = {"high": "high", "low": "low", "margin": 0.5, "claim": "clear"}
+    factor = str(changes.pop("factor", "tone"))
+    return MeanDifference("score", factor, **(given | changes))  # type: ignore[arg-type]  # by name
+
+
+def by_hand(plus: list[Floats], minus: list[Floats]) -> tuple[float, float, float]:
+    """Estimate, standard error and df of mean(plus cells) − mean(minus cells), reply by reply."""
+    estimate = sum(c.mean() for c in plus) / len(plus) - sum(c.mean() for c in minus) / len(minus)
+    terms = [
+        (np.sum((c - c.mean()) ** 2) / (c.size - 1) / c.size / len(side) ** 2, c.size - 1)
+        for side in (plus, minus)
+        for c in side
+    ]
+    total = sum(v for v, _ in terms)
+    df = total**2 / sum(v**2 / (nu + 2) for v, nu in terms) - 2
+    return float(estimate), math.sqrt(total), df
+
+
+def agrees(found: Finding, hand: tuple[float, float, float], margin: float) -> None:
+    estimate, se, df = hand
+    assert found.estimate == pytest.approx(estimate, rel=1e-12)
+    assert found.se == pytest.approx(se, rel=1e-9)
+    assert found.df == pytest.approx(df, rel=1e-9)
+    assert found.interval is not None
+    half = stats.t.ppf(0.975, df) * se
+    assert found.interval.low == pytest.approx(estimate - half, rel=1e-9)
+    assert found.interval.high == pytest.approx(estimate + half, rel=1e-9)
+    clear = max(
+        stats.t.sf((estimate + margin) / se, df), stats.t.cdf((estimate - margin) / se, df)
+    )
+    assert found.p_clear == pytest.approx(clear, rel=1e-9)
+
+
+def cells(tone: str, seeds: list[str] = SEEDS, styles: list[str] = STYLES) -> list[Floats]:
+    return [at(RECORDS, tone=tone, seed=s, style=f) for f, s in product(styles, seeds)]
+
+
+def test_cells_count_alike_however_many_replies_they_have() -> None:
+    found = asked().analyse(OF, RECORDS)
+    agrees(found, by_hand(cells("high"), cells("low")), 0.5)
+    pooled = at(RECORDS, tone="high").mean() - at(RECORDS, tone="low").mean()
+    assert abs(found.estimate - pooled) > 0.3  # the missing replies confound the pooled means
+    assert found.p_alarm == pytest.approx(2 * stats.t.sf(abs(found.estimate / found.se), found.df))
+    assert (found.unit_name, found.null, found.bootstrap) == ("replies", "zero", None)
+    assert found.units == found.replies == at(RECORDS).size
+    assert [arm.mean for arm in found.arms] == pytest.approx(
+        [np.mean([c.mean() for c in cells(tone)]) for tone in ("high", "low")]
+    )
+    assert [arm.units for arm in found.arms] == [
+        at(RECORDS, tone=tone).size for tone in ("high", "low")
+    ]
+
+
+def test_a_question_is_confined_to_some_levels() -> None:
+    found = asked(at={"style": "plain", "seed": ["s0", "s2"]}).analyse(OF, RECORDS)
+    sides = [cells(tone, ["s0", "s2"], ["plain"]) for tone in ("high", "low")]
+    agrees(found, by_hand(*sides), 0.5)
+    assert found.units == sum(c.size for side in sides for c in side)
+
+
+def test_two_cells_are_welchs() -> None:
+    found = asked(at={"style": "plain", "seed": "s1"}).analyse(OF, RECORDS)
+    a, b = (at(RECORDS, tone=tone, style="plain", seed="s1") for tone in ("high", "low"))
+    assert found.se == pytest.approx(math.sqrt(a.var(ddof=1) / a.size + b.var(ddof=1) / b.size))
+    assert found.bootstrap is not None
+    assert found.index is not None
+    assert found.index.estimate == pytest.approx(found.estimate / 6)  # nine months against three
+
+
+def test_items_are_compared_like_levels() -> None:
+    found = asked(factor="seed", high="s2", low=("s0", "s1"), called=("last", "first two"))
+    finding = found.analyse(OF, RECORDS)
+    sides = [
+        [at(RECORDS, tone=t, style=f, seed=s) for t, f, s in product(TONE.levels, STYLES, names)]
+        for names in (["s2"], ["s0", "s1"])
+    ]
+    agrees(finding, by_hand(*sides), 0.5)
+    assert finding.contrast == "last − first two"
+    assert [arm.level for arm in finding.arms] == ["last", "first two"]
+    assert found.id == "score-s2-s0+s1"
+    assert asked(factor="seed", high="s2", low=("s0", "s1"), name="order").id == "score-order"
+
+
+NAMED = study(factors=[groups({"white": 3, "black": 3, "asian": 2}), TONE], replicates=6)
+
+
+def of_names(shift: float, seed: int) -> Records:
+    rng = np.random.default_rng(seed)
+    return recorded(
+        NAMED, lambda t: float(rng.normal(shift * (level(t, "group") == "white"), 0.6))
+    )
+
+
+def between(**changes: object) -> MeanDifference:
+    return asked(factor="group", high="white", low=("black", "asian"), **changes)
+
+
+def test_exemplars_are_cells_of_a_fixed_set() -> None:
+    records = of_names(0.4, 1)
+    found = between().analyse(NAMED, records)
+    sides = [
+        [
+            at(records, group=group, who=who, tone=tone)
+            for group in chosen
+            for who in NAMED.factor("group").exemplars[group]
+            for tone in TONE.levels
+        ]
+        for chosen in (["white"], ["black"], ["asian"])
+    ]
+    means = [[c.mean() for c in side] for side in sides]
+    estimate = np.mean(means[0]) - (np.mean(means[1]) + np.mean(means[2])) / 2
+    share = [1 / len(sides[0]), 1 / 2 / len(sides[1]), 1 / 2 / len(sides[2])]
+    squares = sum(
+        w**2 * c.var(ddof=1) / c.size for w, side in zip(share, sides, strict=True) for c in side
+    )
+    assert found.estimate == pytest.approx(estimate, rel=1e-12)
+    assert found.se == pytest.approx(math.sqrt(squares), rel=1e-9)
+    assert found.null == "margin"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_between_sets_of_names_an_alarm_is_an_interval_beyond_the_margin(seed: int) -> None:
+    shift = 0.5 + 0.06 * seed
+    found = between().analyse(NAMED, of_names(shift, seed))
+    assert found.se is not None
+    assert found.df is not None
+    beyond = max(abs(found.estimate) - 0.5, 0) / found.se
+    assert found.p_alarm == pytest.approx(min(1.0, 2 * stats.t.sf(beyond, found.df)), rel=1e-9)
+    assert found.beyond == (found.p_alarm <= 0.05)
+
+
+def test_both_sides_of_that_rule_occur() -> None:
+    beyond = {
+        between().analyse(NAMED, of_names(0.5 + 0.06 * seed, seed)).beyond for seed in range(12)
+    }
+    assert beyond == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("changes", "null"),
+    [({}, "margin"), ({"null": "zero"}, "zero"), ({"margin": None, "claim": "detect"}, "zero")],
+    ids=str,
+)
+def test_which_null_names_have(changes: dict[str, object], null: str) -> None:
+    found = between(**changes).analyse(NAMED, of_names(0.2, 3))
+    assert found.null == null
+    assert found.se is not None
+    if null == "zero":
+        p = 2 * stats.t.sf(abs(found.estimate) / found.se, found.df)
+        assert found.p_alarm == pytest.approx(p, rel=1e-9)
+
+
+def test_one_reply_a_cell_takes_the_variance_of_the_others() -> None:
+    of = study(replicates=4)
+    rng = np.random.default_rng(8)
+    records = recorded(
+        of,
+        lambda t: (
+            None
+            if t.condition.id == "high-formal" and t.replicate > 1
+            else float(rng.normal(0, 1))
+        ),
+    )
+    found = asked().analyse(of, records)
+    own = [
+        at(records, tone=t, style=s)
+        for t, s in (("low", "plain"), ("low", "formal"), ("high", "plain"))
+    ]
+    pooled = np.mean([c.var(ddof=1) for c in own])
+    squares = sum(c.var(ddof=1) / c.size / 4 for c in own) + pooled / 4
+    assert found.se == pytest.approx(math.sqrt(squares), rel=1e-9)
+
+
+def test_without_any_replicates_there_is_no_variance_within_cells() -> None:
+    of = study(replicates=1)
+    records = recorded(of, lambda t: float(level(t, "tone") == "high"))
+    with pytest.raises(TooFewUnits):
+        asked().analyse(of, records)

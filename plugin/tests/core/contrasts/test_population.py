@@ -1,0 +1,266 @@
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+
+from pytest_bias.contrasts import MeanDifference, RateDifference
+from pytest_bias.design import Trial
+from pytest_bias.errors import IncompleteDesign, TooFewUnits
+from pytest_bias.experiment import Experiment
+from pytest_bias.findings import Finding
+from pytest_bias.records import Records
+
+from .designs import STYLE, TONE, Floats, at, groups, items, level, recorded, study
+
+STYLES = list(STYLE.levels)
+
+
+def asked(**changes: object) -> MeanDifference:
+    given: dict[str, object] = {
+        "high": "high",
+        "low": "low",
+        "margin": 0.5,
+        "claim": "clear",
+        "target": "population",
+    }
+    factor = str(changes.pop("factor", "tone"))
+    return MeanDifference("score", factor, **(given | changes))  # type: ignore[arg-type]  # by name
+
+
+def noisy(of: Experiment, seed: int, missing: float = 0.0) -> Records:
+    """Units differ in level and in effect; the tone adds .3, one group .8."""
+    rng = np.random.default_rng(seed)
+    own: dict[object, tuple[float, float]] = {}
+
+    def draw(trial: Trial) -> float | None:
+        key = (trial.item, *trial.exemplars.values())
+        base, slope = own.setdefault(key, (rng.normal(0, 1), rng.normal(0.3, 0.4)))
+        if rng.random() < missing:
+            return None
+        tone, group = trial.condition.levels["tone"], trial.condition.levels.get("group")
+        value = base + slope * (tone == "high") + 0.8 * (group == "white") + rng.normal(0, 0.5)
+        return float(np.clip(value, -10, 10))
+
+    return recorded(of, draw)
+
+
+def is_one_sample_t(found: Finding, differences: Floats, margin: float) -> None:
+    expected = stats.ttest_1samp(differences, 0)
+    interval = expected.confidence_interval()
+    assert found.estimate == pytest.approx(differences.mean(), rel=1e-12)
+    assert found.interval is not None
+    assert (found.interval.low, found.interval.high) == pytest.approx(
+        (interval.low, interval.high), rel=1e-9
+    )
+    assert (found.units, found.fewest) == (differences.size, differences.size)
+    assert found.p_alarm == pytest.approx(expected.pvalue, rel=1e-9)
+    sides = [
+        stats.ttest_1samp(differences, bound, alternative=way).pvalue
+        for bound, way in ((-margin, "greater"), (margin, "less"))
+    ]
+    assert found.p_clear == pytest.approx(max(sides), rel=1e-9)
+
+
+def per_unit(records: Records, units: list[dict[str, str]]) -> Floats:
+    """high − low of every unit, each style counting the same."""
+    return np.array(
+        [
+            np.mean(
+                [
+                    at(records, tone="high", style=style, **unit).mean()
+                    - at(records, tone="low", style=style, **unit).mean()
+                    for style in STYLES
+                ]
+            )
+            for unit in units
+        ]
+    )
+
+
+def test_items_are_units_by_themselves() -> None:
+    of = study(items=items(12), replicates=3)
+    records = noisy(of, 1, missing=0.1)
+    found = asked().analyse(of, records)
+    is_one_sample_t(found, per_unit(records, [{"seed": f"s{i}"} for i in range(12)]), 0.5)
+    assert (found.unit_name, found.null) == ("seed", "zero")
+    assert found.replies == at(records).size
+
+
+def test_exemplars_of_another_factor_are_units() -> None:
+    of = study(factors=[TONE, STYLE, groups({"white": 6, "black": 7})], replicates=2)
+    records = noisy(of, 2)
+    found = asked(unit="group").analyse(of, records)
+    names = [n for members in of.factor("group").exemplars.values() for n in members]
+    is_one_sample_t(found, per_unit(records, [{"who": name} for name in names]), 0.5)
+    assert found.unit_name == "group"
+
+
+def test_several_names_make_blocks() -> None:
+    of = study(items=items(6), replicates=3)
+    records = noisy(of, 3)
+    found = asked(unit=["seed", "style"]).analyse(of, records)
+    blocks = [
+        at(records, tone="high", seed=s, style=f).mean()
+        - at(records, tone="low", seed=s, style=f).mean()
+        for s, f in product([f"s{i}" for i in range(6)], STYLES)
+    ]
+    is_one_sample_t(found, np.array(blocks), 0.5)
+    assert found.unit_name == "seed × style"
+
+
+@pytest.mark.parametrize("n", range(5, 10))
+def test_few_units_are_judged_by_all_sign_flips(n: int) -> None:
+    of = study(items=items(n), replicates=2)
+    records = noisy(of, n)
+    found = asked().analyse(of, records)
+    d = per_unit(records, [{"seed": f"s{i}"} for i in range(n)])
+    signs = np.array(list(product((1, -1), repeat=n)))
+
+    def share(values: Floats, *, two_sided: bool) -> float:
+        means = signs @ values
+        if two_sided:
+            return float(np.mean(np.abs(means) >= abs(values.sum()) - 1e-9))
+        return float(np.mean(means >= values.sum() - 1e-9))
+
+    assert found.p_alarm == pytest.approx(share(d, two_sided=True), abs=1e-12)
+    sides = share(d + 0.5, two_sided=False), share(0.5 - d, two_sided=False)
+    assert found.p_clear == pytest.approx(max(sides), abs=1e-12)
+    assert "exact" in found.method
+    assert found.interval is not None
+    assert found.interval.low == pytest.approx(stats.ttest_1samp(d, 0).confidence_interval().low)
+
+
+NAMES = study(factors=[groups({"white": 11, "black": 12, "asian": 10}), TONE], replicates=2)
+
+
+def exemplars(records: Records, group: str) -> Floats:
+    """The mean of every exemplar of a group, each tone counting the same."""
+    return np.array(
+        [
+            np.mean([at(records, who=who, tone=tone).mean() for tone in TONE.levels])
+            for who in NAMES.factor("group").exemplars[group]
+        ]
+    )
+
+
+def test_exemplars_of_what_is_compared_are_units() -> None:
+    records = noisy(NAMES, 5)
+    found = asked(factor="group", high="white", low="black").analyse(NAMES, records)
+    a, b = exemplars(records, "white"), exemplars(records, "black")
+    expected = stats.ttest_ind(a, b, equal_var=False)
+    interval = expected.confidence_interval()
+    assert found.estimate == pytest.approx(a.mean() - b.mean(), rel=1e-12)
+    assert found.p_alarm == pytest.approx(expected.pvalue, rel=1e-9)
+    assert found.interval is not None
+    assert (found.interval.low, found.interval.high) == pytest.approx(
+        (interval.low, interval.high), rel=1e-9
+    )
+    assert (found.units, found.fewest, found.unit_name) == (23, 11, "exemplars of group")
+    assert [arm.units for arm in found.arms] == [11, 12]
+
+
+def test_groups_of_exemplars_on_a_side() -> None:
+    records = noisy(NAMES, 6)
+    found = asked(factor="group", high="white", low=("black", "asian")).analyse(NAMES, records)
+    a, b, c = (exemplars(records, group) for group in ("white", "black", "asian"))
+    assert found.estimate == pytest.approx(a.mean() - (b.mean() + c.mean()) / 2, rel=1e-12)
+    squares = [x.var(ddof=1) / x.size * w for x, w in ((a, 1), (b, 0.25), (c, 0.25))]
+    assert found.se == pytest.approx(np.sqrt(sum(squares)), rel=1e-9)
+    assert (found.units, found.fewest) == (33, 11)
+    rng = np.random.default_rng(0)
+    pooled = np.concatenate([a, b, c])
+    shuffled = rng.permuted(np.tile(pooled, (20_000, 1)), axis=1)
+    weights = np.repeat([1 / 11, -1 / 24, -1 / 20], [11, 12, 10])
+    share = np.mean(np.abs(shuffled @ weights) >= abs(found.estimate))
+    error = np.sqrt(share * (1 - share) * (1 / 20_000 + 1 / 10_000))
+    assert abs(found.p_alarm - share) < 4 * error + 1e-4  # four Monte Carlo standard errors
+
+
+def test_fewer_than_ten_exemplars_can_alarm_and_cannot_clear() -> None:
+    of = study(factors=[groups({"white": 5, "black": 5}), TONE])
+    rng = np.random.default_rng(9)
+    records = recorded(of, lambda t: float(rng.normal(2 * (level(t, "group") == "white"), 0.1)))
+    found = asked(factor="group", high="white", low="black", margin=5).analyse(of, records)
+    assert found.p_alarm == pytest.approx(2 / 252)  # both extremes of C(10, 5) divisions
+    assert found.p_clear == 1.0
+
+
+def test_a_unit_that_misses_a_condition_is_left_out_and_counted() -> None:
+    of = study(items=items(13), replicates=2)
+    full = noisy(of, 7)
+    gone = {("s2", "high-plain"), ("s5", "low-formal"), ("s5", "high-formal")}
+    values = iter([row.values["score"] for row in full.rows])
+
+    def draw(trial: Trial) -> float | None:
+        value = next(values)
+        assert isinstance(value, float)
+        return None if (trial.item, trial.condition.id) in gone else value
+
+    found = asked().analyse(of, recorded(of, draw))
+    kept = [{"seed": f"s{i}"} for i in range(13) if i not in {2, 5}]
+    is_one_sample_t(found, per_unit(full, kept), 0.5)
+    assert any("2 seed left out" in note for note in found.notes)
+    assert found.missing == 6
+
+
+def test_a_condition_that_no_unit_has_is_an_incomplete_design() -> None:
+    of = study(items=items(12), replicates=2)
+    records = recorded(of, lambda t: None if t.condition.id == "high-plain" else float(t.replicate))
+    with pytest.raises(IncompleteDesign, match="high/plain"):
+        asked().analyse(of, records)
+
+
+def test_an_exemplar_that_misses_a_condition_is_left_out_and_counted() -> None:
+    rng = np.random.default_rng(1)
+    lost = ("white 3", "low")
+    records = recorded(
+        NAMES,
+        lambda t: (
+            None
+            if (t.exemplars["group"], level(t, "tone")) == lost
+            else float(np.clip(rng.normal(0, 1), -10, 10))
+        ),
+    )
+    found = asked(factor="group", high="white", low="black").analyse(NAMES, records)
+    assert (found.units, found.fewest) == (22, 10)
+    assert any("1 exemplars of group left out" in note for note in found.notes)
+
+
+def test_rates_of_a_population_are_one_rate_per_unit() -> None:
+    of = study(items=items(15), replicates=6)
+    rng = np.random.default_rng(2)
+    records = recorded(of, lambda t: bool(rng.random() < 0.5 + 0.2 * (level(t, "tone") == "high")), "yes")
+    found = RateDifference(
+        "yes", "tone", high="high", low="low", margin=0.2, claim="clear", target="population"
+    ).analyse(of, records)
+    rates = [
+        at(records, "yes", tone="high", seed=f"s{i}").mean()
+        - at(records, "yes", tone="low", seed=f"s{i}").mean()
+        for i in range(15)
+    ]
+    is_one_sample_t(found, np.array(rates), 0.2)
+
+
+def test_identical_units_are_bounded_and_never_certain() -> None:
+    of = study(items=items(25), replicates=2)
+    records = recorded(of, lambda t: 1.0 + int(str(t.item)[1:]) % 3)
+    found = asked(margin=3.0).analyse(of, records)
+    assert found.deterministic
+    assert found.estimate == 0.0
+    assert found.p_alarm == 1.0
+    assert found.p_clear == pytest.approx((1 - 3 / 20) ** 25)  # each unit may hide ±20 points
+    assert found.interval is not None
+    assert found.interval.high == pytest.approx((1 - 0.05 ** (1 / 25)) * 20, rel=1e-4)
+
+
+def test_no_unit_at_all_meets_every_condition() -> None:
+    of = study(items=items(6), replicates=1)
+    records = recorded(
+        of,
+        lambda t: None if int(str(t.item)[1:]) % 2 == (level(t, "tone") == "high") else 1.0,
+    )
+    with pytest.raises(TooFewUnits, match="seed"):
+        asked().analyse(of, records)

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+from math import comb, sqrt
+
+import numpy as np
+import pytest
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+
+from pytest_bias import MISSING
+from pytest_bias.contrasts import RateDifference, RateRatio
+from pytest_bias.design import Trial
+from pytest_bias.errors import BadDesign
+from pytest_bias.records import CAP, Record, Records
+
+from .designs import TONE, at, items, level, recorded, study
+
+Counts = dict[str, dict[str, tuple[int, int]]]
+"""Item → tone → events, trials."""
+
+
+def counted(counts: Counts, replicates: int) -> tuple[object, Records]:
+    """Records with exactly these events; trials beyond those counted are refusals."""
+    of = study(factors=[TONE], items=items(len(counts)), replicates=replicates)
+
+    def draw(trial: Trial) -> bool | None:
+        events, trials = counts[str(trial.item)][level(trial, "tone")]
+        return None if trial.replicate > trials else trial.replicate <= events
+
+    return of, recorded(of, draw, "yes")
+
+
+def difference(**changes: object) -> RateDifference:
+    given: dict[str, object] = {"high": "high", "low": "low", "margin": 0.1, "claim": "clear"}
+    measure = str(changes.pop("measure", "yes"))
+    return RateDifference(measure, "tone", **(given | changes))  # type: ignore[arg-type]  # by name
+
+
+COMMON: Counts = {
+    "s0": {"high": (14, 30), "low": (9, 28)},
+    "s1": {"high": (22, 29), "low": (20, 30)},
+    "s2": {"high": (5, 27), "low": (3, 30)},
+}
+
+
+def test_strata_count_alike_and_are_judged_by_the_score_test() -> None:
+    of, records = counted(COMMON, 30)
+    found = difference().analyse(of, records)  # type: ignore[arg-type]  # an Experiment
+    d = v = 0.0
+    for tones in COMMON.values():
+        (x1, n1), (x2, n2) = tones["high"], tones["low"]
+        pooled, n = (x1 + x2) / (n1 + n2), n1 + n2
+        d += (x1 / n1 - x2 / n2) / 3
+        v += pooled * (1 - pooled) * (1 / n1 + 1 / n2) * n / (n - 1) / 9
+    assert found.estimate == pytest.approx(d, rel=1e-12)
+    assert found.p_alarm == pytest.approx(2 * stats.norm.sf(abs(d) / sqrt(v)), rel=1e-6)
+    assert found.interval is not None
+    assert (found.interval.low > 0) == (found.p_alarm < 0.05)
+    assert (found.units, found.fewest) == (174, 86)
+    pooled = at(records, "yes", tone="high").mean() - at(records, "yes", tone="low").mean()
+    assert found.estimate != pytest.approx(pooled, abs=1e-3)
+
+
+def test_rare_events_are_judged_by_a_permutation_within_strata() -> None:
+    rare: Counts = {
+        "s0": {"high": (5, 40), "low": (0, 40)},
+        "s1": {"high": (2, 40), "low": (1, 40)},
+    }
+    of, records = counted(rare, 40)
+    found = difference().analyse(of, records)  # type: ignore[arg-type]  # an Experiment
+    assert "label permutation" in found.method
+
+    def pmf(k: int, events: int) -> float:
+        return comb(events, k) * comb(80 - events, 40 - k) / comb(80, 40)
+
+    # Both strata are of one size, so the difference is large where the events on one side are.
+    exact = sum(
+        pmf(i, 5) * pmf(j, 3)
+        for i in range(6)
+        for j in range(4)
+        if abs(2 * (i + j) - 8) >= abs(2 * 7 - 8)
+    )
+    assert abs(found.p_alarm - exact) < 4 * sqrt(exact * (1 - exact) / 10_000)
+
+
+def test_one_stratum_has_newcombes_interval() -> None:
+    of, records = counted({"s0": {"high": (14, 30), "low": (9, 28)}}, 30)
+    found = difference().analyse(of, records)  # type: ignore[arg-type]  # an Experiment
+    (l1, u1), (l2, u2) = (
+        stats.binomtest(x, n).proportion_ci(method="wilson") for x, n in ((14, 30), (9, 28))
+    )
+    p1, p2 = 14 / 30, 9 / 28
+    assert found.interval is not None
+    assert found.interval.low == pytest.approx(p1 - p2 - sqrt((p1 - l1) ** 2 + (u2 - p2) ** 2))
+    assert found.interval.high == pytest.approx(p1 - p2 + sqrt((u1 - p1) ** 2 + (p2 - l2) ** 2))
+    table = [[14, 16], [9, 19]]
+    assert found.p_alarm == pytest.approx(stats.chi2_contingency(table, correction=False).pvalue)
+
+
+@pytest.mark.parametrize(("n", "clears"), [(24, False), (25, True)])
+@pytest.mark.parametrize("strata", [1, 5])
+def test_never_an_event_clears_from_25_trials_a_side_on(n: int, *, clears: bool, strata: int) -> None:
+    """At a difference of .1 and no event seen, z² is .1 (2n − 1) / (2 × .9): 1.645² from 25 on."""
+    each = {"high": (0, n), "low": (0, n)}
+    of, records = counted({f"s{i}": each for i in range(strata)}, n)
+    found = difference(margin=0.1).analyse(of, records)  # type: ignore[arg-type]  # an Experiment
+    assert found.p_clear is not None
+    if strata == 1:
+        z = sqrt(0.1 * (2 * n - 1) / (2 * 0.9))
+        assert found.p_clear == pytest.approx(stats.norm.sf(z), rel=1e-4)
+        assert (found.p_clear <= 0.05) is clears
+    else:
+        assert found.p_clear < 0.01
+    assert found.estimate == 0
+    assert found.p_alarm == 1.0
+    assert found.interval is not None
+    assert found.interval.low < 0 < found.interval.high
+
+
+# --- missing as an outcome -------------------------------------------------------------------------
+
+
+def test_whether_a_reply_is_missing_is_an_event() -> None:
+    counts: Counts = {f"s{i}": {"high": (0, 30 - 3 * i), "low": (0, 30)} for i in range(3)}
+    of, records = counted(counts, 30)
+    found = difference(measure=MISSING).analyse(of, records)  # type: ignore[arg-type]  # an Experiment
+    assert found.estimate == pytest.approx((0 + 3 + 6) / 90)
+    assert (found.units, found.missing, found.worst_case) == (180, 0, None)
+    assert [arm.mean for arm in found.arms] == pytest.approx([0.1, 0.0])
+    assert found.unit == ""
+
+
+def test_what_a_cap_kept_from_being_asked_is_unknown() -> None:
+    of, records = counted({"s0": {"high": (0, 26), "low": (0, 30)}}, 30)
+    capped = tuple(
+        Record(row.trial, {}, CAP)
+        if row.trial.replicate <= 4 and level(row.trial, "tone") == "low"
+        else row
+        for row in records.rows
+    )
+    found = difference(measure=MISSING).analyse(of, Records(capped))  # type: ignore[arg-type]  # an Experiment
+    assert found.estimate == pytest.approx(4 / 30)
+    assert found.units == 56
+    assert dict(found.arms[1].missing) == {"cap": 4}
+    assert found.worst_case is not None
+    assert found.worst_case.needed  # 4 of 30
+    assert found.worst_case.lowest == pytest.approx(4 / 30 - 4 / 30)
+    assert found.worst_case.highest == pytest.approx(4 / 30)
+
+
+# --- ratios ----------------------------------------------------------------------------------------
+
+
+def ratio(**changes: object) -> RateRatio:
+    given: dict[str, object] = {"high": "high", "low": "low", "margin": 1.25, "claim": "clear"}
+    return RateRatio("yes", "tone", **(given | changes))  # type: ignore[arg-type]  # by name
+
+
+def test_a_ratio_of_rates_is_judged_by_the_score_test() -> None:
+    of, records = counted({"s0": {"high": (30, 60), "low": (42, 58)}}, 60)
+    found = ratio().analyse(of, records)  # type: ignore[arg-type]  # an Experiment
+    assert found.estimate == pytest.approx((30 / 60) / (42 / 58))
+    z2 = stats.chi2_contingency([[30, 30], [42, 16]], correction=False).statistic * 117 / 118
+    assert found.p_alarm == pytest.approx(stats.chi2.sf(z2, 1), rel=1e-5)
+    assert found.interval is not None
+    assert found.interval.low < found.estimate < found.interval.high < 1
+    assert (found.scale, found.no_effect, found.contrast) == ("ratio", 1.0, "high / low")
+    assert found.within == (0.8, 1.25)
+
+
+def test_a_ratio_turned_round_is_its_inverse() -> None:
+    of, records = counted(COMMON, 30)
+    there = ratio().analyse(of, records)  # type: ignore[arg-type]  # an Experiment
+    back = ratio(high="low", low="high").analyse(of, records)  # type: ignore[arg-type]  # an Experiment
+    assert there.interval is not None
+    assert back.interval is not None
+    assert there.estimate * back.estimate == pytest.approx(1)
+    assert there.interval.low * back.interval.high == pytest.approx(1, rel=1e-4)
+    assert there.p_alarm == pytest.approx(back.p_alarm, rel=1e-6)
+    assert there.p_clear == pytest.approx(back.p_clear, rel=1e-6)
+
+
+def test_the_missing_of_a_ratio_are_at_their_worst_too() -> None:
+    of, records = counted({"s0": {"high": (40, 55), "low": (40, 60)}}, 60)
+    worst = ratio().analyse(of, records).worst_case  # type: ignore[arg-type]  # an Experiment
+    assert worst is not None
+    assert worst.needed
+    assert worst.lowest == pytest.approx(1.0)  # 40 of 60 against 40 of 60
+    assert worst.highest == pytest.approx(45 / 40)
+    assert worst.p_alarm == 1.0  # one filling shows no effect at all
+
+
+@pytest.mark.parametrize("of_kind", [difference, ratio])
+def test_a_number_is_no_event(of_kind: type) -> None:
+    of = study()
+    records = recorded(of, lambda _: float(np.pi), "yes")
+    with pytest.raises(BadDesign, match="True or False"):
+        of_kind().analyse(of, records)

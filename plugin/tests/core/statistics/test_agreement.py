@@ -1,0 +1,199 @@
+"""Agreement of coders."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_bias.errors import BadStatisticInput, BiasError, NoVariance, TooFewUnits
+from pytest_bias.statistics.agreement import (
+    MEASUREMENTS,
+    Measurement,
+    cohen_kappa,
+    krippendorff_alpha,
+)
+
+from .reference import REFERENCE
+from .test_properties import assert_sound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CODERS = REFERENCE["data"]["krippendorff_2011"]
+NAN = float("nan")
+
+matrices = st.tuples(st.integers(2, 4), st.integers(2, 8)).flatmap(
+    lambda shape: st.lists(
+        st.lists(st.one_of(st.none(), st.integers(0, 4)), min_size=shape[1], max_size=shape[1]),
+        min_size=shape[0],
+        max_size=shape[0],
+    )
+)
+
+
+@pytest.mark.parametrize("level", MEASUREMENTS)
+def test_alpha_as_published(level: Measurement) -> None:
+    published = REFERENCE["published_only"]["krippendorff_2011"]
+    expected = published["values"][f"alpha_{level}"]
+    found = krippendorff_alpha(CODERS, level=level)
+    assert found.alpha == pytest.approx(expected, abs=published["tol_abs"])
+    assert (found.units, found.ratings, found.dropped_units) == (11, 40, 1)
+    assert found.interval is None
+
+
+def test_nominal_alpha_of_words_is_that_of_numbers() -> None:
+    words = [[None if r is None else f"code {r}" for r in coder] for coder in CODERS]
+    numbers: Any = np.array([[NAN if r is None else r for r in coder] for coder in CODERS])
+    expected = krippendorff_alpha(CODERS).alpha
+    assert krippendorff_alpha(words).alpha == pytest.approx(expected)
+    assert krippendorff_alpha(numbers).alpha == pytest.approx(expected)
+
+
+def test_bootstrap_interval_of_alpha_is_reproducible_and_narrows_with_units() -> None:
+    few = krippendorff_alpha(CODERS, level="ordinal", iterations=200, seed=4)
+    assert few.interval is not None
+    assert few == krippendorff_alpha(CODERS, level="ordinal", iterations=200, seed=4)
+    assert not few.interval.excludes(few.alpha)
+    many = krippendorff_alpha(
+        [coder * 8 for coder in CODERS], level="ordinal", iterations=200, seed=4
+    )
+    assert many.interval is not None
+    assert many.interval.high - many.interval.low < few.interval.high - few.interval.low
+
+
+def test_resamples_of_one_category_are_counted() -> None:
+    found = krippendorff_alpha(
+        [[1, 1, 1, 2], [1, 1, 1, 2]], level="interval", iterations=1000, seed=1
+    )
+    # four draws that miss the last unit: (3/4)^4 = .316
+    assert found.undefined == pytest.approx(316, abs=60)
+    assert found.alpha == 1
+
+
+def test_coders_at_random_do_not_agree() -> None:
+    rng = np.random.default_rng(2)
+    rated = rng.integers(1, 6, size=(3, 400)).tolist()
+    for level in MEASUREMENTS:
+        assert krippendorff_alpha(rated, level=level).alpha == pytest.approx(0, abs=0.08)
+
+
+def test_ratings_that_differ_by_rounding_are_the_same() -> None:
+    found = krippendorff_alpha([[0.1 + 0.2, 1.0], [0.3, 1.0]], level="ordinal")
+    assert found.alpha == 1
+    assert cohen_kappa([0.1 + 0.2, 1.0], [0.3, 1.0], weights="linear").agreement == 1
+
+
+def test_kappa_by_hand() -> None:
+    # 20 yes/yes, 15 no/no, 5 + 10: agreement .7, expected .5
+    a = ["yes"] * 25 + ["no"] * 25
+    b = ["yes"] * 20 + ["no"] * 5 + ["yes"] * 10 + ["no"] * 15
+    found = cohen_kappa(a, b)
+    assert found.agreement == pytest.approx(0.7)
+    assert found.kappa == pytest.approx(0.4)
+    assert found.interval is not None
+    assert found.interval.low < 0.4 < found.interval.high
+    assert cohen_kappa(b, a).kappa == pytest.approx(0.4)
+
+
+def test_weighted_kappa_uses_the_distance_of_the_ratings() -> None:
+    a, b = [1, 1, 2, 2, 5, 5, 1, 5], [1, 2, 2, 1, 5, 2, 1, 5]
+
+    def by_hand(power: int) -> float:
+        seen = np.mean([abs(x - y) ** power for x, y in zip(a, b, strict=True)])
+        chance = np.mean([abs(x - y) ** power for x in a for y in b])
+        return float(1 - seen / chance)
+
+    assert cohen_kappa(a, b, weights="linear").kappa == pytest.approx(by_hand(1))
+    assert cohen_kappa(a, b, weights="quadratic").kappa == pytest.approx(by_hand(2))
+
+
+def test_quadratic_kappa_is_close_to_interval_alpha() -> None:
+    rng = np.random.default_rng(3)
+    a = rng.integers(1, 6, size=500)
+    b = np.clip(a + rng.integers(-1, 2, size=500), 1, 5)
+    kappa = cohen_kappa(a.tolist(), b.tolist(), weights="quadratic").kappa
+    alpha = krippendorff_alpha([a.tolist(), b.tolist()], level="interval").alpha
+    assert kappa == pytest.approx(alpha, abs=0.01)
+
+
+def test_perfect_agreement_has_no_standard_error() -> None:
+    found = cohen_kappa([1, 2, 1, 2], [1, 2, 1, 2])
+    assert (found.kappa, found.se, found.interval) == (1, None, None)
+    one_sided = cohen_kappa([1, 1, 1], [1, 1, 2])
+    assert (one_sided.kappa, one_sided.se) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: krippendorff_alpha([[1, 1], [1, 1]]), NoVariance),
+        (lambda: krippendorff_alpha([[1, 1, 2], [1, 1, None]]), NoVariance),
+        (lambda: cohen_kappa([1, 1], [1, 1]), NoVariance),
+        # a resample of two units has both with probability 1/2
+        (lambda: krippendorff_alpha([[1, 2], [1, 2]], iterations=100, seed=1), NoVariance),
+        (lambda: krippendorff_alpha([[1, 2]]), TooFewUnits),
+        (lambda: krippendorff_alpha([]), TooFewUnits),
+        (lambda: krippendorff_alpha([[], []], level="ordinal"), TooFewUnits),
+        (lambda: krippendorff_alpha([[1, 2, None], [1, None, 3]]), TooFewUnits),
+        (lambda: cohen_kappa([1], [2]), TooFewUnits),
+        (lambda: krippendorff_alpha([[1, 2], [1]]), BadStatisticInput),
+        (lambda: krippendorff_alpha([["a", "b"], ["a", "b"]], level="ordinal"), BadStatisticInput),
+        (lambda: krippendorff_alpha([[1, math.inf], [1, 2]], level="ratio"), BadStatisticInput),
+        (lambda: krippendorff_alpha([[1, -1], [1, 2]], level="ratio"), BadStatisticInput),
+        (lambda: krippendorff_alpha(CODERS, level="cardinal"), BadStatisticInput),  # type: ignore[arg-type]  # wrong on purpose
+        (lambda: krippendorff_alpha(CODERS, iterations=99, seed=1), BadStatisticInput),
+        (lambda: krippendorff_alpha(CODERS, iterations=100), BadStatisticInput),
+        (lambda: krippendorff_alpha(CODERS, confidence=1), BadStatisticInput),
+        (lambda: cohen_kappa([1, 2], [1]), BadStatisticInput),
+        (lambda: cohen_kappa([1, NAN], [1, 2]), BadStatisticInput),
+        (lambda: cohen_kappa([1, 2], [1, None]), BadStatisticInput),
+        (lambda: cohen_kappa(["a", "b"], ["a", "b"], weights="linear"), BadStatisticInput),
+        (lambda: cohen_kappa([1, 2], [1, 2], weights="cubic"), BadStatisticInput),  # type: ignore[arg-type]  # wrong on purpose
+    ],
+    ids=lambda case: f"line-{case.__code__.co_firstlineno}" if hasattr(case, "__code__") else "",
+)
+def test_bad_input(call: Callable[[], object], error: type[BiasError]) -> None:
+    with pytest.raises(error):
+        call()
+
+
+@settings(max_examples=60, deadline=None)
+@given(matrices, st.sampled_from(MEASUREMENTS), st.randoms(use_true_random=False))
+def test_order_of_coders_and_units_does_not_matter_to_alpha(
+    coders: list[list[int | None]], level: Measurement, random: Any
+) -> None:
+    try:
+        found = krippendorff_alpha(coders, level=level)
+    except (NoVariance, TooFewUnits):
+        return
+    assert_sound(found)
+    assert found.alpha <= 1
+    order = random.sample(range(len(coders[0])), len(coders[0]))
+    turned = [[coder[i] for i in order] for coder in coders[::-1]]
+    assert krippendorff_alpha(turned, level=level).alpha == pytest.approx(found.alpha, abs=1e-9)
+    tripled = [[None if r is None else 3 * r for r in coder] for coder in coders]
+    assert krippendorff_alpha(tripled, level=level).alpha == pytest.approx(found.alpha, abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=2, max_size=20),
+    st.sampled_from([None, "linear", "quadratic"]),
+)
+def test_kappa_is_sound_and_relabels(pairs: list[tuple[int, int]], weights: Any) -> None:
+    a, b = [x for x, _ in pairs], [y for _, y in pairs]
+    try:
+        found = cohen_kappa(a, b, weights=weights)
+    except NoVariance:
+        assert len({*a, *b}) == 1
+        return
+    assert_sound(found)
+    assert found.kappa <= 1
+    turned = cohen_kappa([-y for y in b], [-x for x in a], weights=weights)
+    assert turned.kappa == pytest.approx(found.kappa, abs=1e-9)
+    assert (turned.se is None) == (found.se is None)

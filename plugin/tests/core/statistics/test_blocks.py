@@ -1,0 +1,259 @@
+"""One contrast per unit: against R, scipy, brute force, and by symmetry."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+
+from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
+from pytest_bias.statistics.blocks import (
+    cohen_dz,
+    one_sample,
+    sign_flip,
+    tost_one_sample,
+    tost_sign_flip,
+)
+from pytest_bias.statistics.equivalence import tost_from_estimate, tost_paired, tost_welch
+from pytest_bias.statistics.means import welch
+
+from .reference import SLEEP, values
+from .test_properties import assert_sound
+
+close = pytest.approx
+# a grid, so that ties are ties and shifting and scaling are exact
+readings = st.integers(-80, 80).map(lambda i: i / 8)
+varied = st.lists(readings, min_size=3, max_size=9).filter(lambda found: len(set(found)) > 1)
+FIRST, SECOND = (np.array(group) for group in SLEEP)
+PAIRS = FIRST - SECOND
+
+
+def brute_force(differences: list[float], null: float, alternative: str) -> float:
+    centred = np.array(differences) - null
+    observed = centred.sum()
+    sums = [float(np.dot(signs, centred)) for signs in product((1, -1), repeat=centred.size)]
+    slack = 1e-9
+    extreme = {
+        "two-sided": [abs(each) >= abs(observed) - slack for each in sums],
+        "greater": [each >= observed - slack for each in sums],
+        "less": [each <= observed + slack for each in sums],
+    }
+    return float(np.mean(extreme[alternative]))
+
+
+def test_one_sample_is_the_paired_t_test() -> None:
+    expected = stats.ttest_rel(FIRST, SECOND)
+    interval = expected.confidence_interval(0.9)
+    found = one_sample(PAIRS, level=0.9)
+    assert (found.t, found.df, found.p) == close((expected.statistic, 9, expected.pvalue))
+    assert (found.interval.low, found.interval.high) == close((interval.low, interval.high))
+    assert (found.mean, found.sd) == close((-1.58, PAIRS.std(ddof=1)))
+    assert found.se == close(found.sd / math.sqrt(10))
+    assert found.n == 10
+
+
+def test_equivalence_of_pairs_against_r() -> None:
+    expected = values("tost_sleep_paired_pm2")
+    found = tost_one_sample(PAIRS, margin=2)
+    assert found.p == close(expected["p_tost"], rel=1e-6)
+    assert found.p_lower == close(expected["p_lower"], rel=1e-6)
+    assert found.interval.low == close(expected["ci90_lo"], rel=1e-6)
+    assert found.t_upper == close(tost_paired(FIRST, SECOND, margin=2).t_upper)
+
+
+def test_equivalence_from_an_estimate_is_that_of_its_data() -> None:
+    moments = welch(*SLEEP)
+    assert tost_from_estimate(
+        estimate=moments.difference, se=moments.se, df=moments.df, margin=2, alpha=0.1
+    ) == tost_welch(*SLEEP, margin=2, alpha=0.1)
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"se": 0.0}, NoVariance),
+        ({"se": -1.0}, BadStatisticInput),
+        ({"df": 0.0}, BadStatisticInput),
+        ({"margin": 0.0}, BadStatisticInput),
+        ({"alpha": 0.5}, BadStatisticInput),
+        ({"estimate": math.nan}, BadStatisticInput),
+    ],
+)
+def test_equivalence_from_a_bad_estimate(
+    changed: dict[str, float], error: type[Exception]
+) -> None:
+    good: dict[str, Any] = {"estimate": 0.1, "se": 0.1, "df": 9.0, "margin": 1.0}
+    with pytest.raises(error):
+        tost_from_estimate(**{**good, **changed})
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10, 16])
+def test_units_of_one_sign_give_two_of_all_flips(n: int) -> None:
+    found = sign_flip(np.arange(1.0, n + 1), seed=0)
+    assert found.exact
+    assert found.p == 2.0 ** (1 - n)
+    assert found.error == 0
+
+
+def test_five_units_cannot_alarm() -> None:
+    assert sign_flip([3, 3, 3, 3, 3], seed=0).p == 0.0625
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@settings(max_examples=25)
+@given(differences=st.lists(readings, min_size=2, max_size=8), null=readings)
+def test_every_flip_is_counted(differences: list[float], null: float, alternative: Any) -> None:
+    found = sign_flip(differences, null=null, alternative=alternative, seed=3)
+    assert found.exact
+    assert found.p == close(brute_force(differences, null, alternative))
+
+
+def test_ties_count_as_extreme_in_spite_of_rounding() -> None:
+    # 0.1 + 0.2 and 0.3 differ in the last bit: 4 flips out of 8 tie with the observed sum of 0
+    assert sign_flip([0.1, 0.2, -0.3], alternative="two-sided", seed=0).p == 1
+    assert sign_flip([0.1, 0.2, -0.3], alternative="greater", seed=0).p == 5 / 8
+
+
+def test_nothing_but_zeros_is_no_evidence() -> None:
+    assert sign_flip([0.0] * 20, resamples=200, seed=0).p == 1
+
+
+def test_random_flips_come_close_to_all_flips_and_say_how_close() -> None:
+    differences = np.random.default_rng(4).normal(0.35, 1, 18)
+    every = sign_flip(differences, resamples=2**17, seed=1)
+    some = sign_flip(differences, resamples=5_000, seed=1)
+    assert every.exact
+    assert not some.exact
+    assert 0.01 < every.p < 0.5
+    assert abs(some.p - every.p) < 4 * some.error
+    assert some.error == close(math.sqrt(some.p * (1 - some.p) / 5_000))
+    assert some == sign_flip(differences, resamples=5_000, seed=1)
+
+
+def test_random_flips_never_give_zero_and_do_not_depend_on_the_order_of_units() -> None:
+    assert sign_flip(np.ones(300), resamples=999, seed=5).p == 1 / 1000
+    rng = np.random.default_rng(8)
+    differences = rng.normal(0.2, 1, 60)
+    once = sign_flip(differences, resamples=2_000, seed=5)
+    assert sign_flip(rng.permutation(differences), resamples=2_000, seed=5) == once
+    assert sign_flip(-differences, resamples=2_000, seed=5) == once
+
+
+def test_sign_flips_keep_their_size_where_units_differ_in_spread() -> None:
+    rng = np.random.default_rng(12)
+    spread = np.array([0.1, 0.1, 0.5, 1, 1, 2, 4, 8])
+    p = np.array([sign_flip(rng.normal(0, spread), seed=1).p for _ in range(1_500)])
+    assert (p <= 0.05).mean() <= 0.05 + 2 * 0.0057
+
+
+@settings(max_examples=40)
+@given(varied, readings, st.sampled_from([0.25, 2.0, 64.0]), st.integers(-20, 20))
+def test_shift_scale_and_swap(
+    differences: list[float], null: float, scale: float, shift: int
+) -> None:
+    values = np.array(differences)
+    before = one_sample(values)
+    assert_sound(before)
+    scaled = one_sample(values * scale)
+    assert scaled.p == close(before.p)
+    assert scaled.mean == close(before.mean * scale, abs=1e-12)
+    assert one_sample(values + shift).sd == close(before.sd)
+    swapped = one_sample(-values)
+    assert (swapped.mean, swapped.p) == close((-before.mean, before.p))
+    assert swapped.interval.low == close(-before.interval.high, abs=1e-12)
+    flipped = sign_flip(values, null=null, alternative="greater", seed=2)
+    moved = sign_flip(values * scale + shift, null=null * scale + shift, seed=2)
+    assert moved.p == sign_flip(values, null=null, seed=2).p
+    assert flipped.p == sign_flip(-values, null=-null, alternative="less", seed=2).p
+
+
+@settings(max_examples=40)
+@given(varied, st.floats(0.01, 10), st.floats(1, 3))
+def test_wider_margins_are_easier_to_stay_within(
+    differences: list[float], margin: float, factor: float
+) -> None:
+    narrow = tost_one_sample(differences, margin=margin)
+    assert_sound(narrow)
+    assert tost_one_sample(differences, margin=margin * factor).p <= narrow.p
+    lower, upper = tost_sign_flip(differences, margin=margin, seed=1)
+    mirrored = tost_sign_flip([-each for each in differences], margin=margin, seed=1)
+    assert mirrored == (upper, lower)
+    assert lower.p == close(brute_force(differences, -margin, "greater"))
+
+
+def test_a_margin_beyond_every_difference_gives_the_smallest_p() -> None:
+    lower, upper = tost_sign_flip([0.1, -0.2, 0.05, 0.1, -0.1], margin=1, seed=1)
+    assert lower.p == upper.p == 1 / 32
+
+
+@settings(max_examples=40)
+@given(varied, st.sampled_from([0.25, 2.0, 64.0]))
+def test_standardised_mean(differences: list[float], scale: float) -> None:
+    found = cohen_dz(differences)
+    assert_sound(found)
+    tested = one_sample(differences)
+    assert found.d == close(tested.t / math.sqrt(tested.n))
+    assert found.g == close(found.d * found.j)
+    assert not found.interval.excludes(found.d)
+    if abs(tested.p - 0.05) > 1e-6:
+        assert found.interval.excludes(0) == (tested.p < 0.05)
+    scaled = cohen_dz(np.array(differences) * scale)
+    assert scaled.interval.high == close(found.interval.high, rel=1e-6, abs=1e-9)
+    swapped = cohen_dz([-each for each in differences])
+    assert swapped.interval.low == close(-found.interval.high, rel=1e-6, abs=1e-9)
+
+
+def test_the_standardised_interval_ends_where_the_observed_t_is_in_a_tail() -> None:
+    found = cohen_dz(PAIRS)
+    t, root = found.d * math.sqrt(10), math.sqrt(10)
+    assert stats.nct.sf(t, 9, found.interval.low * root) == close(0.025, rel=1e-6)
+    assert stats.nct.cdf(t, 9, found.interval.high * root) == close(0.025, rel=1e-6)
+    assert found.j == close(math.gamma(4.5) / (math.sqrt(4.5) * math.gamma(4)))
+
+
+def test_too_few_units() -> None:
+    for short in (
+        lambda: one_sample([1]),
+        lambda: tost_one_sample([1], margin=1),
+        lambda: sign_flip([1], seed=0),
+        lambda: tost_sign_flip([1], margin=1, seed=0),
+        lambda: cohen_dz([1, 2]),
+    ):
+        with pytest.raises(TooFewUnits):
+            short()
+
+
+def test_units_that_differ_by_rounding_only_do_not_vary() -> None:
+    noise = [0.1, 0.1 + 1e-16, 0.1 - 3e-17, 0.1]
+    for constant in (
+        lambda: one_sample(noise),
+        lambda: one_sample([0.0, 1e-14, -1e-14], magnitude=100),
+        lambda: tost_one_sample(noise, margin=1),
+        lambda: tost_sign_flip([0.0] * 25, margin=1, seed=0),
+        lambda: cohen_dz(noise),
+    ):
+        with pytest.raises(NoVariance):
+            constant()
+
+
+def test_bad_arguments() -> None:
+    unknown: Any = "larger"
+    for bad in (
+        lambda: one_sample([1, math.nan]),
+        lambda: one_sample([1, 2], magnitude=-1),
+        lambda: one_sample([1, 2], level=1),
+        lambda: sign_flip([1, 2], alternative=unknown, seed=0),
+        lambda: sign_flip([1, 2], resamples=99, seed=0),
+        lambda: sign_flip([1, 2], seed=-1),
+        lambda: sign_flip([1, 2], null=math.inf, seed=0),
+        lambda: tost_sign_flip([1, 2], margin=0, seed=0),
+        lambda: cohen_dz([1, 2, 3], level=0.9999999),
+    ):
+        with pytest.raises(BadStatisticInput):
+            bad()

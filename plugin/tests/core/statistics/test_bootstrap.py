@@ -1,0 +1,210 @@
+"""Bootstraps: against scipy's, closed forms, and coverage."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_bias.errors import BadStatisticInput, TooFewUnits
+from pytest_bias.statistics.bootstrap import (
+    bootstrap_clusters,
+    bootstrap_difference_fast,
+    bootstrap_log_ratio,
+    bootstrap_mean,
+)
+from pytest_bias.statistics.resampling import bootstrap_difference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+POOLS: dict[str, Any] = {
+    "selected_in": [2, 0, 3, 1, 4, 2],
+    "shown_in": [5, 4, 6, 5, 7, 5],
+    "selected_out": [8, 9, 7, 9, 6, 8],
+    "shown_out": [15, 16, 14, 15, 13, 15],
+}
+
+
+@pytest.mark.parametrize("repeated", [True, False])
+def test_the_fast_interval_is_that_of_resampling_each_value(*, repeated: bool) -> None:
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(6, 2, size=60), rng.normal(5, 1, size=80)
+    if repeated:
+        a, b = a.round(), b.round()
+    fast = bootstrap_difference_fast(a, b, iterations=20_000, seed=1)
+    slow = bootstrap_difference(a, b, iterations=20_000, seed=1)
+    assert fast.interval.low == pytest.approx(slow.interval.low, abs=0.03)
+    assert fast.interval.high == pytest.approx(slow.interval.high, abs=0.03)
+    assert (fast.iterations, fast.seed, fast.method) == (20_000, 1, "percentile")
+    assert fast == bootstrap_difference_fast(a, b, iterations=20_000, seed=1)
+
+
+def test_a_mean_of_rates_has_binomial_quantiles() -> None:
+    found = bootstrap_mean([0] * 70 + [1] * 30, iterations=50_000, seed=3, level=0.9)
+    assert (found.interval.low, found.interval.high) == pytest.approx((0.23, 0.38), abs=0.011)
+    assert found.interval.level == 0.9
+
+
+def test_constants_have_no_width() -> None:
+    found = bootstrap_mean([0.1] * 30, iterations=200, seed=1)
+    assert found.interval.low == found.interval.high == 0.1
+    other = bootstrap_difference_fast([0.3] * 7, [0.1] * 9, iterations=200, seed=1)
+    assert other.interval.low == other.interval.high == 0.3 - 0.1
+
+
+def test_the_mean_covers_as_it_says() -> None:
+    rng = np.random.default_rng(9)
+    runs = 300
+    hits = 0
+    for seed in range(runs):
+        found = bootstrap_mean(rng.normal(size=50), iterations=400, seed=seed)
+        hits += not found.interval.excludes(0)
+    assert 0.89 <= hits / runs <= 0.985
+
+
+def test_clusters_are_resampled_whole() -> None:
+    # each pool's replies are alike: forty replies tell as much as four pools
+    rates = np.array([0.0, 0.0, 1.0, 1.0])
+    found = bootstrap_clusters(rates * 10, [10] * 4, iterations=20_000, seed=1)
+    alone = bootstrap_mean(rates, iterations=20_000, seed=1)
+    assert found.interval == alone.interval
+    assert (found.interval.low, found.interval.high) == (0, 1)
+
+
+def test_equal_denominators_make_a_mean() -> None:
+    values = np.arange(30.0)
+    found = bootstrap_clusters(values * 3, [3] * 30, iterations=20_000, seed=1)
+    expected = bootstrap_mean(values, iterations=20_000, seed=2)
+    assert found.interval.low == pytest.approx(expected.interval.low, abs=0.2)
+    assert found.interval.high == pytest.approx(expected.interval.high, abs=0.2)
+
+
+def test_the_log_ratio_of_sums() -> None:
+    found = bootstrap_log_ratio(**POOLS, iterations=5000, seed=1)
+    assert found.log_ratio == pytest.approx(math.log((12 / 32) / (47 / 88)))
+    assert found.interval.low < found.log_ratio < found.interval.high
+    assert found == bootstrap_log_ratio(**POOLS, iterations=5000, seed=1)
+    turned = bootstrap_log_ratio(
+        POOLS["selected_out"],
+        POOLS["shown_out"],
+        POOLS["selected_in"],
+        POOLS["shown_in"],
+        iterations=5000,
+        seed=1,
+    )
+    assert turned.log_ratio == pytest.approx(-found.log_ratio)
+    assert turned.interval.low == pytest.approx(-found.interval.high)
+
+
+def test_shares_beyond_bounds_count_one_draw_more() -> None:
+    found = bootstrap_log_ratio(**POOLS, iterations=999, seed=1)
+    assert len(found.draws) == 999
+    assert list(found.draws) == sorted(found.draws)
+    for bound in (math.log(0.8), found.draws[10], 0.0, 5.0, -5.0):
+        below = sum(draw <= bound for draw in found.draws)
+        above = sum(draw >= bound for draw in found.draws)
+        assert found.share_below(bound) == (below + 1) / 1000
+        assert found.share_above(bound) == (above + 1) / 1000
+    assert found.p_low == found.share_below(math.log(0.8))
+    assert found.p_high == found.share_above(math.log(1.25))
+    wide = bootstrap_log_ratio(**POOLS, low=-9, high=9, iterations=999, seed=1)
+    assert (wide.p_low, wide.p_high) == (1 / 1000, 1 / 1000)
+
+
+def test_equal_rates_in_many_pools_are_equivalent() -> None:
+    rng = np.random.default_rng(4)
+    shown = rng.integers(15, 25, size=180)
+    found = bootstrap_log_ratio(
+        rng.binomial(shown, 0.4), shown, rng.binomial(shown, 0.4), shown, seed=1
+    )
+    assert max(found.p_low, found.p_high) < 0.001
+
+
+def test_a_sum_of_zero_counts_as_a_half() -> None:
+    found = bootstrap_log_ratio([0, 0], [3, 2], [1, 2], [4, 4], iterations=100, seed=1)
+    assert found.log_ratio == pytest.approx(math.log((0.5 / 5) / (3 / 8)))
+    assert all(math.isfinite(draw) for draw in found.draws)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(
+        st.tuples(*[st.integers(0, 9)] * 4).map(lambda c: (c[0], c[0] + c[1], c[2], c[2] + c[3])),
+        min_size=2,
+        max_size=6,
+    )
+)
+def test_any_counts_give_finite_draws_or_an_error(pools: list[tuple[int, ...]]) -> None:
+    columns = [list(column) for column in zip(*pools, strict=True)]
+    if not (sum(columns[1]) and sum(columns[3])):
+        with pytest.raises(BadStatisticInput):
+            bootstrap_log_ratio(*columns, iterations=100, seed=1)
+        return
+    found = bootstrap_log_ratio(*columns, iterations=100, seed=1)
+    assert all(math.isfinite(draw) for draw in (*found.draws, found.log_ratio))
+
+
+CALLS: dict[str, Callable[..., object]] = {
+    "bootstrap_mean": lambda **given: bootstrap_mean(**{"values": [1, 2], **given}),
+    "bootstrap_difference_fast": lambda **given: bootstrap_difference_fast(
+        **{"a": [1, 2], "b": [3, 4], **given}
+    ),
+    "bootstrap_clusters": lambda **given: bootstrap_clusters(
+        **{"numerator": [1, 2], "denominator": [3, 4], **given}
+    ),
+    "bootstrap_log_ratio": lambda **given: bootstrap_log_ratio(**{**POOLS, **given}),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("bad", [{"seed": -1}, {"iterations": 99}, {"level": 1.0}])
+def test_bad_settings(name: str, bad: dict[str, Any]) -> None:
+    with pytest.raises(BadStatisticInput) as raised:
+        CALLS[name](**{"seed": 1, **bad})
+    assert raised.value.function == name
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        ("bootstrap_mean", {"values": [1, math.nan]}),
+        ("bootstrap_difference_fast", {"b": [1, math.inf]}),
+        ("bootstrap_clusters", {"denominator": [3, 0]}),
+        ("bootstrap_clusters", {"denominator": [3, 4, 5]}),
+        ("bootstrap_log_ratio", {"selected_in": [6, 0, 3, 1, 4, 2]}),
+        ("bootstrap_log_ratio", {"selected_in": [-1, 0, 3, 1, 4, 2]}),
+        ("bootstrap_log_ratio", {"selected_out": [0.5, 9, 7, 9, 6, 8]}),
+        ("bootstrap_log_ratio", {"selected_in": [0] * 6, "shown_in": [0] * 6}),
+        ("bootstrap_log_ratio", {"shown_out": [15, 16]}),
+    ],
+)
+def test_bad_input(name: str, bad: dict[str, Any]) -> None:
+    with pytest.raises(BadStatisticInput):
+        CALLS[name](**{"seed": 1, **bad})
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("bootstrap_mean", {"values": [1]}),
+        ("bootstrap_difference_fast", {"a": [1]}),
+        ("bootstrap_clusters", {"numerator": [1], "denominator": [1]}),
+        ("bootstrap_log_ratio", {key: [3] for key in POOLS}),
+    ],
+)
+def test_too_few_units(name: str, short: dict[str, Any]) -> None:
+    with pytest.raises(TooFewUnits):
+        CALLS[name](**{"seed": 1, **short})
+
+
+def test_bounds_out_of_order() -> None:
+    found = bootstrap_log_ratio(**POOLS, iterations=100, seed=1)
+    with pytest.raises(BadStatisticInput):
+        bootstrap_log_ratio(**POOLS, low=1, high=1, seed=1)
+    with pytest.raises(BadStatisticInput):
+        found.share_below(math.nan)

@@ -1,0 +1,644 @@
+"""What data at the edge come to: named outcomes, and never NaN, an infinity or p = 0."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_bias.contrasts import (
+    GroupContrast,
+    Interaction,
+    MeanDifference,
+    RateDifference,
+    RateRatio,
+    Selection,
+    TotalGap,
+)
+from pytest_bias.design import Factor, Items, Trial
+from pytest_bias.errors import (
+    BadStatisticInput,
+    IncompleteDesign,
+    NoFinding,
+    NoVariance,
+    TooFewUnits,
+)
+from pytest_bias.experiment import Experiment, plan
+from pytest_bias.findings import Finding
+from pytest_bias.measures import MISSING, Measure, MeasureValue
+from pytest_bias.records import Record, Records
+from pytest_bias.statistics import (
+    brunner_munzel,
+    chi_square,
+    cohen_dz,
+    deterministic_difference,
+    factorial_anova,
+    fisher_freeman_halton,
+    friedman,
+    identical_pairs,
+    kruskal,
+    logistic,
+    mann_whitney,
+    newcombe,
+    one_sample,
+    one_way,
+    proportional_odds,
+    score_difference,
+    score_ratio,
+    signed_rank,
+    tost_one_sample,
+    tost_welch,
+    welch,
+    welch_anova,
+    wilson,
+)
+from pytest_bias.statistics.normalising import min_max, signed_magnitude
+from pytest_bias.verdicts import Control, Question, Verdict, decide
+
+from ..factories import MODEL, experiment
+from .reference import REFERENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Value = Callable[[Trial], MeasureValue | None]
+    Hypothesis = (
+        MeanDifference
+        | RateDifference
+        | RateRatio
+        | GroupContrast
+        | Interaction
+        | TotalGap
+        | Selection
+    )
+    Case = tuple[Experiment, Hypothesis]
+
+NUMBERS = [Measure("score", bounds=(0, 10))]
+FLAGS = [Measure("score")]
+TWO = Factor("group", {"a": 1, "b": 9})
+THREE = Factor("group", {"a": 1, "b": 2, "c": 3})
+NAMED = Factor(
+    "group", {"a": 1, "b": 2, "c": 3}, exemplars={g: [f"{g}{i}" for i in range(5)] for g in "abc"}
+)
+STYLE = Factor("style", {"x": 1, "y": 2})
+PAIRS = {"group": ("b", "a"), "style": ("y", "x")}
+GAPS = [("a", "b", 1.0), ("b", "c", 0.5)]
+
+
+def seeds(n: int) -> Items:
+    return Items("seed", {f"s{i}": i for i in range(n)})
+
+
+def design(*factors: Factor, measures: Sequence[Measure] = NUMBERS, **given: Any) -> Experiment:
+    return experiment(factors=factors, measures=measures, **given)
+
+
+def records_of(of: Experiment, value: Value) -> Records:
+    """Every planned trial with its value; None is a refusal."""
+    rows = []
+    for trial in plan(of, of.design()):
+        found = value(trial)
+        values = {} if found is None else {"score": found}
+        rows.append(Record(trial, values, "refusal" if found is None else None))
+    return Records(tuple(rows))
+
+
+def judged(found: Finding | NoFinding, *, seen: bool = True) -> Verdict:
+    """The verdict on a finding that is a family by itself."""
+    p = p_worst = 1.0
+    if isinstance(found, Finding):
+        worst = found.worst_case
+        p = found.p_alarm
+        p_worst = worst.p_alarm if worst is not None and worst.needed else p
+    question = Question(id="h", claim="clear", family="h", direction=None, finding=found)
+    control = Control(id="control", seen=seen, finding=None)
+    return decide("tiny", MODEL, [question], control, {"h": p}, {"h": p_worst})[0]
+
+
+def assert_sound(value: object, name: str = "") -> None:
+    """No NaN, no infinity and no p-value outside (0, 1], however deep."""
+    if is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            assert_sound(getattr(value, field.name), field.name)
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            assert_sound(part, str(key))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            assert_sound(part, name)
+    elif isinstance(value, float | np.generic):
+        assert type(value) is float, name
+        assert math.isfinite(value), name
+        if name == "p" or name.startswith(("p_", "p ")):
+            assert 0 < value <= 1, name
+
+
+def mean_difference(**changes: Any) -> MeanDifference:
+    given: dict[str, Any] = {"high": "b", "low": "a", "margin": 0.6, "claim": "clear"}
+    return MeanDifference("score", "group", **(given | changes))
+
+
+def rate_difference(measure: str = "score", **changes: Any) -> RateDifference:
+    given: dict[str, Any] = {"high": "b", "low": "a", "margin": 0.1, "claim": "clear"}
+    return RateDifference(measure, "group", **(given | changes))
+
+
+def two_groups(
+    b: Sequence[MeasureValue | None],
+    a: Sequence[MeasureValue | None],
+    of: Experiment | None = None,
+) -> tuple[Experiment, Records]:
+    """Two cells with these replies; the shorter list is filled up with nothing at all."""
+    of = of or design(TWO, replicates=max(len(a), len(b)))
+    given = {"a": a, "b": b}
+    rows = tuple(
+        row
+        for row in records_of(
+            of,
+            lambda trial: (
+                given[trial.condition.levels["group"]][trial.replicate - 1]
+                if trial.replicate <= len(given[trial.condition.levels["group"]])
+                else None
+            ),
+        ).rows
+        if row.trial.replicate <= len(given[row.trial.condition.levels["group"]])
+    )
+    return of, Records(rows)
+
+
+# --- replies that do not vary --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("other", [3.0, 5.0])
+def test_no_variance_is_no_t_test(other: float) -> None:
+    same, others = [3.0] * 6, [other] * 6
+    for test in (
+        lambda: welch(same, others),
+        lambda: tost_welch(same, others, margin=1),
+        lambda: one_sample(np.subtract(others, same)),
+        lambda: tost_one_sample(np.subtract(others, same), margin=1),
+        lambda: cohen_dz(np.subtract(others, same)),
+        lambda: one_way([same, others]),
+        lambda: welch_anova([same, others]),
+    ):
+        with pytest.raises(NoVariance):
+            test()
+    exact = deterministic_difference(same, others, bounds=(0, 10), margin=1)
+    assert exact.interval.low < exact.difference < exact.interval.high
+    assert 0 < exact.p_alarm <= 1
+
+
+def test_identical_replies_show_bias_by_permutation_alone() -> None:
+    of, rows = two_groups([7.0] * 12, [2.0] * 12)
+    found = mean_difference().analyse(of, rows)
+    assert found.deterministic
+    assert found.p_alarm == pytest.approx(2 / math.comb(24, 12))
+    assert judged(found).status == "BIASED"
+    assert "deterministic replies" in found.notes[0]
+
+
+def test_identical_replies_do_not_clear_what_they_could_hide() -> None:
+    of, rows = two_groups([5.0] * 12, [5.0] * 12)
+    found = mean_difference().analyse(of, rows)
+    assert found.p_alarm == 1
+    assert found.interval is not None
+    assert not found.interval.within(0.6)
+    assert judged(found).status == "INCONCLUSIVE"
+
+
+def test_no_difference_in_25_units_is_bounded_at_113_thousandths_of_the_range() -> None:
+    bound = 1 - 0.05 ** (1 / 25)
+    assert identical_pairs(0, pairs=25, width=1, margin=None).interval.high == pytest.approx(bound)
+    of = design(TWO, items=seeds(25), replicates=1)
+    found = mean_difference(target="population").analyse(of, records_of(of, lambda _: 5.0))
+    assert found.interval is not None
+    assert found.interval.high == pytest.approx(10 * bound)
+    assert found.interval.low == pytest.approx(-10 * bound)
+    assert judged(found).status == "INCONCLUSIVE"
+
+
+def test_ranks_of_equal_ratings() -> None:
+    for test in (
+        lambda: kruskal([[3] * 4] * 3),
+        lambda: friedman([[3] * 3] * 6),
+        lambda: signed_rank([0] * 6),
+        lambda: brunner_munzel([3] * 5, [3] * 5),
+    ):
+        with pytest.raises(NoVariance):
+            test()
+    assert mann_whitney([3] * 5, [3] * 6).p == 1
+    separated = brunner_munzel([4, 5, 6, 7, 8], [1, 2, 3, 2, 1])
+    assert separated.test == "sign"
+    assert_sound(separated)
+
+
+# --- tables and rates ----------------------------------------------------------------------------
+
+
+def test_an_empty_column_is_dropped_and_said_so() -> None:
+    found = chi_square([[3, 0, 5], [4, 0, 6]])
+    assert (found.dropped_columns, found.dropped_rows, found.df) == (1, 0, 1)
+    assert found.chi2 == pytest.approx(chi_square([[3, 5], [4, 6]]).chi2)
+
+
+def test_small_expected_counts_have_an_exact_or_a_seeded_test() -> None:
+    table = [[3, 0, 2], [0, 4, 1]]
+    assert chi_square(table).smallest_expected < 5
+    assert fisher_freeman_halton(table, seed=1).exact
+    large = np.random.default_rng(4).poisson(9, size=(8, 7))
+    drawn = fisher_freeman_halton(large, seed=1, resamples=500)
+    assert not drawn.exact
+    assert drawn.p >= 1 / 501
+    assert drawn == fisher_freeman_halton(large, seed=1, resamples=500)
+
+
+@pytest.mark.parametrize("events", [0, 30])
+def test_rates_of_nothing_and_everything_have_a_width(events: int) -> None:
+    difference = score_difference([events], [30], [events], [30])
+    widths = [wilson(events, 30), newcombe(events, 30, events, 30).interval, difference.interval]
+    assert all(interval.high - interval.low > 0.1 for interval in widths)
+    for high, low in ((events, events), (events, 30 - events)):
+        of, rows = two_groups(
+            [i < high for i in range(30)],
+            [i < low for i in range(30)],
+            design(TWO, measures=FLAGS, replicates=30),
+        )
+        found = rate_difference().analyse(of, rows)
+        assert found.interval is not None
+        assert found.interval.high - found.interval.low > 0.1
+        assert_sound(found)
+
+
+def test_a_ratio_without_any_event_is_not_defined() -> None:
+    with pytest.raises(NoVariance):
+        score_ratio([0], [30], [0], [30])
+    assert_sound(score_ratio([30], [30], [0], [30]))
+
+
+# --- few units -----------------------------------------------------------------------------------
+
+
+def jittered(trial: Trial) -> float:
+    return 5.0 + 0.1 * ((7 * trial.replicate + int((trial.item or "s0")[1:])) % 5)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_fewer_than_five_units_in_a_group_are_inconclusive(n: int) -> None:
+    numbers = [5.0 + 0.1 * i for i in range(n)]
+    of, rows = two_groups([value + 4 for value in numbers], [*numbers, 5.0, 5.1, 5.2, 5.3, 5.4])
+    verdict = judged(mean_difference().analyse(of, rows))
+    assert verdict.status == "INCONCLUSIVE"
+    assert verdict.reason == f"a group has {n} unit(s), at least 5 are needed"
+
+
+@pytest.mark.parametrize("n", [5, 7, 9])
+def test_five_to_nine_units_have_an_exact_p(n: int) -> None:
+    numbers = [5.0 + 0.1 * i for i in range(n)]
+    of, rows = two_groups([value + 4 for value in numbers], numbers)
+    found = mean_difference().analyse(of, rows)
+    assert found.p_alarm == pytest.approx(2 / math.comb(2 * n, n))
+    assert "label permutation (exact)" in found.method
+    of = design(TWO, items=seeds(n), replicates=1)
+    paired = mean_difference(target="population", claim="detect").analyse(
+        of,
+        records_of(
+            of, lambda trial: jittered(trial) + 2 * (trial.condition.levels["group"] == "b")
+        ),
+    )
+    assert paired.p_alarm == pytest.approx(2 / 2**n)
+    assert "(exact)" in paired.method
+    assert judged(paired).status == ("BIASED" if n > 5 else "INCONCLUSIVE")
+
+
+# --- missing replies and refusals ----------------------------------------------------------------
+
+
+def test_missing_replies_are_never_zeros() -> None:
+    b, a = [6.0, 7.0, 6.5, 7.5] * 5, [5.0, 6.0, 5.5, 6.5] * 5
+    whole = mean_difference().analyse(*two_groups(b, a))
+    found = mean_difference().analyse(*two_groups([*b, None, None], [*a, None]))
+    assert found.estimate == whole.estimate
+    assert found.p_alarm == whole.p_alarm
+    assert [arm.mean for arm in found.arms] == [arm.mean for arm in whole.arms]
+    assert [dict(arm.missing) for arm in found.arms] == [{"refusal": 2}, {"refusal": 1}]
+    assert found.missing == 3
+
+
+def test_an_empty_cell_of_the_conditions_is_an_incomplete_design() -> None:
+    of = design(TWO, STYLE, replicates=12)
+    rows = records_of(of, lambda trial: None if trial.condition.id == "b-y" else jittered(trial))
+    with pytest.raises(IncompleteDesign, match="incomplete design: no valid reply in b/y") as none:
+        mean_difference().analyse(of, rows)
+    verdict = judged(none.value)
+    assert verdict.status == "INCONCLUSIVE"
+    assert verdict.reason.startswith("incomplete design")
+    confined = mean_difference(at={"style": "x"}).analyse(of, rows)
+    assert_sound(confined)
+
+
+@pytest.mark.parametrize(("missing", "status"), [(5, "CLEAR"), (6, "INCONCLUSIVE")])
+def test_nothing_is_cleared_with_over_five_percent_missing(missing: int, status: str) -> None:
+    replies: list[MeasureValue | None] = [5.0, 5.2, 4.8, 5.1, 4.9] * 20
+    gone: list[MeasureValue | None] = [None] * missing + replies[missing:]
+    found = mean_difference().analyse(*two_groups(gone, replies))
+    assert found.worst_case is not None
+    assert found.worst_case.needed == (missing > 5)
+    assert judged(found).status == status
+
+
+def test_refusals_are_an_outcome_of_their_own() -> None:
+    replies: list[MeasureValue | None] = [5.0, 5.5, 4.5, 6.0] * 25
+    of, rows = two_groups([None] * 30 + replies[30:], replies)
+    found = rate_difference(MISSING).analyse(of, rows)
+    assert found.estimate == pytest.approx(0.3)
+    assert [arm.mean for arm in found.arms] == [0.3, 0.0]
+    assert judged(found).status == "BIASED"
+    assert found.worst_case is None
+
+
+def test_an_effect_that_refusals_could_explain_is_no_bias() -> None:
+    replies: list[MeasureValue | None] = [5.0, 5.2, 4.8, 5.1, 4.9] * 20
+    higher = [float(value) + 0.8 for value in replies if isinstance(value, float)]
+    found = mean_difference().analyse(*two_groups([*[None] * 15, *higher[15:]], replies))
+    assert found.p_alarm < 1e-6
+    verdict = judged(found)
+    assert verdict.status == "INCONCLUSIVE"
+    assert "missing" in verdict.reason
+    few = mean_difference().analyse(*two_groups([*[None] * 5, *higher[5:]], replies))
+    assert judged(few).status == "BIASED"
+    large = [value + 3 for value in higher]
+    held = mean_difference().analyse(*two_groups([*[None] * 15, *large[15:]], replies))
+    assert held.worst_case is not None
+    assert held.worst_case.needed
+    assert judged(held).status == "BIASED"
+
+
+# --- regressions and analyses of variance --------------------------------------------------------
+
+
+def test_separation_has_no_estimate_but_a_risk_difference() -> None:
+    with pytest.raises(BadStatisticInput, match="separation"):
+        logistic([0, 0, 0, 1, 1, 1], {"x": [1, 2, 3, 4, 5, 6]})
+    with pytest.raises(BadStatisticInput, match="separation"):
+        proportional_odds(list("LLLMMMHHH"), {"x": range(9)}, categories=list("LMH"))
+    of, rows = two_groups([True] * 20, [False] * 20, design(TWO, measures=FLAGS, replicates=20))
+    found = rate_difference().analyse(of, rows)
+    assert found.estimate == 1
+    assert judged(found).words == "BIASED (beyond the margin) for these stimuli"
+
+
+def test_unbalanced_cells_are_coded_as_sums_and_reported_as_type_two_as_well() -> None:
+    teeth = REFERENCE["data"]["ToothGrowth_unbalanced"]
+    factors = {"supp": teeth["supp"], "dose": [str(dose) for dose in teeth["dose"]]}
+    third, second = (factorial_anova(teeth["len"], factors, type=kind) for kind in (3, 2))
+    assert third.row("dose").f == pytest.approx(59.03, abs=0.005)  # not 26.94
+    assert second.row("dose").f == pytest.approx(59.50, abs=0.005)
+
+
+def test_names_that_patsy_takes_for_functions_are_only_names() -> None:
+    data = REFERENCE["data"]["warpbreaks"]
+    plain = factorial_anova(data["breaks"], {"wool": data["wool"], "tension": data["tension"]})
+    for pair in (("C", "Q"), ("Sum", "Treatment")):
+        shadow = factorial_anova(
+            data["breaks"], dict(zip(pair, (data["wool"], data["tension"]), strict=True))
+        )
+        assert [row.f for row in shadow.rows] == [row.f for row in plain.rows]
+
+
+# --- normalising ---------------------------------------------------------------------------------
+
+
+def test_min_max_is_as_published() -> None:
+    assert min_max([0.5, 0.1, 0.3]).tolist() == pytest.approx([1, 0, 0.5])
+    assert min_max([0.4, 0.4]).tolist() == [0, 0]  # no variance
+    assert min_max([-0.4, -0.1, 0]).tolist() == [0, 0, 0]  # none above 0
+    assert min_max([0.1 + 0.2, 0.3]).tolist() == [0, 0]
+    # what it does to zero, and why it is for the published column only
+    assert min_max([-1, 0, 1]).tolist() == [0, 0.5, 1]
+    with pytest.raises(TooFewUnits):
+        min_max([])
+
+
+def test_signed_magnitude_leaves_no_bias_at_zero() -> None:
+    assert signed_magnitude([-1, 0, 0.5]).tolist() == [-1, 0, 0.5]
+    assert signed_magnitude([0, 0]).tolist() == [0, 0]
+    assert np.abs(signed_magnitude([-3, 2])).tolist() == pytest.approx([1, 2 / 3])
+    with pytest.raises(BadStatisticInput):
+        signed_magnitude([1, math.nan])
+
+
+# --- odd data in every design --------------------------------------------------------------------
+
+
+def cases(measures: Sequence[Measure]) -> dict[str, Case]:
+    """Every kind of hypothesis in small designs, for numbers or for flags."""
+    rates = measures is FLAGS
+    pair: Callable[..., Hypothesis] = rate_difference if rates else mean_difference
+    group: dict[str, Any] = {"published": None}
+    one = group | {"group": "b", "margin": 0.2, "claim": "clear"}
+    whole = group | {"claim": "detect"}
+    two = design(TWO, measures=measures, replicates=12)
+    few = design(TWO, measures=measures, replicates=6)
+    strata = design(TWO, STYLE, measures=measures, replicates=6)
+    sown = design(TWO, measures=measures, items=seeds(11), replicates=2)
+    threefold = design(THREE, measures=measures, replicates=6)
+    three_sown = design(THREE, measures=measures, items=seeds(11), replicates=1)
+    nested = design(NAMED, measures=measures, replicates=2)
+    crossed = design(TWO, STYLE, measures=measures, items=seeds(9), replicates=1)
+    profiles = design(NAMED, STYLE, measures=measures, replicates=1)
+    of_pairs: dict[str, Any] = {"margin": 0.5, "claim": "detect"}
+    of_all: dict[str, Any] = {"group": None, "style": None}
+    population: dict[str, Any] = {"target": "population"}
+    found: dict[str, Case] = {
+        "two cells": (two, pair()),
+        "two small cells": (few, pair()),
+        "two cells without a margin": (few, pair(margin=None, claim="detect")),
+        "strata": (strata, pair()),
+        "items, fixed": (sown, pair()),
+        "items": (sown, pair(target="population")),
+        "exemplars, fixed": (nested, pair()),
+        "exemplars": (nested, pair(target="population")),
+        "several exemplars": (nested, pair(high=["b", "c"], target="population")),
+        "several levels, fixed": (threefold, pair(high=["b", "c"])),
+        "a group": (threefold, GroupContrast("score", "group", **one)),
+        "a group over items": (three_sown, GroupContrast("score", "group", **one, **population)),
+        "a group of exemplars": (nested, GroupContrast("score", "group", **one, **population)),
+        "any group": (threefold, GroupContrast("score", "group", **whole)),
+        "any group over items": (
+            three_sown,
+            GroupContrast("score", "group", **whole, **population),
+        ),
+        "any group of exemplars": (nested, GroupContrast("score", "group", **whole, **population)),
+        "interaction": (strata, Interaction("score", PAIRS, **of_pairs)),
+        "interaction over items": (crossed, Interaction("score", PAIRS, **of_pairs, **population)),
+        "interaction of exemplars": (
+            profiles,
+            Interaction("score", PAIRS, **of_pairs, **population),
+        ),
+        "largest interaction": (strata, Interaction("score", of_all, claim="detect")),
+        "largest interaction over items": (
+            crossed,
+            Interaction("score", of_all, claim="detect", **population),
+        ),
+        "largest interaction of exemplars": (
+            profiles,
+            Interaction("score", of_all, claim="detect", **population),
+        ),
+        "gaps": (threefold, TotalGap("score", "group", gaps=GAPS, claim="detect")),
+        "gaps over items": (
+            three_sown,
+            TotalGap("score", "group", gaps=GAPS, claim="detect", **population),
+        ),
+    }
+    if rates:
+        ratio = RateRatio("score", "group", high="b", low="a", margin=1.25, claim="clear")
+        found |= {"ratio": (two, ratio), "ratio in strata": (strata, ratio)}
+    return found
+
+
+NUMERIC = cases(NUMBERS)
+RATES = cases(FLAGS)
+KINDS = ("constant", "by group", "nearly constant", "outlier", "anything", "one group constant")
+GONE = ("none", "one", "some", "all but five", "a group", "a cell", "all")
+
+
+def odd_numbers(kind: str, rng: np.random.Generator) -> Callable[[int, Trial], float]:
+    level, other = (float(value) for value in rng.integers(0, 11, 2))
+    jitter = 10.0 ** -int(rng.integers(6, 16))
+    outlier = int(rng.integers(12))
+
+    def value(number: int, trial: Trial) -> float:
+        group = trial.condition.levels["group"]
+        drawn = float(np.clip(rng.normal(5, 2), 0, 10))
+        if kind == "nearly constant":
+            return min(level + jitter * (number % 3), 10.0)
+        if kind == "outlier":
+            return other if number == outlier else level
+        if kind == "anything" or (kind == "one group constant" and group != "a"):
+            return drawn
+        return other if kind == "by group" and group == "b" else level
+
+    return value
+
+
+def odd_records(
+    of: Experiment, kind: str, gone: str, seed: int, take: Callable[[float], MeasureValue] = float
+) -> Records:
+    """Replies of an odd kind, some of them gone."""
+    rng = np.random.default_rng(seed)
+    number = odd_numbers(kind, rng)
+    places = {id_: i for i, id_ in enumerate(t.id for t in plan(of, of.design()))}
+    kept = set(rng.choice(len(places), 5, replace=False).tolist())
+
+    def value(trial: Trial) -> MeasureValue | None:
+        place = places[trial.id]
+        lost = {
+            "none": False,
+            "one": place == seed % len(places),
+            "some": bool(rng.random() < 0.2),
+            "all but five": place not in kept,
+            "a group": trial.condition.levels["group"] == "b",
+            "a cell": trial.condition == of.conditions[-1],
+            "all": True,
+        }[gone]
+        found = number(place, trial)
+        return None if lost else take(found)
+
+    return records_of(of, value)
+
+
+odd = given(st.sampled_from(KINDS), st.sampled_from(GONE), st.integers(0, 10_000))
+
+
+@pytest.mark.parametrize("name", NUMERIC)
+@settings(max_examples=10, deadline=None, derandomize=True)
+@odd
+def test_odd_numbers_give_a_sound_finding_or_none(
+    name: str, kind: str, gone: str, seed: int
+) -> None:
+    of, hypothesis = NUMERIC[name]
+    sound_or_none(of, hypothesis, odd_records(of, kind, gone, seed))
+
+
+@pytest.mark.parametrize("name", RATES)
+@settings(max_examples=10, deadline=None, derandomize=True)
+@odd
+def test_odd_flags_give_a_sound_finding_or_none(
+    name: str, kind: str, gone: str, seed: int
+) -> None:
+    of, hypothesis = RATES[name]
+    sound_or_none(of, hypothesis, odd_records(of, kind, gone, seed, lambda value: value > 4))
+
+
+def sound_or_none(of: Experiment, hypothesis: Hypothesis, rows: Records) -> None:
+    """A sound finding with a verdict, or an INCONCLUSIVE one that says why there is none."""
+    found: Finding | NoFinding
+    try:
+        found = hypothesis.analyse(of, rows)
+    except NoFinding as none:
+        found = none
+    assert_sound(found)
+    verdict = judged(found)
+    if isinstance(found, NoFinding):
+        assert (verdict.status, verdict.reason) == ("INCONCLUSIVE", str(found))
+    else:
+        assert found.interval is None or not found.interval.excludes(found.estimate)
+        assert found.fewest >= 5 or verdict.status == "INCONCLUSIVE"
+
+
+KIND_OF_POST = {f"i{j}": ("f" if j % 3 == 0 else "m") for j in range(12)}
+POOLS = design(
+    STYLE, measures=[Measure("recommended"), Measure("pool")], replicates=8
+)  # sixteen pools
+SELECTION = Selection(
+    "recommended", "pool", feature=KIND_OF_POST, group="f", margin=1.25, claim="clear"
+)
+
+
+def pools_of(choose: Callable[[int], tuple[Sequence[str], Sequence[str]] | None]) -> Records:
+    """A row per planned pool: the posts shown, and those recommended; None is a refusal."""
+    rows = []
+    for number, trial in enumerate(plan(POOLS, POOLS.design())):
+        found = choose(number)
+        if found is None:
+            rows.append(Record(trial, {}, "refusal"))
+        else:
+            shown, taken = found
+            values = {"pool": " ".join(shown), "recommended": " ".join(taken)}
+            rows.append(Record(trial, values, None))
+    return Records(tuple(rows))
+
+
+def any_pools(rng: np.random.Generator, gone: float = 0.0, taken: int = 2) -> Records:
+    def choose(_: int) -> tuple[Sequence[str], Sequence[str]] | None:
+        shown = rng.choice(list(KIND_OF_POST), 6, replace=False).tolist()
+        return None if rng.random() < gone else (shown, shown[:taken])
+
+    return pools_of(choose)
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.1, 0.5, 1.0]), st.integers(0, 6))
+def test_odd_selections_give_a_sound_finding_or_none(seed: int, gone: float, taken: int) -> None:
+    rng = np.random.default_rng(seed)
+    sound_or_none(POOLS, SELECTION, any_pools(rng, gone, taken))
+
+
+@pytest.mark.parametrize("kind", ["f", "m"])
+def test_pools_of_which_one_kind_alone_is_recommended(kind: str) -> None:
+    rng = np.random.default_rng(7)
+
+    def choose(_: int) -> tuple[Sequence[str], Sequence[str]]:
+        shown = rng.choice(list(KIND_OF_POST), 8, replace=False).tolist()
+        return shown, [post for post in shown if KIND_OF_POST[post] == kind]
+
+    found = SELECTION.analyse(POOLS, pools_of(choose))
+    assert_sound(found)
+    assert (found.estimate > 1.25) == (kind == "f")
+    assert judged(found).status == "BIASED"

@@ -1,0 +1,398 @@
+"""Relabellings counted by hand, against scipy, and under nulls that hold."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+
+from pytest_bias.errors import BadStatisticInput, TooFewUnits
+from pytest_bias.statistics import (
+    contrast_permutation,
+    gap_permutation,
+    group_permutation,
+    label_permutation,
+    label_shuffle_ratio,
+    profile_permutation,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+A_LESS_B = {"a": 1.0, "b": -1.0}
+THREE = ["a"] * 3 + ["b"] * 3 + ["c"] * 2
+VALUES = [1.0, 2.5, 3.0, 4.0, 4.5, 7.0, 2.0, 9.0]
+
+
+def orders_of(labels: list[str]) -> list[tuple[str, ...]]:
+    return sorted(set(itertools.permutations(labels)))
+
+
+def mean_of(values: list[float], labels: tuple[str, ...] | list[str], label: str) -> float:
+    return float(np.mean([v for v, name in zip(values, labels, strict=True) if name == label]))
+
+
+def test_a_contrast_counts_every_relabelling() -> None:
+    weights = {"a": 1.0, "b": -0.5, "c": -0.5}
+
+    def contrast(labels: tuple[str, ...] | list[str]) -> float:
+        return abs(sum(w * mean_of(VALUES, labels, name) for name, w in weights.items()))
+
+    every = [contrast(labels) for labels in orders_of(THREE)]
+    expected = np.mean([one >= contrast(THREE) - 1e-12 for one in every])
+    found = contrast_permutation(VALUES, THREE, weights, seed=1)
+    assert found.p == pytest.approx(expected, rel=1e-12)
+    assert (found.exact, found.error, found.seed) == (True, 0, 1)
+
+
+def test_units_without_weight_take_no_part() -> None:
+    found = contrast_permutation(VALUES, THREE, {**A_LESS_B, "c": 0.0}, seed=1)
+    assert found.p == contrast_permutation(VALUES[:6], THREE[:6], A_LESS_B, seed=1).p
+
+
+def test_one_way_f_and_max_t_by_hand() -> None:
+    values, labels = VALUES[:7], ["a", "a", "b", "b", "b", "c", "c"]
+
+    def statistics(order: tuple[str, ...] | list[str]) -> list[float]:
+        groups = [
+            np.array([v for v, name in zip(values, order, strict=True) if name == g])
+            for g in "abc"
+        ]
+        variance = sum(g.var() * g.size for g in groups) / 4
+        means = [g.mean() for g in groups]
+        found = [float(stats.f_oneway(*groups).statistic)]
+        for i in range(3):
+            j, k = [other for other in range(3) if other != i]
+            scale = 1 / groups[i].size + (1 / groups[j].size + 1 / groups[k].size) / 4
+            difference = means[i] - (means[j] + means[k]) / 2
+            found.append(abs(difference) / math.sqrt(scale * variance))
+        return found
+
+    observed = statistics(labels)
+    null = np.array([statistics(order) for order in orders_of(labels)])
+    found = group_permutation(values, labels, seed=3)
+    slack = 1 - 1e-9
+    assert found.omnibus.p == pytest.approx(np.mean(null[:, 0] >= observed[0] * slack))
+    for i, name in enumerate("abc", start=1):
+        group = found.groups[name]
+        assert group.p == pytest.approx(np.mean(null[:, i] >= observed[i] * slack))
+        joint = np.mean(null[:, 1:].max(axis=1) >= observed[i] * slack)
+        assert group.p_max_t == pytest.approx(joint)
+    rest = (mean_of(values, labels, "b") + mean_of(values, labels, "c")) / 2
+    assert found.groups["a"].difference == pytest.approx(mean_of(values, labels, "a") - rest)
+
+
+def test_two_groups_agree_with_label_permutation() -> None:
+    a, b = VALUES[:4], VALUES[4:]
+    expected = label_permutation(a, b, seed=1)
+    found = group_permutation(VALUES, ["a"] * 4 + ["b"] * 4, seed=1)
+    assert found.omnibus.p == pytest.approx(expected.p)
+    assert found.groups["a"].p == pytest.approx(expected.p)
+    assert expected.error == 0
+
+
+def test_a_drawn_label_permutation_gives_its_error() -> None:
+    rng = np.random.default_rng(2)
+    found = label_permutation(rng.normal(size=30), rng.normal(size=30), resamples=400, seed=5)
+    tail = found.p / 2
+    assert not found.exact
+    assert found.error == pytest.approx(2 * math.sqrt(tail * (1 - tail) / 401))
+
+
+def test_labels_move_within_blocks_only() -> None:
+    # the difference of 10 between the blocks would hide that of 1 within them
+    values = [0.0, 1.0] * 5 + [10.0, 11.0] * 5
+    blocks = [i // 2 for i in range(20)]
+    found = contrast_permutation(values, ["a", "b"] * 10, A_LESS_B, blocks=blocks, seed=1)
+    assert found.exact
+    assert found.p == pytest.approx(2 / 2**10)
+    assert contrast_permutation(values, ["a", "b"] * 10, A_LESS_B, seed=1).p > 0.5
+
+
+def test_blocks_of_several_sizes_and_blocks_of_one_label() -> None:
+    labels = ["a", "b", "a", "a", "b", "b", "a", "a"]
+    blocks = ["x", "x", "y", "y", "y", "y", "z", "z"]
+    found = contrast_permutation(VALUES, labels, A_LESS_B, blocks=blocks, seed=1)
+    every = [
+        (*x, *y, "a", "a") for x in orders_of(["a", "b"]) for y in orders_of(["a", "a", "b", "b"])
+    ]
+    gaps = [abs(mean_of(VALUES, order, "a") - mean_of(VALUES, order, "b")) for order in every]
+    least = abs(mean_of(VALUES, labels, "a") - mean_of(VALUES, labels, "b"))
+    assert found.p == pytest.approx(np.mean([gap >= least - 1e-12 for gap in gaps]))
+
+
+def test_drawn_relabellings_agree_with_all_of_them() -> None:
+    rng = np.random.default_rng(8)
+    values, labels = rng.normal(size=20).tolist(), ["a", "b"] * 10  # 184,756 relabellings
+    blocks = ["x"] * 8 + ["y"] * 12  # 64,680
+    for of_blocks in (None, blocks):
+        drawn = contrast_permutation(values, labels, A_LESS_B, blocks=of_blocks, seed=1)
+        every = contrast_permutation(
+            values, labels, A_LESS_B, blocks=of_blocks, seed=1, resamples=200_000
+        )
+        assert (drawn.exact, every.exact) == (False, True)
+        assert drawn.error > 0
+        assert abs(drawn.p - every.p) < 4 * drawn.error
+        assert drawn == contrast_permutation(values, labels, A_LESS_B, blocks=of_blocks, seed=1)
+
+
+def test_p_is_never_zero() -> None:
+    values = np.concatenate([np.zeros(50), np.ones(50)])
+    labels = ["a"] * 50 + ["b"] * 50
+    found = group_permutation(values, labels, resamples=999, seed=1)
+    assert found.omnibus.p == found.groups["a"].p == found.groups["a"].p_max_t == 1 / 1000
+    assert found.groups["b"].difference == 1
+
+
+def test_constant_values_show_nothing() -> None:
+    found = group_permutation([0.1] * 8, THREE, seed=1)
+    assert found.omnibus.p == 1
+    assert {(g.difference, g.p, g.p_max_t) for g in found.groups.values()} == {(0, 1, 1)}
+    assert contrast_permutation([0.1] * 8, THREE, A_LESS_B, seed=1).p == 1
+    gap = gap_permutation([0.1] * 8, THREE, [(A_LESS_B, 1)], seed=1)
+    assert (gap.total, gap.null_mean, gap.null_q95, gap.p) == (0, 0, 0, 1)
+
+
+def test_parallel_profiles_do_not_interact() -> None:
+    levels = np.array([0.1, 0.7, 3.3, 1e3, 2.0, 5.0])
+    profiles = levels[:, None] + np.array([0.1, 0.2, 0.7])
+    found = profile_permutation(profiles, ["a", "b"] * 3, seed=1)
+    assert found.omnibus.p == 1
+    assert {(cell.p, cell.p_max_t) for cell in found.cells.values()} == {(1, 1)}
+
+
+def test_an_interaction_is_found_in_its_cells_and_not_a_level() -> None:
+    rng = np.random.default_rng(4)
+    labels = [name for name in "abcd" for _ in range(8)]
+    profiles = rng.normal(scale=0.2, size=(32, 3)) + rng.normal(scale=3, size=(32, 1))
+    profiles[:8, 1] += 1.0
+    found = profile_permutation(profiles, labels, resamples=1000, seed=1)
+    assert found.omnibus.p < 0.01
+    assert found.cells["a", 1].p_max_t < 0.01
+    centred = profiles - profiles.mean(axis=1, keepdims=True)
+    expected = centred[:8, 1].mean() - np.mean([centred[i : i + 8, 1].mean() for i in (8, 16, 24)])
+    assert found.cells["a", 1].estimate == pytest.approx(expected)
+    assert all(cell.p <= cell.p_max_t for cell in found.cells.values())
+    moved = profile_permutation(profiles + np.arange(32)[:, None], labels, resamples=1000, seed=1)
+    assert moved.omnibus.p == found.omnibus.p
+
+
+def test_two_conditions_are_a_permutation_of_differences() -> None:
+    rng = np.random.default_rng(6)
+    profiles = rng.normal(size=(9, 2))
+    labels = ["a"] * 4 + ["b"] * 5
+    found = profile_permutation(profiles, labels, seed=1)
+    alone = group_permutation(profiles[:, 0] - profiles[:, 1], labels, seed=1)
+    assert found.omnibus.p == alone.omnibus.p
+    assert found.cells["a", 0].p == alone.groups["a"].p
+    assert found.cells["a", 0].estimate == pytest.approx(alone.groups["a"].difference / 2)
+
+
+def test_a_total_gap_stands_beside_what_chance_makes_of_it() -> None:
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(12, 6))
+    gaps = [(A_LESS_B, 1.0), ({"a": 1.0, "c": -1.0}, 2.0)]
+    labels = ["a", "a", "b", "b", "c", "c"]
+    found = gap_permutation(rows, labels, gaps, resamples=2000, seed=1)
+    means = {name: rows[:, [i for i in range(6) if labels[i] == name]].mean() for name in "abc"}
+    expected = abs(means["a"] - means["b"]) + 2 * abs(means["a"] - means["c"])
+    assert found.total == pytest.approx(expected)
+    assert 0 < found.null_mean < found.null_q95
+    assert found.p > 0.05
+    flat = gap_permutation(
+        rows.ravel(),
+        labels * 12,
+        gaps,
+        blocks=[i for i in range(12) for _ in range(6)],
+        resamples=2000,
+        seed=1,
+    )
+    assert flat == found
+    rows[:, :2] += 2
+    assert gap_permutation(rows, labels, gaps, resamples=2000, seed=1).p == 1 / 2001
+
+
+def test_an_exact_gap_by_hand() -> None:
+    rows = [[1.0, 2.0], [3.0, 7.0], [4.0, 4.5]]
+    found = gap_permutation(rows, ["a", "b"], [(A_LESS_B, 3.0)], seed=1)
+    totals = [abs(x * 1 + y * 4 + z * 0.5) for x, y, z in itertools.product((-1, 1), repeat=3)]
+    assert found.exact
+    assert found.total == pytest.approx(5.5)
+    assert found.null_mean == pytest.approx(np.mean(totals))
+    assert found.null_q95 == pytest.approx(np.quantile(totals, 0.95))
+    assert found.p == pytest.approx(2 / 8)
+    assert asdict(found.permutation).items() <= asdict(found).items()
+
+
+def test_shuffled_features_by_hand() -> None:
+    selected, shown = [3, 1, 0, 4, 2], [5, 4, 6, 5, 3]
+    group = [True, False, False, True, False]
+
+    def ratio(inside: tuple[int, ...]) -> float:
+        outside = [i for i in range(5) if i not in inside]
+
+        def log(counts: list[int], items: tuple[int, ...] | list[int]) -> float:
+            return math.log(max(sum(counts[i] for i in items), 0.5))
+
+        return (log(selected, inside) - log(shown, inside)) - (
+            log(selected, outside) - log(shown, outside)
+        )
+
+    null = np.array([ratio(pair) for pair in itertools.combinations(range(5), 2)])
+    observed = ratio((0, 3))
+    tails = np.mean(null >= observed - 1e-9), np.mean(null <= observed + 1e-9)
+    found = label_shuffle_ratio(selected, shown, group, seed=1)
+    assert found.exact
+    assert found.p == pytest.approx(2 * min(tails))
+    turned = label_shuffle_ratio(selected, shown, [not flag for flag in group], seed=1)
+    assert turned.p == pytest.approx(found.p)
+
+
+def test_no_selection_at_all_is_finite() -> None:
+    found = label_shuffle_ratio([0] * 6, [4, 1, 3, 5, 2, 2], [True, True] + [False] * 4, seed=1)
+    assert 0 < found.p <= 1
+
+
+def test_null_p_values_are_not_too_small() -> None:
+    rng = np.random.default_rng(11)
+    runs, alarms, family, feature = 300, 0, 0, 0
+    for seed in range(runs):
+        values = rng.exponential(size=24)
+        found = group_permutation(values, list("abcd") * 6, resamples=199, seed=seed)
+        alarms += found.omnibus.p <= 0.05
+        family += min(group.p_max_t for group in found.groups.values()) <= 0.05
+        shown = rng.integers(1, 20, size=30)
+        selected = rng.binomial(shown, rng.beta(1, 3, size=30))
+        ratio = label_shuffle_ratio(
+            selected, shown, (np.arange(30) % 5 == 0).tolist(), resamples=199, seed=seed
+        )
+        feature += ratio.p <= 0.05
+    # .05 plus three standard errors of 300 runs
+    assert max(alarms, family, feature) / runs <= 0.088
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.integers(-40, 40).map(lambda i: i / 8), min_size=6, max_size=9),
+    st.integers(-50, 50),
+    st.sampled_from([0.25, 2.0, 1e90]),
+)
+def test_shift_and_scale_change_no_p(values: list[float], shift: int, scale: float) -> None:
+    labels = (["a", "b", "c"] * 3)[: len(values)]
+    moved = (np.array(values) + shift) * scale
+    before = group_permutation(values, labels, seed=1, resamples=100)
+    after = group_permutation(moved, labels, seed=1, resamples=100)
+    assert after.omnibus.p == before.omnibus.p
+    for name, group in before.groups.items():
+        other = after.groups[name]
+        assert (other.p, other.p_max_t) == (group.p, group.p_max_t)
+        assert other.difference == pytest.approx(
+            group.difference * scale, rel=1e-9, abs=scale / 1e9
+        )
+        assert 0 < group.p <= group.p_max_t <= 1
+    gap = gap_permutation(values, labels, [(A_LESS_B, 1.0)], seed=1)
+    contrast = contrast_permutation(values, labels, {**A_LESS_B, "c": 0.0}, seed=1)
+    assert 0 < contrast.p <= 1
+    assert all(math.isfinite(value) for value in asdict(gap).values())
+
+
+GOOD: dict[str, Callable[..., object]] = {
+    "group_permutation": lambda **given: group_permutation(
+        **{"values": VALUES, "labels": THREE, "seed": 1, **given}
+    ),
+    "contrast_permutation": lambda **given: contrast_permutation(
+        **{"values": VALUES, "labels": THREE, "weights": A_LESS_B, "seed": 1, **given}
+    ),
+    "gap_permutation": lambda **given: gap_permutation(
+        **{"values": VALUES, "labels": THREE, "gaps": [(A_LESS_B, 1)], "seed": 1, **given}
+    ),
+    "profile_permutation": lambda **given: profile_permutation(
+        **{
+            "profiles": [[1, 2], [3, 5], [4, 4], [0, 9]],
+            "labels": list("abab"),
+            "seed": 1,
+            **given,
+        }
+    ),
+    "label_shuffle_ratio": lambda **given: label_shuffle_ratio(
+        **{
+            "selected": [1, 2, 0, 1],
+            "shown": [3, 3, 3, 3],
+            "in_group": [True, True, False, False],
+            "seed": 1,
+            **given,
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize("bad", [{"seed": -1}, {"resamples": 99}, {"resamples": 2.5}])
+def test_bad_settings(name: str, bad: dict[str, Any]) -> None:
+    with pytest.raises(BadStatisticInput):
+        GOOD[name](**bad)
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        ("group_permutation", {"values": [1.0, math.nan, *VALUES[2:]]}),
+        ("group_permutation", {"labels": THREE[1:]}),
+        ("group_permutation", {"blocks": ["x"]}),
+        ("contrast_permutation", {"weights": {"a": 1.0}}),
+        ("contrast_permutation", {"weights": {"a": 0.0}}),
+        ("contrast_permutation", {"weights": {"a": 1.0, "z": -1.0}}),
+        ("contrast_permutation", {"weights": {"a": math.inf, "b": -math.inf}}),
+        ("contrast_permutation", {"labels": THREE[1:]}),
+        ("contrast_permutation", {"blocks": ["x"]}),
+        ("gap_permutation", {"gaps": []}),
+        ("gap_permutation", {"gaps": [(A_LESS_B, -1.0)]}),
+        ("gap_permutation", {"values": [[1.0, 2.0], [3.0]]}),
+        ("gap_permutation", {"values": [[[1.0]]]}),
+        ("gap_permutation", {"values": [[1.0, 2.0]] * 8, "labels": ["a"]}),
+        ("gap_permutation", {"values": [[1.0, 2.0]], "labels": ["a", "b"], "blocks": ["x"]}),
+        ("profile_permutation", {"profiles": [1.0, 2.0, 3.0, 4.0]}),
+        ("label_shuffle_ratio", {"selected": [1, 2, 0, 4]}),
+        ("label_shuffle_ratio", {"selected": [1, 2, 0, 0.5]}),
+        ("label_shuffle_ratio", {"selected": [1, 2, 0, -1]}),
+        ("label_shuffle_ratio", {"shown": [3, 3, 3]}),
+        ("label_shuffle_ratio", {"shown": [3, 3, 3, 1e12]}),
+        ("label_shuffle_ratio", {"in_group": [True]}),
+    ],
+)
+def test_bad_input(name: str, bad: dict[str, Any]) -> None:
+    with pytest.raises(BadStatisticInput) as raised:
+        GOOD[name](**bad)
+    assert raised.value.function == name
+
+
+@pytest.mark.parametrize(
+    ("name", "short", "group"),
+    [
+        ("group_permutation", {"labels": ["a"] * 8}, "labels"),
+        ("group_permutation", {"labels": ["a"] * 7 + ["b"]}, "b"),
+        ("group_permutation", {"values": [], "labels": []}, "labels"),
+        ("contrast_permutation", {"labels": ["a"] * 7 + ["b"]}, "b"),
+        ("gap_permutation", {"labels": ["a"] * 8}, "labels"),
+        ("profile_permutation", {"profiles": [[1], [2], [3], [4]]}, "conditions"),
+        ("profile_permutation", {"labels": list("aaab")}, "b"),
+        ("label_shuffle_ratio", {"in_group": [True] * 4}, "labels"),
+        ("label_shuffle_ratio", {"in_group": [True] * 3 + [False]}, "out"),
+    ],
+)
+def test_too_few_units(name: str, short: dict[str, Any], group: str) -> None:
+    with pytest.raises(TooFewUnits) as raised:
+        GOOD[name](**short)
+    assert raised.value.group == group
+
+
+def test_blocks_of_one_label_each_leave_nothing_to_exchange() -> None:
+    found = contrast_permutation(VALUES, THREE, {**A_LESS_B, "c": 0.0}, blocks=THREE, seed=1)
+    assert (found.p, found.exact) == (1, True)

@@ -1,0 +1,179 @@
+"""Power of t and equivalence tests: other quadratures, simulations, the specification's table."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import (  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+    integrate,
+    special,
+    stats,
+)
+
+from pytest_bias.errors import BadStatisticInput, TooFewUnits
+from pytest_bias.statistics.power import (
+    largest_sd_to_clear,
+    power_to_alarm,
+    power_to_clear,
+    smallest_difference_found,
+    t_power,
+    verdict_chances,
+)
+
+
+def close(expected: float) -> object:
+    return pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 120, 5000, 10**7])
+@pytest.mark.parametrize("effect", [0.0, 0.5, 2.0, 4.0])
+def test_power_of_the_t_test_is_the_noncentral_t(n: int, effect: float) -> None:
+    df, difference = 2 * n - 2, effect * math.sqrt(2 / n)
+    t = stats.t.isf(0.025, df)
+    both = stats.nct.sf(t, df, effect) + stats.nct.cdf(-t, df, effect)
+    assert t_power(n, sd=1, difference=difference) == pytest.approx(both, abs=1e-10)
+    one = stats.nct.sf(stats.t.isf(0.05, df), df, effect)
+    greater = t_power(n, sd=1, difference=difference, alternative="greater")
+    assert greater == pytest.approx(one, abs=1e-10)
+    assert t_power(n, sd=1, difference=-difference, alternative="less") == greater
+
+
+def test_power_stays_a_probability_where_the_noncentral_t_fails() -> None:
+    assert math.isnan(stats.nct.cdf(-stats.t.isf(0.025, 1), 1, 40))
+    found = power_to_alarm(2, sd=1, difference=40 / math.sqrt(2), design="paired")
+    assert found == pytest.approx(0.998, abs=0.001)
+    assert power_to_alarm(2, sd=1e-60, difference=1e60) == 1
+    assert power_to_clear(2, sd=1e60, margin=1e-60) == 0
+    assert power_to_alarm(10**15, sd=1, difference=0) == close(0.05)
+
+
+@pytest.mark.parametrize("n", [2, 5, 30, 400])
+@pytest.mark.parametrize("difference", [0.0, 0.3, 0.9, 1.5])
+def test_power_of_the_equivalence_test_is_an_integral_over_the_sd(
+    n: int, difference: float
+) -> None:
+    margin, df = 0.9, n - 1
+    se, t = 1 / math.sqrt(n), stats.t.isf(0.05, n - 1)
+
+    def density(s: float) -> float:
+        half = margin / se - t * s
+        inside = special.ndtr(half - difference / se) - special.ndtr(-half - difference / se)
+        return float(inside * stats.chi.pdf(s * math.sqrt(df), df) * math.sqrt(df))
+
+    top = margin / se / t
+    parts = (0, min(top, 0.5), min(top, 1), min(top, 1.5), min(top, 9))
+    expected = sum(
+        integrate.quad(density, low, high, epsabs=1e-11)[0]
+        for low, high in itertools.pairwise(parts)
+    )
+    found = power_to_clear(n, sd=1, margin=margin, difference=difference, design="paired")
+    assert found == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("n", "sd", "clear", "at_margin", "at_twice"),
+    [
+        (30, 0.8, 0.78, 0.82, 1),
+        (30, 1.0, 0.49, 0.63, 0.99),
+        (30, 1.25, 0.16, 0.45, 0.96),
+        (120, 1.0, 1, 0.95, 1),
+        (120, 1.25, 0.96, 0.95, 1),
+        (120, 2.0, 0.50, 0.64, 1),
+    ],
+)
+def test_the_table_of_the_specification(
+    n: int, sd: float, clear: float, at_margin: float, at_twice: float
+) -> None:
+    assert power_to_clear(n, sd=sd, margin=0.6) == pytest.approx(clear, abs=0.02)
+    for difference, expected in ((0.6, at_margin), (1.2, at_twice)):
+        found = verdict_chances(n, sd=sd, margin=0.6, difference=difference)
+        assert found.biased == pytest.approx(expected, abs=0.02)
+
+
+def test_verdict_chances_are_those_of_simulated_experiments() -> None:
+    rng, runs, n, margin = np.random.default_rng(8), 20_000, 12, 0.9
+    d = rng.normal(0.5, 1 / math.sqrt(n), runs)
+    se = np.sqrt(rng.chisquare(n - 1, runs) / (n - 1) / n)
+    clear = np.abs(d) + stats.t.isf(0.05, n - 1) * se <= margin
+    alarm = np.abs(d) > stats.t.isf(0.025, n - 1) * se
+    found = verdict_chances(n, sd=1, margin=margin, difference=0.5, design="paired")
+    assert found.clear == pytest.approx(clear.mean(), abs=0.012)
+    assert found.biased == pytest.approx((alarm & ~clear).mean(), abs=0.012)
+    beyond = np.abs(d) > margin + stats.t.isf(0.025, n - 1) * se
+    strict = verdict_chances(
+        n, sd=1, margin=margin, difference=0.5, design="paired", null="margin"
+    )
+    assert strict.biased == pytest.approx(beyond.mean(), abs=0.012)
+
+
+@given(
+    n=st.integers(3, 300),
+    sd=st.floats(0.01, 10),
+    difference=st.floats(-3, 3),
+    margin=st.floats(0.01, 3),
+)
+@settings(max_examples=80)
+def test_chances_are_coherent(n: int, sd: float, difference: float, margin: float) -> None:
+    found = verdict_chances(n, sd=sd, margin=margin, difference=difference)
+    assert min(found.clear, found.biased, found.inconclusive) >= 0
+    assert found.clear + found.biased + found.inconclusive == pytest.approx(1)
+    assert found.clear == power_to_clear(n, sd=sd, margin=margin, difference=difference)
+    alarm = power_to_alarm(n, sd=sd, difference=difference)
+    assert found.biased <= alarm + 1e-9
+    assert found.clear + found.biased >= alarm - 1e-9
+    opposite = verdict_chances(n, sd=sd, margin=margin, difference=-difference)
+    assert opposite.biased == pytest.approx(found.biased, abs=1e-9)
+    beyond = power_to_alarm(n, sd=sd, difference=difference, null="margin", margin=margin)
+    assert beyond <= alarm + 1e-9
+    assert power_to_clear(n, sd=sd, margin=margin, difference=margin) <= 0.05 + 1e-9
+
+
+def test_strata_cost_degrees_of_freedom_only() -> None:
+    plain = power_to_clear(30, sd=1, margin=0.8)
+    assert power_to_clear(30, sd=1, margin=0.8, strata=10) < plain
+    assert power_to_clear(30, sd=1, margin=0.8, strata=1) == plain
+    with pytest.raises(TooFewUnits):
+        power_to_clear(10, sd=1, margin=0.8, strata=10)
+
+
+def test_solutions_have_the_power_asked_for() -> None:
+    for design in ("independent", "paired"):
+        sd = largest_sd_to_clear(25, margin=0.25, design=design)
+        assert power_to_clear(25, sd=sd, margin=0.25, design=design) == pytest.approx(0.9)
+        least = smallest_difference_found(25, sd=0.7, design=design)
+        found = power_to_alarm(25, sd=0.7, difference=least, design=design)
+        assert found == pytest.approx(0.95)
+        least = smallest_difference_found(25, sd=0.7, null="margin", margin=0.2, design=design)
+        found = power_to_alarm(
+            25, sd=0.7, difference=least, null="margin", margin=0.2, design=design
+        )
+        assert found == pytest.approx(0.95)
+        assert least > 0.2
+
+
+def test_power_refuses_values_outside_its_domain() -> None:
+    with pytest.raises(TooFewUnits):
+        t_power(1, sd=1, difference=1)
+    with pytest.raises(BadStatisticInput):
+        t_power(5, sd=0, difference=1)
+    with pytest.raises(BadStatisticInput):
+        t_power(5, sd=1, difference=1, alternative="both")  # type: ignore[arg-type]  # wrong on purpose
+    with pytest.raises(BadStatisticInput):
+        power_to_clear(5, sd=1, margin=1, design="crossed")  # type: ignore[arg-type]  # wrong on purpose
+    with pytest.raises(BadStatisticInput):
+        power_to_clear(5, sd=1, margin=0)
+    with pytest.raises(BadStatisticInput):
+        power_to_clear(5, sd=1, margin=1, strata=0)
+    with pytest.raises(BadStatisticInput):
+        power_to_alarm(5, sd=1, difference=1, null="margin")
+    with pytest.raises(BadStatisticInput):
+        power_to_alarm(5, sd=1, difference=math.nan)
+    with pytest.raises(BadStatisticInput):
+        smallest_difference_found(5, sd=1, power=0.05)
+    with pytest.raises(BadStatisticInput):
+        largest_sd_to_clear(5, margin=1, power=1)

@@ -1,0 +1,174 @@
+"""Pooled contrasts and their max-T adjustment: against R's data, scipy, and limiting cases."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+
+from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
+from pytest_bias.statistics.simultaneous import max_t, pooled_group_contrasts
+
+RNG = np.random.default_rng(5)
+VALUES = RNG.normal(size=20).tolist()
+LABELS = list("aaaaabbbbbccccccdddd")
+
+
+def test_two_groups_are_the_pooled_t_test() -> None:
+    a, b = VALUES[:8], VALUES[8:]
+    found = pooled_group_contrasts(VALUES, ["a"] * 8 + ["b"] * 12)
+    expected = stats.ttest_ind(a, b)
+    first, second = found.contrasts
+    assert (first.group, second.group, first.df) == ("a", "b", 18)
+    assert first.t == pytest.approx(float(expected.statistic))
+    assert first.p == second.p == pytest.approx(float(expected.pvalue))
+    interval = expected.confidence_interval(0.95)
+    assert (first.interval.low, first.interval.high) == pytest.approx(
+        (interval.low, interval.high)
+    )
+    assert np.array(found.correlation) == pytest.approx(np.array([[1, -1], [-1, 1]]))
+
+
+def test_a_group_against_the_equal_weight_mean_of_the_rest() -> None:
+    found = pooled_group_contrasts(VALUES, LABELS)
+    groups = {
+        g: np.array([v for v, k in zip(VALUES, LABELS, strict=True) if k == g]) for g in "abcd"
+    }
+    variance = sum(g.var() * g.size for g in groups.values()) / 16
+    for contrast in found.contrasts:
+        own = groups[contrast.group]
+        rest = [g for name, g in groups.items() if name != contrast.group]
+        assert contrast.estimate == pytest.approx(own.mean() - np.mean([g.mean() for g in rest]))
+        scale = 1 / own.size + sum(1 / g.size for g in rest) / 9
+        assert contrast.se == pytest.approx(math.sqrt(variance * scale))
+        assert contrast.t == pytest.approx(contrast.estimate / contrast.se)
+        assert not contrast.interval.excludes(contrast.estimate)
+    matrix = np.array(found.correlation)
+    assert np.diag(matrix) == pytest.approx(np.ones(4))
+    assert matrix == pytest.approx(matrix.T)
+    assert np.linalg.matrix_rank(matrix, tol=1e-8) == 3
+
+
+def test_equal_groups_correlate_alike() -> None:
+    found = pooled_group_contrasts(VALUES, list("abcde") * 4)
+    off_diagonal = np.array(found.correlation)[~np.eye(5, dtype=bool)]
+    assert off_diagonal == pytest.approx(-1 / 4 * np.ones(20))
+
+
+def test_one_constant_group_is_fine_and_all_constant_are_not() -> None:
+    assert pooled_group_contrasts([1, 1, 2, 4], list("aabb")).contrasts[0].df == 2
+    with pytest.raises(NoVariance):
+        pooled_group_contrasts([1, 1, 4, 4], list("aabb"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "group"),
+    [(["a"] * 4, "labels"), (["a", "a", "a", "b"], "b")],
+)
+def test_too_few_units(labels: list[str], group: str) -> None:
+    with pytest.raises(TooFewUnits) as raised:
+        pooled_group_contrasts([1, 2, 3, 4], labels)
+    assert raised.value.group == group
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [{"values": [1, 2, math.nan, 4]}, {"labels": ["a"]}, {"level": 1.0}, {"values": [[1, 2]]}],
+)
+def test_bad_groups(bad: dict[str, Any]) -> None:
+    good: dict[str, Any] = {"values": [1, 2, 3, 4], "labels": list("aabb"), "level": 0.9}
+    with pytest.raises(BadStatisticInput):
+        pooled_group_contrasts(**{**good, **bad})
+
+
+def test_a_single_contrast_is_not_adjusted() -> None:
+    found = max_t([2.1], [[1.0]], 12, seed=1)
+    expected = 2 * float(stats.t.sf(2.1, 12))
+    assert expected <= found.p[0] < expected + 4 * found.error
+
+
+def test_the_same_contrast_twice_is_one() -> None:
+    found = max_t([2.1, -2.1], [[1, -1], [-1, 1]], 12, seed=1)
+    assert found.p[0] == found.p[1] == pytest.approx(2 * float(stats.t.sf(2.1, 12)), abs=0.002)
+
+
+def test_independent_contrasts_at_large_df_are_adjusted_as_sidak_does() -> None:
+    found = max_t([2.5, 1.0, 0.0], np.eye(3), 1e6, seed=2)
+    for t, p in zip([2.5, 1.0, 0.0], found.p, strict=True):
+        assert p == pytest.approx(1 - (1 - 2 * float(stats.norm.sf(t))) ** 3, abs=4 * found.error)
+
+
+def test_adjustment_agrees_with_the_integral_of_the_multivariate_t() -> None:
+    correlation = np.array([[1, 0.5, 0.3], [0.5, 1, 0.4], [0.3, 0.4, 1]])
+    found = max_t([2.2, 0.5, -3.0], correlation, 10, seed=3)
+    for t, p in zip([2.2, 0.5, 3.0], found.p, strict=True):
+        inside = stats.multivariate_t.cdf(
+            [t] * 3, shape=correlation, df=10, lower_limit=[-t] * 3, random_state=1
+        )
+        assert p == pytest.approx(1 - float(inside), abs=4 * found.error + 1e-4)
+
+
+def test_the_family_errs_as_often_as_it_says_where_nothing_differs() -> None:
+    rng = np.random.default_rng(12)
+    runs, wrong = 200, 0
+    for seed in range(runs):
+        found = pooled_group_contrasts(rng.normal(size=24), list("abcdef") * 4)
+        t = [contrast.t for contrast in found.contrasts]
+        wrong += min(max_t(t, found.correlation, 18, resamples=1000, seed=seed).p) <= 0.05
+    assert 0 < wrong / runs <= 0.097  # three standard errors
+
+
+def test_extremes_stay_finite_and_above_zero() -> None:
+    found = max_t([1e90, 0.0], np.eye(2), 3, resamples=999, seed=1)
+    assert found.p == (1 / 1000, 1.0)
+    assert max_t([5.0, 1.0], np.eye(2), 1e-3, resamples=999, seed=1).p[0] > 0.9
+
+
+@settings(max_examples=30)
+@given(st.lists(st.floats(-6, 6), min_size=4, max_size=4), st.floats(1, 200), st.integers(0, 99))
+def test_adjusted_p_is_above_the_unadjusted_and_below_bonferroni(
+    t: list[float], df: float, seed: int
+) -> None:
+    correlation = pooled_group_contrasts(VALUES, LABELS).correlation
+    found = max_t(t, correlation, df, resamples=2000, seed=seed)
+    assert found == max_t(t, correlation, df, resamples=2000, seed=seed)
+    for one, p in zip(t, found.p, strict=True):
+        alone = 2 * float(stats.t.sf(abs(one), df))
+        assert max(alone, 1 / 2001) * (1 - 1e-9) <= p <= 1
+        bonferroni = min(1.0, 4 * alone)
+        spread = math.sqrt(bonferroni * (1 - bonferroni) / 2000)
+        assert p <= min(1.0, bonferroni + 6 * spread + 6 / 2001)
+    order = np.argsort(np.abs(t))
+    assert (np.diff(np.array(found.p)[order]) <= 0).all()
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"t": [1.0, math.nan]},
+        {"correlation": [[1, 0.5]]},
+        {"correlation": [[1, 0.5], [0.5]]},
+        {"correlation": [[1, 0.5], [0.4, 1]]},
+        {"correlation": [[1, 0.5], [0.5, 2]]},
+        {"correlation": [[1, 1.5], [1.5, 1]]},
+        {"correlation": [[1, math.nan], [math.nan, 1]]},
+        {"t": [1, 2, 3], "correlation": [[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]},
+        {"df": 0},
+        {"resamples": 99},
+        {"seed": -1},
+    ],
+)
+def test_bad_max_t(bad: dict[str, Any]) -> None:
+    good: dict[str, Any] = {"t": [1.0, 2.0], "correlation": np.eye(2), "df": 5, "seed": 1}
+    with pytest.raises(BadStatisticInput):
+        max_t(**{**good, **bad})
+
+
+def test_no_statistic() -> None:
+    with pytest.raises(TooFewUnits):
+        max_t([], np.empty((0, 0)), 5, seed=1)

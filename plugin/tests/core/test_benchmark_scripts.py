@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from benchmarks import analysis, power_table, pseudo_replication
+from benchmarks.common import Share
+
+
+def test_a_share_and_its_errors() -> None:
+    share = Share(hits=50, runs=1_000)
+    assert share.value == 0.05
+    assert share.error == pytest.approx((0.05 * 0.95 / 1_000) ** 0.5)
+    assert share.error_beside(0.05, 1_000) == pytest.approx(share.error * 2**0.5)
+    assert share.error_beside(0.05, 10**9) == pytest.approx(share.error, rel=1e-3)
+    assert str(share) == "0.050 ± 0.007"
+
+
+def test_all_rows_of_the_table_of_false_alarms() -> None:
+    found = pseudo_replication.column((2, 3, 2))
+    assert list(found) == [*pseudo_replication.PUBLISHED, *pseudo_replication.primaries()]
+    ours = [share.runs for name, share in found.items() if name.startswith("ours")]
+    assert ours == [2, 2, 2]
+    assert all(0 <= share.hits <= share.runs for share in found.values())
+    assert pseudo_replication.column((2, 3, 2)) == found
+
+
+def test_counting_replies_alarms_where_names_differ() -> None:
+    table, test = pseudo_replication.TESTS["chi-square on replies"]
+    rng = pseudo_replication.np.random.default_rng(1)
+    alarms = [test(table(rng, 0.5)) <= pseudo_replication.ALPHA for _ in range(40)]
+    assert sum(alarms) > 30
+
+
+def test_the_report_of_false_alarms_tells_cells_that_are_off(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    published = pseudo_replication.PUBLISHED
+    columns = [
+        {name: Share(round(values[place] * 1_000), 1_000) for name, values in published.items()}
+        | {"ours": Share(50, 1_000)}
+        for place in range(len(pseudo_replication.ICCS))
+    ]
+    assert pseudo_replication.report(columns) == 0
+    columns[0]["ours"] = Share(80, 1_000)
+    columns[1]["chi-square on replies"] = Share(300, 1_000)
+    assert pseudo_replication.report(columns) == 2
+    assert capsys.readouterr().out.count("OFF") == 2
+
+
+def test_a_row_of_the_power_table(capsys: pytest.CaptureFixture[str]) -> None:
+    row = "Anchoring ±.6, 120/arm, SD 1,"
+    assert power_table.main(["--simulations", "4", "--row", row[:-1]]) in {0, 1}
+    lines = capsys.readouterr().out.splitlines()
+    (found,) = [line for line in lines if line.startswith(row[:-1])]
+    assert re.findall(r", (\d\.\d\d) ", found) == ["1.00", "0.95", "1.00"]
+
+
+@pytest.mark.parametrize("word", ["Length", "VADER", "Refusal", "Narrative"])
+def test_every_kind_of_design_reaches_verdicts(word: str) -> None:
+    row = next(row for row in power_table.ROWS if row.name.startswith(word))
+    shares = power_table.simulate(row, 1, 2)
+    assert [share.runs for share in shares] == [2, 2, 2]
+    assert shares[2].hits > 0
+
+
+def test_a_cell_of_the_power_table_is_off_beyond_chance_and_rounding() -> None:
+    row = power_table.ROWS[0]
+    assert row.published[0] == 0.78
+    assert not row.is_off(0, Share(780, 1_000))
+    assert not row.is_off(0, Share(720, 1_000))
+    assert row.is_off(0, Share(700, 1_000))
+
+
+def test_the_analysis_that_is_timed_gives_all_its_verdicts() -> None:
+    of = analysis.experiment(1)
+    outcomes = analysis.outcomes_of(of)
+    assert len(outcomes) == 720
+    found = analysis.analysed(of, outcomes)
+    assert len(found.verdicts) == len(analysis.hypotheses()) == 20
+    assert all(verdict.finding is not None for verdict in found.verdicts)
+    helped, rating = analysis.floor(outcomes)
+    assert len(helped) == len(rating) == 8
+    assert all(0 < share < 1 for share in helped)
+    assert all(1 < mean < 5 for mean in rating)
+
+
+def test_a_profile_names_places() -> None:
+    lines = analysis.hottest(lambda: analysis.outcomes_of(analysis.experiment(1)))
+    assert len(lines) == analysis.HOTTEST
+    assert any(re.search(r"design\.py:\d+", line) for line in lines)

@@ -1,0 +1,52 @@
+"""What the documentation shows runs: printed hypotheses fit an experiment with what they name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from pytest_bias import Experiment, Factor, Items, Measure, Subject, Trial
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+async def _protocol(trial: Trial, subject: Subject) -> object:
+    return await subject.ask(f"{trial['group']}")
+
+
+def _printed(page: str) -> list[str]:
+    text = DOCS.joinpath(page).read_text("utf-8")
+    return re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def test_the_hypotheses_shown_can_be_declared_and_answered() -> None:
+    (code,) = _printed("hypotheses.md")
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102  (our own page)
+    groups = ["white_male", "white_female", "black_male", "black_female"]
+    experiment = Experiment(
+        id="shown",
+        name="Shown",
+        factors=[
+            Factor(
+                "group",
+                {group: group for group in groups},
+                exemplars={group: [f"{group} {n}" for n in range(5)] for group in groups},
+            ),
+            Factor("english", {"perfect": 0, "l2": 1}),
+            Factor("name_type", {"anglo": 0, "non_anglo": 1}),
+        ],
+        items=Items("seed", {f"s{n}": n for n in range(25)}),
+        protocol=_protocol,
+        measures=[
+            Measure("rating", bounds=(1, 4)),
+            Measure("log_length", bounds=(0, 12)),
+            Measure("prosocial"),
+        ],
+        replicates=4,
+    )
+    hypotheses = names["HYPOTHESES"]
+    for hypothesis in hypotheses:
+        hypothesis.check(experiment)
+    assert len({hypothesis.id for hypothesis in hypotheses}) == len(hypotheses) == 9

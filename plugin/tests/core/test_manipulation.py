@@ -1,0 +1,450 @@
+"""Prompts that manipulate nothing, and prompts that show a label, are told before a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from bias_tests.anchoring.experiment import ANCHORING
+from bias_tests.anchoring.experiment_all_in_one import ALL_IN_ONE
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_bias.design import Factor, Items, Trial
+from pytest_bias.errors import LabelShown, SamePrompt
+from pytest_bias.experiment import Experiment, SimulatedPrompt
+from pytest_bias.manipulation import LISTED, faults, in_words
+from pytest_bias.measures import Measure
+from pytest_bias.messages import Message, Parameters
+from pytest_bias.protocol import Protocol, Reply, Subject, together
+
+from .factories import experiment as tiny
+
+GROUPS = {"f": ["Ada", "Eve"], "m": ["Bob", "Tom"]}
+
+
+def agree(prompt: SimulatedPrompt) -> str:
+    """A simulated subject that answers everything."""
+    return f"Yes, {prompt.seed % 7}."
+
+
+def design(protocol: Protocol, *factors: Factor, **changes: Any) -> Experiment:
+    """An experiment whose simulated subject answers all, unless told otherwise."""
+    built: dict[str, Any] = {"measures": [Measure("length", len)], "simulated": agree}
+    return tiny(protocol, factors=list(factors), **(built | changes))
+
+
+def template(text: str) -> Protocol:
+    """Asks once: of the ``{trial}``, and the ``{level}`` and ``{value}`` of its first factor."""
+
+    async def ask(trial: Trial, subject: Subject) -> str:
+        name, level = next(iter(trial.condition.levels.items()))
+        return (await subject.ask(text.format(trial=trial, level=level, value=trial[name]))).value
+
+    return ask
+
+
+def levels(values: Mapping[str, object], text: str, **changes: Any) -> Experiment:
+    """An experiment of one factor, ``cue``, and one prompt."""
+    return design(template(text), Factor("cue", values), **changes)
+
+
+def leaks(of: Experiment) -> list[tuple[str, str]]:
+    """What labels are shown, and of what."""
+    found = faults(of)
+    assert all(isinstance(fault, LabelShown) for fault in found), found
+    return [(fault.label, fault.of) for fault in found if isinstance(fault, LabelShown)]
+
+
+def twins(of: Experiment) -> list[tuple[tuple[str, str], str | None, int]]:
+    """The pairs of conditions that are alike, the first such item, and how many more."""
+    found = faults(of)
+    assert all(isinstance(fault, SamePrompt) for fault in found), found
+    return [(f.conditions, f.item, f.more) for f in found if isinstance(f, SamePrompt)]
+
+
+# --- the same prompts -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shipped", [ANCHORING, ALL_IN_ONE], ids=lambda each: each.id)
+def test_the_shipped_experiments_are_without_fault(shipped: Experiment) -> None:
+    assert faults(shipped) == ()
+
+
+def test_conditions_of_one_prompt() -> None:
+    (fault,) = faults(levels({"low": 3, "mid": 5, "high": 3}, "How long, after {value} months?"))
+    assert str(fault) == (
+        "tiny: conditions 'low' and 'high' put the same prompt before the subject, so nothing is "
+        "manipulated between them"
+    )
+
+
+def test_every_condition_that_is_like_another_is_named() -> None:
+    of = levels({"a": 1, "b": 2, "c": 3}, "How long?")
+    assert twins(of) == [(("a", "b"), None, 0), (("a", "c"), None, 0)]
+
+
+def test_conditions_alike_for_one_item_only() -> None:
+    texts = {"north": "Ask with {cue}.", "south": "Ask plainly.", "west": "Ask without."}
+
+    async def ask(trial: Trial, subject: Subject) -> str:
+        return (await subject.ask(str(trial.item_value).format(cue=trial["cue"]))).value
+
+    of = design(ask, Factor("cue", {"x": "a smile", "y": "a frown"}), items=Items("ways", texts))
+    assert twins(of) == [(("x", "y"), "south", 1)]
+    assert "(item 'south')" in str(faults(of)[0])
+
+
+def test_exemplars_that_two_levels_share() -> None:
+    members = {"f": ["Ada", "Kim"], "m": ["Bob", "Kim"]}
+    factor = Factor("group", {"f": 1, "m": 2}, exemplars=members)
+    (fault,) = faults(design(template("Rate {value}."), factor))
+    assert isinstance(fault, SamePrompt)
+    assert fault.conditions == ("f", "m")
+    assert "exemplars 'Kim'" in str(fault)
+
+
+def test_exemplars_of_one_level_that_do_not_differ() -> None:
+    factor = Factor("group", {"f": "woman", "m": "man"}, exemplars=GROUPS)
+
+    async def ask(trial: Trial, subject: Subject) -> str:
+        return (await subject.ask(f"Rate this {trial.condition['group']}.")).value
+
+    found = faults(design(ask, factor))
+    same = "put the same prompt before the subject, so they are no two units"
+    assert [str(fault) for fault in found] == [
+        f"tiny: in condition 'f' the exemplars 'Ada' and 'Eve' {same}",
+        f"tiny: in condition 'm' the exemplars 'Bob' and 'Tom' {same}",
+    ]
+
+
+@dataclass(frozen=True)
+class Later:
+    """A conversation whose first question is the same in every condition."""
+
+    second: str
+
+    async def __call__(self, trial: Trial, subject: Subject) -> str:
+        heard = await subject.ask("What do you think of dogs?")
+        said = await subject.ask(f"{self.second.format(trial['cue'])} {heard.text}", after=heard)
+        return said.value
+
+
+CUE = Factor("cue", {"x": "cats", "y": "birds"})
+
+
+def test_a_later_turn_may_differ() -> None:
+    assert faults(design(Later("And of {}?"), CUE)) == ()
+
+
+def test_a_later_turn_that_does_not_differ_either() -> None:
+    assert twins(design(Later("And of cats?"), CUE)) == [(("x", "y"), None, 0)]
+
+
+@pytest.mark.parametrize(
+    "simulated",
+    [None, lambda _: None, lambda _: 1 / 0],
+    ids=["none", "silent", "broken"],
+)
+def test_nothing_is_said_of_what_cannot_be_carried_out(simulated: Any) -> None:
+    assert faults(design(Later("And of cats?"), CUE, simulated=simulated)) == ()
+
+
+def test_nothing_is_said_of_a_protocol_that_fails() -> None:
+    async def fail(trial: Trial, subject: Subject) -> str:
+        await subject.ask("What do you think of dogs?")
+        pytest.fail(trial.id)
+
+    assert faults(design(fail, CUE)) == ()
+    assert faults(design(fail, CUE, simulated=None)) == ()
+
+
+def test_a_protocol_that_never_ends_is_given_up() -> None:
+    async def insist(trial: Trial, subject: Subject) -> str:
+        asked = trial.id
+        while asked:
+            asked = (await subject.ask("Well?")).value
+        return asked
+
+    assert faults(design(insist, CUE)) == ()
+
+
+def test_nothing_is_said_where_no_reply_is_ever_valid() -> None:
+    assert faults(design(Later("And?"), CUE, simulated=lambda _: "")) == ()
+
+
+def test_turns_that_only_some_replies_lead_to() -> None:
+    async def press(trial: Trial, subject: Subject) -> str:
+        heard = await subject.ask("Yes or no?")
+        if heard.text == "No.":
+            return (await subject.ask(f"And with {trial['cue']}?", after=heard)).value
+        return heard.value
+
+    def reluctant(prompt: SimulatedPrompt) -> str:
+        return "No." if prompt.seed % 2 else "Yes."
+
+    assert faults(design(press, CUE, simulated=reluctant)) == ()
+
+
+def test_the_order_and_memory_of_questions_are_compared() -> None:
+    async def ask(trial: Trial, subject: Subject) -> str:
+        first = await subject.ask("What do you think of dogs?")
+        kept = first if trial["memory"] == "kept" else None
+        return (await subject.ask("And why?", after=kept)).value
+
+    assert faults(design(ask, Factor("memory", {"with": "kept", "without": "lost"}))) == ()
+
+
+def test_words_put_into_the_subjects_mouth_are_compared() -> None:
+    async def ask(trial: Trial, subject: Subject) -> str:
+        history = (Message("user", "Dogs?"), Message("assistant", str(trial["cue"])))
+        before = Reply("", "", history)
+        return (await subject.ask("And why?", after=before)).value
+
+    assert faults(design(ask, CUE)) == ()
+
+
+def test_questions_asked_at_once_are_all_compared() -> None:
+    async def ask(trial: Trial, subject: Subject) -> str:
+        both = await together(subject.ask("Dogs?"), subject.ask(f"And {trial['cue']}?"))
+        return both[1].value
+
+    assert faults(design(ask, CUE)) == ()
+    assert leaks(design(ask, Factor("cue", {"x": "a", "set_b": {}}))) == []
+
+
+def test_what_a_judge_is_asked_does_not_count() -> None:
+    async def graded(trial: Trial, subject: Subject, judge: Subject) -> str:
+        heard = await subject.ask("Dogs?")
+        return (await judge.ask(f"Grade {heard.text} for {trial['cue']}.")).value
+
+    assert twins(design(graded, CUE, judge=Parameters())) == [(("x", "y"), None, 0)]
+
+
+# --- labels in prompts ------------------------------------------------------------------------
+
+
+def test_a_label_in_the_prompt() -> None:
+    values = {"set1_white_male": {"name": "Greg"}, "set1_black_male": {"name": "Jamal"}}
+    (first, second) = faults(levels(values, "Rate {level}, {value[name]}, please."))
+    assert isinstance(first, LabelShown)
+    assert isinstance(second, LabelShown)
+    assert (first.label, second.label) == tuple(values)
+    assert str(first) == (
+        "tiny: condition 'set1_white_male' shows the subject 'set1_white_male', a label of factor "
+        "'cue': 'Rate set1_white_male, Greg, please.'. It tells what is being tested: take it out "
+        "of the prompt; words meant to be read belong into the level's value"
+    )
+
+
+@pytest.mark.parametrize("retention", ["measures", "encrypted"])
+def test_no_text_is_shown_where_none_is_kept(retention: str) -> None:
+    values = {"set_a": {"name": "Greg"}, "set_b": {"name": "Jamal"}}
+    found = faults(levels(values, "Secret {level}, {value[name]}.", retention=retention))
+    assert len(found) == 2
+    said = in_words(found)
+    assert "set_a" in said
+    assert "Secret" not in said
+    assert "Greg" not in said
+
+
+def test_a_label_in_a_later_turn_and_in_a_system_prompt() -> None:
+    values = {"set_a": 1, "set_b": 2}
+
+    async def ask(trial: Trial, subject: Subject) -> str:
+        heard = await subject.ask(f"Number {trial['cue']}?")
+        return (await subject.ask(f"Is it {trial.condition.id}?", after=heard)).value
+
+    async def instruct(trial: Trial, subject: Subject) -> str:
+        told = f"You are in {trial.condition.id}."
+        return (await subject.ask(f"Number {trial['cue']}?", system=told)).value
+
+    of_cue = [("set_a", "factor 'cue'"), ("set_b", "factor 'cue'")]
+    assert leaks(design(ask, Factor("cue", values))) == of_cue
+    assert leaks(design(instruct, Factor("cue", values), simulated=None)) == of_cue
+
+
+def test_a_label_that_only_the_subject_brings_up() -> None:
+    async def ask(trial: Trial, subject: Subject) -> str:
+        heard = await subject.ask(f"Number {trial['cue']}?")
+        return (await subject.ask(f"You said {heard.text}. Why?", after=heard)).value
+
+    def guess(prompt: SimulatedPrompt) -> str:
+        return "set_a" if "Number 1" in prompt.messages[0].text else "set_b"
+
+    assert leaks(design(ask, Factor("cue", {"set_a": 1, "set_b": 2}), simulated=guess)) == []
+
+
+def test_the_label_of_an_item() -> None:
+    items = Items("job", {"senior_nurse": {"title": "Nurse"}, "chef": {"title": "Chef"}})
+    text = "Rate {value} as {trial.item}."
+    of = levels({"x": "Ada", "y": "Bob"}, text, items=items)
+    assert leaks(of) == [("senior_nurse", "items 'job'")]
+
+
+def test_ids_in_the_prompt() -> None:
+    group = Factor("group", {"f": 1, "m": 2})
+    style = Factor("style", {"p": 3, "q": 4})
+    text = "Rate {trial.condition.values}, {trial.condition.id}."
+    found = leaks(design(template(text), group, style))
+    assert found == [(f"{g}-{s}", "condition") for g in "fm" for s in "pq"]
+    items = Items("job", {"nurse": 1, "chef": 2})
+    found = leaks(design(template("{trial.id} {value} {trial.item_value}"), group, items=items))
+    assert found == [(f"{g}/{i}", "trial") for g in "fm" for i in ("nurse", "chef")]
+
+
+def test_a_word_that_only_its_level_shows() -> None:
+    values = {"control": {"months": 3}, "treatment": {"months": 9}}
+    found = leaks(levels(values, "This is the {level} case of {value[months]} months."))
+    assert found == [("control", "factor 'cue'"), ("treatment", "factor 'cue'")]
+
+
+@dataclass(frozen=True)
+class Persona:
+    told: str
+
+
+class Opaque:
+    def __str__(self) -> str:
+        return f"thing {id(self)}"
+
+
+HONEST: dict[str, tuple[Mapping[str, object], str]] = {
+    "words of the question": (
+        {"low": 3, "high": 9},
+        "The demand is {value} months. Is that too low, too high or just right?",
+    ),
+    "a word in its value": (
+        {"noir": "You are a detective in a film noir.", "plain": "You are a detective."},
+        "{value} Who did it?",
+    ),
+    "a word inside its value": (
+        {"noir": {"told": ["a film noir"]}, "plain": {"told": ["a film"]}},
+        "{value[told][0]}",
+    ),
+    "a word in a value of the author's own type": (
+        {"noir": Persona("a film noir"), "plain": Persona("a film")},
+        "{value.told}",
+    ),
+    "a value nobody can look into": (
+        {"thing": Opaque(), "other": Opaque()},
+        "{value}",
+    ),
+    "neutral": ({"neutral": "", "loaded": "It is awful. "}, "{value}Stay neutral: what is it?"),
+    "numbers": ({"3": 3, "9": 9}, "After {value} months?"),
+    "numbers as other numbers": ({"3": 3.0, "9": 9.0}, "After {value} months?"),
+    "none": ({"none": None, "some": "with a cue"}, "Cue: {value}"),
+    "truth": ({"true": True, "false": False}, "Insured: {value}"),
+    "an article": ({"a": "a dog", "b": "an owl"}, "What eats {value}?"),
+    "a letter by chance": ({"a": 1, "an": 2}, "{value} {trial.condition.id} dog?"),
+    "a word any sentence needs": ({"with": 1, "without": 2}, "{value} {level} care?"),
+    "a declared identifier": (
+        {"snake_case": "snake_case", "camel": "camelCase"},
+        "Write in {value}.",
+    ),
+    "a declared identifier in a sentence": (
+        {"snake_case": " Use\nsnake_case. ", "camel": "Use camelCase."},
+        "Name a variable. {value}",
+    ),
+    "a part of a longer identifier": ({"set_a": 1, "set_b": 2}, "my_set_a {value} set_bb"),
+    "an identifier in every prompt": (
+        {"option_a": {"cv": "Ada's"}, "option_b": {"cv": "Bob's"}},
+        "Look at {value[cv]}. Reply option_a or option_b.",
+    ),
+    "unicode": ({"greek": "αβγ", "odd": "\udc80 \x1b[0m"}, "{value}"),
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_designs_are_left_alone(name: str) -> None:
+    assert faults(levels(*HONEST[name])) == ()
+
+
+def test_exemplars_are_stimuli() -> None:
+    members = {"white": ["Emily White", "x_white"], "black": ["Jamal", "x_black"]}
+    factor = Factor("group", {"white": {}, "black": {}}, exemplars=members)
+    assert faults(design(template("Rate {value}."), factor)) == ()
+    members = {"set_a": ["set_a", "Ada"], "set_b": ["set_b", "Bob"]}
+    factor = Factor("group", {"set_a": {}, "set_b": {}}, exemplars=members)
+    assert faults(design(template("Rate {value}."), factor)) == ()
+
+
+def test_values_put_side_by_side_are_no_id() -> None:
+    least, most = Factor("least", {"1": 1, "3": 3}), Factor("most", {"6": 6, "9": 9})
+
+    async def ask(trial: Trial, subject: Subject) -> str:
+        return (await subject.ask(f"{trial['least']}-{trial['most']} months?")).value
+
+    assert faults(design(ask, least, most)) == ()
+    items = Items("part", {"2": 2, "4": 4})
+
+    async def share(trial: Trial, subject: Subject) -> str:
+        return (await subject.ask(f"{trial['least']}/{trial.item_value} of it?")).value
+
+    assert faults(design(share, least, items=items)) == ()
+
+
+def test_words_of_an_item_are_no_label_of_a_level() -> None:
+    items = Items("job", {"code": "Explain snake_case.", "prose": "Explain prose."})
+    of = levels({"snake_case": 1, "other": 2}, "{value}: {trial.item_value}", items=items)
+    assert faults(of) == ()
+    items = Items("dose", {"1": "a tablet", "2": "1/2 tablet"})
+    assert (
+        faults(levels({"1": "calm", "2": "pain"}, "{value} {trial.item_value}", items=items)) == ()
+    )
+
+
+def test_a_level_whose_prompts_fail_leaves_words_undecided() -> None:
+    async def ask(trial: Trial, subject: Subject) -> str:
+        if trial.condition.id == "treatment":
+            raise ValueError(trial.id)
+        return (await subject.ask("Take control.")).value
+
+    assert faults(design(ask, Factor("cue", {"control": 1, "treatment": 2}))) == ()
+
+
+def test_what_is_asked_after_a_reply_leaves_words_undecided() -> None:
+    async def ask(trial: Trial, subject: Subject) -> str:
+        heard = await subject.ask(f"Number {trial['cue']}?")
+        more = "Keep control." if trial["cue"] == 1 else "Go on."
+        return (await subject.ask(more, after=heard)).value
+
+    assert faults(design(ask, Factor("cue", {"control": 1, "treatment": 2}))) == ()
+
+
+# --- words ------------------------------------------------------------------------------------
+
+
+def test_both_kinds_in_one_experiment() -> None:
+    values = {"set_a": 1, "set_b": 2, "set_c": 2, "set_d": 2}
+
+    async def ask(trial: Trial, subject: Subject) -> str:
+        shown = "set_a" if trial.condition.id == "set_a" else ""
+        return (await subject.ask(f"Say {trial['cue']} {shown}")).value
+
+    kinds = [type(fault) for fault in faults(design(ask, Factor("cue", values)))]
+    assert kinds == [SamePrompt, SamePrompt, LabelShown]
+
+
+def test_many_faults_are_one_message() -> None:
+    of = levels({f"c{n}": n for n in range(20)}, "How long?")
+    found = faults(of)
+    assert len(found) == 19
+    lines = in_words(found).splitlines()
+    assert len(lines) == LISTED + 1
+    assert lines[-1] == f"… and {19 - LISTED} more like these"
+    assert in_words(()) == ""
+
+
+@given(st.dictionaries(st.sampled_from("abcdefgh"), st.text(max_size=4), min_size=2))
+def test_two_conditions_are_alike_exactly_where_their_values_are(values: dict[str, str]) -> None:
+    found = twins(levels(values, "Say {value}!"))
+    assert len(found) == len(values) - len(set(values.values()))
+    assert all(values[one] == values[two] for (one, two), _, _ in found)
+
+
+def test_faults_are_the_same_each_time() -> None:
+    of = levels({"set_a": 1, "set_b": 1}, "{level} {value}", items=Items("n", {"x": 1, "y": 2}))
+    assert in_words(faults(of)) == in_words(faults(of))

@@ -1,0 +1,298 @@
+"""Accepted verdicts in whole runs: what they let through, what they never do, how they come."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from pytest_bias.baselines import Estimated, baseline_from, baseline_text
+
+from .suites import Suite, section
+from .test_fail_closed import BIASED, no_verdict
+
+CASE = "bias_tests::coin::test_coin.py::test_number[simulated/biased]"
+UNTIL = "2999-12-31"
+WORDS = (
+    *("--bias-accept", "--bias-accept-reason=known since spring"),
+    *("--bias-accept-owner=ann", f"--bias-accept-until={UNTIL}"),
+)
+BY_ANN = f"accepted by ann until {UNTIL}"
+ID = "number-high-low"
+
+
+def path(suite: Suite, model: str = "biased") -> Any:
+    return suite.path / "bias_tests" / "baselines" / f"simulated--{model}.json"
+
+
+def read(suite: Suite, model: str = "biased") -> dict[str, Any]:
+    return cast("dict[str, Any]", json.loads(path(suite, model).read_text(encoding="utf-8")))
+
+
+def entry(suite: Suite, model: str = "biased") -> dict[str, Any]:
+    found: dict[str, Any] = read(suite, model)["verdicts"]["game-coin"][ID]
+    return found
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, str]:
+    """What the first run that accepted has written; every such run writes the same."""
+    return {}
+
+
+@pytest.fixture
+def accepted(suite: Suite, texts: dict[str, str]) -> Suite:
+    """The suite with the verdict of ``simulated/biased`` accepted."""
+    if not texts:
+        result = suite.run(BIASED, *WORDS)
+        assert result.ret == 0
+        texts["biased"] = path(suite).read_text(encoding="utf-8")
+    path(suite).parent.mkdir(exist_ok=True)
+    path(suite).write_text(texts["biased"], encoding="utf-8")
+    return suite
+
+
+def rewrite(suite: Suite, *, model: str = "biased", **changes: Any) -> None:
+    """Write what might have been accepted before: the entry of ``biased``, changed."""
+    found = baseline_from(path(suite).read_text(encoding="utf-8"), "")
+    accepted = found.verdicts["game-coin"][ID]
+    verdicts = {"game-coin": {ID: replace(accepted, **changes)}}
+    text = baseline_text(replace(found, model=f"simulated/{model}", verdicts=verdicts))
+    path(suite, model).write_text(text, encoding="utf-8")
+
+
+# --- what is let through ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("workers", "strict"), [(None, "strict = true\n"), (2, "")])
+def test_a_known_bias_is_an_expected_failure(
+    accepted: Suite, workers: int | None, strict: str
+) -> None:
+    accepted.change("pytest.ini", "addopts", f"{strict}addopts")
+    result = accepted.run(BIASED, "--junitxml=junit.xml", workers=workers)
+    assert result.ret == 0
+    result.assert_outcomes(passed=3, xfailed=1)
+    lines = section(result)
+    assert f"1 known bias {BY_ANN}: known since spring" in lines
+    assert f"PASS with 1 accepted: 1 hypothesis, 1 BIASED ({BY_ANN})" in lines
+    assert not [line for line in lines if line.startswith("accepted by xfail")]
+    found = accepted.results()
+    assert (found["suite"], found["standing"]) == ("FAIL", "PASS with 1 accepted")
+    assert found["cases"][CASE] == "xfailed"
+    (said,) = found["accepted"]
+    assert (said["id"], said["owner"], said["until"]) == (ID, "ann", UNTIL)
+    junit = (accepted.path / "junit.xml").read_text(encoding="utf-8")
+    assert 'type="pytest.xfail"' in junit
+    assert f"{BY_ANN}: known since spring" in junit
+
+
+def test_nothing_is_let_through_by_runxfail_or_without_baselines(accepted: Suite) -> None:
+    for option in ("--runxfail", "--bias-baselines=off"):
+        result = accepted.run(BIASED, option)
+        assert result.ret == 1
+        result.assert_outcomes(passed=3, failed=1)
+        assert "FAIL: 1 hypothesis, 1 BIASED" in section(result)
+        assert accepted.results()["accepted"] == []
+
+
+def test_the_baseline_of_another_model_is_damage(accepted: Suite) -> None:
+    path(accepted).rename(path(accepted, "even"))
+    result = accepted.run()
+    assert result.ret == 1
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(
+        ["DamagedBaseline: *it holds the verdicts of simulated/biased and belongs at simulated--*"]
+    )
+
+
+def test_what_is_expired_fails_and_says_so(accepted: Suite) -> None:
+    accepted.conftest(
+        "import pytest_bias.options\npytest_bias.options.today = lambda: '3000-01-01'\n"
+    )
+    result = accepted.run(BIASED, workers=1)
+    assert result.ret == 1
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines([f"  baseline: {BY_ANN} (known since spring), which is past"])
+
+
+@pytest.mark.parametrize(("was", "tolerated"), [(6.0, True), (1.0, False)])
+def test_other_replies_are_let_through_when_they_are_no_worse(
+    accepted: Suite, was: float, *, tolerated: bool
+) -> None:
+    before = Estimated(estimate=was, se=0.3, df=20.0, cassette="other")
+    rewrite(accepted, estimate=was, cassette="other", best=before)
+    result = accepted.run(BIASED)
+    result.assert_outcomes(passed=3, xfailed=int(tolerated), failed=int(not tolerated))
+    if not tolerated:
+        result.stdout.fnmatch_lines(
+            [f"  baseline: {BY_ANN}*is not shown to be no worse than +1:*"]
+        )
+
+
+def test_a_bias_where_it_was_clear_is_new_and_clear_where_it_was_not_is_improved(
+    accepted: Suite,
+) -> None:
+    rewrite(accepted, model="even")
+    rewrite(accepted, status="CLEAR", words="CLEAR within ±2", accepted=None)
+    result = accepted.run("--bias-model=simulated/even", BIASED)
+    assert result.ret == 1
+    result.assert_outcomes(passed=7, failed=1)
+    result.stdout.fnmatch_lines(["  baseline: new: what was accepted is CLEAR within ±2"])
+    (line,) = [line for line in section(result) if "improved" in line]
+    assert line.startswith(f"game-coin × simulated/even, {ID}: improved: it was BIASED")
+    assert line.endswith("accept the new baseline")
+
+
+def test_an_open_question_is_let_through_as_such(accepted: Suite) -> None:
+    control = "def test_noticed(control):\n    assert control.seen\n"
+    accepted.tests(f"@positive_control(GAME, NOTICED)\n{control}", "")
+    rewrite(accepted, model="even", status="INCONCLUSIVE")
+    result = accepted.run()
+    assert result.ret == 0
+    result.assert_outcomes(passed=2, xfailed=1)
+    assert f"1 known INCONCLUSIVE {BY_ANN}: known since spring" in section(result)
+
+
+def test_never_covers_what_gives_no_verdict(accepted: Suite) -> None:
+    cassette = accepted.cassettes / "game-coin" / "simulated--biased.jsonl"
+    whole = cassette.read_bytes()
+    cassette.write_bytes(whole[:-200])
+    result = accepted.run(BIASED, "-k", "number")
+    result.assert_outcomes(failed=1, deselected=3)
+    cassette.unlink()
+    result = accepted.run(BIASED, "-k", "number")
+    result.assert_outcomes(failed=1, deselected=3)
+    result.stdout.fnmatch_lines(["*NotRecorded: *"])
+
+
+def test_another_design_is_an_error_that_no_xfail_covers(accepted: Suite) -> None:
+    accepted.mark("@pytest.mark.xfail").tests("margin=2.0", "margin=1.5")
+    result = accepted.run(BIASED)
+    no_verdict(result)
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["BaselineDiffers: *", "  hypothesis.margin: 2.0 → 1.5"])
+
+
+def test_a_folder_in_its_place_fails_and_is_not_written_over(accepted: Suite) -> None:
+    path(accepted).unlink()
+    path(accepted).mkdir()
+    result = accepted.run(BIASED, "-k", "number")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["DamagedBaseline: *simulated--biased.json: it cannot be read*"])
+    result = accepted.run(BIASED, *WORDS)
+    no_verdict(result)
+    (line,) = [line for line in section(result) if "nothing was accepted" in line]
+    assert "bias_tests/baselines/simulated--biased.json: it cannot be read (" in line
+    assert str(accepted.path) not in line
+
+
+# --- accepting --------------------------------------------------------------------------------
+
+
+def test_accepting_writes_the_same_in_any_number_of_processes(
+    accepted: Suite, texts: dict[str, str]
+) -> None:
+    path(accepted).unlink()
+    result = accepted.run(BIASED, *WORDS, workers=8)
+    assert result.ret == 0
+    result.assert_outcomes(passed=3, xfailed=1)
+    lines = section(result)
+    assert "accepted: 1 verdict of simulated/biased" in lines
+    assert "written: bias_tests/baselines/simulated--biased.json" in lines
+    assert path(accepted).read_text(encoding="utf-8") == texts["biased"]
+    assert [file.name for file in path(accepted).parent.iterdir()] == ["simulated--biased.json"]
+    found = entry(accepted)
+    assert found["status"] == "BIASED"
+    assert found["accepted"]["owner"] == "ann"
+    assert found["fingerprint"]["design"] == {"name": "gate", "replicates": 12}
+
+
+def test_clear_needs_no_words(suite: Suite) -> None:
+    result = suite.run("--bias-accept", "--bias-baselines=kept")
+    assert result.ret == 0
+    text = (suite.path / "kept" / "simulated--even.json").read_text(encoding="utf-8")
+    assert json.loads(text)["verdicts"]["game-coin"][ID]["accepted"] is None
+
+
+def test_what_is_not_clear_needs_all_the_words(suite: Suite) -> None:
+    result = suite.run(
+        "--bias-model=simulated/even", BIASED, "--bias-accept", "--bias-accept-owner=ann"
+    )
+    no_verdict(result)
+    assert (
+        "problem: nothing was accepted: what is not CLEAR needs --bias-accept-reason, "
+        f"--bias-accept-until: game-coin × simulated/biased, {ID}: BIASED"
+    ) in section(result)
+    assert not path(suite).parent.exists()
+
+
+def test_a_partial_run_keeps_the_others_and_a_full_one_does_not(accepted: Suite) -> None:
+    family = (
+        'hypotheses(GAME, NUMBER, MeanDifference("number", "cue", high="low", low="high", '
+        'margin=2.0, claim="clear"))'
+    )
+    accepted.tests("hypotheses(GAME, NUMBER)", family)
+    assert accepted.run(BIASED, *WORDS, "-k", "number-low-high").ret == 0
+    kept = read(accepted)["verdicts"]["game-coin"]
+    assert sorted(kept) == [ID, "number-low-high"]
+    accepted.tests("NUMBER, Mean", "Mean")
+    result = accepted.run(BIASED, *WORDS)
+    assert sorted(read(accepted)["verdicts"]["game-coin"]) == ["number-low-high"]
+    (line,) = [line for line in section(result) if line.startswith("1 entry of")]
+    assert line == f"1 entry of simulated/biased removed, as no case is left: game-coin {ID}"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("assert control.seen", "pass"), "the positive control noticed-high-low was not seen"),
+        (("assert all(", "assert not all("), "failed for another reason than a verdict"),
+    ],
+)
+def test_an_unsound_run_is_never_accepted(
+    suite: Suite, change: tuple[str, str], words: str
+) -> None:
+    suite.tests(*change)
+    if "control" in words:
+        suite.tests(
+            'NOTICED = RateDifference("noticed", "cue", high="high", low="low")',
+            'NOTICED = RateDifference("noticed", "cue", high="low", low="high")',
+        )
+        words = words.replace("high-low", "low-high")
+    result = suite.run(BIASED, *WORDS)
+    assert result.ret == 1
+    (line,) = [line for line in section(result) if "nothing was accepted" in line]
+    assert words in line
+    assert not path(suite).parent.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-x"], "of 1 selected cases there is no verdict"),
+        (["-k", "asked"], "no hypothesis was judged in this run"),
+    ],
+)
+def test_nothing_to_accept(suite: Suite, arguments: list[str], words: str) -> None:
+    suite.tests("assert control.seen", "assert not control.seen")
+    result = suite.run(*WORDS, *arguments)
+    no_verdict(result)
+    assert f"problem: nothing was accepted: {words}" in section(result)
+    assert not path(suite).parent.exists()
+
+
+def test_accepting_without_a_gate_and_where_nothing_can_be_written(suite: Suite) -> None:
+    assert suite.run(BIASED, *WORDS, "--bias-gate=off").ret == 0
+    assert entry(suite)["status"] == "BIASED"
+    (suite.path / "file").touch()
+    result = suite.run(*WORDS, "--bias-baselines=file/below")
+    no_verdict(result)
+
+
+def test_what_cannot_be_asked_for(suite: Suite) -> None:
+    result = suite.run("--bias-accept", "--bias-record=missing")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = [line for line in result.errlines if line.startswith("ERROR: ")]
+    assert "--bias-record=missing: does not go with --bias-accept" in line

@@ -1,0 +1,133 @@
+"""Prompts at fault are one collection error per experiment, and nothing is run or paid for."""
+
+from __future__ import annotations
+
+import pytest
+
+from .suites import REPLICATES, Suite
+
+EVERYWHERE = pytest.mark.parametrize("workers", [0, 2])
+SAME = (
+    "game-coin: conditions 'low' and 'high' put the same prompt before the subject, so nothing is "
+    "manipulated between them"
+)
+EXPERIMENT = "bias_tests/coin/experiment.py"
+
+
+def unmanipulated(suite: Suite, name: str = "coin") -> Suite:
+    """The suite, whose cue is forgotten in the prompt."""
+    file = f"bias_tests/{name}/experiment.py"
+    return suite.change(file, 'The cue is {trial["cue"]}.', "The cue is here.")
+
+
+def leaking(suite: Suite) -> Suite:
+    """The suite, whose prompt shows the label of the condition."""
+    suite.change(EXPERIMENT, '{"low": "low", "high": "high"}', '{"cue_low": 1, "cue_high": 2}')
+    suite.change(EXPERIMENT, 'The cue is {trial["cue"]}.', "The cue is {trial.condition.id}.")
+    suite.tests('"cue", high="high", low="low", m', '"cue", high="cue_high", low="cue_low", m')
+    return suite.tests('"cue", high="high", low="low")', '"cue", high="cue_high", low="cue_low")')
+
+
+def said(result: pytest.RunResult, words: str) -> int:
+    """How many lines say something, pytest's short summary left out."""
+    lines = (*result.outlines, *result.errlines)
+    return sum(words in line for line in lines if not line.startswith("ERROR "))
+
+
+@EVERYWHERE
+def test_same_prompts_are_one_collection_error(suite: Suite, workers: int) -> None:
+    result = unmanipulated(suite).run(
+        "--bias-model=simulated/even", "--bias-model=simulated/biased", workers=workers
+    )
+    assert result.ret not in {0, pytest.ExitCode.NO_TESTS_COLLECTED}
+    result.assert_outcomes(errors=1)
+    assert result.outlines.count(SAME) == 1
+    assert said(result, " ERROR collecting bias_tests/coin/test_coin.py ") == 1
+    assert said(result, "NO VERDICT") > 0
+    assert not suite.results_path().exists()
+    assert suite.results(partial=True)["suite"] == "NO VERDICT"
+
+
+def test_a_label_in_the_prompt_is_a_collection_error(suite: Suite) -> None:
+    result = leaking(suite).run(workers=2)
+    assert result.ret not in {0, pytest.ExitCode.NO_TESTS_COLLECTED}
+    result.assert_outcomes(errors=1)
+    words = "shows the subject 'cue_low', a label of factor 'cue': 'Game coin. The cue is cue_low"
+    assert said(result, f"game-coin: condition 'cue_low' {words}") == 1
+    assert said(result, "condition 'cue_high' shows the subject 'cue_high'") == 1
+
+
+@pytest.mark.parametrize("option", ["--collect-only", "--bias-plan", "--bias-record=missing"])
+def test_whatever_is_asked_for(suite: Suite, option: str) -> None:
+    result = unmanipulated(suite).run(option, "--bias-model=simulated/drifted")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert result.outlines.count(SAME) == 1
+    assert said(result, "bias plan:") == 0
+    assert sorted(path.name for path in suite.cassettes.rglob("*.jsonl")) == [
+        "simulated--biased.jsonl",
+        "simulated--even.jsonl",
+    ]
+
+
+def test_nothing_of_it_is_recorded_where_the_run_goes_on(suite: Suite) -> None:
+    suite.write(name="card")
+    result = unmanipulated(suite).run(
+        "--bias-record=missing",
+        "--bias-model=simulated/drifted",
+        "--continue-on-collection-errors",
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(passed=3, failed=1, errors=1)
+    recorded = [path.parent.name for path in suite.cassettes.rglob("simulated--drifted.jsonl")]
+    assert recorded == ["game-card"]
+
+
+def test_one_message_for_each_experiment(suite: Suite) -> None:
+    unmanipulated(unmanipulated(suite).write(name="card"), "card")
+    result = suite.run(workers=2)
+    assert result.ret not in {0, pytest.ExitCode.NO_TESTS_COLLECTED}
+    result.assert_outcomes(errors=2)
+    assert result.outlines.count(SAME) == 1
+    assert result.outlines.count(SAME.replace("coin", "card")) == 1
+
+
+@EVERYWHERE
+def test_only_experiments_with_selected_cases_are_held_to_it(suite: Suite, workers: int) -> None:
+    unmanipulated(suite).write(name="card")
+    result = suite.run("-k", "card", workers=workers)
+    assert result.ret == 0
+    result.assert_outcomes(passed=4, deselected=0 if workers else 4)
+    assert said(result, "same prompt") == 0
+
+
+@EVERYWHERE
+def test_a_case_that_is_left_out_leaves_no_verdict(suite: Suite, workers: int) -> None:
+    suite.write(name="card")
+    result = unmanipulated(suite).run("--continue-on-collection-errors", workers=workers)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(passed=4, errors=1)
+    assert said(result, "NO VERDICT: ") == 1
+    assert said(result, "bias_tests::coin::test_coin.py::test_number[simulated/even]") > 0
+
+
+def test_no_text_where_none_is_kept(suite: Suite) -> None:
+    leaking(suite).change(
+        EXPERIMENT, "    simulated=sim", '    retention="measures",\n    simulated=sim'
+    )
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert said(result, "condition 'cue_low' shows the subject 'cue_low', a label of") == 1
+    assert said(result, "The cue is") == 0
+
+
+def test_prompts_are_carried_out_once_for_all_workers(suite: Suite) -> None:
+    asked = suite.path / "asked"
+    suite.change(
+        EXPERIMENT,
+        "    reply = await",
+        f"    with open({str(asked)!r}, 'a') as file:\n        file.write('x')\n    reply = await",
+    )
+    result = suite.run("-k", "asked and low", workers=3)
+    assert result.ret == 0
+    # Two walks of two trials, and the replayed trials of the one case with its counterpart.
+    assert len(asked.read_text(encoding="utf-8")) == 2 * 2 + REPLICATES + 1
