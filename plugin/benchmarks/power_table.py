@@ -17,7 +17,8 @@ What was simulated for the published table is inferred: of the layouts tried, th
 - Refusal: the same 16 cells, a seed's events binomial. Shown but not judged: none of the layouts
   tried gives both what is cleared and what is found.
 - Narrative: 8 groups × 5 names × 18 replies per replicate at a rate of .165, one group's rate
-  raised, Holm over the 8 groups.
+  raised, Holm over the 8 groups. Shown but not judged: it comes closest of what was tried, and
+  still finds more at twice the margin with one replicate (.87 for .77 at SD .2).
 """
 
 from __future__ import annotations
@@ -214,7 +215,7 @@ def _rows() -> list[Row]:
     ):
         words = f"Narrative ±.10, 5 × {replicates}, SD {between:g}"
         trial = partial(narrative, replicates=replicates, between=between)
-        rows.append(Row(words, 0.1, trial, published))
+        rows.append(Row(words, 0.1, trial, published, judged=False))
     return rows
 
 

@@ -76,7 +76,8 @@ def analyse_linear(
     at = {name: levels_of(levels) for name, levels in declared.at.items()}
     grid = grid_of(experiment, records, asked.measure, at)
     used = weights.used(grid)
-    _check_complete(asked, experiment, used)
+    cells = [[cell for cell in used.cells if _is_in(cell, side)] for side in asked.sides]
+    _check_complete(asked, experiment, used, cells)
     tested = engine(grid, weights)
     margin = declared.margin
     null = null_of(declared, experiment, asked.compared)
@@ -86,14 +87,13 @@ def analyse_linear(
         lambda filled: engine(filled, weights),
         no_effect=1.0 if asked.scale == "ratio" else 0.0,
     )
-    coefficients = weights.coefficients(used.cells)
     finding = Finding(
         quantity=asked.quantity,
         contrast=" − ".join(side.words for side in asked.sides),
         measure=asked.measure,
         unit="" if grid.flags else _unit(experiment, asked.measure),
         factor=" × ".join(asked.compared),
-        arms=arms_of(asked, experiment, used, tested),
+        arms=_arms(asked, experiment, cells, tested),
         estimate=tested.estimate,
         interval=tested.interval,
         p_alarm=tested.p_alarm,
@@ -111,9 +111,7 @@ def analyse_linear(
         se=tested.se,
         df=tested.df,
         deterministic=tested.deterministic,
-        settle=units_to_settle(
-            tested, grid, margin=margin, null=null, reach=sum(c for c in coefficients if c > 0)
-        ),
+        settle=units_to_settle(tested, grid, margin=margin, null=null, reach=weights.reach),
         equivalence=tested.tost,
         effect_size=tested.effect_size,
         worst_case=worst,
@@ -121,10 +119,7 @@ def analyse_linear(
             declared.published,
             Pooled(
                 cells=grid.cells,
-                sides={
-                    side.words: [cell for cell in used.cells if _is_in(cell, side)]
-                    for side in asked.sides
-                },
+                sides={side.words: found for side, found in zip(asked.sides, cells, strict=True)},
             ),
         ),
         extras=tested.extras,
@@ -162,11 +157,12 @@ def require_kind(what: str, grid_flags: bool, *, flags: bool) -> None:  # noqa: 
         raise BadDesign(what=what, problem="its measure must be True or False")
 
 
-def arms_of(asked: Asked, experiment: Experiment, used: Grid, tested: Tested) -> tuple[Arm, ...]:
+def _arms(
+    asked: Asked, experiment: Experiment, by_side: Sequence[Sequence[Cell]], tested: Tested
+) -> tuple[Arm, ...]:
     """The sides with their means (every cell counts the same) and what is missing in them."""
     arms = []
-    for side in asked.sides:
-        cells = [cell for cell in used.cells if _is_in(cell, side)]
+    for place, (side, cells) in enumerate(zip(asked.sides, by_side, strict=True)):
         valid = [cell.mean for cell in cells if cell.values.size]
         replies = sum(cell.values.size for cell in cells)
         arms.append(
@@ -174,11 +170,19 @@ def arms_of(asked: Asked, experiment: Experiment, used: Grid, tested: Tested) ->
                 level=side.words,
                 value=_shown(experiment, side),
                 units=replies if tested.unit_name == "replies" else _unit_count(cells, tested),
-                missing=sum((Counter(cell.reasons) for cell in cells), Counter()),
-                mean=math.fsum(valid) / len(valid),
+                missing=_reasons(cells),
+                mean=tested.sides[place] if tested.sides else math.fsum(valid) / len(valid),
             )
         )
     return tuple(arms)
+
+
+def _reasons(cells: Sequence[Cell]) -> Mapping[str, int]:
+    found: Counter[str] = Counter()
+    for cell in cells:
+        if cell.reasons:
+            found.update(cell.reasons)
+    return found
 
 
 def _unit_count(cells: Sequence[Cell], tested: Tested) -> int:
@@ -194,13 +198,15 @@ def _is_in(cell: Cell, side: Side) -> bool:
     return all(cell.labels[name] in levels for name, levels in side.levels.items())
 
 
-def _check_complete(asked: Asked, experiment: Experiment, used: Grid) -> None:
+def _check_complete(
+    asked: Asked, experiment: Experiment, used: Grid, by_side: Sequence[Sequence[Cell]]
+) -> None:
     """Refuse an empty side, and to pool over conditions (or cells of a set) without a reply.
 
     Items that are units of a population are no conditions: one that misses a cell is left out.
     """
-    for side in asked.sides:
-        if not any(cell.values.size for cell in used.cells if _is_in(cell, side)):
+    for side, cells in zip(asked.sides, by_side, strict=True):
+        if not any(cell.values.size for cell in cells):
             parts = [f"{name}={' + '.join(levels)}" for name, levels in side.levels.items()]
             raise TooFewUnits(group=", ".join(parts), found=0, needed=1)
     replies: Counter[str] = Counter()

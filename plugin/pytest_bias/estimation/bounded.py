@@ -39,22 +39,38 @@ def is_skewed(values: ArrayLike) -> bool:
 
 def spread_is_doubtful(*groups: NDArray[np.float64]) -> bool:
     """Whether a t test of groups of replies must not clear on its own: skewed, or nearly alike."""
-    return any(is_skewed(values) or _most_common(values) >= ALIKE for values in groups)
+    return any(is_skewed(values) or are_alike(values) for values in groups)
 
 
-def _most_common(values: NDArray[np.float64]) -> float:
-    return float(np.unique(values, return_counts=True)[1].max()) / values.size
+def are_alike(values: NDArray[np.float64]) -> bool:
+    """Whether nearly all values are one and the same."""
+    rounded = np.round(values, 12)  # means of the same replies differ in their last bits
+    return bool(np.unique(rounded, return_counts=True)[1].max() >= ALIKE * values.size)
 
 
 def bounded_p(
     a: ArrayLike, b: ArrayLike, *, bounds: tuple[float, float] | None, margin: float
 ) -> Robust:
     """The p-value of clearing whatever rare values the scale allows; 1 where it has no ends."""
-    p = 1.0
-    if bounds is not None:
-        p = statistics.bounded_equivalence(a, b, bounds=bounds, margin=margin, seed=SEED).p
+    if bounds is None:
+        return _robust(1.0)
+    found = statistics.bounded_equivalence(a, b, bounds=bounds, margin=margin, seed=SEED)
+    return _robust(found.p)
+
+
+def bounded_p_of_units(differences: ArrayLike, *, width: float | None, margin: float) -> Robust:
+    """The same for one difference per unit, between -width and width."""
+    if width is None:
+        return _robust(1.0)
+    found = statistics.bounded_equivalence_paired(
+        differences, bounds=(-width, width), margin=margin, seed=SEED
+    )
+    return _robust(found.p)
+
+
+def _robust(p: float) -> Robust:
     return Robust(
         p,
-        "the spread of the replies is not to be trusted: clearing must also hold for any rare "
-        f"replies the scale allows (p = {p:.4f}; Gaffke 2005, Learned-Miller & Thomas 2020)",
+        "the spread that was seen is not to be trusted: clearing must also hold for any rare "
+        f"values the scale allows (p = {p:.4f}; Gaffke 2005, Learned-Miller & Thomas 2020)",
     )

@@ -34,16 +34,20 @@ class Cell:
     members: Mapping[str, str]
     values: NDArray[np.float64] = field(repr=False)
     reasons: Mapping[str, int]
+    mean: float = field(init=False)
+    """Mean of the valid replies; not to be asked for where there is none."""
+
+    def __post_init__(self) -> None:
+        mean = 0.0
+        if self.values.size:
+            low, high = float(self.values.min()), float(self.values.max())
+            mean = min(max(float(self.values.mean()), low), high)
+        object.__setattr__(self, "mean", mean)
 
     @property
     def missing(self) -> int:
         """Number of trials without a valid reply."""
         return sum(self.reasons.values())
-
-    @property
-    def mean(self) -> float:
-        """Mean of the valid replies."""
-        return float(np.clip(self.values.mean(), self.values.min(), self.values.max()))
 
     @property
     def name(self) -> str:

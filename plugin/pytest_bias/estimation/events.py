@@ -78,10 +78,12 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
     if len(counts.n_a) == 1:
         single = statistics.newcombe(*(numbers[0] for numbers in given))
         estimate, interval, p_alarm = single.difference, single.interval, single.p
+        sides = (single.rate_a, single.rate_b)
         method = f"hybrid score interval; {_TEST_NAMES[single.test]}"
     else:
         found = statistics.score_difference(*given, weights=counts.weights)
         estimate, interval, p_alarm = found.difference, found.interval, found.p
+        sides = (found.rate_a, found.rate_b)
         method = "stratified score interval and test"
     if null == "margin" and margin is not None:
         p_alarm = _beyond(
@@ -105,6 +107,7 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
         units=sum(counts.n_a) + sum(counts.n_b),
         fewest=min(sum(counts.n_a), sum(counts.n_b)),
         unit_name=UNITS,
+        sides=sides,
         se=(interval.high - interval.low) / (2 * _Z95),
         df=float(max(sum(counts.n_a) + sum(counts.n_b) - 2, 1)),
         extras={} if tost is None else _clearing(tost.interval),
@@ -139,6 +142,7 @@ def rate_ratio(grid: Grid, weights: Weights, *, margin: float | None, null: Null
         units=sum(counts.n_a) + sum(counts.n_b),
         fewest=min(sum(counts.n_a), sum(counts.n_b)),
         unit_name=UNITS,
+        sides=(found.rate_a, found.rate_b),
         extras={} if tost is None else _clearing(tost.interval),
     )
 

@@ -16,6 +16,8 @@ from .two_groups import compare
 from .weights import Weights
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ..estimates import Permutation
 
 UNITS = "replies"
@@ -103,6 +105,17 @@ def stratum(cell: Cell, weights: Weights) -> tuple[tuple[str, str], ...]:
     return labels + tuple((k, v) for k, v in cell.members.items() if k not in weights.parts)
 
 
+def centred(cells: Sequence[Cell], weights: Weights) -> list[NDArray[np.float64]]:
+    """The values of each cell without what is common to its stratum, its cells counting alike.
+
+    Where replies are missing unequally, strata would else be taken for differences of labels.
+    """
+    means: dict[object, list[float]] = {}
+    for cell in cells:
+        means.setdefault(stratum(cell, weights), []).append(cell.mean)
+    return [cell.values - np.mean(means[stratum(cell, weights)]) for cell in cells]
+
+
 def within_strata(cells: Sequence[Cell], weights: Weights) -> Permutation:
     """The permutation p of a contrast, with the labels of replies exchanged within strata."""
     values = np.concatenate([cell.values for cell in cells])
@@ -136,7 +149,6 @@ def _identical(
         by_stratum[key] = by_stratum.get(key, 0.0) + c * cell.mean
     scaled = [part * len(by_stratum) for part in by_stratum.values()]
     spread = max(abs(part - difference) for part in scaled)
-    reach = sum(c for c in coefficients if c > 0)
     if grid.width is None:
         raise NoVariance(statistic="stratified_contrast")
     if abs(difference) <= statistics.ROUNDING * grid.magnitude:
@@ -144,7 +156,7 @@ def _identical(
     found = statistics.identical_pairs(
         difference,
         pairs=fewest,
-        width=grid.width * reach + spread,
+        width=grid.width * weights.reach + spread,
         margin=margin,
         alpha=ALPHA,
     )

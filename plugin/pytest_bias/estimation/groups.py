@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from .. import statistics
-from ..errors import IncompleteDesign, TooFewUnits
+from ..errors import IncompleteDesign, NoVariance, TooFewUnits
 from ..findings import ALPHA
 from .cells import Grid
-from .fixed import UNITS, stratum
+from .fixed import UNITS, centred, stratum
+from .identical import identical_exemplars
 from .tested import RESAMPLES, SEED, Tested, permutation_words
-from .units import FEWEST, crossed_values, key_of, left_out, nested_values
+from .units import (
+    FEWEST,
+    crossed_values,
+    key_of,
+    left_out,
+    nested_values,
+)
 from .weights import Weights, against_rest
 
 if TYPE_CHECKING:
@@ -34,7 +41,11 @@ def group_against_rest(
     """
     found, dropped = nested_values(grid, against_rest(factor, group, groups), factor)
     values, labels = _flat(found, groups, factor)
-    pooled_all, permuted = _all_groups(grid, factor, groups, values, labels)
+    try:
+        pooled_all, permuted = _all_groups(grid, factor, groups, values, labels)
+    except NoVariance:
+        weights = against_rest(factor, group, groups)
+        return identical_exemplars(grid, weights, factor, found, margin=margin)
     pooled = next(each for each in pooled_all.contrasts if each.group == group)
     against = permuted.groups[group]
     tost = None
@@ -146,7 +157,7 @@ def labelled(
         sized = [cell for cell in cells for _ in range(cell.values.size)]
         labels = [cell.labels[factor] for cell in sized]
         return Labelled(
-            values=np.concatenate([cell.values for cell in cells]),
+            values=np.concatenate(centred(cells, weights)),
             labels=labels,
             blocks=[stratum(cell, weights) for cell in sized],
             what="permutation of labels within strata",

@@ -15,7 +15,7 @@ from .. import statistics
 from ..errors import NoVariance, TooFewUnits
 from .cells import Grid
 from .fixed import UNITS
-from .tested import RESAMPLES, SEED, Tested, permutation_words
+from .tested import RESAMPLES, SEED, Tested, p_words, permutation_words
 from .units import FEWEST, key_of
 from .weights import Weights
 
@@ -93,7 +93,7 @@ def _fixed(grid: Grid, table: Table) -> Tested:
     found = statistics.max_t(
         estimates / ses, covariance / np.outer(ses, ses), float(df), seed=SEED
     )
-    best = int(np.argmin(found.p))
+    best = _largest(estimates, found.p)
     return _tested(
         table,
         estimates,
@@ -133,7 +133,7 @@ def _nested(grid: Grid, table: Table, factor: str) -> Tested:
         table,
         [cell.estimate * share for cell in cells],
         [cell.p_max_t for cell in cells],
-        best=min(range(len(cells)), key=lambda i: (cells[i].p_max_t, -abs(cells[i].estimate))),
+        best=_largest([cell.estimate for cell in cells], [cell.p_max_t for cell in cells]),
         se=None,
         method=permutation_words(found.omnibus, "permutation of exemplars' labels (max-T)"),
         units=len(labels),
@@ -159,7 +159,7 @@ def _crossed(grid: Grid, table: Table, unit: Sequence[str]) -> Tested:
         raise TooFewUnits(group=name, found=len(rows), needed=FEWEST)
     departures = np.array(rows) @ table.contrasts.T
     found = statistics.sign_flip_max_t(departures, resamples=RESAMPLES, seed=SEED)
-    best = int(np.argmin(found.p))
+    best = _largest(departures.mean(axis=0), found.p)
     return _tested(
         table,
         [float(mean) for mean in departures.mean(axis=0)],
@@ -170,6 +170,18 @@ def _crossed(grid: Grid, table: Table, unit: Sequence[str]) -> Tested:
         units=len(rows),
         fewest=len(rows),
         unit_name=name,
+    )
+
+
+def _largest(estimates: Sequence[float] | NDArray[np.float64], p_values: Sequence[float]) -> int:
+    """The place of the smallest p; of those that mirror each other the one above 0, the first."""
+    return min(
+        range(len(p_values)),
+        key=lambda at: (
+            round(p_values[at], 9),
+            -round(abs(float(estimates[at])), 9),
+            estimates[at] < 0,
+        ),
     )
 
 
@@ -188,7 +200,7 @@ def _tested(  # noqa: PLR0913  (one number of the result each)
     extras: Mapping[str, float | str] = {
         "largest at": " × ".join(table.places[best]),
         **{
-            f"{' × '.join(place)}": f"{float(estimate):+.3f}, p = {p:.4f}"
+            f"{' × '.join(place)}": f"{float(estimate):+.3f}, {p_words(p)}"
             for place, estimate, p in zip(table.places, estimates, p_values, strict=True)
         },
     }

@@ -10,11 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import statistics
-from ..errors import TooFewUnits
+from ..errors import NoVariance, TooFewUnits
 from ..estimates import Interval
+from .bounded import are_alike
 from .tested import RESAMPLES, SEED, Tested, permutation_words
 
 FEWEST_POOLS = 10
+
+_MIXED = np.array([1.0, 1e3, 1e6, 1e9])
+"""Makes one number of a pool's four counts, the same only for the same counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ def selection_ratio(
     ------
     TooFewUnits
         Below 10 pools.
+    NoVariance
+        When all pools show and select the same numbers: a bootstrap of them says nothing.
     """
     if len(pools) < FEWEST_POOLS:
         raise TooFewUnits(group="pools", found=len(pools), needed=FEWEST_POOLS)
@@ -62,11 +68,17 @@ def selection_ratio(
         resamples=RESAMPLES,
         seed=SEED,
     )
+    if (sums == sums[0]).all():
+        raise NoVariance(statistic="bootstrap of pools")
     boot = statistics.bootstrap_log_ratio(*sums.T, iterations=RESAMPLES, seed=SEED)
-    p_clear = None
+    p_clear: float | None = None
+    notes: tuple[str, ...] = ()
     if margin is not None:
         limit = math.log(margin)
         p_clear = max(boot.share_below(-limit), boot.share_above(limit))
+        if are_alike(sums @ _MIXED):
+            p_clear = 1.0
+            notes = ("nearly all pools are alike: a bootstrap of them cannot clear anything",)
     ratio = math.exp(boot.log_ratio)
     interval = Interval(
         low=min(ratio, math.exp(boot.interval.low)),
@@ -87,4 +99,5 @@ def selection_ratio(
             "selection rate in the group": float(sums[:, 0].sum() / sums[:, 1].sum()),
             "selection rate of the others": float(sums[:, 2].sum() / sums[:, 3].sum()),
         },
+        notes=notes,
     )

@@ -30,9 +30,9 @@ def units_to_settle(
     if tested.deterministic:
         if grid.bounds is None or grid.width is None or null == "margin":
             return None
-        half = grid.width * reach / 2
+        width = grid.width * reach
         return statistics.deterministic_units(
-            bounds=(-half, half), margin=margin, difference=distance
+            bounds=(-width / 2, width / 2), margin=margin, difference=min(distance, width)
         )
     if tested.se is None:
         return None

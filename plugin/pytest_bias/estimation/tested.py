@@ -25,7 +25,8 @@ class Tested:
     """A tested estimate.
 
     ``units`` are the independent observations, ``fewest`` those of the smallest group (of all
-    where units are compared with themselves), ``unit_name`` what they are. ``p_clear`` is None
+    where units are compared with themselves), ``unit_name`` what they are. ``sides`` are the rates
+    compared, where they are not means of cells that count alike. ``p_clear`` is None
     where no margin was given, ``interval`` None where the quantity has none. ``extras`` are
     further numbers by name.
     """
@@ -40,6 +41,7 @@ class Tested:
     unit_name: str
     se: float | None = None
     df: float | None = None
+    sides: tuple[float, ...] = ()
     deterministic: bool = False
     tost: Tost | None = None
     effect_size: EffectSize | None = None
@@ -64,6 +66,12 @@ def alarm_p(*, estimate: float, se: float, df: float, null: Null, margin: float 
     if null == "margin" and margin is not None:
         beyond = max(abs(estimate) - margin, 0.0)
     return statistics.p_from_t(beyond / se, df)
+
+
+def p_words(p: float) -> str:
+    """A p-value in print: never 0."""
+    smallest = 0.0001
+    return f"p < {smallest}" if p < smallest else f"p = {p:.4f}"
 
 
 def permutation_words(found: Permutation | GapPermutation, what: str) -> str:

@@ -12,9 +12,10 @@ import numpy as np
 from .. import statistics
 from ..errors import NoVariance, TooFewUnits
 from ..findings import ALPHA
-from .bounded import is_skewed
+from .bounded import are_alike, bounded_p_of_units, is_skewed
 from .cells import Cell, Grid
 from .fixed import few_units_note
+from .identical import identical_exemplars, identical_units
 from .tested import FEW_UNITS, RESAMPLES, SEED, Tested, permutation_words
 from .two_groups import compare
 from .weights import Weights
@@ -86,8 +87,7 @@ def crossed_contrast(
     found = crossed_values(grid, weights, unit)
     differences = np.array(list(found.values.values()))
     name = " × ".join(unit)
-    reach = sum(c for c in weights.coefficients(weights.used(grid).cells) if c > 0)
-    width = None if grid.width is None else grid.width * reach
+    width = None if grid.width is None else grid.width * weights.reach
     tested = paired(differences, margin=margin, width=width, magnitude=grid.magnitude, name=name)
     return tested.noting(*left_out(found.dropped, name))
 
@@ -112,7 +112,9 @@ def paired(
     try:
         found = statistics.one_sample(differences, magnitude=magnitude)
     except NoVariance:
-        return _identical(differences, margin=margin, width=width, magnitude=magnitude, name=name)
+        return identical_units(
+            differences, margin=margin, width=width, magnitude=magnitude, name=name
+        )
     tost = None
     if margin is not None:
         tost = statistics.tost_one_sample(
@@ -129,6 +131,9 @@ def paired(
             )
             p_clear = max(side.p for side in sides)
         notes = (f"fewer than {FEW_UNITS} units: p by sign flips, the interval by t",)
+    elif p_clear is not None and margin is not None and are_alike(differences):
+        robust = bounded_p_of_units(differences, width=width, margin=margin)
+        p_clear, notes = max(p_clear, robust.p), (robust.note,)
     elif is_skewed(differences):
         notes = (
             f"skewed: a few {name} differ from the rest, so look at them before the interval",
@@ -165,9 +170,8 @@ def nested_contrast(grid: Grid, weights: Weights, factor: str, *, margin: float 
             group = f"{factor}={level}"
             raise TooFewUnits(group=group, found=sizes.get(level, 0), needed=FEWEST)
     name = f"exemplars of {factor}"
-    reach = sum(c for c in weights.coefficients(weights.used(grid).cells) if c > 0)
     # Of the whole contrast's reach each group has half: its units differ between two sides.
-    bounds = grid.bounds if len(weights.parts) == 1 else _symmetric(grid, reach / 2)
+    bounds = grid.bounds if len(weights.parts) == 1 else _symmetric(grid, weights.reach / 2)
     if len(part) == 2:  # noqa: PLR2004  (two groups)
         high, low = sorted(part, key=lambda level: -part[level])
         scale = part[high]
@@ -181,7 +185,10 @@ def nested_contrast(grid: Grid, weights: Weights, factor: str, *, margin: float 
             groups=(f"{factor}={high}", f"{factor}={low}"),
         )
     else:
-        tested = _several(groups, part, margin=margin, name=name)
+        try:
+            tested = _several(groups, part, margin=margin, name=name)
+        except NoVariance:
+            return identical_exemplars(grid, weights, factor, groups, margin=margin)
     return tested.noting(*left_out(dropped, name))
 
 
@@ -229,37 +236,4 @@ def _several(
         df=found.df,
         tost=tost,
         notes=(few_units_note(),) if few else (),
-    )
-
-
-def _identical(
-    differences: NDArray[np.float64],
-    *,
-    margin: float | None,
-    width: float | None,
-    magnitude: float,
-    name: str,
-) -> Tested:
-    if width is None:
-        raise NoVariance(statistic="one_sample")
-    difference = float(differences[0])
-    if abs(difference) <= statistics.ROUNDING * magnitude:
-        difference = 0.0
-    n = differences.size
-    found = statistics.identical_pairs(
-        difference, pairs=n, width=width, margin=margin, alpha=ALPHA
-    )
-    flipped = statistics.sign_flip(np.full(n, difference), resamples=RESAMPLES, seed=SEED)
-    words = permutation_words(flipped, "sign flips")
-    return Tested(
-        estimate=difference,
-        interval=found.interval,
-        p_alarm=flipped.p,
-        p_clear=found.p_clear,
-        method=f"exact bound on what identical units hide; {words}",
-        units=n,
-        fewest=n,
-        unit_name=name,
-        deterministic=True,
-        notes=("deterministic replies: every unit shows the same difference",),
     )

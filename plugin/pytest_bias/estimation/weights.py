@@ -26,6 +26,12 @@ class Weights:
         parts = {factor: frozen_mapping(levels) for factor, levels in self.parts.items()}
         object.__setattr__(self, "parts", frozen_mapping(parts))
 
+    @property
+    def reach(self) -> float:
+        """Width of the contrast in widths of the measure's scale: 1 for a difference of means."""
+        sums = (math.fsum(map(abs, levels.values())) for levels in self.parts.values())
+        return round(math.prod(sums) / 2, 12)
+
     def of(self, cell: Cell) -> float:
         """The weight of a cell's combination of levels."""
         return math.prod(

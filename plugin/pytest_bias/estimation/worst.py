@@ -24,7 +24,11 @@ def share_missing(cells: Sequence[Cell]) -> float:
 
 
 def worst_case(
-    grid: Grid, weights: Weights, analyse: Callable[[Grid], Tested], *, no_effect: float = 0.0
+    grid: Grid,
+    weights: Weights,
+    analyse: Callable[[Grid], Tested],
+    *,
+    no_effect: float = 0.0,
 ) -> WorstCase | None:
     """Both extreme fillings of what is missing; None when nothing is.
 

@@ -25,6 +25,7 @@ from .effect_size import cohen_d, d_interval, hedges_g, hedges_j, standardized_d
 from .equivalence import tost_from_estimate, tost_from_summary, tost_paired, tost_welch
 from .exact_tables import Fisher, fisher_exact, fisher_freeman_halton
 from .gaps import GapPermutation, gap_permutation
+from .impact import ImpactRatio, impact_ratio
 from .means import (
     DifferenceOfDifferences,
     Welch,
@@ -79,12 +80,10 @@ from .sample_size import (
     units_to_settle,
 )
 from .score import (
-    ImpactRatio,
     RateTost,
     RatioTost,
     ScoreDifference,
     ScoreRatio,
-    impact_ratio,
     score_difference,
     score_difference_p,
     score_ratio,
@@ -110,7 +109,7 @@ from .stratified_tables import (
     MantelHaenszel,
     mantel_haenszel,
 )
-from .summary import describe
+from .summary import describe, unit_means
 from .superiority import BrunnerMunzel, brunner_munzel, cliff_delta, vargha_delaney
 from .tables import ChiSquare, EqualProportions, McNemar, chi_square, equal_proportions, mcnemar
 
@@ -255,6 +254,7 @@ __all__ = [
     "tost_ratio",
     "tost_sign_flip",
     "tost_welch",
+    "unit_means",
     "units_for_rates",
     "units_for_t",
     "units_for_zero_events",

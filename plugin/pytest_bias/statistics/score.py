@@ -100,17 +100,6 @@ class RatioTost:
     high: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImpactRatio:
-    """Selection rate a over b; `four_fifths`: the lower is at least four fifths of the higher."""
-
-    ratio: float
-    interval: Interval
-    rate_a: float
-    rate_b: float
-    four_fifths: bool
-
-
 def score_difference(
     successes_a: Counts,
     n_a: Counts,
@@ -296,25 +285,4 @@ def tost_ratio(
         interval=ratio_interval(strata, level=1 - 2 * alpha),
         low=low,
         high=high,
-    )
-
-
-def impact_ratio(
-    selected_a: int, n_a: int, selected_b: int, n_b: int, *, level: float = 0.95
-) -> ImpactRatio:
-    """Return the adverse-impact ratio rate a / rate b with its score interval.
-
-    Estimand: the ratio of two selection probabilities. `four_fifths` compares the lower observed
-    rate with the higher one, whichever is whose, and describes; it is no test. Counts, limits and
-    errors are those of `score_ratio`, with one stratum.
-    Source: Uniform Guidelines on Employee Selection Procedures, 29 CFR 1607.4 D (1978).
-    """
-    found = score_ratio(selected_a, n_a, selected_b, n_b, level=level)
-    crossed = sorted((int(selected_a) * int(n_b), int(selected_b) * int(n_a)))
-    return ImpactRatio(
-        ratio=found.ratio,
-        interval=found.interval,
-        rate_a=found.rate_a,
-        rate_b=found.rate_b,
-        four_fifths=5 * crossed[0] >= 4 * crossed[1],
     )

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from ..contrasts import FEWEST_UNITS
+from ..contrasts.published import NOT_DEFINED
 from ..findings import ALPHA, Finding
 from .rule import Verdict, margin_words
 
 _DIRECTIONS = {
-    "supported": "The source's direction is supported.",
+    "supported": "The direction its source reports is supported.",
     "opposite": "An effect was found against the direction its source reports.",
     "not shown": "The direction its source reports is not shown.",
 }
+
+_SMALL = 0.1
+"""Size below which two decimals would say too little."""
 
 
 def explanation(verdict: Verdict) -> str:
@@ -20,9 +25,12 @@ def explanation(verdict: Verdict) -> str:
     finding = verdict.finding
     if finding is None:
         lines.append(f"Nothing could be computed: {verdict.reason}.")
-    else:
-        lines += _explained(verdict, finding)
-    lines += _settling(verdict)
+        if verdict.direction is not None:
+            lines.append(_DIRECTIONS[verdict.direction])
+        return "\n".join(lines)
+    lines += _explained(verdict, finding)
+    if verdict.status == "INCONCLUSIVE":
+        lines.append(_settling(verdict, finding))
     return "\n".join(lines)
 
 
@@ -31,82 +39,97 @@ def _explained(verdict: Verdict, finding: Finding) -> Iterator[str]:
     yield _found(finding)
     yield _sure(verdict, finding)
     yield _units(finding)
-    yield from _missing(finding)
+    if finding.missing:
+        yield _missing(finding)
     yield from disagreement(verdict)
     if verdict.direction is not None:
         yield _DIRECTIONS[verdict.direction]
 
 
 def _asked(verdict: Verdict, finding: Finding) -> str:
-    kind = "this very set" if finding.target == "fixed" else "a population like it"
+    about = (
+        "this very set" if finding.target == "fixed" else "taken as a sample of others like them"
+    )
+    what = "Ratios from" if finding.scale == "ratio" else "Effects within"
     margin = (
-        "No margin is declared, so it can be found but not cleared."
+        "No margin is declared, so an effect can be found but never cleared."
         if finding.margin is None
-        else f"Effects within {margin_words(finding)}{_unit(finding)} do not matter."
+        else f"{what} {margin_words(finding)}{_unit(finding)} do not matter."
     )
     claim = (
         "The design is sized to clear it."
         if verdict.claim == "clear"
-        else "The design can find a large effect; leaving it undecided is no failure."
+        else "The design can only find a large effect; leaving it undecided is no failure."
     )
     return (
         f"Asked: the {finding.quantity} of {finding.measure}, {finding.contrast}, for "
-        f"{finding.scope} ({kind}). {margin} {claim}"
+        f"{finding.scope} ({about}). {margin} {claim}"
     )
 
 
 def _found(finding: Finding) -> str:
-    arms = ", ".join(f"{arm.level} {arm.mean:.2f}" for arm in finding.arms)
-    sign = "" if finding.scale == "ratio" else "+"
+    arms = ", ".join(f"{arm.level} {_plain(arm.mean)}" for arm in finding.arms)
     interval = finding.interval
-    range_ = (
+    between = (
         ""
         if interval is None
-        else f", with 95 % confidence between {interval.low:{sign}.2f} and "
-        f"{interval.high:{sign}.2f}"
+        else f", with 95 % confidence between {_signed(interval.low, finding)} and "
+        f"{_signed(interval.high, finding)}"
     )
-    return f"Found: {finding.estimate:{sign}.2f}{_unit(finding)}{range_} ({arms})."
+    return f"Found: {_signed(finding.estimate, finding)}{_unit(finding)}{between} ({arms})."
 
 
 def _sure(verdict: Verdict, finding: Finding) -> str:
-    adjusted = verdict.p_adjusted
-    alarm = "" if adjusted is None else f"{_p(adjusted)} after Holm"
-    against = "an effect within the margin" if finding.null == "margin" else "no effect at all"
-    clear = finding.p_clear
-    parts = [f"against {against}: {alarm}"]
-    if clear is not None:
-        parts.append(f"that it is beyond the margin: {_p(clear)}")
-    return f"How sure: {'; '.join(parts)} (both judged at {ALPHA:g}). Method: {finding.method}."
+    against = "no effect beyond the margin" if finding.null == "margin" else "no effect at all"
+    alone = verdict.p_adjusted is None
+    p = finding.p_alarm if verdict.p_adjusted is None else verdict.p_adjusted
+    parts = [f"were there {against}, {_p(p)}{'' if alone else ' (after Holm, over its family)'}"]
+    if finding.p_clear is not None:
+        parts.append(f"were it the margin or more, {_p(finding.p_clear)}")
+    return (
+        f"How sure: {'; '.join(parts)}. What has a p of at most {ALPHA:g} is ruled out. "
+        f"Method: {finding.method}."
+    )
 
 
 def _units(finding: Finding) -> str:
-    if finding.unit_name == "replies":
+    name = finding.unit_name
+    if name == "replies":
         return f"From {finding.units} replies, each a unit of its own."
+    if finding.units == finding.replies:
+        return f"From {finding.units} units ({name}), a reply each."
     return (
-        f"From {finding.units} units ({finding.unit_name}), each the mean of its replies "
-        f"({finding.replies} in all)."
+        f"From {finding.units} units ({name}); the replies of a unit, {finding.replies} in all, "
+        "are averaged first."
     )
 
 
-def _missing(finding: Finding) -> Iterator[str]:
-    if not finding.missing:
-        return
+def _missing(finding: Finding) -> str:
     arms = "; ".join(
-        f"{arm.level}: {', '.join(f'{count} {reason}' for reason, count in arm.missing.items())}"
+        _reasons(arm.missing) if finding.unit_name == "pools" else f"{arm.level}: {reasons}"
         for arm in finding.arms
-        if arm.missing
+        if (reasons := _reasons(arm.missing))
     )
     worst = finding.worst_case
     if worst is None or not worst.needed:
-        bearing = "too few to change the verdict's rule"
+        bearing = "too few to put the verdict in doubt"
     elif worst.lowest is None or worst.highest is None:
-        bearing = "so many that the verdict must hold whatever they were, and that cannot be shown"
+        bearing = (
+            "so many that the verdict must hold whatever they would have been, which cannot be "
+            "shown here"
+        )
     else:
         bearing = (
-            "so many that the verdict must hold whatever they were: the estimate could then be "
-            f"anything from {worst.lowest:+.2f} to {worst.highest:+.2f}"
+            "so many that the verdict must hold whatever they would have been: the estimate could "
+            f"be anything from {_signed(worst.lowest, finding)} to "
+            f"{_signed(worst.highest, finding)}"
         )
-    yield f"Missing: {finding.missing} trials without a valid reply ({arms}), {bearing}."
+    trials = "1 trial" if finding.missing == 1 else f"{finding.missing} trials"
+    return f"Missing: {trials} without a valid reply ({arms}), {bearing}."
+
+
+def _reasons(missing: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in missing.items())
 
 
 def disagreement(verdict: Verdict) -> Iterator[str]:
@@ -116,56 +139,85 @@ def disagreement(verdict: Verdict) -> Iterator[str]:
     if finding is None or published is None:
         return
     p = published.statistics.get("p")
-    if not isinstance(p, float):
-        yield f"Published method ({published.method}): it gives no p-value here."
-        return
-    loud = p <= ALPHA
-    says = f"Published method ({published.method}): {_p(p)}, " + (
-        "which it calls an effect" if loud else "which it calls no effect"
-    )
-    if loud == (verdict.status == "BIASED"):
-        yield f"{says}; the verdict agrees."
-    elif loud and verdict.status == "CLEAR":
-        yield f"{says}; the verdict is about size: whatever there is lies within the margin."
-    elif loud:
-        yield f"{says}. {_why_less(finding, verdict)}"
-    elif verdict.status == "BIASED":
-        yield f"{says}; the verdict's test compares like with like, and sees more."
+    named = f"Published method ({published.method})"
+    if NOT_DEFINED in published.statistics:
+        yield f"{named}: it cannot be computed here ({published.statistics[NOT_DEFINED]})."
+    elif not isinstance(p, float):
+        yield f"{named}: it gives no p-value."
+    elif p <= ALPHA:
+        beside = _BESIDE_AN_EFFECT.get(verdict.status) or _why_less(finding, verdict)
+        yield f"{named}: {_p(p)}, which it calls an effect{beside}"
     else:
-        shown = "" if verdict.status == "CLEAR" else "; no effect found is not shown to be none"
-        yield f"{says}{shown}."
+        yield f"{named}: {_p(p)}, which it calls no effect{_BESIDE_NONE[verdict.status]}"
+
+
+_BESIDE_NONE = {
+    "CLEAR": "; the verdict says more: whatever there is lies within the margin.",
+    "BIASED": "; the verdict's own test, which compares like with like, does find one.",
+    "INCONCLUSIVE": "; that none was found does not show that there is none.",
+}
+
+
+_BESIDE_AN_EFFECT = {
+    "CLEAR": "; the verdict is about size: whatever there is lies within the margin.",
+    "BIASED": "; the verdict agrees.",
+}
 
 
 def _why_less(finding: Finding, verdict: Verdict) -> str:
+    """Why an effect the published method sees leaves the verdict INCONCLUSIVE."""
+    p = 1.0 if verdict.p_adjusted is None else verdict.p_adjusted
+    clears = finding.p_clear is not None and finding.p_clear <= ALPHA
+    if p <= ALPHA or clears or finding.fewest < FEWEST_UNITS:
+        return f". The verdict is held back: {verdict.reason}."
+    if finding.p_alarm <= ALPHA:
+        return ". It leaves aside that several hypotheses were tested; the verdict adjusts for it."
+    if finding.null == "margin":
+        return (
+            ". It asks for any effect, and in a fixed set of stimuli some effect is certain; the "
+            "verdict asks for one beyond the margin."
+        )
     if finding.unit_name != "replies":
         return (
-            f"It counts {finding.replies} replies as independent; there are "
-            f"{finding.units} independent units."
+            f". It counts {finding.replies} replies as independent; there are {finding.units} "
+            "independent units."
         )
-    if finding.null == "margin":
-        return "It tests against 0, which no fixed set of stimuli meets; the verdict, the margin."
-    if verdict.p_adjusted is not None and finding.p_alarm <= ALPHA < verdict.p_adjusted:
-        return "It leaves aside that several hypotheses were tested; the verdict adjusts for it."
-    return f"The verdict needs more: {verdict.reason}."
+    return ". It pools all replies; the verdict compares like with like, and does not find it."
 
 
-def _settling(verdict: Verdict) -> Iterator[str]:
-    if verdict.status != "INCONCLUSIVE":
-        return
-    if verdict.settle is None:
-        yield f"To settle it: {verdict.reason}."
-        return
-    finding = verdict.finding
-    name = finding.unit_name if finding is not None else "units"
+def _settling(verdict: Verdict, finding: Finding) -> str:
+    name = finding.unit_name
     groups = " in each group" if name == "replies" or name.startswith("exemplars") else ""
-    yield (
-        f"To settle it: about {verdict.settle} {name}{groups}, if estimate and spread stay as "
-        "they are."
-    )
+    units = name if groups or name == "pools" else f"units ({name})"
+    p = 1.0 if verdict.p_adjusted is None else verdict.p_adjusted
+    clears = finding.p_clear is not None and finding.p_clear <= ALPHA
+    if verdict.settle is not None and verdict.settle > finding.fewest:
+        return (
+            f"To settle it: about {verdict.settle} {units}{groups} (there are {finding.fewest}), "
+            "if estimate and spread stay as they are."
+        )
+    if finding.fewest < FEWEST_UNITS:
+        return f"To settle it: at least {FEWEST_UNITS} {units}{groups}."
+    if p <= ALPHA or clears:
+        return f"To settle it, more {units} would not help: {verdict.reason}."
+    if finding.margin is None:
+        return "To settle it: a margin, since without one nothing can be cleared."
+    return f"To settle it: more {units} than the {finding.fewest} there are{groups}."
 
 
 def _unit(finding: Finding) -> str:
     return f" {finding.unit}" if finding.unit else ""
+
+
+def _signed(value: float, finding: Finding) -> str:
+    """An estimate with its sign; a ratio has none."""
+    text = _plain(value)
+    return text if finding.scale == "ratio" or text.startswith("-") else f"+{text}"
+
+
+def _plain(value: float) -> str:
+    text = f"{value:.{3 if abs(value) < _SMALL else 2}f}"
+    return "0.00" if float(text) == 0 else text
 
 
 def _p(p: float) -> str:

@@ -60,7 +60,7 @@ SIDED = [n for n, (_, h) in EVERY.items() if isinstance(h, MeanDifference | Rate
 DIFFERENCES = [n for n in SIDED if n.startswith("numbers")]
 JUDGEABLE = [n for n, (_, h) in EVERY.items() if h.margin is not None]
 OF_A_POPULATION = [n for n, (_, h) in EVERY.items() if h.target == "population"]
-few = settings(max_examples=4, deadline=None, derandomize=True)
+few = settings(max_examples=3, deadline=None, derandomize=True)
 
 
 def drawn(

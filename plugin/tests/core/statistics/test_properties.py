@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_bias.errors import BiasError, NoVariance
+from pytest_bias.errors import BadStatisticInput, BiasError, NoVariance, TooFewUnits
 from pytest_bias.statistics import (
     benjamini_hochberg,
     bootstrap_difference,
@@ -25,6 +25,7 @@ from pytest_bias.statistics import (
     standardized_difference,
     tost_paired,
     tost_welch,
+    unit_means,
     units_per_group,
     welch,
     wilson,
@@ -268,3 +269,13 @@ def test_d_interval_from_tiny_to_enormous_effects(n: int, exponent: float, level
         return
     assert interval.low < interval.high
     assert not interval.excludes(standardized_difference(a, b).d)
+
+
+def test_replicates_collapse_to_their_units() -> None:
+    found = unit_means([1.0, 3.0, 10.0, 2.0], ["a", "b", "b", "a"])
+    assert found == {"a": 1.5, "b": 6.5}
+    assert list(found) == ["a", "b"]
+    with pytest.raises(BadStatisticInput, match="3 names for 4 values"):
+        unit_means([1.0, 2.0, 3.0, 4.0], ["a", "b", "c"])
+    with pytest.raises(TooFewUnits):
+        unit_means([], [])

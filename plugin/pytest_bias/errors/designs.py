@@ -1,0 +1,46 @@
+"""What is declared in a way that cannot be run or analysed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .base import BiasError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class BadDesign(BiasError):
+    """An experiment, factor or hypothesis is declared in a way that cannot be run or analysed."""
+
+    def __init__(self, *, what: str, problem: str) -> None:
+        self.what = what
+        self.problem = problem
+        super().__init__(f"{what}: {problem}")
+
+
+class BadTemplate(BiasError):
+    """A stimulus template names a variable nobody gives it, or is given one it does not use."""
+
+    def __init__(self, *, name: str, unknown: Iterable[str], unused: Iterable[str]) -> None:
+        self.name = name
+        self.unknown = tuple(sorted(unknown))
+        self.unused = tuple(sorted(unused))
+        parts = []
+        if self.unknown:
+            parts.append(f"uses unknown variable(s) {', '.join(self.unknown)}")
+        if self.unused:
+            parts.append(f"does not use variable(s) {', '.join(self.unused)}")
+        super().__init__(f"template {name!r} {' and '.join(parts)}")
+
+
+class Unserialisable(BiasError):
+    """A value that has to travel or be stored as JSON is of a type JSON does not have."""
+
+    def __init__(self, *, where: str, kind: str) -> None:
+        self.where = where
+        self.kind = kind
+        super().__init__(
+            f"{where} is a {kind}, which cannot be written as JSON; "
+            "give a str, int, finite float, bool, None, list, dict or dataclass of these"
+        )

@@ -1,0 +1,42 @@
+"""What the gate stops, and reports that could not be written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .base import BiasError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class ReportNotWritten(BiasError):
+    """A report could not be written where it was asked for."""
+
+    def __init__(self, *, path: Path | str, problem: str) -> None:
+        self.path = str(path)
+        super().__init__(f"{path} was not written: {problem}")
+
+
+class BiasFound(BiasError, AssertionError):
+    """The gate stops a BIASED verdict."""
+
+
+class Inconclusive(BiasError, AssertionError):
+    """The gate stops an INCONCLUSIVE verdict of a hypothesis that claims to be clear."""
+
+
+class ControlNotSeen(BiasError, AssertionError):
+    """A positive control was not seen, so the instrument may be unable to show any bias."""
+
+
+class NotJudged(BiasError):
+    """A decorated function was called, and nobody is going to judge what it found."""
+
+    def __init__(self, *, function: str) -> None:
+        self.function = function
+        super().__init__(
+            f"{function} was called without the pytest-bias plugin judging it, so a bias would "
+            "pass unseen. Enable the plugin (-p pytest-bias, and no -p no:pytest-bias); give "
+            "every decorator above it functools.wraps; keep it out of a unittest.TestCase."
+        )

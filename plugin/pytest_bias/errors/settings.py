@@ -1,0 +1,126 @@
+"""What the user asked for, and calls that failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from .base import BiasError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+class UnknownName(BiasError):
+    """A name given by the user is not one of those that exist."""
+
+    def __init__(self, *, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind = kind
+        self.name = name
+        self.known = tuple(sorted(known))
+        super().__init__(f"unknown {kind} {name!r}; known: {', '.join(self.known) or 'none'}")
+
+
+class BadSetting(BiasError):
+    """An option or ini value is outside its domain."""
+
+    def __init__(self, *, option: str, value: object, problem: str) -> None:
+        self.option = option
+        self.value = value
+        self.problem = problem
+        super().__init__(f"{option}={value}: {problem}")
+
+
+class MissingPackage(BiasError):
+    """An optional dependency is needed now and not installed, or older than what is understood.
+
+    ``found`` is the version that is installed, ``least`` the major version that is needed.
+    """
+
+    def __init__(
+        self, *, package: str, extra: str, found: str | None = None, least: int | None = None
+    ) -> None:
+        self.package = package
+        self.extra = extra
+        self.found = found
+        self.least = least
+        what = f"{package} is not installed"
+        if found is not None:
+            what = f"{package} {found} is installed, {least} or later is needed"
+        super().__init__(f"{what}; install it with: pip install 'pytest-bias[{extra}]'")
+
+
+class MissingKey(BiasError):
+    """A provider's credential is not in the environment."""
+
+    def __init__(self, *, provider: str, variable: str) -> None:
+        self.provider = provider
+        self.variable = variable
+        super().__init__(f"{provider} needs the environment variable {variable}, which is not set")
+
+
+FailureKind = Literal["rate_limit", "transient", "reply", "parameter", "fatal"]
+"""Why a call failed: HTTP 429; a server's error, time-out or lost connection; a reply that is
+none; a parameter the model refuses; or what no later call can mend. The first two are tried
+again."""
+
+
+class CallFailed(BiasError):
+    """A provider did not answer a call.
+
+    Parameters
+    ----------
+    model, problem
+        ``provider/model``, and what happened, without credentials.
+    kind
+        Why, which decides what happens next.
+    retry_after
+        Seconds the provider asks to wait.
+    parameter
+        Name of the refused parameter (``temperature``, ``max_output_tokens``, ``seeded``), where
+        ``kind`` is ``parameter``.
+    answered
+        Whether an answer came back that says nothing was done. After a time-out or a lost
+        connection that is not known, and the call may have to be paid.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        problem: str,
+        kind: FailureKind,
+        retry_after: float | None = None,
+        parameter: str | None = None,
+        answered: bool = True,
+    ) -> None:
+        self.model = model
+        self.problem = problem
+        self.kind = kind
+        self.retry_after = retry_after
+        self.parameter = parameter
+        self.answered = answered
+        super().__init__(f"{model}: {problem}")
+
+    @property
+    def fatal(self) -> bool:
+        """Whether no later call of this model can succeed either."""
+        return self.kind in ("parameter", "fatal")
+
+
+class Unfinished(BiasError):
+    """What is missing cannot be recorded while everything is being recorded anew."""
+
+    def __init__(self, *, journal: Path | str) -> None:
+        self.journal = str(journal)
+        super().__init__(
+            f"{journal} is left of an interrupted --bias-record=all. Finish that recording with "
+            "--bias-record=all, or delete the file to keep what was recorded before"
+        )
+
+
+class RecordingRefused(BiasError):
+    """Recording was asked for where it is not allowed."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"recording refused: {why}")

@@ -1,0 +1,214 @@
+"""Error rates of the primary analyses, by simulation with fixed seeds.
+
+Each rate is of 200 runs, whose Monte Carlo standard error at .05 is .015: the bound is .05 plus
+two of them. Under ICC .3 the units of a population share .3 of the variance of their replies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from math import sqrt
+from unittest import mock
+
+import numpy as np
+import pytest
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+
+from pytest_bias.estimation import groups as group_engines
+from pytest_bias.estimation.cells import Cell, Grid
+from pytest_bias.estimation.events import rate_difference
+from pytest_bias.estimation.fixed import fixed_contrast
+from pytest_bias.estimation.tested import Tested as Result  # "Test…" would be collected
+from pytest_bias.estimation.units import crossed_contrast, nested_contrast
+from pytest_bias.estimation.weights import Weights, against_rest, pairwise
+from pytest_bias.statistics import welch
+
+RUNS = 200
+BOUND = 0.05 + 2 * sqrt(0.05 * 0.95 / RUNS)
+ICC = 0.3
+MARGIN = 1.0
+UNITS = 12
+G = ("white", "black", "asian", "hispanic")
+Rng = np.random.Generator
+Run = Callable[[Rng, float], Result]
+
+
+@pytest.fixture(autouse=True)
+def _fewer_resamples() -> Iterator[None]:
+    """A permutation p is valid with any number of them; 999 take a tenth of the time."""
+    with mock.patch.object(group_engines, "RESAMPLES", 999):
+        yield
+
+
+def grid(cells: list[Cell], *, flags: bool = False) -> Grid:
+    bounds = (0.0, 1.0) if flags else (-50.0, 50.0)
+    return Grid(cells=tuple(cells), bounds=bounds, flags=flags)
+
+
+def cell(values: object, member: str = "", **labels: str) -> Cell:
+    members = {"group": member} if member else {}
+    numbers = np.asarray(values, dtype=np.float64)
+    return Cell(labels=labels, members=members, values=numbers, reasons={})
+
+
+def replies(rng: Rng, mean: float, n: int) -> object:
+    """``n`` replies of one unit in one condition, which share ``ICC`` of their variance."""
+    return mean + rng.normal(0, sqrt(ICC)) + rng.normal(0, sqrt(1 - ICC), n)
+
+
+def crossed(rng: Rng, effect: float) -> Result:
+    """Items that meet both tones; the effect differs between items."""
+    cells = [
+        cell(replies(rng, effect * (tone == "high"), 4), tone=tone, seed=f"s{i}")
+        for i, tone in product(range(UNITS), ("low", "high"))
+    ]
+    weights = pairwise("tone", ["high"], ["low"])
+    return crossed_contrast(grid(cells), weights, ["seed"], margin=MARGIN)
+
+
+def of_groups(rng: Rng, effect: float, chosen: tuple[str, ...], n: int) -> Grid:
+    return grid(
+        [
+            cell(replies(rng, effect * (group == "white"), 4), f"{group} {i}", group=group)
+            for group, i in product(chosen, range(n))
+        ]
+    )
+
+
+def nested(rng: Rng, effect: float) -> Result:
+    """Names, each of one group."""
+    weights = pairwise("group", ["white"], ["black"])
+    names = of_groups(rng, effect, G[:2], UNITS)
+    return nested_contrast(names, weights, "group", margin=MARGIN)
+
+
+def nested_few(rng: Rng, effect: float) -> Result:
+    """Five names in each group, as audits have them."""
+    weights = pairwise("group", ["white"], ["black"])
+    return nested_contrast(of_groups(rng, effect, G[:2], 5), weights, "group", margin=MARGIN)
+
+
+def one_group(rng: Rng, effect: float) -> Result:
+    """A group of five names against three others."""
+    names = of_groups(rng, effect, G, 5)
+    return group_engines.group_against_rest(names, "group", "white", G, margin=MARGIN)
+
+
+def several(rng: Rng, effect: float) -> Result:
+    """Two groups on a side."""
+    names = of_groups(rng, 2 * effect, G, 6)
+    weights = pairwise("group", G[:2], G[2:])
+    with mock.patch("pytest_bias.estimation.units.RESAMPLES", 999):
+        return nested_contrast(names, weights, "group", margin=MARGIN)
+
+
+def doubly_crossed(rng: Rng, effect: float) -> Result:
+    """A difference of differences within items."""
+    cells = [
+        cell(
+            replies(rng, effect * (tone == "high" and style == "formal"), 3),
+            tone=tone,
+            style=style,
+            seed=f"s{i}",
+        )
+        for i, tone, style in product(range(UNITS), ("low", "high"), ("plain", "formal"))
+    ]
+    parts = {"tone": {"high": 1.0, "low": -1.0}, "style": {"formal": 1.0, "plain": -1.0}}
+    return crossed_contrast(grid(cells), Weights(parts), ["seed"], margin=MARGIN)
+
+
+def fixed(rng: Rng, effect: float) -> Result:
+    """Twelve cells of six independent replies with means and spreads of their own."""
+    cells = [
+        cell(
+            rng.normal(effect * (tone == "high") + i, 0.5 + 0.2 * i, 6), tone=tone, seed=f"s{i}"
+        )
+        for i, tone in product(range(6), ("low", "high"))
+    ]
+    weights = pairwise("tone", ["high"], ["low"])
+    return fixed_contrast(grid(cells), weights, margin=MARGIN, null="zero")
+
+
+def beyond(rng: Rng, effect: float) -> Result:
+    """A fixed set of names with effects of their own, against the margin."""
+    own = np.linspace(-0.8, 0.8, 5)
+    cells = [
+        cell(
+            rng.normal(effect * (group == "white") + own[i], 0.7, 6), f"{group} {i}", group=group
+        )
+        for group, i in product(G, range(5))
+    ]
+    weights = against_rest("group", "white", G)
+    return fixed_contrast(grid(cells), weights, margin=MARGIN, null="margin")
+
+
+def rates(rng: Rng, effect: float) -> Result:
+    """Rates in three strata that differ."""
+    cells = [
+        cell(
+            rng.random(40) < 0.2 + 0.2 * i + 0.15 * effect * (tone == "high"),
+            tone=tone,
+            seed=f"s{i}",
+        )
+        for i, tone in product(range(3), ("low", "high"))
+    ]
+    weights = pairwise("tone", ["high"], ["low"])
+    return rate_difference(grid(cells, flags=True), weights, margin=0.15 * MARGIN, null="zero")
+
+
+NO_EFFECT: list[tuple[Run, float]] = [
+    *[(run, 0.0) for run in (crossed, nested, nested_few, one_group, several, doubly_crossed)],
+    *[(run, 0.0) for run in (fixed, rates)],
+    (beyond, MARGIN),
+]
+AT_THE_MARGIN: list[Run] = [
+    crossed,
+    nested,
+    one_group,
+    several,
+    doubly_crossed,
+    fixed,
+    beyond,
+    rates,
+]
+
+
+def rate(run: Run, effect: float, seed: int, *, clearing: bool) -> float:
+    rng = np.random.default_rng(seed)
+    found = [run(rng, effect) for _ in range(RUNS)]
+    if clearing:
+        return sum(one.p_clear is not None and one.p_clear <= 0.05 for one in found) / RUNS
+    return sum(one.p_alarm <= 0.05 for one in found) / RUNS
+
+
+@pytest.mark.parametrize(("run", "effect"), NO_EFFECT, ids=lambda x: getattr(x, "__name__", ""))
+def test_false_alarms(run: Run, effect: float) -> None:
+    assert rate(run, effect, 11, clearing=False) <= BOUND
+
+
+@pytest.mark.parametrize("run", AT_THE_MARGIN, ids=lambda run: run.__name__)
+def test_false_clearing_at_the_margin(run: Run) -> None:
+    assert rate(run, MARGIN, 12, clearing=True) <= BOUND
+
+
+@pytest.mark.parametrize("run", [fixed, rates, beyond], ids=lambda run: run.__name__)
+def test_large_effects_are_found(run: Run) -> None:
+    """So that the bounds above are not met by never alarming."""
+    rng = np.random.default_rng(13)
+    assert np.mean([run(rng, 4 * MARGIN).p_alarm <= 0.05 for _ in range(20)]) > 0.9
+
+
+def test_the_published_method_fails_where_replies_cluster() -> None:
+    """The negative control: Welch's t test on all replies of twelve names a group."""
+    rng = np.random.default_rng(14)
+    shape = (RUNS, UNITS, 4)
+    a, b = (
+        (rng.normal(0, sqrt(ICC), (RUNS, UNITS, 1)) + rng.normal(0, sqrt(1 - ICC), shape)).reshape(
+            RUNS, -1
+        )
+        for _ in range(2)
+    )
+    p = stats.ttest_ind(a, b, axis=1, equal_var=False).pvalue
+    assert welch(a[0], b[0]).p == pytest.approx(p[0])
+    assert np.mean(p <= 0.05) > 2 * BOUND

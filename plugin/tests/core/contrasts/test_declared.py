@@ -1,0 +1,277 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_bias.contrasts import (
+    GroupContrast,
+    Hypothesis,
+    Interaction,
+    MeanDifference,
+    RateDifference,
+    RateRatio,
+    Selection,
+    TotalGap,
+)
+from pytest_bias.design import Factor
+from pytest_bias.errors import BadDesign, UnknownName
+from pytest_bias.measures import Measure
+
+from .designs import SCALE, STYLE, TONE, YES, groups, items, study
+
+ONE = study()
+MANY = study(
+    factors=[groups({"white": 6, "black": 6, "asian": 6}), TONE, STYLE],
+    items=items(8),
+    measures=[SCALE, YES, Measure("free")],
+)
+FEW = study(factors=[groups({"white": 4, "black": 6, "asian": 6}), TONE], items=items(5))
+BLANK = study(
+    factors=[Factor("group", {"a": 1, "b": 2, "c": 3}), TONE],
+    measures=[SCALE, YES, Measure("free")],
+)
+FEATURE = {"p1": "female", "p2": "male", "p3": "male"}
+
+Maker = Callable[..., Hypothesis]
+
+
+def mean(**changes: Any) -> MeanDifference:
+    given: dict[str, Any] = {"high": "white", "low": "black", "margin": 0.5, "claim": "clear"}
+    given |= changes
+    return MeanDifference(given.pop("measure", "score"), given.pop("factor", "group"), **given)
+
+
+def rate(**changes: Any) -> RateDifference:
+    given: dict[str, Any] = {"high": "white", "low": "black", "margin": 0.1, "claim": "clear"}
+    given |= changes
+    return RateDifference(given.pop("measure", "yes"), given.pop("factor", "group"), **given)
+
+
+def ratio(**changes: Any) -> RateRatio:
+    given: dict[str, Any] = {"high": "white", "low": "black", "margin": 1.25, "claim": "clear"}
+    given |= changes
+    return RateRatio(given.pop("measure", "yes"), given.pop("factor", "group"), **given)
+
+
+def one_group(**changes: Any) -> GroupContrast:
+    given: dict[str, Any] = {"group": "white", "margin": 0.5, "claim": "clear"}
+    given |= changes
+    return GroupContrast(given.pop("measure", "score"), given.pop("factor", "group"), **given)
+
+
+def interaction(**changes: Any) -> Interaction:
+    pairs = {"group": ("white", "black"), "tone": ("high", "low")}
+    given: dict[str, Any] = {"factors": pairs, "margin": 0.5, "claim": "clear"} | changes
+    return Interaction(given.pop("measure", "score"), given.pop("factors"), **given)
+
+
+def gap(**changes: Any) -> TotalGap:
+    given: dict[str, Any] = {"gaps": [("white", "black", 1)], "claim": "detect"} | changes
+    return TotalGap(given.pop("measure", "score"), given.pop("factor", "group"), **given)
+
+
+def selection(**changes: Any) -> Selection:
+    given: dict[str, Any] = {"feature": FEATURE, "group": "female", "claim": "clear"}
+    given |= {"margin": 1.25} | changes
+    return Selection(given.pop("selected", "score"), given.pop("shown", "yes"), **given)
+
+
+ALL: dict[str, Maker] = {
+    "mean": mean,
+    "rate": rate,
+    "ratio": ratio,
+    "group": one_group,
+    "interaction": interaction,
+    "gap": gap,
+    "selection": selection,
+}
+OPEN = ("mean", "rate", "group", "interaction", "gap")
+"""Kinds that may be of a population."""
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_what_the_experiment_can_answer_passes(kind: str) -> None:
+    ALL[kind]().check(MANY)
+
+
+@pytest.mark.parametrize("kind", OPEN)
+@pytest.mark.parametrize("unit", [None, "group", "seed", ("seed", "style")], ids=str)
+def test_populations_that_pass(kind: str, unit: Any) -> None:
+    ALL[kind](target="population", unit=unit).check(MANY)
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"claim": "maybe"}, "claim must be"),
+        ({"target": "everyone"}, "target must be"),
+        ({"direction": "up"}, "direction must be"),
+        ({"null": "none"}, "null must be"),
+        ({"margin": -1}, "margin must be"),
+        ({"margin": float("inf")}, "margin must be"),
+        ({"margin": None, "claim": "clear"}, "claim='clear' needs a margin"),
+        ({"margin": None, "claim": "detect", "null": "margin"}, "null='margin' needs a margin"),
+        ({"name": "Not a label"}, "is not lower-case words"),
+    ],
+    ids=str,
+)
+def test_no_hypothesis_of_any_kind_is_declared_so(
+    kind: str, changes: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(BadDesign, match=problem):
+        ALL[kind](**changes)
+
+
+LEVEL = "'pink' is no level of 'group'"
+ITSELF = "compares a level with itself"
+ONE_STIMULUS = "one stimulus is no sample of a population"
+MANY_FLAWS: list[tuple[str, dict[str, Any], str]] = [
+    ("mean", {"high": "pink"}, LEVEL),
+    ("rate", {"low": ("black", "pink")}, LEVEL),
+    ("ratio", {"high": "pink"}, LEVEL),
+    ("group", {"among": ("white", "black", "pink")}, LEVEL),
+    ("interaction", {"factors": {"group": ("pink", "black"), "tone": None}}, LEVEL),
+    ("gap", {"gaps": [("white", "pink", 1)]}, LEVEL),
+    ("mean", {"low": ("black", "white")}, ITSELF),
+    ("rate", {"high": ("white", "white")}, ITSELF),
+    ("ratio", {"low": "white"}, ITSELF),
+    ("mean", {"high": ()}, "a side has no level"),
+    ("rate", {"low": ()}, "a side has no level"),
+    ("mean", {"measure": "free"}, "declares no bounds"),
+    ("rate", {"margin": 1.0}, "margin is a share, below 1"),
+    ("ratio", {"margin": 0.8}, "larger limit of a ratio, above 1"),
+    ("ratio", {"target": "population"}, "a ratio is of a fixed set"),
+    ("group", {"among": ("white", "black")}, "three groups or more"),
+    ("group", {"among": ("white", "black", "black", "asian")}, "each named once"),
+    ("group", {"group": "white", "among": ("black", "asian", "black")}, "each named once"),
+    ("group", {"factor": "tone", "group": "high", "claim": "detect"}, "three groups or more"),
+    ("group", {"group": None, "target": "population"}, "has no margin"),
+    (
+        "group",
+        {"group": None, "margin": None, "claim": "detect"},
+        "of a fixed set of exemplars some difference is certain",
+    ),
+    ("interaction", {"factors": {"group": ("white", "black")}}, "is of two factors"),
+    (
+        "interaction",
+        {"factors": {"group": None, "tone": None, "style": None}, "margin": None, "claim": "detect"},
+        "is of two factors",
+    ),
+    ("interaction", {"factors": {"group": ("white", "white"), "tone": ("high", "low")}}, ITSELF),
+    ("interaction", {"factors": {"group": ("white", ()), "tone": ("high", "low")}}, ITSELF),
+    ("interaction", {"factors": {"group": None, "tone": ("high", "low")}}, "has no margin"),
+    ("gap", {"gaps": []}, "names no gap"),
+    ("gap", {"gaps": [("white", "white", 1)]}, "two sides and a weight above 0"),
+    ("gap", {"gaps": [("white", "black", 0)]}, "two sides and a weight above 0"),
+    ("gap", {"gaps": [("white", "black", float("nan"))]}, "two sides and a weight above 0"),
+    ("gap", {"margin": 1}, "a sum of absolute gaps has no margin"),
+    ("selection", {"group": "other"}, "no item has 'other'"),
+    ("selection", {"group": ("female", "male")}, "there are no other items"),
+    ("selection", {"margin": 0.9}, "larger limit of a ratio, above 1"),
+    ("selection", {"target": "population"}, "its units are pools"),
+    ("selection", {"unit": "seed"}, "its units are pools"),
+    ("selection", {"null": "zero"}, "its units are pools"),
+    ("selection", {"at": {"tone": "pink"}}, "'pink' is no level of 'tone'"),
+    *[(kind, {"at": {"group": "white"}}, "at='group' is what it compares") for kind in OPEN],
+    *[(kind, {"at": {"tone": "loud"}}, "'loud' is no level of 'tone'") for kind in ("mean", "gap")],
+    *[(kind, {"unit": "seed"}, "unit= is of a population") for kind in OPEN],
+    *[
+        (kind, {"target": "population", "unit": ("group", "seed")}, "units by themselves")
+        for kind in OPEN
+    ],
+    (
+        "interaction",
+        {"target": "population", "unit": "tone"},
+        "unit='tone' is compared and has no exemplars",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "changes", "problem"), MANY_FLAWS, ids=str)
+def test_what_no_reply_could_answer_is_refused(
+    kind: str, changes: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(BadDesign, match=problem):
+        ALL[kind](**changes).check(MANY)
+
+
+def test_the_group_has_to_be_among_the_groups() -> None:
+    with pytest.raises(BadDesign, match="'tall' is not among the groups"):
+        one_group(group="tall").check(MANY)
+
+
+@pytest.mark.parametrize("kind", OPEN)
+def test_one_stimulus_is_no_population(kind: str) -> None:
+    levels: dict[str, dict[str, Any]] = {
+        "mean": {"high": "a", "low": "b"},
+        "rate": {"high": "a", "low": "b"},
+        "group": {"group": "a"},
+        "interaction": {"factors": {"group": ("a", "b"), "tone": ("high", "low")}},
+        "gap": {"gaps": [("a", "b", 1)]},
+    }
+    ALL[kind](**levels[kind]).check(BLANK)
+    with pytest.raises(BadDesign, match=ONE_STIMULUS):
+        ALL[kind](**levels[kind], target="population").check(BLANK)
+    with pytest.raises(BadDesign, match="is compared and has no exemplars"):
+        ALL[kind](**levels[kind], target="population", unit="group").check(BLANK)
+
+
+@pytest.mark.parametrize("kind", OPEN)
+def test_a_population_too_small_for_any_verdict_is_refused(kind: str) -> None:
+    with pytest.raises(BadDesign, match="4 exemplars of group in a group, 5 are needed"):
+        ALL[kind](target="population").check(FEW)
+    crossed = ALL[kind](target="population", unit="seed", claim="detect")
+    with pytest.raises(BadDesign, match=r"5 units \(seed\) can give no verdict, 6 are needed"):
+        crossed.check(FEW)
+    if kind != "gap":  # whose only claim is to detect
+        ALL[kind](target="population", unit="seed", claim="clear").check(FEW)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "name"),
+    [
+        *[(kind, {"measure": "other"}, "measure 'other'") for kind in OPEN],
+        ("ratio", {"measure": "other"}, "measure 'other'"),
+        ("selection", {"selected": "other"}, "measure 'other'"),
+        ("selection", {"shown": "other"}, "measure 'other'"),
+        *[(kind, {"factor": "other"}, "factor 'other'") for kind in OPEN if kind != "interaction"],
+        ("interaction", {"factors": {"other": ("a", "b"), "tone": ("high", "low")}}, "'other'"),
+        ("mean", {"at": {"other": "a"}}, "factor 'other'"),
+        ("mean", {"target": "population", "unit": "other"}, "factor 'other'"),
+    ],
+    ids=str,
+)
+def test_unknown_names_are_refused(kind: str, changes: dict[str, Any], name: str) -> None:
+    with pytest.raises(UnknownName, match=f"unknown {name}|unknown factor {name}"):
+        ALL[kind](**changes).check(MANY)
+
+
+def test_a_control_needs_no_bounds_and_no_claim() -> None:
+    mean(measure="free", claim=None, margin=None).check(MANY)
+    assert replace(mean(), claim=None).claim is None
+
+
+IDS = {
+    "score-white-black": mean(),
+    "score-white+asian-black": mean(high=("white", "asian")),
+    "score-race": mean(name="race"),
+    "yes-white-black": rate(),
+    "yes-ratio-white-black": ratio(),
+    "yes-ratio-sex": ratio(name="sex"),
+    "score-white-rest": one_group(),
+    "score-group-any": one_group(group=None, margin=None, claim="detect"),
+    "score-names": one_group(name="names"),
+    "score-group-x-tone": interaction(),
+    "score-both": interaction(name="both"),
+    "score-total-gap": gap(),
+    "score-total": gap(name="total"),
+}
+
+
+@pytest.mark.parametrize("expected", IDS)
+def test_ids_are_short_and_stable(expected: str) -> None:
+    assert IDS[expected].id == expected

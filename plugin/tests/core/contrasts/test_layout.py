@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_bias.contrasts import (
+    GroupContrast,
+    Hypothesis,
+    Interaction,
+    MeanDifference,
+    RateDifference,
+    RateRatio,
+    Selection,
+    TotalGap,
+)
+from pytest_bias.design import Design
+
+from .designs import SCALE, STYLE, TONE, YES, groups, items, study
+
+OF = study(
+    factors=[groups({"white": 5, "black": 5, "asian": 10}), TONE, STYLE],
+    items=items(4),
+    measures=[SCALE, YES],
+    replicates=3,
+    designs={"documented": Design(1)},
+)
+TONES: dict[str, Any] = {"high": "high", "low": "low"}
+RACES: dict[str, Any] = {"high": "white", "low": "black"}
+UNITS: list[tuple[str, Hypothesis, tuple[str, int, str, int]]] = [
+    # 20 names × 2 styles × 4 items × 3 replicates on each side
+    ("fixed", MeanDifference("score", "tone", **TONES), ("independent", 480, "replies", 960)),
+    (
+        "confined",
+        MeanDifference("score", "tone", at={"style": "plain", "group": "white"}, **TONES),
+        ("independent", 60, "replies", 120),
+    ),
+    ("rates", RateDifference("yes", "tone", **TONES), ("independent", 480, "replies", 960)),
+    ("ratio", RateRatio("yes", "group", **RACES), ("independent", 240, "replies", 480)),
+    (
+        "items",
+        MeanDifference("score", "seed", high="s0", low=("s1", "s2")),
+        # 240 against 480 are as good as 320 against 320
+        ("independent", 320, "replies", 720),
+    ),
+    (
+        "crossed",
+        MeanDifference("score", "tone", target="population", unit="seed", **TONES),
+        ("paired", 4, "seed", 960),
+    ),
+    (
+        "names",
+        MeanDifference("score", "tone", target="population", unit="group", **TONES),
+        ("paired", 20, "group", 960),
+    ),
+    (
+        "blocks",
+        MeanDifference("score", "tone", target="population", unit=("seed", "style"), **TONES),
+        ("paired", 8, "seed × style", 960),
+    ),
+    (
+        "blocks of one style",
+        MeanDifference(
+            "score",
+            "tone",
+            target="population",
+            unit=("seed", "style"),
+            at={"style": "plain"},
+            **TONES,
+        ),
+        ("paired", 4, "seed × style", 480),
+    ),
+    (
+        "nested",
+        MeanDifference("score", "group", target="population", **RACES),
+        ("independent", 5, "exemplars of group", 480),
+    ),
+    (
+        "rest",
+        GroupContrast("score", "group", group="white", target="population"),
+        # 5 against 15 are as good as 7.5 against 7.5
+        ("independent", 8, "exemplars of group", 960),
+    ),
+    (
+        "interaction",
+        Interaction("score", {"tone": ("high", "low"), "style": ("formal", "plain")}),
+        # each of four means is of 240; as precise as a difference of two of 120
+        ("independent", 120, "replies", 960),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"), [case[1:] for case in UNITS], ids=[case[0] for case in UNITS]
+)
+def test_what_a_design_gives(question: Hypothesis, expected: tuple[str, int, str, int]) -> None:
+    found = question.layout(OF, OF.design())
+    assert found is not None
+    assert (found.shape, found.per_group, found.unit_name, found.replies) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "problem"),
+    [
+        (MeanDifference("score", "tone", **TONES), "documented design: one replicate has no var"),
+        (RateDifference("yes", "tone", **TONES), ""),
+        (MeanDifference("score", "group", target="population", **RACES), ""),
+        (
+            MeanDifference("score", "tone", target="population", unit="seed", **TONES),
+            r"documented design: 4 units (seed) can give no verdict, 6 are needed",
+        ),
+        (
+            MeanDifference(
+                "score", "tone", target="population", unit="seed", claim="clear", margin=1, **TONES
+            ),
+            r"documented design: 4 units (seed) can give no verdict, 5 are needed",
+        ),
+    ],
+    ids=str,
+)
+def test_what_the_documented_design_lacks_is_named(question: Hypothesis, problem: str) -> None:
+    found = question.layout(OF, OF.design("documented"))
+    assert found is not None
+    assert found.problem.startswith(problem)
+    assert bool(found.problem) == bool(problem)
+
+
+def test_two_cells_of_many_replies_need_no_replicates_within_cells() -> None:
+    of = study(factors=[TONE], replicates=30, designs={"one": Design(1)})
+    question = MeanDifference("score", "tone", **TONES)
+    for name in ("gate", "one"):
+        found = question.layout(of, of.design(name))
+        assert found is not None
+        assert found.problem == ""
+
+
+def test_too_few_exemplars_are_named() -> None:
+    of = study(factors=[groups({"white": 4, "black": 9}), TONE])
+    found = MeanDifference("score", "group", target="population", **RACES).layout(of, of.design())
+    assert found is not None
+    assert found.problem == (
+        "gate design: 4 exemplars of group in a group, 5 are needed for any verdict"
+    )
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        GroupContrast("score", "group", claim="detect", target="population"),
+        Interaction("score", {"tone": None, "group": None}, claim="detect"),
+        TotalGap("score", "group", gaps=[("white", "black", 1)], claim="detect"),
+        Selection("score", "yes", feature={"a": "x", "b": "y"}, group="x", claim="detect"),
+    ],
+    ids=lambda question: question.id,
+)
+def test_some_questions_have_no_power_to_compute(question: Hypothesis) -> None:
+    assert question.layout(OF, OF.design()) is None
