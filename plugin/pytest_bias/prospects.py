@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from .contrasts import Claim, RateDifference
+from .contrasts import Claim, RateDifference, RateRatio
 from .contrasts.base import Declared, null_of
 from .findings import ALPHA, Finding
 
@@ -82,10 +82,10 @@ def prospect_of(
     margin = declared.margin
     if layout is None or margin is None or layout.problem or layout.per_group < 2:  # noqa: PLR2004
         return given
+    if isinstance(hypothesis, RateRatio):
+        return given  # its chances depend on both rates, which nobody knows before
     if isinstance(hypothesis, RateDifference) and declared.target == "fixed":
         return replace(given, outlooks=tuple(_rate_outlooks(layout, margin, found)))
-    if found is not None and found.scale == "ratio":
-        return given
     return _of_means(given, hypothesis, experiment, layout, margin, found)
 
 

@@ -83,7 +83,7 @@ class Declared:
     scope
         The set or population in words, for the verdict ("this vignette").
     direction
-        Sign the source reports.
+        Sign the source reports, where the estimate has one.
     family
         Name of the family of alarms this hypothesis belongs to.
     at
@@ -135,6 +135,14 @@ def settle_fields(declared: Declared, what: str) -> None:
         raise BadDesign(what=what, problem=f"{needs} needs a margin")
     if declared.name and not all(map(LABEL.fullmatch, declared.name.split("-"))):
         raise BadDesign(what=what, problem=f"name={declared.name!r} is not lower-case words")
+
+
+def check_undirected(what: str, declared: Declared, problem: str) -> None:
+    """Refuse a margin and a direction where the estimate has no sign that means anything."""
+    if declared.margin is not None:
+        raise BadDesign(what=what, problem=f"{problem} has no margin")
+    if declared.direction is not None:
+        raise BadDesign(what=what, problem=f"{problem} has no direction")
 
 
 def levels_of(levels: Levels) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from .base import (
     check_at,
     check_levels,
     check_measure,
+    check_undirected,
     check_units,
     levels_of,
     settle_fields,
@@ -72,8 +73,7 @@ class TotalGap(Declared):
             check_levels(self.id, experiment, self.factor, [*high, *low])
             if not weight > 0 or set(high) & set(low):
                 raise BadDesign(what=self.id, problem="a gap needs two sides and a weight above 0")
-        if self.margin is not None:
-            raise BadDesign(what=self.id, problem="a sum of absolute gaps has no margin")
+        check_undirected(self.id, self, "a sum of absolute gaps")
         check_at(self.id, experiment, self, {self.factor})
         check_units(self.id, self, experiment, [self.factor])
         check_reach(self.id, self, experiment, [self.factor])

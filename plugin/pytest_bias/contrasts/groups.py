@@ -13,6 +13,7 @@ from .base import (
     check_at,
     check_levels,
     check_measure,
+    check_undirected,
     check_units,
     has_exemplars,
     known_levels,
@@ -100,9 +101,9 @@ class GroupContrast(Declared):
         if self.group is not None:
             if self.group not in groups:
                 raise BadDesign(what=what, problem=f"{self.group!r} is not among the groups")
-        elif self.margin is not None:
-            raise BadDesign(what=what, problem="whether any group differs has no margin")
-        elif self.target == "fixed" and has_exemplars(experiment, self.factor):
+            return
+        check_undirected(what, self, "whether any group differs")
+        if self.target == "fixed" and has_exemplars(experiment, self.factor):
             raise BadDesign(
                 what=what,
                 problem=(

@@ -16,6 +16,7 @@ from .base import (
     check_at,
     check_levels,
     check_measure,
+    check_undirected,
     check_units,
     known_levels,
     levels_of,
@@ -76,8 +77,8 @@ class Interaction(Declared):
                 check_levels(what, experiment, name, [*high, *low])
                 if set(high) & set(low) or not high or not low:
                     raise BadDesign(what=what, problem="compares a level with itself")
-        if self.margin is not None and self._largest:
-            raise BadDesign(what=what, problem="the largest of many contrasts has no margin")
+        if self._largest:
+            check_undirected(what, self, "the largest of many contrasts")
         check_at(what, experiment, self, set(names))
         check_units(what, self, experiment, names)
         check_reach(what, self, experiment, names)

@@ -7,7 +7,7 @@ import json
 from ..canonical import plain
 from .view import RunView
 
-FORMAT = 1
+FORMAT = 2
 
 
 def results_text(view: RunView) -> str:

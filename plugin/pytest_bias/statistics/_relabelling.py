@@ -3,7 +3,9 @@
 Each test counts every relabelling where there are at most max(resamples, 20,000) of them;
 otherwise it draws seeded random ones and counts the observed one among them, so that p is valid
 and never 0 (Phipson & Smyth 2010). Values that fall within rounding of the observed one count as
-reaching it. All raise `BadStatisticInput` for values that are not finite, labels or blocks of
+reaching it. Where many units are drawn and a block of them holds few distinct values, such as
+ratings, how often each value meets each label is drawn instead of an order of the units: the same
+distribution of group means, without a step for every unit. All raise `BadStatisticInput` for values that are not finite, labels or blocks of
 another length than the values, fewer than 100 resamples or a negative seed.
 """
 
@@ -30,6 +32,9 @@ FEWEST_RESAMPLES = 100
 ALWAYS_EXACT = 20_000  # so many relabellings take no longer than drawing would
 CHUNK = 2**18  # relabelled values held at once, 2 MiB: fits into a processor's cache
 TIE = 1e-9  # relative distance within which two statistics are the same
+SAME = TIE / 100  # distance within which two values are, where their range is 1
+MANY = 2_000  # fewer units than that are soon shuffled, whatever their values
+COUNT = 10  # shuffled units that take as long as one hypergeometric draw
 SMALLEST_GROUP = 2
 
 
@@ -73,29 +78,35 @@ class Relabelling:
         #: the places of each block that holds more than one group; only there labels move
         by_block = np.split(np.argsort(ids, kind="stable"), np.cumsum(np.bincount(ids))[:-1])
         self.blocks = [places for places in by_block if np.unique(self.codes[places]).size > 1]
-        relabellings = math.prod(self._arrangements(places) for places in self.blocks)
-        self.exact = relabellings <= max(resamples, ALWAYS_EXACT)
+        sizes = [self._sizes(places) for places in self.blocks]
+        most = max(resamples, ALWAYS_EXACT)
+        # whole numbers of so many digits that they take a second are told by their logarithms
+        self.exact = sum(map(_log_orders, sizes)) < math.log(most) + 1
+        if self.exact:
+            relabellings = math.prod(map(_orders, sizes))
+            self.exact = relabellings <= most
         self.total = relabellings if self.exact else resamples
 
-    def _arrangements(self, places: Whole) -> int:
-        sizes = np.bincount(self.codes[places]).tolist()
-        orders = math.factorial(len(places))
-        return orders // math.prod(math.factorial(size) for size in sizes)
+    def _sizes(self, places: Whole) -> list[int]:
+        sizes: list[int] = np.bincount(self.codes[places], minlength=len(self.names)).tolist()
+        return sizes
 
     def rearranged(self, values: NDArray[np.generic], *, width: int = 1) -> Iterator[Any]:
         """Give `values` under every relabelling, some rows at a time, `width` columns each."""
         values = values[self.order]
         rows = max(1, CHUNK // (values.size * width))
-        draw = self._every(values) if self.exact else self._random(values)
+        draw = self._every(values) if self.exact else self._random(values, self.blocks)
         for start in range(0, self.total, rows):
             yield draw(start, min(start + rows, self.total))
 
-    def _random(self, values: NDArray[np.generic]) -> Callable[[int, int], Any]:
+    def _random(
+        self, values: NDArray[np.generic], blocks: Sequence[Whole]
+    ) -> Callable[[int, int], Any]:
         rng = np.random.default_rng(self.seed)
         by_size: dict[int, list[Whole]] = {}
-        for places in self.blocks:
+        for places in blocks:
             by_size.setdefault(places.size, []).append(places)
-        alike = [np.stack(blocks) for blocks in by_size.values()]
+        alike = [np.stack(of_size) for of_size in by_size.values()]
 
         def draw(start: int, stop: int) -> NDArray[np.generic]:
             rows = stop - start
@@ -138,6 +149,53 @@ class Relabelling:
         chunks = [statistic(rows) for rows in self.rearranged(values, width=width)]
         return observed, np.concatenate(chunks)
 
+    def null_of_means(
+        self, values: Floats, statistic: Callable[[Any], Floats]
+    ) -> tuple[Floats, Floats]:
+        """Return as `null` does a statistic of the groups' means, of values within a range of 1.
+
+        `statistic` takes rows of means, one per group.
+        """
+        tallies = [] if self.exact else self._tallies(values[self.order])
+        if not any(tallies):
+            return self.null(values, lambda rows: statistic(self.means(rows)))
+        values = values[self.order]
+        observed = statistic(self.means(values[None]))[0]
+        sums = np.zeros((self.total, len(self.names)))
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(1,)))
+        for places, tally in zip(self.blocks, tallies, strict=True):
+            if tally:
+                _add_counted(sums, *tally, self._sizes(places), rng)
+        shuffled = [places for places, t in zip(self.blocks, tallies, strict=True) if not t]
+        self._add_shuffled(sums, values, shuffled)
+        still = np.ones(values.size, dtype=np.bool_)
+        still[np.concatenate(self.blocks)] = False
+        sums += np.bincount(self.codes[still], values[still], minlength=len(self.names))
+        return observed, statistic(sums / self.sizes)
+
+    def _tallies(self, values: Floats) -> list[tuple[Floats, Whole] | None]:
+        """Return each block's distinct values and their counts, or None where it is shuffled."""
+        if sum(places.size for places in self.blocks) < MANY:
+            return []
+        found: list[tuple[Floats, Whole] | None] = []
+        for places in self.blocks:
+            support, counts = tally_of(values[places])
+            draws = (np.unique(self.codes[places]).size - 1) * (support.size - 1)
+            found.append((support, counts) if COUNT * draws < places.size else None)
+        return found
+
+    def _add_shuffled(self, sums: Floats, values: Floats, blocks: Sequence[Whole]) -> None:
+        """Add to each row of `sums` the groups' sums of these blocks, shuffled."""
+        if not blocks:
+            return
+        kept = np.sort(np.concatenate(blocks))
+        draw = self._random(values[kept], [np.searchsorted(kept, places) for places in blocks])
+        present, starts = np.unique(self.codes[kept], return_index=True)
+        rows = max(1, CHUNK // kept.size)
+        for start in range(0, self.total, rows):
+            stop = min(start + rows, self.total)
+            sums[start:stop, present] += np.add.reduceat(draw(start, stop), starts, axis=1)
+
     def means(self, rows: Any) -> Any:
         """Return the group means along axis 1 of rearranged values."""
         sums = np.add.reduceat(rows, self.starts, axis=1)
@@ -175,6 +233,56 @@ def distinct_orders(codes: Whole) -> Whole:
         left = left[row]
         left[np.arange(row.size), code] -= 1
     return rows
+
+
+def _orders(sizes: Sequence[int]) -> int:
+    """Return how many orders there are of groups of these sizes."""
+    return math.factorial(sum(sizes)) // math.prod(map(math.factorial, sizes))
+
+
+def _log_orders(sizes: Sequence[int]) -> float:
+    return math.lgamma(sum(sizes) + 1) - math.fsum(math.lgamma(size + 1) for size in sizes)
+
+
+def tally_of(values: Floats) -> tuple[Floats, Whole]:
+    """Return the distinct values, rarest first, and how many there are of each.
+
+    Values within `SAME` of each other are one, unless they run on beyond that.
+    """
+    ordered = np.sort(values)
+    starts = np.flatnonzero(np.diff(ordered, prepend=-np.inf) > SAME)
+    counts = np.diff(starts, append=values.size)
+    if (ordered[starts + counts - 1] - ordered[starts]).max() > SAME:
+        return ordered, np.ones(values.size, dtype=np.intp)
+    rarest = np.argsort(counts, kind="stable")
+    return (np.add.reduceat(ordered, starts) / counts)[rarest], counts[rarest]
+
+
+def _add_counted(
+    sums: Floats, support: Floats, counts: Whole, sizes: Sequence[int], rng: np.random.Generator
+) -> None:
+    """Add to each row of `sums` the groups' sums of a block whose values are dealt to its labels.
+
+    The groups are dealt to one after another, the largest takes what is left: a hypergeometric
+    count per group and value, given those before it. Rows are done some at a time.
+    """
+    rows = max(1, CHUNK // support.size)
+    order = np.argsort(sizes, kind="stable").tolist()
+    for start in range(0, len(sums), rows):
+        part = sums[start : start + rows]
+        left = np.tile(counts[:, None], len(part))  # a row per value: each draw reads one
+        rest = int(counts.sum())
+        for group in order[:-1]:
+            needed = np.full(len(part), sizes[group])
+            others = np.full(len(part), rest)
+            for value, each in zip(support.tolist(), left, strict=True):
+                others -= each
+                taken = rng.hypergeometric(each, others, needed) if others.any() else needed
+                part[:, group] += taken * value
+                each -= taken
+                needed = needed - taken
+            rest -= sizes[group]
+        part[:, order[-1]] += support @ left
 
 
 def centred_columns(values: Floats) -> tuple[Floats, float]:

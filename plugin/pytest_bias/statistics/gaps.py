@@ -102,8 +102,8 @@ def gap_permutation(
         [not_negative(times, function=function, argument="gaps") for _, times in gaps]
     )
     centred, scale = centred_columns(array[:, None])
-    observed, null = units.null(
-        centred[:, 0], lambda rows: np.abs(units.means(rows) @ contrasts) @ times
+    observed, null = units.null_of_means(
+        centred[:, 0], lambda means: np.abs(means @ contrasts) @ times
     )
     largest = max(float(np.abs(contrasts).sum(axis=0) @ times), 1e-300)
     found = units.permutation(units.share(null >= observed - TIE * largest))

@@ -63,12 +63,11 @@ def against_rest(values: Floats, units: Relabelling) -> tuple[Permutation, Float
     variances = shares + (shares.sum() - shares) / (groups - 1) ** 2
     total = (values**2).sum(axis=0)
 
-    def estimates(rows: Floats) -> tuple[Any, Any]:
-        means = units.means(rows)
-        return means, (groups * means - means.sum(axis=1, keepdims=True)) / (groups - 1)
+    def estimates(means: Any) -> Any:
+        return (groups * means - means.sum(axis=1, keepdims=True)) / (groups - 1)
 
-    def statistic(rows: Any) -> Floats:
-        means, contrasts = estimates(rows[:, :, None] if k == 1 else values[rows])
+    def statistic(means: Any) -> Floats:
+        contrasts = estimates(means)
         between = (means**2 * units.sizes[:, None]).sum(axis=1)
         explained = contrasts**2 / variances[:, None]
         whole = explained + np.maximum(total - between, 0)[:, None]
@@ -76,13 +75,19 @@ def against_rest(values: Floats, units: Relabelling) -> tuple[Permutation, Float
         omnibus = between.sum(axis=1) / max(total.sum(), 1 / n)
         return np.column_stack([omnibus, ratios.reshape(len(means), -1)])
 
-    moved = values[:, 0] if k == 1 else np.arange(n)
-    observed, null = units.null(moved, statistic, width=k)
+    if k == 1:
+        observed, null = units.null_of_means(
+            values[:, 0], lambda means: statistic(means[:, :, None])
+        )
+    else:
+        observed, null = units.null(
+            np.arange(n), lambda rows: statistic(units.means(values[rows])), width=k
+        )
     least = observed - TIE
     single = np.array([units.share(null[:, i] >= least[i]) for i in range(observed.size)])
     largest = null[:, 1:].max(axis=1)
     joint = np.array([units.share(largest >= bound) for bound in least[1:]])
-    _, found = estimates(values[units.order][None])
+    found = estimates(units.means(values[units.order][None]))
     return (
         units.permutation(single[0]),
         found[0] * scale,
@@ -179,5 +184,5 @@ def contrast_permutation(
     of_names = np.array([float(weights[str(name)]) for name in units.names])
     of_names /= np.abs(of_names).sum()
     centred, _ = centred_columns(array[part][:, None])
-    observed, null = units.null(centred[:, 0], lambda rows: np.abs(units.means(rows) @ of_names))
+    observed, null = units.null_of_means(centred[:, 0], lambda means: np.abs(means @ of_names))
     return units.permutation(units.share(null >= observed - TIE))

@@ -62,7 +62,7 @@ def _asked(verdict: Verdict, finding: Finding) -> str:
         else "The design can only find a large effect; leaving it undecided is no failure."
     )
     return (
-        f"Asked: the {finding.quantity} of {finding.measure}, {finding.contrast}, for "
+        f"Asked about {finding.measure}: {finding.contrast} ({finding.quantity}), for "
         f"{finding.scope} ({about}). {margin} {claim}"
     )
 
@@ -129,7 +129,7 @@ def _missing(finding: Finding) -> str:
 
 
 def _reasons(missing: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {reason}" for reason, count in missing.items())
+    return ", ".join(f"{count} × {reason}" for reason, count in missing.items())
 
 
 def disagreement(verdict: Verdict) -> Iterator[str]:
@@ -201,7 +201,10 @@ def _settling(verdict: Verdict, finding: Finding) -> str:
     if p <= ALPHA or clears:
         return f"To settle it, more {units} would not help: {verdict.reason}."
     if finding.margin is None:
-        return "To settle it: a margin, since without one nothing can be cleared."
+        return (
+            f"To settle it: more {units}{groups} could show an effect; without a margin none can "
+            "be ruled out."
+        )
     return f"To settle it: more {units} than the {finding.fewest} there are{groups}."
 
 
@@ -216,7 +219,7 @@ def _signed(value: float, finding: Finding) -> str:
 
 
 def _plain(value: float) -> str:
-    text = f"{value:.{3 if abs(value) < _SMALL else 2}f}"
+    text = f"{value:.{3 if abs(round(value, 3)) < _SMALL else 2}f}"
     return "0.00" if float(text) == 0 else text
 
 

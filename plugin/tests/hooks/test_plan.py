@@ -193,3 +193,30 @@ def test_a_bad_roster_is_a_usage_error(guarded: Suite) -> None:
     said = result.stdout.str() + result.stderr.str()
     assert "keys belong in the environment" in said
     assert "sk-secret" not in said
+
+
+def test_the_plan_says_what_the_design_can_clear_and_find(guarded: Suite) -> None:
+    result = guarded.run(PLAN)
+    said = re.sub(r"\s+", " ", result.stdout.str())
+    assert f"(claim clear, margin 2): {REPLICATES} replies per group." in said
+    assert "Where nothing differs it clears with probability 0.90 or more if the standard" in said
+    assert "At the standard deviation recorded," in said
+
+
+def test_a_design_that_can_decide_nothing_is_a_problem_of_the_plan(guarded: Suite) -> None:
+    guarded.change(
+        "bias_tests/coin/experiment.py",
+        'factors=[Factor("cue", {"low": "low", "high": "high"})],',
+        'factors=[Factor("cue", {"low": "low", "high": "high"}), '
+        'Factor("tone", {"polite": "please", "curt": "now"})],',
+    )
+    guarded.change(
+        "bias_tests/coin/experiment.py", '{trial["cue"]}.', '{trial["cue"]}. {trial["tone"]}'
+    )
+    result = guarded.run(PLAN, "--bias-replicates=1")
+    assert result.ret == 1
+    said = result.stdout.str()
+    assert (
+        "problem: game-coin × simulated/even, number-high-low: gate, 1 replicates design" in said
+    )
+    assert "one replicate has no variance within its cell" in said

@@ -45,7 +45,7 @@ def groups(sizes: Mapping[str, int], name: str = "group") -> Factor:
 
 
 def items(n: int, name: str = "seed") -> Items:
-    """So many items, ``s0`` to …"""
+    """So many items, from ``s0`` on."""
     return Items(name, {f"s{i}": i for i in range(n)})
 
 
@@ -67,7 +67,7 @@ def level(trial: Trial, name: str) -> str:
 
 
 def at(records: Records, measure: str = "score", **wanted: str | Sequence[str]) -> Floats:
-    """The valid values of all trials with these levels (``seed=``: the item, ``who=``: names)."""
+    """Give the valid values at these levels; ``seed`` is the item, ``who`` the names shown."""
     found = []
     for row in records.rows:
         trial = row.trial

@@ -121,9 +121,7 @@ def doubly_crossed(rng: Rng, effect: float) -> Result:
 def fixed(rng: Rng, effect: float) -> Result:
     """Twelve cells of six independent replies with means and spreads of their own."""
     cells = [
-        cell(
-            rng.normal(effect * (tone == "high") + i, 0.5 + 0.2 * i, 6), tone=tone, seed=f"s{i}"
-        )
+        cell(rng.normal(effect * (tone == "high") + i, 0.5 + 0.2 * i, 6), tone=tone, seed=f"s{i}")
         for i, tone in product(range(6), ("low", "high"))
     ]
     weights = pairwise("tone", ["high"], ["low"])
@@ -134,9 +132,7 @@ def beyond(rng: Rng, effect: float) -> Result:
     """A fixed set of names with effects of their own, against the margin."""
     own = np.linspace(-0.8, 0.8, 5)
     cells = [
-        cell(
-            rng.normal(effect * (group == "white") + own[i], 0.7, 6), f"{group} {i}", group=group
-        )
+        cell(rng.normal(effect * (group == "white") + own[i], 0.7, 6), f"{group} {i}", group=group)
         for group, i in product(G, range(5))
     ]
     weights = against_rest("group", "white", G)

@@ -62,7 +62,9 @@ def test_the_total_is_the_documented_one_beside_what_chance_makes_of_it() -> Non
     gap = found.published.statistics["white_male + white_female − black_male + black_female"]
     assert gap == pytest.approx(means[:2].mean() - means[2:4].mean())
     rng = np.random.default_rng(2)
-    replies = np.array([np.concatenate([at(records, seed=f"s{i}", person=p) for p in PEOPLE]) for i in range(3)])
+    replies = np.array(
+        [np.concatenate([at(records, seed=f"s{i}", person=p) for p in PEOPLE]) for i in range(3)]
+    )
     null = []
     for _ in range(4_000):
         shuffled = rng.permuted(replies, axis=1).reshape(3, 6, 4)
@@ -88,7 +90,9 @@ def test_only_a_large_total_counts() -> None:
 def test_of_a_population_each_unit_has_one_value_a_level() -> None:
     """However many replies agree within a unit: they may all follow what is peculiar to it."""
     one = study(factors=[WHO], items=items(8), replicates=1)
-    many = study(factors=[WHO, Factor("way", {"a": 1, "b": 2, "c": 3})], items=items(8), replicates=4)
+    many = study(
+        factors=[WHO, Factor("way", {"a": 1, "b": 2, "c": 3})], items=items(8), replicates=4
+    )
     rng = np.random.default_rng(5)
     peculiar = {(f"s{i}", p): float(rng.normal()) for i in range(8) for p in PEOPLE}
     few, all_ = (

@@ -37,7 +37,7 @@ def contrast(group: str | None, **changes: object) -> GroupContrast:
     return GroupContrast("score", "group", group=group, **(given | changes))  # type: ignore[arg-type]  # by name
 
 
-# --- a population of exemplars --------------------------------------------------------------------
+# --- a population of exemplars -------------------------------------------------------------------
 
 
 def divisions(n: int) -> Iterator[list[list[int]]]:
@@ -87,7 +87,9 @@ def test_a_group_is_judged_by_all_divisions_of_the_exemplars(seed: int) -> None:
     largest = np.abs(null).max(axis=1)
     for i, group in enumerate(G):
         found = contrast(group).analyse(SMALL, records)
-        assert found.p_alarm == pytest.approx(np.mean(np.abs(null[:, i]) >= abs(observed[i]) - 1e-9))
+        assert found.p_alarm == pytest.approx(
+            np.mean(np.abs(null[:, i]) >= abs(observed[i]) - 1e-9)
+        )
         joint = np.mean(largest >= abs(observed[i]) - 1e-9)
         assert found.extras["p (max-T over groups)"] == pytest.approx(joint)
         assert found.estimate / (found.se or 0) == pytest.approx(observed[i], rel=1e-9)
@@ -125,7 +127,7 @@ def test_clearing_pools_the_variance_of_all_groups() -> None:
     assert contrast("black", margin=5, claim="clear").analyse(SMALL, few).p_clear == 1.0
 
 
-# --- units that meet every group ------------------------------------------------------------------
+# --- units that meet every group -----------------------------------------------------------------
 
 
 def test_any_group_within_units_exchanges_their_means() -> None:
@@ -148,7 +150,9 @@ def test_any_group_within_units_exchanges_their_means() -> None:
         ]
     )
     null = [
-        np.var([[row[j] for j in order] for row, order in zip(table, orders, strict=True)], axis=None)
+        np.var(
+            [[row[j] for j in order] for row, order in zip(table, orders, strict=True)], axis=None
+        )
         and sum(
             np.mean([row[order[k]] for row, order in zip(table, orders, strict=True)]) ** 2
             for k in range(3)
@@ -185,7 +189,7 @@ def test_a_group_against_the_rest_within_units() -> None:
     assert found.se == pytest.approx(np.std(d, ddof=1) / np.sqrt(12), rel=1e-9)
 
 
-# --- a fixed set -----------------------------------------------------------------------------------
+# --- a fixed set ---------------------------------------------------------------------------------
 
 
 def test_in_a_fixed_set_every_cell_counts_alike() -> None:
@@ -217,7 +221,7 @@ def test_in_a_fixed_set_every_cell_counts_alike() -> None:
 def test_rates_of_a_fixed_set_are_score_statistics() -> None:
     of = study(factors=[groups(dict.fromkeys(G, 2)), TONE], replicates=20)
     rng = np.random.default_rng(1)
-    records = recorded(of, lambda t: bool(rng.random() < 0.4), "yes")
+    records = recorded(of, lambda _: bool(rng.random() < 0.4), "yes")
     one = GroupContrast("yes", "group", group="asian", margin=0.2, claim="clear")
     pair = RateDifference("yes", "group", high="asian", low=("white", "black"), margin=0.2)
     found, expected = one.analyse(of, records), pair.analyse(of, records)
@@ -234,7 +238,7 @@ def test_any_level_of_a_fixed_factor() -> None:
     of = study(factors=[TONE], items=items(3), replicates=2)
     records = recorded(of, lambda t: float(int(str(t.item)[1:]) == 2) + 0.01 * t.replicate)
     found = GroupContrast("score", "seed", claim="detect").analyse(of, records)
-    # Of 90 divisions within each tone: any of 3 items is the odd one, 6 divide the others' replies.
+    # Of 90 divisions within each tone: 3 items can be the odd one, 6 divide the others.
     assert found.p_alarm == pytest.approx(3 * 6**2 / 90**2)
 
 
@@ -258,11 +262,14 @@ def test_only_those_among_the_groups_count() -> None:
 
 @pytest.mark.parametrize(
     "lost",
-    [lambda t: level(t, "group") == "black", lambda t: t.exemplars["group"] != "black 0" and level(t, "group") == "black"],
+    [
+        lambda t: level(t, "group") == "black",
+        lambda t: t.exemplars["group"] != "black 0" and level(t, "group") == "black",
+    ],
     ids=["no reply", "one exemplar left"],
 )
 def test_a_group_with_too_few_exemplars_is_named(lost: Callable[[Trial], bool]) -> None:
     rng = np.random.default_rng(0)
     records = recorded(SMALL, lambda t: None if lost(t) else float(rng.normal()))
-    with pytest.raises(TooFewUnits, match="group=black|group=white"):
+    with pytest.raises(TooFewUnits, match="group=black"):
         contrast("white", among=("white", "black")).analyse(SMALL, records)

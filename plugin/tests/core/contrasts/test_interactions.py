@@ -122,7 +122,7 @@ def test_identical_exemplars_hide_no_more_than_the_scale_allows() -> None:
     assert found.p_clear == pytest.approx((1 - 8 / 40) ** 11)
 
 
-# --- all levels ---------------------------------------------------------------------------------
+# --- all levels ----------------------------------------------------------------------------------
 
 
 TONES = Factor("tone", {"low": 1, "middle": 2, "high": 3})
@@ -140,10 +140,10 @@ def largest(of: Experiment, records: Records, **changes: object) -> tuple[object
     """The finding, and of each combination the estimate and adjusted p that it tells."""
     found = asked(factors=ALL, margin=None, claim="detect", **changes).analyse(of, records)
     told = [
-        str(found.extras[f"{tone} × {group}"]).split(", p = ")
+        str(found.extras[f"{tone} × {group}"]).split(", p ")
         for tone, group in product(TONES.levels, G)
     ]
-    return found, np.array([float(e) for e, _ in told]), np.array([float(p) for _, p in told])
+    return found, np.array([float(e) for e, _ in told]), np.array([float(p[2:]) for _, p in told])
 
 
 TARGETS = {

@@ -28,7 +28,7 @@ OF = study(
 TONES: dict[str, Any] = {"high": "high", "low": "low"}
 RACES: dict[str, Any] = {"high": "white", "low": "black"}
 UNITS: list[tuple[str, Hypothesis, tuple[str, int, str, int]]] = [
-    # 20 names × 2 styles × 4 items × 3 replicates on each side
+    # 20 names, 2 styles, 4 items and 3 replicates on each side
     ("fixed", MeanDifference("score", "tone", **TONES), ("independent", 480, "replies", 960)),
     (
         "confined",

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
@@ -7,6 +9,7 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 from pytest_bias.contrasts import GroupContrast, Interaction, MeanDifference, TotalGap
 from pytest_bias.design import Factor, Trial
 from pytest_bias.errors import IncompleteDesign, NoFinding, TooFewUnits
+from pytest_bias.measures import Measure
 from pytest_bias.records import Records
 from pytest_bias.verdicts import Question, decide
 
@@ -111,10 +114,8 @@ SPREAD = {
 
 
 @pytest.mark.parametrize("question", SPREAD.values(), ids=SPREAD)
-@pytest.mark.parametrize(("lost", "needed"), [(1, False), (2, True)])
-def test_what_has_no_sides_has_no_worst_case_either(
-    question: GroupContrast, lost: int, *, needed: bool
-) -> None:
+@pytest.mark.parametrize("lost", [1, 2])
+def test_what_has_no_sides_has_no_worst_case_either(question: Any, lost: int) -> None:
     """All replies missing of a group could be anything, each another: no filling is the worst."""
     of = study(factors=[groups({"white": 6, "black": 6, "asian": 6}), TONE], replicates=3)
     rng = np.random.default_rng(0)
@@ -132,7 +133,6 @@ def test_what_has_no_sides_has_no_worst_case_either(
     assert (worst.lowest, worst.highest, worst.p_alarm) == (None, None, 1.0)
     share = lost / (18 if isinstance(question, Interaction) else 36)
     assert worst.needed is (share > 0.05)
-    assert needed or lost == 1
 
 
 def test_an_empty_arm_is_named() -> None:
@@ -167,9 +167,7 @@ def test_the_published_artefact_is_an_incomplete_design() -> None:
     records = recorded(
         of,
         lambda t: (
-            None
-            if t.condition.id == "noir-black"
-            else t.replicate <= helped[level(t, "persona")]
+            None if t.condition.id == "noir-black" else t.replicate <= helped[level(t, "persona")]
         ),
         "yes",
     )
@@ -191,7 +189,12 @@ def test_the_published_artefact_is_an_incomplete_design() -> None:
     assert "incomplete design" in verdict.words
     assert "noir/black" in verdict.words
     within = GroupContrast(
-        "yes", "group", group="black", margin=0.2, claim="clear", at={"persona": ("plain", "utopian")}
+        "yes",
+        "group",
+        group="black",
+        margin=0.2,
+        claim="clear",
+        at={"persona": ("plain", "utopian")},
     ).analyse(of, records)
     assert within.estimate == pytest.approx(0, abs=1e-12)
     assert within.p_clear is not None
@@ -199,12 +202,9 @@ def test_the_published_artefact_is_an_incomplete_design() -> None:
 
 
 def test_without_ends_of_the_scale_nothing_holds_in_the_worst_case() -> None:
-    from pytest_bias.measures import Measure  # noqa: PLC0415  (here alone)
-
     of = study(measures=[Measure("score")], replicates=20)
     rng = np.random.default_rng(0)
     records = recorded(of, lambda t: None if t.replicate == 1 else float(rng.normal()))
     worst = asked(claim=None).analyse(of, records).worst_case
     assert worst is not None
     assert (worst.lowest, worst.highest, worst.p_alarm, worst.p_clear) == (None, None, 1.0, 1.0)
-    assert TONE.name == "tone"

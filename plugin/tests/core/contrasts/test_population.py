@@ -65,7 +65,7 @@ def is_one_sample_t(found: Finding, differences: Floats, margin: float) -> None:
 
 
 def per_unit(records: Records, units: list[dict[str, str]]) -> Floats:
-    """high − low of every unit, each style counting the same."""
+    """High − low of every unit, each style counting the same."""
     return np.array(
         [
             np.mean(
@@ -208,7 +208,9 @@ def test_a_unit_that_misses_a_condition_is_left_out_and_counted() -> None:
 
 def test_a_condition_that_no_unit_has_is_an_incomplete_design() -> None:
     of = study(items=items(12), replicates=2)
-    records = recorded(of, lambda t: None if t.condition.id == "high-plain" else float(t.replicate))
+    records = recorded(
+        of, lambda t: None if t.condition.id == "high-plain" else float(t.replicate)
+    )
     with pytest.raises(IncompleteDesign, match="high/plain"):
         asked().analyse(of, records)
 
@@ -232,7 +234,9 @@ def test_an_exemplar_that_misses_a_condition_is_left_out_and_counted() -> None:
 def test_rates_of_a_population_are_one_rate_per_unit() -> None:
     of = study(items=items(15), replicates=6)
     rng = np.random.default_rng(2)
-    records = recorded(of, lambda t: bool(rng.random() < 0.5 + 0.2 * (level(t, "tone") == "high")), "yes")
+    records = recorded(
+        of, lambda t: bool(rng.random() < 0.5 + 0.2 * (level(t, "tone") == "high")), "yes"
+    )
     found = RateDifference(
         "yes", "tone", high="high", low="low", margin=0.2, claim="clear", target="population"
     ).analyse(of, records)

@@ -38,7 +38,8 @@ def ragged(seed: int = 0) -> Records:
                 np.clip(
                     round(
                         rng.normal(
-                            (level(t, "tone") == "high") + 0.5 * (level(t, "style") == "formal"), 1.5
+                            (level(t, "tone") == "high") + 0.5 * (level(t, "style") == "formal"),
+                            1.5,
                         )
                     ),
                     -10,
@@ -63,7 +64,8 @@ def test_welch_and_cohen_on_all_replies() -> None:
     assert found is not None
     expected = stats.ttest_ind(HIGH, LOW, equal_var=False)
     pooled = np.sqrt(
-        ((HIGH.size - 1) * HIGH.var(ddof=1) + (LOW.size - 1) * LOW.var(ddof=1)) / (HIGH.size + LOW.size - 2)
+        ((HIGH.size - 1) * HIGH.var(ddof=1) + (LOW.size - 1) * LOW.var(ddof=1))
+        / (HIGH.size + LOW.size - 2)
     )
     assert dict(found.statistics) == pytest.approx(
         {
@@ -109,7 +111,9 @@ def test_chi_square_of_sides_and_values() -> None:
 def test_chi_square_of_two_rates_with_and_without_yates(*, yates: bool) -> None:
     of = study(factors=[TONE, STYLE], replicates=30)
     rng = np.random.default_rng(3)
-    records = recorded(of, lambda t: bool(rng.random() < 0.3 + 0.2 * (level(t, "tone") == "high")), "yes")
+    records = recorded(
+        of, lambda t: bool(rng.random() < 0.3 + 0.2 * (level(t, "tone") == "high")), "yes"
+    )
     found = (
         RateDifference("yes", "tone", high="high", low="low", published=ChiSquareTest(yates=yates))
         .analyse(of, records)
@@ -158,7 +162,7 @@ def test_factorial_anova_with_each_type_of_sums_of_squares(kind: int) -> None:
     frame = pd.DataFrame(
         [
             {
-                "y": row.values["score"],
+                "y": dict(row.values)["score"],
                 "a": level(row.trial, "tone"),
                 "b": level(row.trial, "style"),
             }

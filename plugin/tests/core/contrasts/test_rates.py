@@ -98,7 +98,9 @@ def test_one_stratum_has_newcombes_interval() -> None:
 
 @pytest.mark.parametrize(("n", "clears"), [(24, False), (25, True)])
 @pytest.mark.parametrize("strata", [1, 5])
-def test_never_an_event_clears_from_25_trials_a_side_on(n: int, *, clears: bool, strata: int) -> None:
+def test_never_an_event_clears_from_25_trials_a_side_on(
+    n: int, *, clears: bool, strata: int
+) -> None:
     """At a difference of .1 and no event seen, z² is .1 (2n − 1) / (2 × .9): 1.645² from 25 on."""
     each = {"high": (0, n), "low": (0, n)}
     of, records = counted({f"s{i}": each for i in range(strata)}, n)
@@ -116,7 +118,7 @@ def test_never_an_event_clears_from_25_trials_a_side_on(n: int, *, clears: bool,
     assert found.interval.low < 0 < found.interval.high
 
 
-# --- missing as an outcome -------------------------------------------------------------------------
+# --- missing as an outcome -----------------------------------------------------------------------
 
 
 def test_whether_a_reply_is_missing_is_an_event() -> None:
@@ -147,7 +149,7 @@ def test_what_a_cap_kept_from_being_asked_is_unknown() -> None:
     assert found.worst_case.highest == pytest.approx(4 / 30)
 
 
-# --- ratios ----------------------------------------------------------------------------------------
+# --- ratios --------------------------------------------------------------------------------------
 
 
 def ratio(**changes: object) -> RateRatio:

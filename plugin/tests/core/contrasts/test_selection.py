@@ -185,9 +185,7 @@ def test_fewer_than_ten_pools_are_too_few() -> None:
 
 
 def test_other_factors_do_not_matter() -> None:
-    of = study(
-        factors=[TONE, STYLE], replicates=5, measures=[Measure("picked"), Measure("pool")]
-    )
+    of = study(factors=[TONE, STYLE], replicates=5, measures=[Measure("picked"), Measure("pool")])
     records = picked(of=of)
     found = asked().analyse(of, records)
     women = {post for post, sex in SEX.items() if sex == "female"}

@@ -1,0 +1,87 @@
+"""Verdicts on findings, given as the rule gives them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pytest_bias.contrasts import Claim, Direction, MeanDifference
+from pytest_bias.design import Trial
+from pytest_bias.errors import NoFinding
+from pytest_bias.experiment import Experiment
+from pytest_bias.findings import Finding, PublishedColumn
+from pytest_bias.records import Records
+from pytest_bias.verdicts import Control, Question, Verdict, decide
+
+from .designs import TONE, groups, items, level, recorded, study
+
+SEEN = Control(id="control", seen=True, finding=None)
+UNSEEN = Control(id="control", seen=False, finding=None, reason="its interval includes 0")
+OF = study(factors=[TONE], replicates=40)
+NAMED = study(
+    factors=[groups({"white": 6, "black": 6, "asian": 6}), TONE], items=items(12), replicates=2
+)
+
+
+def judged(
+    finding: Finding | NoFinding,
+    *,
+    claim: Claim = "clear",
+    direction: Direction | None = None,
+    control: Control | None = SEEN,
+    adjusted: float | None = None,
+) -> Verdict:
+    """Decide on a finding; its alarm's p is taken as adjusted unless another is given."""
+    question = Question(
+        id="q", claim=claim, family="primary", direction=direction, finding=finding
+    )
+    p = {} if isinstance(finding, NoFinding) else {"q": adjusted or finding.p_alarm}
+    worst = 1.0
+    if isinstance(finding, Finding) and finding.worst_case is not None:
+        worst = finding.worst_case.p_alarm
+    (verdict,) = decide("study", "openai/tiny", [question], control, p, {"q": worst})
+    return verdict
+
+
+def tones(
+    shift: float, sd: float = 1.0, margin: float | None = 0.5, lost: int = 0, **changes: Any
+) -> Finding:
+    """Forty replies a tone, ``lost`` of those at the high one missing."""
+    rng = np.random.default_rng(5)
+    noise = {t: rng.permutation(np.linspace(-1.7, 1.7, 40)) * sd for t in TONE.levels}
+
+    def draw(trial: Trial) -> float | None:
+        tone = level(trial, "tone")
+        if tone == "high" and trial.replicate <= lost:
+            return None
+        return float(shift * (tone == "high") + noise[tone][trial.replicate - 1])
+
+    question = MeanDifference("score", "tone", high="high", low="low", margin=margin, **changes)
+    return question.analyse(OF, recorded(OF, draw))
+
+
+def with_p(finding: Finding, p: float) -> Finding:
+    """The same with a published method that says ``p``."""
+    return replace(finding, published=PublishedColumn(method="a test", statistics={"p": p}))
+
+
+def flags(high: int, low: int) -> Records:
+    """So many events at each tone."""
+    return recorded(
+        OF, lambda t: t.replicate <= (high if level(t, "tone") == "high" else low), "yes"
+    )
+
+
+def of_names(of: Experiment, question: Any, shift: float = 0.0) -> Finding:
+    """Names differ, and those of the first group lie ``shift`` above the others."""
+    rng = np.random.default_rng(3)
+    own: dict[object, float] = {}
+
+    def draw(trial: Trial) -> float:
+        base = own.setdefault((trial.item, trial.exemplars.get("group")), rng.normal(0, 0.4))
+        return float(base + shift * (level(trial, "group") == "white") + rng.normal(0, 0.4))
+
+    found: Finding = question.analyse(of, recorded(of, draw))
+    return found

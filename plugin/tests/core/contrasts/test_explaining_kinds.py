@@ -1,0 +1,110 @@
+"""What verdicts on all kinds of findings say of themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pytest_bias.contrasts import (
+    ChiSquareTest,
+    Claim,
+    GroupContrast,
+    Interaction,
+    MeanDifference,
+    RateDifference,
+    RateRatio,
+    TotalGap,
+)
+from pytest_bias.design import Factor
+from pytest_bias.findings import Null
+
+from .designs import recorded, study
+from .judging import NAMED, OF, flags, judged, of_names, tones
+
+
+def test_a_population() -> None:
+    question = MeanDifference(
+        "score",
+        "tone",
+        high="high",
+        low="low",
+        margin=0.02,
+        target="population",
+        unit="seed",
+        scope="prompts",
+    )
+    verdict = judged(of_names(NAMED, question))
+    text = verdict.explain()
+    assert "for prompts (taken as a sample of others like them)." in text
+    assert "From 12 units (seed); the replies of a unit, 864 in all, are averaged first." in text
+    assert f"To settle it: about {verdict.settle} units (seed) (there are 12), if" in text
+    nested = MeanDifference(
+        "score", "group", high="white", low="black", margin=0.1, target="population"
+    )
+    verdict = judged(of_names(NAMED, nested))
+    assert f"about {verdict.settle} exemplars of group in each group (there are 6)" in (
+        verdict.explain()
+    )
+
+
+def test_rates_and_ratios() -> None:
+    question = RateDifference("yes", "tone", high="high", low="low", margin=0.1)
+    text = judged(question.analyse(OF, flags(20, 18))).explain()
+    assert "Asked about yes: high − low (rate difference)" in text
+    assert "Found: +0.050, with 95 % confidence between" in text
+    ratio = RateRatio("yes", "tone", high="high", low="low", margin=1.25)
+    text = judged(ratio.analyse(OF, flags(20, 18))).explain()
+    assert "Asked about yes: high / low (rate ratio)" in text
+    assert "Ratios from 0.80 to 1.25 do not matter." in text
+    assert "Found: 1.11, with 95 % confidence between 0." in text
+    assert text.endswith("To settle it: more replies than the 40 there are in each group.")
+
+
+QUESTIONS: dict[str, Any] = {
+    "rest": GroupContrast("score", "group", group="white", margin=0.3, target="population"),
+    "any": GroupContrast("score", "group", target="population", published=ChiSquareTest()),
+    "interaction": Interaction(
+        "score", {"group": ("white", "black"), "tone": ("high", "low")}, margin=0.3
+    ),
+    "largest": Interaction("score", {"group": None, "tone": None}, target="population"),
+    "total": TotalGap("score", "group", gaps=[("white", "black", 1)], target="population"),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
+@pytest.mark.parametrize("shift", [0.0, 2.0])
+@pytest.mark.parametrize("claim", ["clear", "detect"])
+def test_every_kind_reads_as_sentences(question: Any, shift: float, claim: Claim) -> None:
+    text = judged(of_names(NAMED, question, shift), claim=claim).explain()
+    lines = text.splitlines()
+    assert lines[0].startswith("study × openai/tiny, q: ")
+    for line in lines[1:]:
+        assert line.endswith(".")
+        assert line[0].isupper()
+        for flaw in ("..", "  ", " ,", "None", "nan", "()", "-0.00 ", "+-", "(s)"):
+            assert flaw not in line
+    starts = [line.split(":")[0].split(" ")[0] for line in lines[1:5]]
+    assert starts == ["Asked", "Found", "How", "From"]
+
+
+@pytest.mark.parametrize("null", ["zero", "margin"])
+def test_numbers_keep_their_meaning(null: Null) -> None:
+    found = replace(tones(0.2), null=null, estimate=-0.0001, p_alarm=1e-9, unit="")
+    text = judged(found).explain()
+    assert "Found: +0.00, with" in text
+    assert "p < 0.0001 (after Holm, over its family)" in text
+
+
+def test_levels_with_long_words_are_called_otherwise() -> None:
+    of = study(factors=[Factor("tone", {"low": "l", "high": "h"})], replicates=20)
+    rng = np.random.default_rng(0)
+    question = MeanDifference(
+        "score", "tone", high="high", low="low", called=("Loud", "Quiet"), margin=1
+    )
+    found = question.analyse(of, recorded(of, lambda _: float(rng.normal())))
+    text = judged(found).explain()
+    assert "Loud − Quiet" in text
+    assert "(Loud " in text

@@ -1,0 +1,140 @@
+"""What a design can clear and find before anything is paid for, in numbers and in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pytest_bias import (
+    MISSING,
+    GroupContrast,
+    Interaction,
+    MeanDifference,
+    RateDifference,
+    RateRatio,
+    TotalGap,
+)
+from pytest_bias.design import Design, Factor, Items
+from pytest_bias.experiment import Experiment
+from pytest_bias.measures import Measure
+from pytest_bias.prospects import Prospect, prospect_of
+from pytest_bias.report.prospect_text import prospect_words
+from pytest_bias.statistics import verdict_chances
+
+from .factories import experiment, rows
+
+NAMES = {group: [f"{group} {n}" for n in range(5)] for group in ("a", "b", "c")}
+PLAIN = experiment(measures=[Measure("score", unit="points", bounds=(0, 10))], replicates=120)
+CROSSED = experiment(
+    factors=[
+        Factor("group", {g: g for g in NAMES}, exemplars=NAMES),
+        Factor("tone", {"x": 1, "y": 2}),
+    ],
+    items=Items("seed", {f"s{n}": n for n in range(25)}),
+    measures=[Measure("score", bounds=(0, 10)), Measure("flag")],
+    replicates=2,
+)
+
+
+def difference(**changes: Any) -> MeanDifference:
+    given: dict[str, Any] = {"high": "a", "low": "b", "margin": 0.6, "claim": "clear"}
+    return MeanDifference("score", "group", **(given | changes))
+
+
+def prospect(hypothesis: Any, of: Experiment = PLAIN, design: Design | None = None) -> Prospect:
+    return prospect_of(hypothesis, of, design or of.design(), None)
+
+
+def test_without_a_recording_the_largest_spread_that_clears_is_told() -> None:
+    found = prospect(difference())
+    assert (found.per_group, found.unit_name, found.paired) == (120, "replies", False)
+    assert found.largest_sd is not None
+    at_it = verdict_chances(120, sd=found.largest_sd, margin=0.6, difference=0.0)
+    assert at_it.clear == pytest.approx(0.90, abs=1e-6)
+    assert found.outlooks == ()
+    words = prospect_words(found)
+    assert "120 replies per group" in words
+    assert f"at most {found.largest_sd:.3g} points" in words
+
+
+def test_at_the_recorded_spread_the_chances_are_told() -> None:
+    rng = np.random.default_rng(2)
+    scores = {name: np.clip(rng.normal(5, 1, 120), 0, 10).tolist() for name in ("a", "b")}
+    finding = difference().analyse(PLAIN, rows(PLAIN, scores))
+    found = prospect_of(difference(), PLAIN, PLAIN.design(), finding)
+    pooled = np.sqrt(sum(np.var(values, ddof=1) for values in scores.values()) / 2)
+    assert found.sd == pytest.approx(pooled)
+    expected = [
+        verdict_chances(120, sd=float(pooled), margin=0.6, difference=effect)
+        for effect in (0.0, 0.6, 1.2)
+    ]
+    assert [outlook.clear for outlook in found.outlooks] == pytest.approx(
+        [chances.clear for chances in expected]
+    )
+    assert [outlook.biased for outlook in found.outlooks] == pytest.approx(
+        [chances.biased for chances in expected]
+    )
+    assert "CLEAR 1.00 at no effect, BIASED" in prospect_words(found)
+
+
+def test_units_are_counted_as_the_target_says() -> None:
+    population = difference(target="population", unit="seed")
+    assert (prospect(population, CROSSED).per_group, prospect(population, CROSSED).paired) == (
+        25,
+        True,
+    )
+    names = difference(target="population", unit="group")
+    assert prospect(names, CROSSED).per_group == 5
+    assert prospect(names, CROSSED).unit_name == "exemplars of group"
+    fixed = difference()
+    assert prospect(fixed, CROSSED).per_group == 5 * 25 * 2 * 2
+    blocks = Interaction(
+        "score",
+        {"group": ("a", "b"), "tone": ("x", "y")},
+        margin=1,
+        claim="clear",
+        target="population",
+        unit="seed",
+    )
+    assert prospect(blocks, CROSSED).per_group == 25
+
+
+def test_rates_are_told_at_base_rates() -> None:
+    flag = RateDifference("flag", "tone", high="x", low="y", margin=0.1, claim="clear")
+    found = prospect(flag, CROSSED)
+    assert {outlook.rate for outlook in found.outlooks} == {0.0, 0.1, 0.5}
+    assert all(0 <= outlook.clear <= 1 and 0 <= outlook.biased <= 1 for outlook in found.outlooks)
+    assert "At a base rate of 10 %: CLEAR" in prospect_words(found)
+    missing = RateDifference(MISSING, "group", high="a", low="b", margin=0.1, claim="clear")
+    assert len(prospect(missing).outlooks) == 9
+
+
+@pytest.mark.parametrize(
+    "hypothesis",
+    [
+        TotalGap("score", "group", gaps=[("a", "b", 1.0)], claim="detect"),
+        GroupContrast("score", "group", claim="detect", target="population"),
+        Interaction("score", {"group": None, "tone": None}, claim="detect"),
+    ],
+)
+def test_what_has_no_margin_has_no_power(hypothesis: Any) -> None:
+    found = prospect(hypothesis, CROSSED)
+    assert (found.largest_sd, found.outlooks) == (None, ())
+    assert "no power is computed" in prospect_words(found)
+
+
+def test_a_ratio_tells_its_units_only() -> None:
+    ratio = RateRatio("flag", "tone", high="x", low="y", margin=1.25, claim="clear")
+    found = prospect(ratio, CROSSED)
+    assert found.largest_sd is None
+    assert found.per_group == 3 * 5 * 25 * 2
+
+
+def test_a_design_that_can_decide_nothing_says_so() -> None:
+    one = replace(CROSSED.design(), replicates=1)
+    found = prospect(difference(), CROSSED, one)
+    assert "one replicate has no variance" in found.problem
+    assert "no verdict is possible" in prospect_words(found)
