@@ -235,6 +235,15 @@ def check_units(
     if declared.target != "population":
         if declared.unit is not None:
             raise BadDesign(what=what, problem="unit= is of a population: target is 'fixed'")
+        sampled = any(has_exemplars(experiment, name) for name in compared)
+        if declared.claim is not None and declared.margin is None and sampled:
+            raise BadDesign(
+                what=what,
+                problem=(
+                    "between fixed sets of exemplars some difference is certain: ask of a "
+                    "population (target='population'), or against a margin"
+                ),
+            )
         return
     units = units_of(declared, experiment, compared)
     nested = [name for name in units if name in compared]

@@ -15,7 +15,6 @@ from .base import (
     check_measure,
     check_undirected,
     check_units,
-    has_exemplars,
     known_levels,
     settle_fields,
     units_of,
@@ -103,14 +102,6 @@ class GroupContrast(Declared):
                 raise BadDesign(what=what, problem=f"{self.group!r} is not among the groups")
             return
         check_undirected(what, self, "whether any group differs")
-        if self.target == "fixed" and has_exemplars(experiment, self.factor):
-            raise BadDesign(
-                what=what,
-                problem=(
-                    "of a fixed set of exemplars some difference is certain: ask of a population "
-                    "(target='population'), or each group against a margin"
-                ),
-            )
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a group has too few units, or a condition no reply."""

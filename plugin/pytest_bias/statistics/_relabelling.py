@@ -4,9 +4,10 @@ Each test counts every relabelling where there are at most max(resamples, 20,000
 otherwise it draws seeded random ones and counts the observed one among them, so that p is valid
 and never 0 (Phipson & Smyth 2010). Values that fall within rounding of the observed one count as
 reaching it. Where many units are drawn and a block of them holds few distinct values, such as
-ratings, how often each value meets each label is drawn instead of an order of the units: the same
-distribution of group means, without a step for every unit. All raise `BadStatisticInput` for values that are not finite, labels or blocks of
-another length than the values, fewer than 100 resamples or a negative seed.
+ratings, counts of values are drawn instead of orders of units: see `_counting`.
+
+All raise `BadStatisticInput` for values that are not finite, labels or blocks of another length
+than the values, fewer than 100 resamples or a negative seed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pytest_bias.errors import BadStatisticInput, TooFewUnits
 from pytest_bias.estimates import Permutation
 
 from ._arrays import constant, count, number, probability, sample
+from ._counting import add_counted, cheaper, log_orders, orders, tally_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -32,9 +34,7 @@ FEWEST_RESAMPLES = 100
 ALWAYS_EXACT = 20_000  # so many relabellings take no longer than drawing would
 CHUNK = 2**18  # relabelled values held at once, 2 MiB: fits into a processor's cache
 TIE = 1e-9  # relative distance within which two statistics are the same
-SAME = TIE / 100  # distance within which two values are, where their range is 1
 MANY = 2_000  # fewer units than that are soon shuffled, whatever their values
-COUNT = 10  # shuffled units that take as long as one hypergeometric draw
 SMALLEST_GROUP = 2
 
 
@@ -81,10 +81,9 @@ class Relabelling:
         sizes = [self._sizes(places) for places in self.blocks]
         most = max(resamples, ALWAYS_EXACT)
         # whole numbers of so many digits that they take a second are told by their logarithms
-        self.exact = sum(map(_log_orders, sizes)) < math.log(most) + 1
-        if self.exact:
-            relabellings = math.prod(map(_orders, sizes))
-            self.exact = relabellings <= most
+        may_count = sum(map(log_orders, sizes)) < math.log(most) + 1
+        relabellings = math.prod(map(orders, sizes)) if may_count else most + 1
+        self.exact = relabellings <= most
         self.total = relabellings if self.exact else resamples
 
     def _sizes(self, places: Whole) -> list[int]:
@@ -165,7 +164,7 @@ class Relabelling:
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(1,)))
         for places, tally in zip(self.blocks, tallies, strict=True):
             if tally:
-                _add_counted(sums, *tally, self._sizes(places), rng)
+                add_counted(sums, *tally, self._sizes(places), rng)
         shuffled = [places for places, t in zip(self.blocks, tallies, strict=True) if not t]
         self._add_shuffled(sums, values, shuffled)
         still = np.ones(values.size, dtype=np.bool_)
@@ -180,8 +179,9 @@ class Relabelling:
         found: list[tuple[Floats, Whole] | None] = []
         for places in self.blocks:
             support, counts = tally_of(values[places])
-            draws = (np.unique(self.codes[places]).size - 1) * (support.size - 1)
-            found.append((support, counts) if COUNT * draws < places.size else None)
+            labels = np.unique(self.codes[places]).size
+            few = cheaper(labels=labels, distinct=support.size, units=places.size)
+            found.append((support, counts) if few else None)
         return found
 
     def _add_shuffled(self, sums: Floats, values: Floats, blocks: Sequence[Whole]) -> None:
@@ -233,56 +233,6 @@ def distinct_orders(codes: Whole) -> Whole:
         left = left[row]
         left[np.arange(row.size), code] -= 1
     return rows
-
-
-def _orders(sizes: Sequence[int]) -> int:
-    """Return how many orders there are of groups of these sizes."""
-    return math.factorial(sum(sizes)) // math.prod(map(math.factorial, sizes))
-
-
-def _log_orders(sizes: Sequence[int]) -> float:
-    return math.lgamma(sum(sizes) + 1) - math.fsum(math.lgamma(size + 1) for size in sizes)
-
-
-def tally_of(values: Floats) -> tuple[Floats, Whole]:
-    """Return the distinct values, rarest first, and how many there are of each.
-
-    Values within `SAME` of each other are one, unless they run on beyond that.
-    """
-    ordered = np.sort(values)
-    starts = np.flatnonzero(np.diff(ordered, prepend=-np.inf) > SAME)
-    counts = np.diff(starts, append=values.size)
-    if (ordered[starts + counts - 1] - ordered[starts]).max() > SAME:
-        return ordered, np.ones(values.size, dtype=np.intp)
-    rarest = np.argsort(counts, kind="stable")
-    return (np.add.reduceat(ordered, starts) / counts)[rarest], counts[rarest]
-
-
-def _add_counted(
-    sums: Floats, support: Floats, counts: Whole, sizes: Sequence[int], rng: np.random.Generator
-) -> None:
-    """Add to each row of `sums` the groups' sums of a block whose values are dealt to its labels.
-
-    The groups are dealt to one after another, the largest takes what is left: a hypergeometric
-    count per group and value, given those before it. Rows are done some at a time.
-    """
-    rows = max(1, CHUNK // support.size)
-    order = np.argsort(sizes, kind="stable").tolist()
-    for start in range(0, len(sums), rows):
-        part = sums[start : start + rows]
-        left = np.tile(counts[:, None], len(part))  # a row per value: each draw reads one
-        rest = int(counts.sum())
-        for group in order[:-1]:
-            needed = np.full(len(part), sizes[group])
-            others = np.full(len(part), rest)
-            for value, each in zip(support.tolist(), left, strict=True):
-                others -= each
-                taken = rng.hypergeometric(each, others, needed) if others.any() else needed
-                part[:, group] += taken * value
-                each -= taken
-                needed = needed - taken
-            rest -= sizes[group]
-        part[:, order[-1]] += support @ left
 
 
 def centred_columns(values: Floats) -> tuple[Floats, float]:

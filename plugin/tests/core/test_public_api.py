@@ -65,3 +65,17 @@ def test_importing_the_package_and_the_plugin_is_light() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_analysing_needs_neither_data_frames_nor_models_nor_charts() -> None:
+    heavy = ("pandas", "statsmodels", "patsy", "formulaic", "vl_convert", "jinja2")
+    program = (
+        "import sys\n"
+        "import pytest_bias.analysis, pytest_bias.statistics\n"
+        "from pytest_bias.estimation import events, fixed, gaps, groups, interactions, units\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run(  # noqa: S603  (our own command)
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
