@@ -17,6 +17,7 @@ import math
 import sys
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.common import note, say
 from pytest_bias.estimation.two_groups import compare
@@ -34,12 +35,14 @@ EQUAL = ((30, 0.8), (120, 1.0), (120, 1.25))
 TOLERATED = 0.10
 
 
-def replies(rng: np.random.Generator, n: int, *, base: float, sd: float) -> np.ndarray:
+def replies(rng: np.random.Generator, n: int, *, base: float, sd: float) -> NDArray[np.float64]:
     """Whole numbers around ``base``."""
     return np.clip(np.round(rng.normal(base, sd, n)), *BOUNDS)
 
 
-def cleared(rng: np.random.Generator, n: int, *, base: float, sd: float, share: float) -> tuple:
+def cleared(
+    rng: np.random.Generator, n: int, *, base: float, sd: float, share: float
+) -> tuple[bool, bool]:
     """Whether the t tests clear two groups, and whether the rule does."""
     b = replies(rng, n, base=base, sd=sd)
     a = np.where(rng.random(n) < share, BOUNDS[1], replies(rng, n, base=base, sd=sd))

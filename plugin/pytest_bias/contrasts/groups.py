@@ -94,7 +94,7 @@ class GroupContrast(Declared):
         check_levels(what, experiment, self.factor, groups)
         check_at(what, experiment, self, {self.factor})
         check_units(what, self, experiment, [self.factor])
-        check_reach(what, self, experiment, [self.factor])
+        check_reach(what, self, experiment, [self.factor], pooled=True)
         if len(set(groups)) < len(groups) or len(groups) < 3:  # noqa: PLR2004  (or a pair)
             raise BadDesign(what=what, problem="needs three groups or more, each named once")
         if self.group is not None:
@@ -138,7 +138,7 @@ class GroupContrast(Declared):
             return None
         rest = [group for group in self._groups(experiment) if group != self.group]
         sides = [{self.factor: [self.group]}, {self.factor: rest}]
-        return layout_of(self, experiment, design, sides, within=False)
+        return layout_of(self, experiment, design, sides, within=False, pooled=True)
 
     def _engine(self, experiment: Experiment, groups: Sequence[str]) -> Engine:
         from ..estimation.groups import any_group, group_against_rest  # noqa: PLC0415

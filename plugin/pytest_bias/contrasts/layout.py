@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from ..design import Design
     from ..experiment import Experiment
 
+FEWEST_TO_CLEAR = 10
+"""Exemplars in each of two groups below which nothing is cleared."""
+
 Shape = Literal["independent", "paired"]
 
 
@@ -40,13 +43,15 @@ def layout_of(
     sides: Sequence[Mapping[str, Sequence[str]]],
     *,
     within: bool = True,
+    pooled: bool = False,
 ) -> Layout:
     """The layout of a contrast whose ``sides`` are given as factor → levels.
 
-    ``within`` is whether a fixed set is judged by the variance within its cells.
+    ``within`` is whether a fixed set is judged by the variance within its cells, ``pooled``
+    whether groups that are not compared lend theirs.
     """
     compared = list(sides[0])
-    problem = out_of_reach(declared, experiment, design, compared)
+    problem = out_of_reach(declared, experiment, design, compared, pooled=pooled)
     sizes = [_trials(declared, experiment, design, side) for side in sides]
     replies = sum(sizes)
     if declared.target == "fixed":
@@ -63,9 +68,9 @@ def layout_of(
     units = units_of(declared, experiment, compared)
     if any(name in compared for name in units):
         factor = experiment.factor(units[0])
-        exemplars = [
-            sum(len(factor.exemplars[level]) for level in side[units[0]]) for side in sides
-        ]
+        # Of an interaction each group stands on two sides, with its exemplars once.
+        groups = dict.fromkeys(tuple(side[units[0]]) for side in sides)
+        exemplars = [sum(len(factor.exemplars[level]) for level in levels) for levels in groups]
         return Layout(
             shape="independent",
             per_group=_as_if_equal(exemplars),
@@ -98,13 +103,15 @@ def _trials(
         levels = levels or tuple(factor.levels)
         count *= sum(len(factor.exemplars.get(level, ("",))) for level in levels)
     if experiment.items is not None:
-        count *= len(side.get(experiment.items.name) or experiment.items.items)
+        name = experiment.items.name
+        labels = side.get(name) or levels_of(declared.at.get(name, ()))
+        count *= len(labels or experiment.items.items)
     return count
 
 
 def _count(declared: Declared, experiment: Experiment, name: str) -> int:
     if experiment.items is not None and experiment.items.name == name:
-        return len(experiment.items.items)
+        return len(levels_of(declared.at.get(name, ())) or experiment.items.items)
     factor = experiment.factor(name)
     levels = levels_of(declared.at.get(name, ())) or tuple(factor.levels)
     if has_exemplars(experiment, name):
@@ -113,30 +120,45 @@ def _count(declared: Declared, experiment: Experiment, name: str) -> int:
 
 
 def check_reach(
-    what: str, declared: Declared, experiment: Experiment, compared: Sequence[str]
+    what: str,
+    declared: Declared,
+    experiment: Experiment,
+    compared: Sequence[str],
+    *,
+    pooled: bool = False,
 ) -> None:
     """Raise BadDesign for a hypothesis that the gate design can never answer."""
     if declared.claim is not None and (
-        problem := out_of_reach(declared, experiment, experiment.design(), compared)
+        problem := out_of_reach(declared, experiment, experiment.design(), compared, pooled=pooled)
     ):
         raise BadDesign(what=what, problem=problem)
 
 
 def out_of_reach(
-    declared: Declared, experiment: Experiment, design: Design, compared: Sequence[str]
+    declared: Declared,
+    experiment: Experiment,
+    design: Design,
+    compared: Sequence[str],
+    *,
+    pooled: bool = False,
 ) -> str:
-    """Why no reply could ever give this hypothesis a verdict under ``design``; empty if it can."""
+    """Why no reply could ever give this hypothesis a verdict under ``design``; empty if it can.
+
+    A claim to be clear needs 10 exemplars in a group, or with a ``pooled`` variance 5.
+    """
     if declared.target == "fixed":
         return ""
     units = units_of(declared, experiment, compared)
     if any(name in compared for name in units):
         exemplars = experiment.factor(units[0]).exemplars
         smallest = min(map(len, exemplars.values()), default=0)
-        if smallest >= FEWEST_UNITS:
+        clear = declared.claim == "clear" and not pooled
+        fewest = FEWEST_TO_CLEAR if clear else FEWEST_UNITS
+        if smallest >= fewest:
             return ""
         return (
-            f"{design.name} design: {smallest} exemplars of {units[0]} in a group, "
-            f"{FEWEST_UNITS} are needed for any verdict"
+            f"{design.name} design: {smallest} exemplars of {units[0]} in a group, {fewest} are "
+            f"needed {'to clear it' if clear else 'for any verdict'}"
         )
     count = math.prod(_count(declared, experiment, name) for name in units)
     fewest = FEWEST_UNITS if declared.claim == "clear" else FEWEST_UNITS + 1

@@ -62,18 +62,19 @@ def label_shuffle_ratio(
         seed=seed,
         function=function,
     )
-    counts = np.column_stack([chosen, exposed])[units.order]
+    counts = np.column_stack([chosen, exposed])
     totals = counts.sum(axis=0)
-    flags = np.array([label == units.names[0] for label in labels], dtype=np.float64)
+    first = int(units.sizes[0])
     sign = 1 if units.names[0] == "in" else -1
 
     def log_ratio(rows: Any) -> Floats:
-        of_first = rows @ counts
+        # which items get the first label: a relabelling moves items, so labels would not do
+        of_first = counts[rows[:, :first]].sum(axis=1)
         logs = [np.log(np.maximum(part, UNCOUNTED)) for part in (of_first, totals - of_first)]
         rates = [part[:, 0] - part[:, 1] for part in logs]
         return sign * np.asarray(rates[0] - rates[1])
 
-    observed, null = units.null(flags, log_ratio)
+    observed, null = units.null(np.arange(chosen.size), log_ratio)
     tails = (units.share(null <= observed + TIE), units.share(null >= observed - TIE))
     return units.permutation(min(tails), sides=2)
 

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from pytest_bias.estimation import two_groups
 from pytest_bias.analysis import Analysis, Recording, analyse
 from pytest_bias.canonical import dumps
 from pytest_bias.contrasts import MeanDifference, RateDifference
 from pytest_bias.design import Design, Factor
 from pytest_bias.errors import BadDesign
+from pytest_bias.estimation import two_groups
 from pytest_bias.experiment import Experiment, plan
 from pytest_bias.findings import HumanStudy
 from pytest_bias.measures import Measure
@@ -245,6 +245,7 @@ def test_never_nan_infinity_or_p_0(scores: dict[str, Sequence[int | None]]) -> N
             assert verdict.status == "INCONCLUSIVE"
         if verdict.finding is not None:
             interval = verdict.finding.interval
+            assert interval is not None
             assert interval.low <= verdict.finding.estimate <= interval.high
     assert dumps(ADAPTER.validate_json(text)) == text
 

@@ -219,4 +219,4 @@ def test_an_unknown_experiment() -> None:
 def test_a_contrast_without_a_margin_is_no_hypothesis() -> None:
     rate = RateDifference("hit", "demand", high="high", low="low")
     with pytest.raises(BadDesign, match="positive_control"):
-        hypotheses(TINY, rate)  # type: ignore[arg-type]
+        hypotheses(TINY, rate)

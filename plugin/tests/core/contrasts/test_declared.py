@@ -100,7 +100,13 @@ def test_what_the_experiment_can_answer_passes(kind: str) -> None:
 @pytest.mark.parametrize("kind", OPEN)
 @pytest.mark.parametrize("unit", [None, "group", "seed", ("seed", "style")], ids=str)
 def test_populations_that_pass(kind: str, unit: Any) -> None:
-    ALL[kind](target="population", unit=unit).check(MANY)
+    ALL[kind](target="population", unit=unit, claim="detect").check(MANY)
+
+
+def test_six_names_a_group_can_clear_only_what_pools_over_all_groups() -> None:
+    one_group(target="population", claim="clear").check(MANY)
+    with pytest.raises(BadDesign, match="6 exemplars of group in a group, 10 are needed to clear"):
+        mean(target="population", claim="clear").check(MANY)
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -251,7 +257,7 @@ def test_one_stimulus_is_no_population(kind: str) -> None:
 @pytest.mark.parametrize("kind", OPEN)
 def test_a_population_too_small_for_any_verdict_is_refused(kind: str) -> None:
     with pytest.raises(BadDesign, match="4 exemplars of group in a group, 5 are needed"):
-        ALL[kind](target="population").check(FEW)
+        ALL[kind](target="population", claim="detect").check(FEW)
     crossed = ALL[kind](target="population", unit="seed", claim="detect")
     with pytest.raises(BadDesign, match=r"5 units \(seed\) can give no verdict, 6 are needed"):
         crossed.check(FEW)

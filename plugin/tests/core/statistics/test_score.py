@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats  # type: ignore[import-untyped, unused-ignore]  # no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.statistics._score import LARGEST_RATIO, checked_strata, z_difference, z_ratio
-from pytest_bias.statistics.score import (
+from pytest_bias.statistics import (
     impact_ratio,
     score_difference,
     score_difference_p,
@@ -21,6 +20,7 @@ from pytest_bias.statistics.score import (
     tost_rates,
     tost_ratio,
 )
+from pytest_bias.statistics._score import LARGEST_RATIO, checked_strata, z_difference, z_ratio
 
 from .test_properties import assert_sound
 
