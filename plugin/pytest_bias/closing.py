@@ -116,12 +116,20 @@ def _accept(state: BiasSession, analyses: tuple[Analysis, ...], exitstatus: int)
         return refused("the run was cut short")
     if ledger.lost:
         return refused(f"of {len(ledger.lost)} selected cases there is no verdict")
-    if ledger.broken:
-        return refused(f"{ledger.broken[0]} failed for another reason than a verdict")
+    if broken := (*ledger.broken, *_failed_all_the_same(state)):
+        return refused(f"{broken[0]} failed for another reason than a verdict")
     if ledger.problems:
         return refused("see the other problems")
     results = ledger.results.values()
     return accept(state.settings, analyses, results, partial=any(_partial(state)))
+
+
+def _failed_all_the_same(state: BiasSession) -> Iterator[str]:
+    """Cases that failed although their verdict is accepted: by another error, or in tear-down."""
+    if not state.config.option.runxfail:
+        for case in state.ledger.stopped:
+            if ACCEPTED in state.ledger.results[case] and state.ledger.outcomes[case] == "failed":
+                yield case
 
 
 def _accepted(state: BiasSession) -> Iterator[AcceptedVerdict]:

@@ -7,11 +7,13 @@ only told where nothing else explains that it is there.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
+from functools import partial
 
 from .design import Trial
 from .errors import LabelShown
@@ -48,13 +50,18 @@ class _Label:
     """A label or id that a prompt must not show, and what it names.
 
     ``stimuli`` are words that are meant to be read; ``label_of`` gives the label of the same kind
-    that any trial has.
+    that any trial has; ``within`` is whether it counts as a part of a longer identifier.
     """
 
     text: str
     of: str
     label_of: Callable[[Trial], str | None]
     stimuli: Collection[str] = ()
+    within: bool = False
+
+    def find(self, text: str) -> re.Match[str] | None:
+        """Where a text shows it first."""
+        return _find(self.text, text, within=self.within)
 
     @property
     def is_id(self) -> bool:
@@ -66,14 +73,15 @@ def ids_shown(experiment: Experiment, prompts: Sequence[Prompt]) -> Iterator[Lab
     """Labels that are no ordinary words, and ids, wherever a prompt shows them."""
     settled: set[tuple[str, str]] = set()
     for prompt in prompts:
-        for label in (*_labels(experiment, prompt.trial), *_ids(prompt.trial)):
-            at = _find(label.text, prompt.text)
+        joined = _joined(prompt.trial) if "_" in prompt.text else ()
+        for label in (*_labels(experiment, prompt.trial), *_ids(prompt.trial), *joined):
+            at = label.find(prompt.text)
             if at is None or (label.of, label.text) in settled:
                 continue
             read = _squeezed(prompt.text)
-            if any(_find(label.text, s) and _squeezed(s) in read for s in label.stimuli):
+            if any(label.find(s) and _squeezed(s) in read for s in label.stimuli):
                 continue
-            if not _find(label.text, prompt.opening) and _find(label.text, prompt.replies):
+            if not label.find(prompt.opening) and label.find(prompt.replies):
                 continue  # the subject's own words
             settled.add((label.of, label.text))
             if not _shown_elsewhere(label, prompts):
@@ -90,7 +98,7 @@ def _shown_elsewhere(label: _Label, prompts: Sequence[Prompt]) -> bool:
     for prompt in prompts:
         other = label.label_of(prompt.trial)
         if other != label.text and not shows.get(other, False):
-            shows[other] = _find(label.text, prompt.text) is not None
+            shows[other] = label.find(prompt.text) is not None
     return any(shows.values()) if label.is_id else bool(shows) and all(shows.values())
 
 
@@ -118,10 +126,42 @@ def _ids(trial: Trial) -> Iterator[_Label]:
         yield _Label(cell, "trial", _cell)
 
 
+def _joined(trial: Trial) -> Iterator[_Label]:
+    """Two labels of a trial as an identifier (``white_male``), as names of files are made of them.
+
+    They count within a longer one, too: ``set1_white_male_2``.
+    """
+    values = [*trial.condition.values.values(), trial.item_value]
+    for (of_one, one), (of_two, two) in itertools.permutations(_parts(trial).items(), 2):
+        text = f"{one}_{two}"
+        if any(_stands_in(text, value) for value in values if value is not None):
+            continue
+        if _stands_in(one, _value(trial, of_one)) and _stands_in(two, _value(trial, of_two)):
+            continue  # what its values make side by side
+        of = "trial" if None in (of_one, of_two) else "condition"
+        yield _Label(text, of, partial(_pair, of_one, of_two), within=True)
+
+
+def _pair(one: str | None, two: str | None, trial: Trial) -> str:
+    parts = _parts(trial)
+    return f"{parts[one]}_{parts[two]}"
+
+
+def _parts(trial: Trial) -> dict[str | None, str]:
+    """The labels of a trial by factor; that of its item has no factor."""
+    item = {} if trial.item is None else {None: trial.item}
+    return {**trial.condition.levels, **item}
+
+
+def _value(trial: Trial, factor: str | None) -> object:
+    return trial.item_value if factor is None else trial.condition[factor]
+
+
 def words_shown(experiment: Experiment, prompts: Sequence[Prompt]) -> Iterator[LabelShown]:
     """Labels of one word that the prompts of their own level alone show, and nothing explains.
 
-    Only what is asked before any reply is compared: later turns depend on replies.
+    Only what is asked before any reply is compared: later turns depend on replies. A word of the
+    item may be one that other levels lose (``perfect`` where ``l2`` rewrites the sentence).
     """
     for factor in experiment.factors:
         for level, value in factor.levels.items():
@@ -131,8 +171,14 @@ def words_shown(experiment: Experiment, prompts: Sequence[Prompt]) -> Iterator[L
                 continue
             label = _Label(level, f"factor {factor.name!r}", _level_of(factor.name))
             seen = [(each, at) for each in prompts if (at := _find(level, each.opening))]
-            if seen and all(label.label_of(each.trial) == level for each, _ in seen):
-                prompt, at = seen[0]
+            if not all(label.label_of(each.trial) == level for each, _ in seen):
+                continue
+            unexplained = (
+                (prompt, at)
+                for prompt, at in seen
+                if prompt.trial.item is None or not _stands_in(level, prompt.trial.item_value)
+            )
+            for prompt, at in itertools.islice(unexplained, 1):
                 yield _shown(experiment, label, replace(prompt, text=prompt.opening), at)
 
 
@@ -158,11 +204,12 @@ def _shown(experiment: Experiment, label: _Label, prompt: Prompt, at: re.Match[s
     )
 
 
-def _find(word: str, text: str) -> re.Match[str] | None:
-    """``word`` as a whole word, whatever its case."""
+def _find(word: str, text: str, *, within: bool = False) -> re.Match[str] | None:
+    """``word`` as a whole word, whatever its case; ``within`` an identifier as well."""
     if word.lower() not in text.lower():
         return None  # most are not: a search by pattern would take longer
-    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE)
+    letter = r"[^\W_]" if within else r"\w"
+    return re.search(rf"(?<!{letter}){re.escape(word)}(?!{letter})", text, re.IGNORECASE)
 
 
 def _squeezed(text: str) -> str:

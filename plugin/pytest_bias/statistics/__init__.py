@@ -38,6 +38,7 @@ from .means import (
 from .missing import worst_case
 from .multiplicity import benjamini_hochberg, benjamini_yekutieli, bonferroni, hochberg, holm
 from .noninferiority import NonInferiority, non_inferior_from_estimates, non_inferior_paired
+from .normalising import min_max, signed_magnitude
 from .permutation import (
     GroupAgainstRest,
     GroupPermutation,
@@ -219,6 +220,7 @@ __all__ = [
     "mantel_haenszel",
     "max_t",
     "mcnemar",
+    "min_max",
     "newcombe",
     "non_inferior_from_estimates",
     "non_inferior_paired",
@@ -240,6 +242,7 @@ __all__ = [
     "se_from_t",
     "sign_flip",
     "sign_flip_max_t",
+    "signed_magnitude",
     "signed_rank",
     "skewness",
     "smallest_difference_found",

@@ -268,6 +268,17 @@ def test_an_unsound_run_is_never_accepted(
     assert not path(suite).parent.exists()
 
 
+def test_a_bias_whose_body_breaks_is_never_accepted(suite: Suite) -> None:
+    suite.body("raise ValueError(verdict.id)")
+    result = suite.run(BIASED, *WORDS)
+    no_verdict(result)
+    result.assert_outcomes(passed=3, failed=1)
+    assert f"problem: nothing was accepted: {CASE} failed for another reason than a verdict" in (
+        section(result)
+    )
+    assert not path(suite).parent.exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
