@@ -207,7 +207,7 @@ def baseline_from(text: str, path: object) -> Baseline:
     checksum = value.pop("checksum", None)
     try:
         known = digest(dumps({"format": written, **value}))
-    except Unserialisable as error:
+    except (Unserialisable, RecursionError) as error:
         raise DamagedBaseline(path=path, problem=f"it is no baseline ({error})") from None
     if checksum != known:
         problem = "its checksum is not that of its content: it was edited, merged or cut by hand"

@@ -121,7 +121,8 @@ def _accept(state: BiasSession, analyses: tuple[Analysis, ...], exitstatus: int)
     if ledger.problems:
         return refused("see the other problems")
     results = ledger.results.values()
-    return accept(state.settings, analyses, results, partial=any(_partial(state)))
+    partial = any(_partial(state)) or not _is_all(state.config)
+    return accept(state.settings, analyses, results, partial=partial)
 
 
 def _failed_all_the_same(state: BiasSession) -> Iterator[str]:
@@ -202,10 +203,13 @@ def _partial(state: BiasSession) -> Iterator[str]:
     for argument in config.args:
         if _is_part(config, argument):
             yield f"only {_below_root(config, argument)} was asked for"
-    if deselected := state.ledger.deselected:
-        yield f"{deselected} case{'s' * (deselected > 1)} not selected"
-    if lost := len(state.ledger.lost):
-        yield f"{lost} case{'s' * (lost > 1)} without a verdict"
+    for number, noun, words in (
+        (_collection_errors(config), "error", "during collection"),
+        (state.ledger.deselected, "case", "not selected"),
+        (len(state.ledger.lost), "case", "without a verdict"),
+    ):
+        if number:
+            yield f"{number} {noun}{'s' * (number > 1)} {words}"
     if state.interrupted:
         yield "recording was interrupted"
 
@@ -214,12 +218,35 @@ def _is_part(config: pytest.Config, argument: str) -> bool:
     """Whether an argument names a part of ``testpaths``, of a package, or of a module."""
     path, node, _ = argument.partition("::")
     asked = (config.invocation_params.dir / path).resolve()
-    whole = [
+    inside = any(path in asked.parents for path in _test_paths(config))
+    return bool(node or inside or _in_package(asked))
+
+
+def _is_all(config: pytest.Config) -> bool:
+    """Whether the arguments cover ``testpaths``, or all below rootdir where there are none.
+
+    Beside a suite that was asked for by its path there may be others, with verdicts of their own.
+    """
+    asked = [(config.invocation_params.dir / argument).resolve() for argument in config.args]
+    whole = _test_paths(config) or [config.rootpath.resolve()]
+    return all(any(a == path or a in path.parents for a in asked) for path in whole)
+
+
+def _test_paths(config: pytest.Config) -> list[Path]:
+    return [
         found.resolve()
         for pattern in config.getini("testpaths")
         for found in sorted(config.rootpath.glob(pattern))
     ]
-    return bool(node or any(path in asked.parents for path in whole) or _in_package(asked))
+
+
+def _collection_errors(config: pytest.Config) -> int:
+    """Number of modules and packages whose cases nobody knows, where the others were run."""
+    if not config.option.continue_on_collection_errors:
+        return 0  # no case was run, and every one says so
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    errors = reporter.stats.get("error", ()) if reporter is not None else ()
+    return sum(isinstance(report, pytest.CollectReport) for report in errors)
 
 
 def _in_package(path: Path) -> bool:

@@ -117,8 +117,13 @@ def differences(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[s
     return tuple(
         f"{name}: {_word(before, name)} → {_word(after, name)}"
         for name in sorted({*before, *after})
-        if name not in before or name not in after or before[name] != after[name]
+        if name not in before or name not in after or not _equal(before[name], after[name])
     )
+
+
+def _equal(one: object, two: object) -> bool:
+    """Whether two leaves are the same; 1 and 1.0 are, 1 and True are not."""
+    return one == two and isinstance(one, bool) == isinstance(two, bool)
 
 
 def _leaves(value: object, place: str) -> Iterator[tuple[str, object]]:

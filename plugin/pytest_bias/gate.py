@@ -88,6 +88,8 @@ def compare(verdict: Verdict, recording: Recording, entry: Entry | None, *, toda
         against = "which is past"
     elif verdict.status == "BIASED" and not _is_same(verdict.finding, recording, entry):
         against = _worse(verdict.finding, entry)
+    elif verdict.finding is None and entry.estimate is not None:
+        against = "but now there is no estimate at all"
     if against:
         return Beside(words=f"{accepted} ({accepted.reason}), {against}")
     return Beside(accepted=accepted, words=f"{accepted}: {accepted.reason}")

@@ -149,8 +149,8 @@ def _pair(one: str | None, two: str | None, trial: Trial) -> str:
 
 def _parts(trial: Trial) -> dict[str | None, str]:
     """The labels of a trial by factor; that of its item has no factor."""
-    item = {} if trial.item is None else {None: trial.item}
-    return {**trial.condition.levels, **item}
+    parts: dict[str | None, str] = dict(trial.condition.levels.items())
+    return parts if trial.item is None else parts | {None: trial.item}
 
 
 def _value(trial: Trial, factor: str | None) -> object:

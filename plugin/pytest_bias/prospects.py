@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from .contrasts import Claim, RateDifference, RateRatio
+from .contrasts import Claim, Interaction, RateDifference, RateRatio
 from .contrasts.base import Declared, null_of
-from .findings import ALPHA, Finding
+from .findings import ALPHA, Finding, Null
 
 if TYPE_CHECKING:
     from .contrasts import Hypothesis
@@ -43,7 +43,9 @@ class Prospect:
     ``largest_sd`` is the standard deviation (of a reply within its cell, or of one value per unit)
     up to which it clears at no effect with probability .90; ``sd`` the one that was recorded, None
     where nothing is; ``outlooks`` are at that spread, or at base rates. ``problem`` says why no
-    verdict is possible at all.
+    verdict is possible at all. ``per_group`` is that of two equal groups; where the sides are not
+    two of that size (``equal``), what they are worth. ``clears`` is whether the units suffice for
+    anything to be cleared.
     """
 
     hypothesis: str
@@ -58,6 +60,8 @@ class Prospect:
     sd: float | None = None
     outlooks: tuple[Outlook, ...] = ()
     problem: str = ""
+    equal: bool = True
+    clears: bool = True
 
 
 def prospect_of(
@@ -78,6 +82,8 @@ def prospect_of(
         unit_name="units" if layout is None else layout.unit_name,
         paired=layout is not None and layout.shape == "paired",
         problem="" if layout is None else layout.problem,
+        equal=layout is None or layout.equal,
+        clears=layout is None or layout.clears,
     )
     margin = declared.margin
     if layout is None or margin is None or layout.problem or layout.per_group < 2:  # noqa: PLR2004
@@ -85,8 +91,17 @@ def prospect_of(
     if isinstance(hypothesis, RateRatio):
         return given  # its chances depend on both rates, which nobody knows before
     if isinstance(hypothesis, RateDifference) and declared.target == "fixed":
-        return replace(given, outlooks=tuple(_rate_outlooks(layout, margin, found)))
+        null = null_of(declared, experiment, compared_by(hypothesis))
+        return replace(given, outlooks=tuple(_rate_outlooks(layout, margin, null, found)))
     return _of_means(given, hypothesis, experiment, layout, margin, found)
+
+
+def compared_by(hypothesis: Hypothesis) -> list[str]:
+    """The factors a hypothesis compares levels of."""
+    if isinstance(hypothesis, Interaction):
+        return list(hypothesis.factors)
+    factor = getattr(hypothesis, "factor", None)
+    return [factor] if factor else []
 
 
 def _of_means(
@@ -100,16 +115,18 @@ def _of_means(
     from .statistics import largest_sd_to_clear, verdict_chances  # noqa: PLC0415  (scipy)
 
     n, shape = layout.per_group, layout.shape
-    largest = largest_sd_to_clear(n, margin=margin, power=POWER, alpha=ALPHA, design=shape)
-    sd = None
+    largest = sd = None
+    if layout.clears:
+        largest = largest_sd_to_clear(n, margin=margin, power=POWER, alpha=ALPHA, design=shape)
     if found is not None and found.se is not None:
         sd = found.se * math.sqrt(n if shape == "paired" else n / 2)
     outlooks: tuple[Outlook, ...] = ()
     if sd:
-        compared = getattr(hypothesis, "factor", None)
-        null = null_of(cast("Declared", hypothesis), experiment, [compared] if compared else [])
+        null = null_of(cast("Declared", hypothesis), experiment, compared_by(hypothesis))
         outlooks = tuple(
-            Outlook(effect=effect, clear=chances.clear, biased=chances.biased)
+            Outlook(
+                effect=effect, clear=chances.clear if layout.clears else 0.0, biased=chances.biased
+            )
             for effect in (0.0, 1.0, 2.0)
             for chances in (
                 verdict_chances(
@@ -126,8 +143,14 @@ def _of_means(
     return replace(given, largest_sd=largest, sd=sd, outlooks=outlooks)
 
 
-def _rate_outlooks(layout: Layout, margin: float, found: Finding | None) -> Iterator[Outlook]:
-    from .statistics import power_to_alarm_rate, power_to_clear_rate  # noqa: PLC0415  (scipy)
+def _rate_outlooks(
+    layout: Layout, margin: float, null: Null, found: Finding | None
+) -> Iterator[Outlook]:
+    from .statistics import (  # noqa: PLC0415  (scipy)
+        power_to_alarm_rate,
+        power_to_clear_rate,
+        units_for_zero_events,
+    )
 
     n = layout.per_group
     rates: tuple[float, ...] = BASE_RATES
@@ -137,13 +160,33 @@ def _rate_outlooks(layout: Layout, margin: float, found: Finding | None) -> Iter
         for effect in (0.0, 1.0, 2.0):
             difference = effect * margin
             base = min(rate, 1 - difference)
+            clear = power_to_clear_rate(
+                n, n, rate=base, margin=margin, difference=difference, alpha=ALPHA
+            ).power
+            if n < units_for_zero_events(margin, alpha=ALPHA):
+                # Of so few, no event at all (or nothing else) clears nothing.
+                nothing = ((1 - base) * (1 - base - difference)) ** n
+                clear = max(0.0, clear - nothing - (base * (base + difference)) ** n)
             yield Outlook(
                 effect=effect,
-                clear=power_to_clear_rate(
-                    n, n, rate=base, margin=margin, difference=difference, alpha=ALPHA
-                ).power,
-                biased=power_to_alarm_rate(
+                clear=clear,
+                biased=_alarm_of_rates(n, rate=base, difference=difference, margin=margin)
+                if null == "margin"
+                else power_to_alarm_rate(
                     n, n, rate=base, difference=difference, alpha=ALPHA
                 ).power,
                 rate=rate,
             )
+
+
+def _alarm_of_rates(n: int, *, rate: float, difference: float, margin: float) -> float:
+    """The chance that rates are shown to differ by more than the margin; by their variance."""
+    from .statistics import power_to_alarm  # noqa: PLC0415  (scipy)
+
+    variances = [p * (1 - p) for p in (rate, rate + difference)]
+    sd = math.sqrt(max(sum(variances), 0.0) / 2)
+    if not sd:  # nothing ever happens, or always: no replies differ
+        return 0.0
+    return power_to_alarm(
+        n, sd=sd, difference=difference, alpha=ALPHA, null="margin", margin=margin
+    )

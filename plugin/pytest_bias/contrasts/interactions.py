@@ -24,7 +24,7 @@ from .base import (
     units_of,
 )
 from .layout import Layout, check_reach, layout_of
-from .linear import Asked, Side, analyse_linear, standard_engine
+from .linear import Asked, Side, analyse_linear, standard_engine, together
 
 if TYPE_CHECKING:
     from ..design import Design
@@ -129,7 +129,7 @@ class Interaction(Declared):
             return replace(finding, contrast=f"{' × '.join(names)}, largest at {at}", settle=None)
         engine = standard_engine(self, experiment, names, rates=False)
         finding = analyse_linear(asked, experiment, records, engine).finding
-        (high, low), (upper, lower) = ([words for words, _ in group] for group in groups)
+        (high, low), (upper, lower) = ([together(w) for w, _ in group] for group in groups)
         return replace(finding, contrast=f"({high} − {low}) at {upper} − at {lower}")
 
     def layout(self, experiment: Experiment, design: Design) -> Layout | None:
@@ -141,7 +141,7 @@ class Interaction(Declared):
             dict(zip(self.factors, map(levels_of, combination), strict=True))
             for combination in product(*pairs)
         ]
-        return layout_of(self, experiment, design, sides, within=False)
+        return layout_of(self, experiment, design, sides)
 
     @property
     def _largest(self) -> bool:

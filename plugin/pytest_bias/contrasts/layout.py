@@ -27,6 +27,8 @@ class Layout:
     ``shape`` is whether units are compared with each other or with themselves; ``per_group`` the
     units on a side (for unequal sides the number that equal ones would need), ``unit_name`` what
     they are; ``replies`` all replies that are used. ``problem`` says why no verdict is possible.
+    ``equal`` is whether the sides are two of that very size, ``clears`` whether there are units
+    enough for anything to be cleared.
     """
 
     shape: Shape
@@ -34,6 +36,8 @@ class Layout:
     unit_name: str
     replies: int
     problem: str = ""
+    equal: bool = True
+    clears: bool = True
 
 
 def layout_of(
@@ -64,6 +68,9 @@ def layout_of(
             unit_name="replies",
             replies=replies,
             problem=problem,
+            equal=_are_equal(sizes),
+            # Within-cell t tests; rates (of which ``within`` is not asked) have score tests.
+            clears=not within or _smaller(sides, sizes) >= FEWEST_TO_CLEAR,
         )
     units = units_of(declared, experiment, compared)
     if any(name in compared for name in units):
@@ -77,6 +84,8 @@ def layout_of(
             unit_name=f"exemplars of {units[0]}",
             replies=replies,
             problem=problem,
+            equal=_are_equal(exemplars),
+            clears=pooled or min(exemplars) >= FEWEST_TO_CLEAR,
         )
     return Layout(
         shape="paired",
@@ -88,10 +97,20 @@ def layout_of(
 
 
 def _as_if_equal(sizes: Sequence[int]) -> int:
-    """Units of two equal groups whose difference is as precise as that of ``sizes``."""
-    if len(sizes) == 2:  # noqa: PLR2004
-        return max(1, round(2 / sum(1 / size for size in sizes if size)))
-    return max(1, 2 * min(sizes) // len(sizes))  # the difference of two differences
+    """Units of two equal groups whose difference is as precise as the contrast of ``sizes``."""
+    return max(1, round(2 / sum(1 / size for size in sizes if size)))
+
+
+def _are_equal(sizes: Sequence[int]) -> bool:
+    return len(sizes) == 2 and sizes[0] == sizes[1]  # noqa: PLR2004  (a pair)
+
+
+def _smaller(sides: Sequence[object], sizes: Sequence[int]) -> int:
+    """Units of the smaller side; of a difference of differences two sides make one."""
+    if len(sides) == 2:  # noqa: PLR2004
+        return min(sizes)
+    high_high, high_low, low_high, low_low = sizes
+    return min(high_high + low_low, high_low + low_high)
 
 
 def _trials(

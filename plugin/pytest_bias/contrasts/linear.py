@@ -89,7 +89,7 @@ def analyse_linear(
     )
     finding = Finding(
         quantity=asked.quantity,
-        contrast=" − ".join(side.words for side in asked.sides),
+        contrast=" − ".join(together(side.words) for side in asked.sides),
         measure=asked.measure,
         unit="" if grid.flags else _unit(experiment, asked.measure),
         factor=" × ".join(asked.compared),
@@ -126,6 +126,11 @@ def analyse_linear(
         notes=tested.notes,
     )
     return Found(finding, tested, grid)
+
+
+def together(words: str) -> str:
+    """The words of one side, bracketed where they are a sum: else a minus would end in it."""
+    return f"({words})" if " + " in words else words
 
 
 def standard_engine(

@@ -11,6 +11,7 @@ from ..design import frozen_mapping
 from ..errors import BadDesign, NoFinding
 from ..findings import Arm, Finding, PublishedColumn, WorstCase
 from .base import Declared, Levels, check_at, levels_of, settle_fields
+from .linear import together
 from .published import NOT_DEFINED
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Selection(Declared):
         rates = [float(value) for value in tested.extras.values()]
         return Finding(
             quantity="selection ratio",
-            contrast=" / ".join(words),
+            contrast=" / ".join(map(together, words)),
             measure=self.selected,
             unit="",
             factor="",

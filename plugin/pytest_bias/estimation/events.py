@@ -45,6 +45,13 @@ class Counts:
         return min(events, trials - events) < RARE
 
     @property
+    def alike(self) -> int | None:
+        """Trials of the smaller side where all events happened, or none; else None."""
+        events = sum(self.events_a) + sum(self.events_b)
+        trials = sum(self.n_a) + sum(self.n_b)
+        return min(sum(self.n_a), sum(self.n_b)) if events in (0, trials) else None
+
+    @property
     def as_given(
         self,
     ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
@@ -102,7 +109,7 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
         estimate=estimate,
         interval=interval,
         p_alarm=p_alarm,
-        p_clear=None if tost is None else tost.p,
+        p_clear=None if tost is None else _clearing_p(tost.p, counts, margin),
         method=method if tost is None else f"{method}; two one-sided score tests at the margin",
         units=sum(counts.n_a) + sum(counts.n_b),
         fewest=min(sum(counts.n_a), sum(counts.n_b)),
@@ -145,6 +152,14 @@ def rate_ratio(grid: Grid, weights: Weights, *, margin: float | None, null: Null
         sides=(found.rate_a, found.rate_b),
         extras={} if tost is None else _clearing(tost.interval),
     )
+
+
+def _clearing_p(p: float, counts: Counts, margin: float | None) -> float:
+    """Where no trial differs a score test is too sure: not more than so many alike can show."""
+    if counts.alike is None or margin is None:
+        return p
+    found = statistics.identical_pairs(0.0, pairs=counts.alike, width=1.0, margin=margin)
+    return max(p, found.p_clear or 0.0)
 
 
 def _beyond(

@@ -131,10 +131,10 @@ def paired(
             )
             p_clear = max(side.p for side in sides)
         notes = (f"fewer than {FEW_UNITS} units: p by sign flips, the interval by t",)
-    elif p_clear is not None and margin is not None and are_alike(differences):
+    if p_clear is not None and margin is not None and are_alike(differences):
         robust = bounded_p_of_units(differences, width=width, margin=margin)
-        p_clear, notes = max(p_clear, robust.p), (robust.note,)
-    elif is_skewed(differences):
+        p_clear, notes = max(p_clear, robust.p), (*notes, robust.note)
+    elif n >= FEW_UNITS and is_skewed(differences):
         notes = (
             f"skewed: a few {name} differ from the rest, so look at them before the interval",
         )
@@ -160,7 +160,8 @@ def nested_contrast(grid: Grid, weights: Weights, factor: str, *, margin: float 
     """Test a contrast of groups whose exemplars are the units.
 
     Two groups by Welch's t test on the exemplars' means (permutations below 10 of them); several
-    by the weighted sum of group means.
+    by the weighted sum of group means, with the variance within each (permutations below 10 on a
+    side).
     """
     groups, dropped = nested_values(grid, weights, factor)
     part = weights.parts[factor]
@@ -206,13 +207,6 @@ def _several(
     levels = list(part)
     values = [np.array(groups[level]) for level in levels]
     found = statistics.stratified_contrast(values, [part[level] for level in levels])
-    permuted = statistics.contrast_permutation(
-        np.concatenate(values),
-        [level for level in levels for _ in groups[level]],
-        dict(part),
-        resamples=RESAMPLES,
-        seed=SEED,
-    )
     tost = None
     if margin is not None:
         tost = statistics.tost_from_estimate(
@@ -222,11 +216,22 @@ def _several(
         sum(len(groups[level]) for level in levels if part[level] * sign > 0) for sign in (1, -1)
     ]
     few = min(sides) < FEW_UNITS
-    method = permutation_words(permuted, "label permutation of unit means")
+    # Levels of one side may differ, which a permutation of all labels takes for noise.
+    p_alarm, method = found.p, "t test of stratified unit means (Welch–Satterthwaite)"
+    if few:
+        permuted = statistics.contrast_permutation(
+            np.concatenate(values),
+            [level for level in levels for _ in groups[level]],
+            dict(part),
+            resamples=RESAMPLES,
+            seed=SEED,
+        )
+        p_alarm = permuted.p
+        method = permutation_words(permuted, "label permutation of unit means")
     return Tested(
         estimate=found.estimate,
         interval=found.interval,
-        p_alarm=permuted.p,
+        p_alarm=p_alarm,
         p_clear=None if tost is None else 1.0 if few else tost.p,
         method=method if tost is None else f"{method}; two one-sided t tests at the margin",
         units=sum(map(len, values)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ..contrasts import FEWEST_UNITS
 from ..findings import ALPHA, Finding
 from ..gate import interval_words, settle_words
 from ..verdicts import Control, Verdict, margin_words
@@ -21,6 +22,7 @@ _DIRECTIONS = {
     "opposite": "opposite: a difference was found, with the other sign than its source reports",
     "not shown": "not shown: the data do not exclude that there is no effect",
 }
+_NOT_BEYOND = "not shown: the verdict asks for an effect beyond the margin, and none is shown"
 _FEWER_MISSING = "Fewer missing replies: the verdict has to hold whatever they would have been."
 _CONTROL = (
     "A positive control that is seen: the difference itself is within the margin, but nothing "
@@ -73,7 +75,7 @@ def verdict_page(
         meaning=_meaning(verdict),
         explanation=tuple(verdict.explain().split("\n")[1:]),
         settles=settling_words(verdict, control),
-        direction=_DIRECTIONS[verdict.direction] if verdict.direction else "",
+        direction=_direction(verdict),
         chart=_chart(finding, verdict.model) if finding else None,
         caption=_caption(finding) if finding else "",
         columns=tuple(columns(finding, verdict.p_adjusted)) if finding else (),
@@ -100,8 +102,21 @@ def settling_words(verdict: Verdict, control: Control | None) -> str:
     if (obstacle := _obstacle(verdict, finding, control)) is not None:
         return obstacle
     if verdict.settle is None:
-        return "More units alone would not settle it."
+        return _more_units(verdict, finding)
     return f"{settle_words(verdict).capitalize()}, if estimate and spread stay as they are."
+
+
+def _more_units(verdict: Verdict, finding: Finding) -> str:
+    """Where no number of units can be told: whether more of them would help at all."""
+    if finding.fewest < FEWEST_UNITS:
+        return f"At least {FEWEST_UNITS} {finding.unit_name} in a group."
+    alarm = verdict.p_adjusted is not None and verdict.p_adjusted <= ALPHA
+    clear = finding.p_clear is not None and finding.p_clear <= ALPHA
+    if alarm or clear:
+        return "More units alone would not settle it."
+    if finding.margin is None:
+        return "More units could show an effect; without a margin none can be ruled out."
+    return "More units; how many cannot be told."
 
 
 def _obstacle(verdict: Verdict, finding: Finding, control: Control | None) -> str | None:
@@ -141,10 +156,20 @@ def _meaning(verdict: Verdict) -> str:
     alarm = "" if p is None else f" (alarm {p_value(p)}, after Holm)"
     if verdict.status == "BIASED":
         rejected = "within the margin" if finding.null == "margin" else f"of {finding.no_effect:g}"
-        shown = "" if finding.beyond else "; that it lies within the margin is not shown"
+        sized = finding.margin is None or finding.beyond or finding.null == "margin"
+        shown = "" if sized else "; that it lies beyond the margin is not shown"
         return f"An effect {rejected} is rejected{alarm}{shown}."
     clear = "" if finding.p_clear is None else f" (clearing {p_value(finding.p_clear)})"
     return f"An effect beyond {margin_words(finding)} in either direction is rejected{clear}."
+
+
+def _direction(verdict: Verdict) -> str:
+    finding = verdict.finding
+    if verdict.direction is None:
+        return ""
+    if verdict.direction == "not shown" and finding is not None and finding.null == "margin":
+        return _NOT_BEYOND
+    return _DIRECTIONS[verdict.direction]
 
 
 def _unit(finding: Finding) -> str:

@@ -20,12 +20,16 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
         yield f"{what}): no verdict is possible: {prospect.problem}."
         return
     if prospect.per_group is None:
-        yield f"{what}): it has no margin, so nothing can be cleared and no power is computed."
+        without = "it has no margin, so nothing can be cleared and "
+        yield f"{what}): {without if prospect.margin is None else ''}no power is computed."
         return
     groups = "" if prospect.paired else " per group"
-    yield f"{what}): {prospect.per_group:,} {prospect.unit_name}{groups}."
+    worth = "" if prospect.paired or prospect.equal else "as precise as "
+    yield f"{what}): {worth}{prospect.per_group:,} {prospect.unit_name}{groups}."
     if prospect.margin is None:
         yield "Without a margin nothing can be cleared."
+    elif not prospect.clears:
+        yield f"With so few {prospect.unit_name} nothing can be cleared."
     if prospect.largest_sd is not None:
         of = "a reply within its cell" if prospect.unit_name == "replies" else "one value per unit"
         unit = f" {prospect.unit}" if prospect.unit else ""

@@ -3,6 +3,9 @@
 Sums over equal values need only how often each was drawn: where values repeat, those counts are
 drawn at once (multinomial), which has the distribution of drawing the values one by one.
 The same seed gives the same result.
+
+Percentile intervals are too narrow for few units: of normal means at level .95, some .83 of them
+hold the truth with 5 units, .90 with 10 and .92 with 20.
 """
 
 from __future__ import annotations
@@ -15,10 +18,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_bias.errors import BadStatisticInput
+from pytest_bias.errors import BadStatisticInput, NoVariance
 from pytest_bias.estimates import Bootstrap, Interval
 
-from ._arrays import MOST_UNITS, count, fraction, number, probability, scale_bounds, units
+from ._arrays import (
+    MOST_UNITS,
+    constant,
+    count,
+    fraction,
+    number,
+    probability,
+    scale_bounds,
+    units,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -236,12 +248,14 @@ def bootstrap_log_ratio(  # noqa: PLR0913  (four columns of counts and two bound
     the log scale. `low` < `high` are log ratios, by default those of .80 and 1.25: `p_low` and
     `p_high` of the result are the shares of draws beyond them, (count + 1) / (iterations + 1),
     the larger of which is the equivalence p-value; `share_below` and `share_above` give them for
-    any bound.
+    any bound. For few pools that p-value is too small: at a true ratio of 1.25 and alpha .05 it
+    clears some .11 of the time with 5 pools, .07 with 10 and .06 with 20.
 
-    Raises `TooFewUnits` below two pools; `BadStatisticInput` for counts that are negative, not
-    whole or selected above shown, a group of which nothing was shown, arrays of different
-    lengths, bounds out of order, fewer than 100 iterations, a negative seed, or a level outside
-    (0, 1). Source: Davison & Hinkley (1997); the added half as in Haldane (1956).
+    Raises `TooFewUnits` below two pools; `NoVariance` where every resample has the same ratio,
+    which would clear whatever lies within the bounds; `BadStatisticInput` for counts that are
+    negative, not whole or selected above shown, a group of which nothing was shown, arrays of
+    different lengths, bounds out of order, fewer than 100 iterations, a negative seed, or a level
+    outside (0, 1). Source: Davison & Hinkley (1997); the added half as in Haldane (1956).
     """
     function = "bootstrap_log_ratio"
     columns = _columns(
@@ -267,6 +281,8 @@ def bootstrap_log_ratio(  # noqa: PLR0913  (four columns of counts and two bound
     low, high = scale_bounds((low, high), function=function, argument="low, high")
     iterations, rng, level = _settings(iterations, seed, level, function=function)
     found = np.sort(_log_ratios(_cluster_sums(columns, rng, iterations)))
+    if constant(found, magnitude=1.0):
+        raise NoVariance(statistic=function)
     draws = tuple(found.tolist())
     return LogRatioBootstrap(
         log_ratio=float(_log_ratios(columns.sum(axis=0)[None])[0]),

@@ -32,8 +32,9 @@ _Z_WEIGHTS = np.exp(-(_Z**2) / 2) / math.sqrt(2 * math.pi) * (_Z[1] - _Z[0])
 def _d_and_sizes(a: ArrayLike, b: ArrayLike, *, function: str) -> tuple[float, int, int]:
     first = units(a, function=function, argument="a")
     second = units(b, function=function, argument="b")
-    mean_a, sd_a = mean_and_sd(first)
-    mean_b, sd_b = mean_and_sd(second)
+    magnitude = float(max(np.abs(first).max(), np.abs(second).max()))
+    mean_a, sd_a = mean_and_sd(first, magnitude=magnitude)
+    mean_b, sd_b = mean_and_sd(second, magnitude=magnitude)
     df_a, df_b = first.size - 1, second.size - 1
     pooled = math.sqrt((df_a * sd_a**2 + df_b * sd_b**2) / (df_a + df_b))
     if pooled == 0:
@@ -145,8 +146,11 @@ def d_interval(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Interval:
     return _interval(d, n_a, n_b, level=level, function="d_interval")
 
 
-def standardized_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> EffectSize:
-    """Return Cohen's d, Hedges' g and J, and the interval of d (`d_interval`) in one pass."""
+def standardized_difference(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> EffectSize:
+    """Return Cohen's d, Hedges' g and J, and the interval of d in one pass.
+
+    Estimand, shapes, assumptions, errors and sources are those of `d_interval` and `hedges_g`.
+    """
     function = "standardized_difference"
     d, n_a, n_b = _d_and_sizes(a, b, function=function)
     j = hedges_j(n_a + n_b - 2)

@@ -14,13 +14,13 @@ from pytest_bias.estimates import Permutation
 
 from ._arrays import count, probability
 from ._freeman_halton import enumerated_p, sampled_p
+from .proportions import MOST_EXACT_UNITS
 from .resampling import FEWEST_ITERATIONS
 from .tables import FOURFOLD, checked_table, without_empty
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-MOST_EXACT_UNITS = 10**9  # scipy's odds ratio overflows above
 MOST_TABLE_UNITS = 10**6  # logarithms of larger factorials no longer tell ties from neighbours
 
 

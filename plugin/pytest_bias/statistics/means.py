@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import NoVariance, TooFewUnits
@@ -115,8 +116,10 @@ def moments(a: ArrayLike, b: ArrayLike, *, function: str) -> Moments:
     """Return the Welch moments of two samples."""
     first = units(a, function=function, argument="a")
     second = units(b, function=function, argument="b")
-    mean_a, sd_a = mean_and_sd(first)
-    mean_b, sd_b = mean_and_sd(second)
+    # Beside values of the other group, rounding of values near 0 is no variance either.
+    magnitude = float(max(np.abs(first).max(), np.abs(second).max()))
+    mean_a, sd_a = mean_and_sd(first, magnitude=magnitude)
+    mean_b, sd_b = mean_and_sd(second, magnitude=magnitude)
     return moments_from_summary(
         mean_a=mean_a,
         sd_a=sd_a,

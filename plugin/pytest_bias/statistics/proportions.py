@@ -15,6 +15,7 @@ from pytest_bias.estimates import Interval
 from ._arrays import count, fraction, probability
 
 SMALLEST_EXPECTED = 5  # Cochran (1954)
+MOST_EXACT_UNITS = 10**9  # with more, scipy's exact test takes minutes and longer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +82,8 @@ def newcombe(
     and p-value are of different construction and may disagree at their edges.
 
     Raises `TooFewUnits` for an empty group and `BadStatisticInput` for counts that are not
-    integers, are negative or exceed their n, and for a level outside (0, 1).
+    integers, are negative or exceed their n, for a level outside (0, 1), and for more than 10^9
+    units where an expected count is below 5.
     Source: method 10 of Newcombe (1998, Statistics in Medicine 17, 873-890); Cochran (1954) for
     the choice of test.
     """
@@ -101,6 +103,10 @@ def newcombe(
     table = np.array([[successes_a, n_a - successes_a], [successes_b, n_b - successes_b]])
     test: Literal["fisher", "pearson"]
     if stats.contingency.expected_freq(table).min() < SMALLEST_EXPECTED:
+        if n_a + n_b > MOST_EXACT_UNITS:
+            raise BadStatisticInput(
+                function=function, argument="n_a, n_b", problem=f"over {MOST_EXACT_UNITS} units"
+            )
         test, p = "fisher", float(stats.fisher_exact(table).pvalue)
     else:
         test, p = "pearson", float(stats.chi2_contingency(table, correction=False).pvalue)

@@ -11,7 +11,7 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
 from pytest_bias.estimates import Bootstrap, Interval, Permutation
 
-from ._arrays import count, fraction, probability, units
+from ._arrays import ROUNDING, count, fraction, probability, units
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -83,7 +83,8 @@ def label_permutation(
     at least 2 units each, in one unit. Every relabelling is counted where there are no more than
     `resamples` of them (up to 9 and 10 units); otherwise `resamples` random ones are drawn from a
     generator seeded with `seed`, and the observed one is counted among them, so that p is valid
-    and never 0 (Phipson & Smyth 2010). Two-sided: twice the smaller tail.
+    and never 0 (Phipson & Smyth 2010). Two-sided: twice the smaller tail, of which relabellings
+    that tie with the observed one, up to rounding, are a part.
 
     Raises `TooFewUnits` below 2 units, `BadStatisticInput` for values that are not finite and
     fewer than 100 resamples. Source: Fisher (1935); Edgington & Onghena (2007).
@@ -95,9 +96,17 @@ def label_permutation(
         raise BadStatisticInput(
             function=function, argument="resamples", problem=f"must be {FEWEST_ITERATIONS} or more"
         )
+    observed = float(_mean_difference(first, second, -1))
+    rounding = ROUNDING * float(max(np.abs(first).max(), np.abs(second).max()))
+
+    def tied(a: NDArray[np.float64], b: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+        # scipy's own tolerance is a share of the difference, but rounding is one of the values
+        drawn = _mean_difference(a, b, axis)
+        return np.where(np.abs(drawn - observed) <= rounding, observed, drawn)
+
     found = stats.permutation_test(
         (first, second),
-        _mean_difference,
+        tied,
         permutation_type="independent",
         n_resamples=resamples,
         batch=max(1, CHUNK // (first.size + second.size)),

@@ -135,9 +135,10 @@ def fractional_units_for_t(
 ) -> float:
     """Return the size, with its fraction, at which a t test finds `effect` > 0 SDs.
 
-    2 where two units are enough. Arguments are checked by `units_for_t`, which rounds it up.
+    2 where two units are enough. Arguments and errors are those of `units_for_t`: it rounds up.
     """
-
+    effect = positive(effect, function="units_for_t", argument="effect")
+    alpha, power = _levels(alpha=alpha, power=power, function="units_for_t")
     def missing(n: float) -> float:
         return _test_power(n, effect=effect, alpha=alpha, design=design, sides=sides) - power
 

@@ -174,7 +174,8 @@ def pooled_group_contrasts(
     for name, group in zip(names, groups, strict=True):
         if group.size < SMALLEST_GROUP:
             raise TooFewUnits(group=str(name), found=group.size, needed=SMALLEST_GROUP)
-    if all(constant(group) for group in groups):
+    magnitude = float(np.abs(array).max())
+    if all(constant(group, magnitude=magnitude) for group in groups):
         raise NoVariance(statistic=function)
 
     k, df = len(names), array.size - len(names)
@@ -232,7 +233,10 @@ def sign_flip_max_t(contrasts: ArrayLike, *, resamples: int = 10_000, seed: int)
     or a negative seed. Source: Westfall & Young (1993); Phipson & Smyth (2010).
     """
     function = "sign_flip_max_t"
-    matrix = np.asarray(contrasts)
+    try:
+        matrix = np.asarray(contrasts)
+    except ValueError:  # ragged nesting
+        matrix = np.empty(0)
     if matrix.ndim != 2 or not matrix.shape[1]:  # noqa: PLR2004  (units and contrasts)
         raise BadStatisticInput(function=function, argument="contrasts", problem="is no matrix")
     n = matrix.shape[0]
@@ -249,6 +253,8 @@ def sign_flip_max_t(contrasts: ArrayLike, *, resamples: int = 10_000, seed: int)
         raise NoVariance(statistic=function)
     t = matrix / np.where(scale > 0, scale, 1.0)
     observed = np.abs(t.sum(axis=0))
+    # sums of the same terms in another order differ in their last bits
+    threshold = observed - ROUNDING * np.abs(t).sum(axis=0)
     exact = n <= math.log2(2 * resamples)
     total = 2**n if exact else resamples
     rng = np.random.default_rng(seed)
@@ -262,8 +268,7 @@ def sign_flip_max_t(contrasts: ArrayLike, *, resamples: int = 10_000, seed: int)
         else:
             signs = 1.0 - 2.0 * rng.integers(0, 2, size=(size, n))
         largest = np.abs(signs @ t).max(axis=1)
-        # sums of the same terms in another order differ in their last bits
-        reached += (largest[:, None] >= observed * (1 - ROUNDING)).sum(axis=0)
+        reached += (largest[:, None] >= threshold).sum(axis=0)
     p = reached / total if exact else (reached + 1) / (total + 1)
     found = tuple(probability(float(value)) for value in p)
     smallest = min(found)

@@ -99,8 +99,8 @@ def _units(finding: Finding) -> str:
     if finding.units == finding.replies:
         return f"From {finding.units} units ({name}), a reply each."
     return (
-        f"From {finding.units} units ({name}); the replies of a unit, {finding.replies} in all, "
-        "are averaged first."
+        f"From {finding.units} units ({name}), each the average of its replies "
+        f"({finding.replies} in all)."
     )
 
 

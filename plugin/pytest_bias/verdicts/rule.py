@@ -19,7 +19,10 @@ _NOT_SHOWN = "the data do not show bias, and without a margin nothing is cleared
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
-    """Whether a positive control was seen: its 95 % interval lies above no effect."""
+    """Whether a positive control was seen: its 95 % interval lies above no effect.
+
+    Where so much is missing that a verdict would have to hold in the worst case, so must this.
+    """
 
     id: str
     seen: bool
@@ -78,6 +81,9 @@ def control_of(contrast_id: str, finding: Finding | NoFinding) -> Control:
     else:
         seen = finding.interval.low > finding.no_effect
         why = f"its interval does not lie above {finding.no_effect:g}"
+    worst = finding.worst_case
+    if seen and worst is not None and worst.needed and worst.p_alarm > ALPHA:
+        seen, why = False, "too many replies are missing to see it in the worst case"
     reason = "" if seen else why
     return Control(id=contrast_id, seen=seen, finding=finding, reason=reason)
 
@@ -172,7 +178,10 @@ def _settle(finding: Finding | None, reason: str) -> int | None:
     """Units per group that would settle it; None where more units are not what it lacks."""
     if finding is None or reason not in (_UNDECIDED, _too_few(finding)):
         return None
-    return finding.settle if reason else None
+    if not reason or finding.settle is None:
+        return None
+    # Adjusting for a family, or doubting the spread, may ask for more than this number knows of.
+    return finding.settle if finding.settle > finding.fewest else None
 
 
 def _too_few(finding: Finding) -> str:
@@ -201,7 +210,8 @@ def _words(status: Status, finding: Finding | None, reason: str) -> str:
     if status == "CLEAR":
         return f"CLEAR within {margin_words(finding)} {where}"
     if status == "BIASED":
-        return f"BIASED ({'beyond the margin' if finding.beyond else 'detected'}) {where}"
+        shown = finding.beyond or finding.null == "margin"
+        return f"BIASED ({'beyond the margin' if shown else 'detected'}) {where}"
     return f"INCONCLUSIVE {where}: {reason}"
 
 

@@ -173,6 +173,7 @@ DAMAGED: dict[str, tuple[str, str]] = {
     "merged": (f"<<<<<<< ours\n{TEXT}", "it is no baseline"),
     "a list": ("[]", "a JSON object is needed"),
     "deep": ("[" * 100_000, "it is no baseline"),
+    "deep inside": (f'{{"format": 1, "x": {"[" * 900}{"]" * 900}}}', "it is no baseline"),
     "twice": (TEXT.replace('"format": 1', '"format": 1, "format": 1'), "stands twice"),
     "not a number": (TEXT.replace('"estimate": 1.0', '"estimate": NaN'), "it is no baseline"),
     "newer": (edited(lambda v: v.update(format=2)), "its format is 2, this version of pytest-bia"),
@@ -256,6 +257,14 @@ def test_what_was_not_accepted_as_such(now: Verdict, accepted: Entry | None, wor
 
 def test_inconclusive_is_tolerated_as_such_whatever_the_replies() -> None:
     assert beside(OPEN, entry(OPEN), recording=ANEW).accepted == ANN
+
+
+def test_an_open_question_about_which_nothing_is_known_any_more_is_not_tolerated() -> None:
+    nothing = replace(OPEN, finding=None)
+    found = beside(nothing, entry(OPEN), recording=ANEW)
+    assert found.accepted is None
+    assert found.words.endswith("but now there is no estimate at all")
+    assert beside(nothing, entry(nothing), recording=ANEW).accepted == ANN
 
 
 @pytest.mark.parametrize(("before", "improved"), [(BIASED, True), (OPEN, True), (CLEAR, False)])
@@ -371,6 +380,11 @@ CHANGES: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize(("changed", "words"), CHANGES.values(), ids=CHANGES)
 def test_another_design_differs_in_words(changed: Any, words: str) -> None:
     assert words in differences(prints(), changed)
+
+
+def test_a_truth_is_no_number() -> None:
+    one, two = prints(grouped({"a": 1, "b": 0})), prints(grouped({"a": True, "b": 0.0}))
+    assert differences(one, two) == ("factors.group.levels.a: 1 → true",)
 
 
 def test_what_only_changes_what_is_said_does_not_differ() -> None:

@@ -15,6 +15,7 @@ from pytest_bias import (
     MeanDifference,
     RateDifference,
     RateRatio,
+    Selection,
     TotalGap,
 )
 from pytest_bias.design import Design, Factor, Items
@@ -24,6 +25,7 @@ from pytest_bias.prospects import Prospect, prospect_of
 from pytest_bias.report.prospect_text import prospect_words
 from pytest_bias.statistics import verdict_chances
 
+from .contrasts.designs import recorded
 from .factories import experiment, rows
 
 NAMES = {group: [f"{group} {n}" for n in range(5)] for group in ("a", "b", "c")}
@@ -133,8 +135,71 @@ def test_a_ratio_tells_its_units_only() -> None:
     assert found.per_group == 3 * 5 * 25 * 2
 
 
+def test_a_ratio_of_selection_has_a_margin_and_no_power() -> None:
+    chosen = Selection(
+        "score", "score", feature={"x": "f", "y": "m"}, group="f", margin=1.25, claim="clear"
+    )
+    words = prospect_words(prospect(chosen))
+    assert "no power is computed" in words
+    assert "no margin" not in words
+
+
+@pytest.mark.parametrize(
+    "hypothesis",
+    [
+        RateDifference("flag", "group", high="a", low="b", margin=0.1, claim="clear"),
+        Interaction(
+            "score", {"tone": ("x", "y"), "group": ("a", "b")}, margin=0.5, claim="detect"
+        ),
+    ],
+)
+def test_at_the_margin_a_fixed_set_of_names_seldom_alarms(hypothesis: Any) -> None:
+    """There BIASED needs an effect beyond the margin: at it, half of .05 at most."""
+    rng = np.random.default_rng(1)
+    of = replace(CROSSED, replicates=4)
+    drawn = recorded(
+        of,
+        lambda _: (
+            bool(rng.random() < 0.5)
+            if hypothesis.measure == "flag"
+            else float(np.clip(rng.normal(5, 1), 0, 10))
+        ),
+        hypothesis.measure,
+    )
+    found = prospect_of(hypothesis, of, of.design(), hypothesis.analyse(of, drawn))
+    at_margin = next(each for each in found.outlooks if each.effect == 1)
+    assert at_margin.biased <= 0.03
+    twice = next(each for each in found.outlooks if each.effect == 2)
+    assert twice.biased > at_margin.biased
+
+
+def test_nothing_is_promised_to_clear_below_ten_units() -> None:
+    few = replace(PLAIN, replicates=9)
+    found = prospect(difference(), few)
+    assert (found.clears, found.largest_sd) == (False, None)
+    assert "With so few replies nothing can be cleared" in prospect_words(found)
+    names = prospect(difference(target="population", unit="group", claim="detect"), CROSSED)
+    assert (names.clears, names.largest_sd) == (False, None)
+    assert prospect(difference(), replace(PLAIN, replicates=10)).largest_sd is not None
+
+
+def test_unequal_sides_are_said_to_be_worth_equal_ones() -> None:
+    rest = GroupContrast("score", "group", group="a", margin=1, target="population")
+    assert "as precise as 7 exemplars of group per group" in prospect_words(
+        prospect(rest, CROSSED)
+    )
+
+
 def test_a_design_that_can_decide_nothing_says_so() -> None:
     one = replace(CROSSED.design(), replicates=1)
     found = prospect(difference(), CROSSED, one)
     assert "one replicate has no variance" in found.problem
     assert "no verdict is possible" in prospect_words(found)
+
+
+@pytest.mark.parametrize(("replicates", "clear"), [(28, 0.0), (29, 1.0)])
+def test_too_few_trials_without_an_event_clear_nothing(replicates: int, clear: float) -> None:
+    missing = RateDifference(MISSING, "group", high="a", low="b", margin=0.1, claim="clear")
+    found = prospect(missing, design=Design(replicates))
+    at_zero = next(each for each in found.outlooks if each.rate == 0 and each.effect == 0)
+    assert at_zero.clear == pytest.approx(clear, abs=1e-9)

@@ -205,6 +205,11 @@ WORDS = {
         0.01,
         "BIASED (beyond the margin) for this vignette",
     ),
+    "against the margin": (
+        finding(null="margin", interval=Interval(low=0.59, high=1.5, level=0.95)),
+        0.01,
+        "BIASED (beyond the margin) for this vignette",
+    ),
     "inconclusive": (
         finding(),
         0.5,
@@ -264,3 +269,21 @@ def test_every_question_is_answered_in_order() -> None:
         ("a", "BIASED"),
         ("c", "BIASED"),
     ]
+
+
+@pytest.mark.parametrize(("settle", "told"), [(120, None), (121, 121)])
+def test_no_number_of_units_is_told_that_is_already_there(settle: int, told: int | None) -> None:
+    """Holm, or a doubted spread, may ask for more than the number was computed for."""
+    assert verdict(finding(settle=settle), p_adjusted=0.2).settle == told
+
+
+@pytest.mark.parametrize(
+    ("changes", "seen"), [({}, False), ({"needed": False}, True), ({"p_alarm": 0.01}, True)]
+)
+def test_a_control_must_be_seen_whatever_is_missing(
+    changes: dict[str, Any], *, seen: bool
+) -> None:
+    missing = worst(**({"needed": True, "p_alarm": 1.0, "p_clear": None} | changes))
+    found = control_of("too_high", finding(margin=None, p_clear=None, worst_case=missing))
+    assert found.seen == seen
+    assert ("too many replies are missing" in found.reason) == (not seen)

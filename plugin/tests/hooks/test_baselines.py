@@ -10,7 +10,7 @@ import pytest
 
 from pytest_bias.baselines import Estimated, baseline_from, baseline_text
 
-from .suites import Suite, section
+from .suites import INI, TESTS, Suite, section
 from .test_fail_closed import BIASED, no_verdict
 
 CASE = "bias_tests::coin::test_coin.py::test_number[simulated/biased]"
@@ -242,6 +242,27 @@ def test_a_partial_run_keeps_the_others_and_a_full_one_does_not(accepted: Suite)
     assert sorted(read(accepted)["verdicts"]["game-coin"]) == ["number-low-high"]
     (line,) = [line for line in section(result) if line.startswith("1 entry of")]
     assert line == f"1 entry of simulated/biased removed, as no case is left: game-coin {ID}"
+
+
+def test_verdicts_of_what_was_not_collected_are_kept(accepted: Suite) -> None:
+    accepted.write(name="card", tests=TESTS.replace("coin", "card"), ini=INI)
+    accepted.tests("import pytest", "import pytest\n\nassert not pytest")
+    accept = (BIASED, *WORDS, "--continue-on-collection-errors")
+    result = accepted.run(*accept)
+    assert result.ret == 1
+    assert "partial run: 1 error during collection" in section(result)
+    assert sorted(read(accepted)["verdicts"]) == ["game-card", "game-coin"]
+
+
+def test_verdicts_of_another_suite_are_kept(accepted: Suite) -> None:
+    ini = INI.replace("testpaths = bias_tests\n", "")
+    accepted.write(name="card", tests=TESTS.replace("coin", "card"), ini=ini)
+    (accepted.path / "bias_tests" / "card").rename(accepted.path / "others")
+    result = accepted.run(BIASED, *WORDS, "others")
+    assert result.ret == 0
+    assert sorted(read(accepted)["verdicts"]) == ["game-card", "game-coin"]
+    (line,) = [line for line in section(result) if line.startswith("1 entry of")]
+    assert line == f"1 entry of simulated/biased kept, as this run is partial: game-coin {ID}"
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_a_population() -> None:
     verdict = judged(of_names(NAMED, question))
     text = verdict.explain()
     assert "for prompts (taken as a sample of others like them)." in text
-    assert "From 12 units (seed); the replies of a unit, 864 in all, are averaged first." in text
+    assert "From 12 units (seed), each the average of its replies (864 in all)." in text
     assert f"To settle it: about {verdict.settle} units (seed) (there are 12), if" in text
     nested = MeanDifference(
         "score", "group", high="white", low="black", margin=0.1, target="population"

@@ -87,6 +87,12 @@ UNITS: list[tuple[str, Hypothesis, tuple[str, int, str, int]]] = [
         # each of four means is of 240; as precise as a difference of two of 120
         ("independent", 120, "replies", 960),
     ),
+    (
+        "interaction of unequal sides",
+        Interaction("score", {"tone": ("high", "low"), "group": ("white", "asian")}),
+        # four means, of 120, 240, 120 and 240: 2 / (2 / 120 + 2 / 240)
+        ("independent", 80, "replies", 720),
+    ),
 ]
 
 

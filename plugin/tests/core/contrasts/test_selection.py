@@ -120,7 +120,7 @@ def test_groups_are_taken_together() -> None:
     shown, selected = counts(records)
     members = {post for post, sex in SEX.items() if sex != "male"}
     assert found.estimate == pytest.approx(ratio(shown, selected, members))
-    assert found.contrast == "female + unknown / others"
+    assert found.contrast == "(female + unknown) / others"
     assert asked(group=("female", "unknown")).id == "picked-female+unknown-others"
     assert asked(name="not-male").id == "picked-not-male"
 

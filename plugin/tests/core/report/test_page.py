@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pytest_bias.estimates import Interval
 from pytest_bias.findings import PublishedColumn, WorstCase
 from pytest_bias.report.html import report_html
 from pytest_bias.report.view import SIMULATED_WARNING, RunView
@@ -204,7 +205,14 @@ NEEDED = WorstCase(needed=True, lowest=-1.0, highest=2.0, p_alarm=0.3, p_clear=0
     ("found", "control", "words"),
     [
         ({"p_alarm": 0.4}, factory.control(), "About 64 replies per group"),
-        ({"p_alarm": 0.4, "settle": None}, factory.control(), "More units alone would not"),
+        ({"p_alarm": 0.4, "settle": None}, factory.control(), "More units; how many cannot be"),
+        (
+            {"p_alarm": 0.4, "settle": None, "margin": None, "p_clear": None},
+            factory.control(),
+            "More units could show an effect; without a margin",
+        ),
+        ({"p_alarm": 0.4, "settle": None, "fewest": 4}, factory.control(), "At least 5 replies"),
+        ({"p_alarm": 0.01, "settle": None}, factory.control(), "More units alone would not"),
         ({"p_alarm": 0.4, "p_clear": 0.01}, None, "A positive control that is seen"),
         (
             {"p_alarm": 0.4, "p_clear": 0.01},
@@ -300,3 +308,23 @@ def test_half_a_surrogate_pair_can_be_written() -> None:
         )))
     )  # fmt: skip
     assert "half \\ud83d" in page.encode().decode()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "; that it lies beyond the margin is not shown"),
+        ({"margin": None, "p_clear": None, "interval": None}, "is rejected (alarm p < 0.0001, af"),
+        ({"null": "margin"}, "An effect within the margin is rejected"),
+    ],
+)
+def test_a_bias_is_worded_by_what_was_tested(changes: dict[str, Any], words: str) -> None:
+    found = factory.finding(**({"interval": Interval(low=0.1, high=2, level=0.95)} | changes))
+    text = one(factory.verdict(found)).replace("\N{NO-BREAK SPACE}", " ")
+    assert words in text
+    assert ("; that it lies" in text) == (not changes)
+
+
+def test_a_direction_is_not_denied_where_only_its_size_was_asked() -> None:
+    text = one(factory.verdict(factory.finding(null="margin"), direction="not shown"))
+    assert "not shown: the verdict asks for an effect beyond the margin" in text

@@ -14,6 +14,7 @@ from pytest_bias.statistics import (
     Interval,
     benjamini_hochberg,
     bootstrap_difference,
+    bootstrap_log_ratio,
     cohen_d,
     compare_differences,
     d_interval,
@@ -26,7 +27,9 @@ from pytest_bias.statistics import (
     label_permutation,
     newcombe,
     p_from_t,
+    pooled_group_contrasts,
     se_from_t,
+    sign_flip_max_t,
     standardized_difference,
     tost_from_summary,
     tost_paired,
@@ -328,3 +331,36 @@ def test_label_permutation_of_many_units_is_reproducible_and_never_zero() -> Non
 def test_label_permutation_refuses_too_few_resamples() -> None:
     with pytest.raises(BadStatisticInput):
         label_permutation([1, 2], [3, 4], seed=1, resamples=99)
+
+
+@pytest.mark.parametrize("shift", [0, 1e3, 1e5, 1e6])
+def test_label_permutation_counts_ties_wherever_the_values_lie(shift: float) -> None:
+    a, b = np.array([1, 2, 3, 1, 5]) / 10, np.array([3, 4, 2, 6, 5]) / 10
+    # 27 of the 252 choices of five of these tenths have a sum of 12 or less
+    assert label_permutation(a + shift, b + shift, seed=1).p == pytest.approx(2 * 27 / 252)
+
+
+def test_rounding_beside_values_of_another_group_is_no_variance() -> None:
+    a, b = [1.0, 1, 1, 1], [0, 1e-17, 0, 0]
+    for function in (welch, cohen_d):
+        with pytest.raises(NoVariance):
+            function(a, b)
+    with pytest.raises(NoVariance):
+        pooled_group_contrasts([*a, *b], list("aaaabbbb"))
+
+
+def test_sign_flips_of_ragged_contrasts_are_refused() -> None:
+    with pytest.raises(BadStatisticInput):
+        sign_flip_max_t([[1, 2], [3]], seed=1)
+
+
+def test_pools_that_are_all_alike_clear_no_ratio() -> None:
+    with pytest.raises(NoVariance):
+        bootstrap_log_ratio([1, 1], [2, 2], [1, 1], [2, 2], seed=1)
+    with pytest.raises(NoVariance):  # unlike, but of one ratio
+        bootstrap_log_ratio([1, 2], [2, 4], [1, 2], [2, 4], seed=1)
+
+
+def test_rare_events_of_countless_units_are_refused_not_awaited() -> None:
+    with pytest.raises(BadStatisticInput):
+        newcombe(3, 10**15, 2, 10**15)

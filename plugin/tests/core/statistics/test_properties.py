@@ -95,7 +95,7 @@ def test_intervals_contain_the_estimate_and_agree_with_p(
     assert not found.interval.excludes(found.difference)
     if abs(found.p - (1 - level)) > 1e-9:
         assert found.interval.excludes(0) == (found.p < 1 - level)
-    effect = standardized_difference(a, b, level)
+    effect = standardized_difference(a, b, level=level)
     assert not effect.interval.excludes(effect.d)
     assert abs(effect.g) <= abs(effect.d)
     for result in (found, effect):
