@@ -12,7 +12,8 @@ from .estimates import Bootstrap, Description, EffectSize, Interval, Tost
 ALPHA = 0.05
 """Error rate of each of the two nulls of the verdict rule; they are disjoint, so not halved."""
 
-Scale = Literal["difference", "ratio"]
+Scale = Literal["difference", "ratio", "size"]
+"""What an estimate is: a difference around 0, a ratio around 1, or a size that has no sign."""
 
 Null = Literal["zero", "margin"]
 """What an alarm is raised against: any effect, or one beyond the margin."""

@@ -181,11 +181,19 @@ def estimate_words(finding: Finding) -> str:
 
 def interval_words(finding: Finding) -> str:
     """``+1.80 [+1.50, +2.10]``: the estimate and its 95 % interval, where it has one."""
-    sign = "" if finding.scale == "ratio" else "+"
+    form = number_form(finding)
     interval = finding.interval
     if interval is None:
-        return f"{finding.estimate:{sign}.2f}"
-    return f"{finding.estimate:{sign}.2f} [{interval.low:{sign}.2f}, {interval.high:{sign}.2f}]"
+        return f"{finding.estimate:{form}}"
+    return f"{finding.estimate:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
+
+
+def number_form(finding: Finding) -> str:
+    """How its estimates are printed: with the sign they have, as finely as the margin."""
+    sign = "+" if finding.scale == "difference" else ""
+    margin = finding.margin
+    fine = margin is not None and abs(round(margin, 2) - margin) > 1e-9  # noqa: PLR2004
+    return f"{sign}.{3 if fine else 2}f"
 
 
 def units_words(finding: Finding) -> str:

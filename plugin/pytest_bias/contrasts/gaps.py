@@ -76,7 +76,14 @@ class TotalGap(Declared):
         check_undirected(self.id, self, "a sum of absolute gaps")
         check_at(self.id, experiment, self, {self.factor})
         check_units(self.id, self, experiment, [self.factor])
-        check_reach(self.id, self, experiment, [self.factor])
+        sides = [{self.factor: side} for high, low, _ in self.gaps for side in (high, low)]
+        check_reach(
+            self.id,
+            self,
+            experiment,
+            [{name: levels_of(levels) for name, levels in side.items()} for side in sides],
+            flips=False,
+        )
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a cell has no valid reply."""
@@ -90,6 +97,7 @@ class TotalGap(Declared):
             declared=self,
             measure=self.measure,
             quantity="sum of absolute gaps",
+            scale="size",
             weights=Weights({self.factor: dict.fromkeys(levels, 1.0)}),
             sides=tuple(Side(words=level, levels={self.factor: [level]}) for level in levels),
         )

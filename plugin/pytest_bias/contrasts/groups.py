@@ -21,7 +21,7 @@ from .base import (
 )
 from .layout import Layout, check_reach, layout_of
 from .linear import Asked, Engine, Side, analyse_linear, standard_engine
-from .published import ChiSquareTest, PublishedMethod
+from .published import GroupsTest, PublishedMethod
 
 if TYPE_CHECKING:
     from ..design import Design
@@ -64,7 +64,7 @@ class GroupContrast(Declared):
     factor: str
     group: str | None = field(default=None, kw_only=True)
     among: Sequence[str] = field(default=(), kw_only=True)
-    published: PublishedMethod | None = field(default_factory=ChiSquareTest, kw_only=True)
+    published: PublishedMethod | None = field(default_factory=GroupsTest, kw_only=True)
 
     def __post_init__(self) -> None:
         settle_fields(self, self.id)
@@ -94,7 +94,9 @@ class GroupContrast(Declared):
         check_levels(what, experiment, self.factor, groups)
         check_at(what, experiment, self, {self.factor})
         check_units(what, self, experiment, [self.factor])
-        check_reach(what, self, experiment, [self.factor], pooled=True)
+        sides = [{self.factor: [group]} for group in groups]
+        flips = self.group is not None
+        check_reach(what, self, experiment, sides, pooled=True, flips=flips)
         if len(set(groups)) < len(groups) or len(groups) < 3:  # noqa: PLR2004  (or a pair)
             raise BadDesign(what=what, problem="needs three groups or more, each named once")
         if self.group is not None:
@@ -122,6 +124,7 @@ class GroupContrast(Declared):
             declared=self,
             measure=self.measure,
             quantity="group against the rest" if self.group else "spread of groups",
+            scale="difference" if self.group else "size",
             weights=weights,
             sides=sides,
         )

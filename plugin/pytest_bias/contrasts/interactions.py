@@ -81,7 +81,17 @@ class Interaction(Declared):
             check_undirected(what, self, "the largest of many contrasts")
         check_at(what, experiment, self, set(names))
         check_units(what, self, experiment, names)
-        check_reach(what, self, experiment, names)
+        check_reach(what, self, experiment, self._sides(experiment))
+
+    def _sides(self, experiment: Experiment) -> list[dict[str, tuple[str, ...]]]:
+        """Every combination that is compared."""
+        groups = [
+            [(level,) for level in known_levels(experiment, name)]
+            if pair is None
+            else [levels_of(side) for side in pair]
+            for name, pair in self.factors.items()
+        ]
+        return [dict(zip(self.factors, each, strict=True)) for each in product(*groups)]
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when there are too few units, or a condition has no reply."""

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 FEWEST_TO_CLEAR = 10
 """Exemplars in each of two groups below which nothing is cleared."""
 
+Sides = Mapping[str, Sequence[str]]
+"""One side of a contrast: factor → its levels."""
+
 Shape = Literal["independent", "paired"]
 
 
@@ -44,7 +47,7 @@ def layout_of(
     declared: Declared,
     experiment: Experiment,
     design: Design,
-    sides: Sequence[Mapping[str, Sequence[str]]],
+    sides: Sequence[Sides],
     *,
     within: bool = True,
     pooled: bool = False,
@@ -55,7 +58,7 @@ def layout_of(
     whether groups that are not compared lend theirs.
     """
     compared = list(sides[0])
-    problem = out_of_reach(declared, experiment, design, compared, pooled=pooled)
+    problem = out_of_reach(declared, experiment, design, sides, pooled=pooled)
     sizes = [_trials(declared, experiment, design, side) for side in sides]
     replies = sum(sizes)
     if declared.target == "fixed":
@@ -142,13 +145,16 @@ def check_reach(
     what: str,
     declared: Declared,
     experiment: Experiment,
-    compared: Sequence[str],
+    sides: Sequence[Sides],
     *,
     pooled: bool = False,
+    flips: bool = True,
 ) -> None:
     """Raise BadDesign for a hypothesis that the gate design can never answer."""
     if declared.claim is not None and (
-        problem := out_of_reach(declared, experiment, experiment.design(), compared, pooled=pooled)
+        problem := out_of_reach(
+            declared, experiment, experiment.design(), sides, pooled=pooled, flips=flips
+        )
     ):
         raise BadDesign(what=what, problem=problem)
 
@@ -157,33 +163,40 @@ def out_of_reach(
     declared: Declared,
     experiment: Experiment,
     design: Design,
-    compared: Sequence[str],
+    sides: Sequence[Sides],
     *,
     pooled: bool = False,
+    flips: bool = True,
 ) -> str:
     """Why no reply could ever give this hypothesis a verdict under ``design``; empty if it can.
 
-    A claim to be clear needs 10 exemplars in a group, or with a ``pooled`` variance 5.
+    A claim to be clear needs 10 units (on each side, where they are exemplars of what is
+    compared; 5 with a ``pooled`` variance), any other 5; where units are compared with themselves
+    by sign ``flips``, 6.
     """
     if declared.target == "fixed":
         return ""
+    compared = list(sides[0])
     units = units_of(declared, experiment, compared)
+    clear = declared.claim == "clear"
     if any(name in compared for name in units):
-        exemplars = experiment.factor(units[0]).exemplars
-        smallest = min(map(len, exemplars.values()), default=0)
-        clear = declared.claim == "clear" and not pooled
-        fewest = FEWEST_TO_CLEAR if clear else FEWEST_UNITS
+        factor = experiment.factor(units[0])
+        smallest = min(
+            sum(len(factor.exemplars[level]) for level in side[units[0]]) for side in sides
+        )
+        fewest = FEWEST_TO_CLEAR if clear and not pooled else FEWEST_UNITS
         if smallest >= fewest:
             return ""
         return (
-            f"{design.name} design: {smallest} exemplars of {units[0]} in a group, {fewest} are "
+            f"{design.name} design: {smallest} exemplars of {units[0]} on a side, {fewest} are "
             f"needed {'to clear it' if clear else 'for any verdict'}"
         )
     count = math.prod(_count(declared, experiment, name) for name in units)
-    fewest = FEWEST_UNITS if declared.claim == "clear" else FEWEST_UNITS + 1
+    fewest = FEWEST_TO_CLEAR if clear else FEWEST_UNITS + flips
     if count >= fewest:
         return ""
-    return (
-        f"{design.name} design: {count} units ({' × '.join(units)}) can give no verdict, "
-        f"{fewest} are needed: the smallest p of {FEWEST_UNITS} sign flips is .0625"
-    )
+    few = f"{design.name} design: {count} units ({' × '.join(units)})"
+    if clear:
+        return f"{few} can clear nothing, {fewest} are needed"
+    why = f": the smallest p of {FEWEST_UNITS} sign flips is .0625" if flips else ""
+    return f"{few} can give no verdict, {fewest} are needed{why}"

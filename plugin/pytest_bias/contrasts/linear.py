@@ -119,6 +119,7 @@ def analyse_linear(
             declared.published,
             Pooled(
                 cells=grid.cells,
+                flags=grid.flags,
                 sides={side.words: found for side, found in zip(asked.sides, cells, strict=True)},
             ),
         ),

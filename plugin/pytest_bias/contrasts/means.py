@@ -79,6 +79,9 @@ class MeanDifference(Declared):
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
         check_measure(self.id, experiment, self.measure, bounded=self.claim is not None)
         check_pair(self, self.id, experiment, self.factor, self.high, self.low)
+        problem = self.layout(experiment, experiment.design()).problem
+        if problem and self.claim is not None:
+            raise BadDesign(what=self.id, problem=problem)
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when there are too few replies, or a condition has none."""
@@ -189,5 +192,5 @@ def check_pair(
         raise BadDesign(what=what, problem="compares a level with itself")
     check_at(what, experiment, declared, {factor})
     check_units(what, declared, experiment, [factor])
-    check_reach(what, declared, experiment, [factor])
+    check_reach(what, declared, experiment, [{factor: side} for side in sides])
     null_of(declared, experiment, [factor])

@@ -24,10 +24,14 @@ NOT_DEFINED = "not defined"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pooled:
-    """The replies a published method sees: all cells, and those of each side by its words."""
+    """The replies a published method sees: all cells, and those of each side by its words.
+
+    ``flags`` is whether they are events.
+    """
 
     cells: Sequence[Cell]
     sides: Mapping[str, Sequence[Cell]]
+    flags: bool = False
 
     def numbers(self) -> list[NDArray[np.float64]]:
         """The values of each side, events as 0 and 1, whatever cell they come from."""
@@ -135,6 +139,18 @@ class OneWayAnova:
             "p": found.p,
             "eta²": found.eta2,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsTest:
+    """Chi-square of events, one-way analysis of variance of numbers: by what the measure is."""
+
+    words: str = "chi-square (of events) or one-way ANOVA (of numbers) on all replies"
+
+    def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
+        """Those of :class:`ChiSquareTest` or of :class:`OneWayAnova`."""
+        method = ChiSquareTest() if pooled.flags else OneWayAnova()
+        return method.statistics(pooled)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ far away, samples that hold too few of the rare ones look tighter than the truth
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,14 @@ def is_skewed(values: ArrayLike) -> bool:
 def spread_is_doubtful(*groups: NDArray[np.float64]) -> bool:
     """Whether a t test of groups of replies must not clear on its own: skewed, or nearly alike."""
     return any(is_skewed(values) or are_alike(values) for values in groups)
+
+
+def cells_are_doubtful(cells: Sequence[NDArray[np.float64]]) -> bool:
+    """The same of replies within their cells: skewed around their means, or nearly all alike."""
+    within = [values - values.mean() for values in cells if values.size]
+    alike = sum(int(np.unique(v, return_counts=True)[1].max()) for v in cells if v.size)
+    total = sum(values.size for values in within)
+    return is_skewed(np.concatenate(within)) or alike >= ALIKE * total
 
 
 def are_alike(values: NDArray[np.float64]) -> bool:

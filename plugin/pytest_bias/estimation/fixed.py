@@ -10,6 +10,7 @@ import numpy as np
 from .. import statistics
 from ..errors import NoVariance
 from ..findings import ALPHA, Null
+from .bounded import bounded_p, cells_are_doubtful
 from .cells import Cell, Grid
 from .tested import FEW_UNITS, RESAMPLES, SEED, Tested, alarm_p, permutation_words
 from .two_groups import compare
@@ -64,6 +65,16 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
         if null == "zero":
             permuted = within_strata(cells, weights)
             p_alarm, method = permuted.p, permutation_words(permuted, "label permutation")
+    elif p_clear is not None and margin is not None and len(weights.parts) == 1:
+        sides = [
+            np.concatenate(
+                [c.values for c, w in zip(cells, coefficients, strict=True) if w * sign > 0]
+            )
+            for sign in (1, -1)
+        ]
+        if cells_are_doubtful([cell.values for cell in cells]):
+            robust = bounded_p(*sides, bounds=grid.bounds, margin=margin)
+            p_clear, notes = max(p_clear, robust.p), (robust.note,)
     return Tested(
         estimate=found.estimate,
         interval=found.interval,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..findings import Finding, HumanComparison
-from ..gate import interval_words
+from ..gate import interval_words, number_form
 from ..verdicts import margin_words
 from .figures import human_interval
 from .numbers import bounds_words, level_words, p_value, plain_number
@@ -128,6 +128,7 @@ def all_facts(finding: Finding) -> Iterator[Fact]:
     for name, number in finding.extras.items():
         yield Fact(name, number if isinstance(number, str) else plain_number(number))
     if worst := finding.worst_case:
+        form = number_form(finding)
         clear = "" if worst.p_clear is None else f", clearing {p_value(worst.p_clear)}"
         need = (
             "the verdict must hold here" if worst.needed else "too little is missing to require it"
@@ -136,7 +137,7 @@ def all_facts(finding: Finding) -> Iterator[Fact]:
             "Worst case for missing replies",
             "not defined"
             if worst.lowest is None or worst.highest is None
-            else f"{worst.lowest:+.2f} to {worst.highest:+.2f}",
+            else f"{worst.lowest:{form}} to {worst.highest:{form}}",
             f"Manski bounds; alarm {p_value(worst.p_alarm)}{clear}; {need}",
         )
 

@@ -139,6 +139,7 @@ def fractional_units_for_t(
     """
     effect = positive(effect, function="units_for_t", argument="effect")
     alpha, power = _levels(alpha=alpha, power=power, function="units_for_t")
+
     def missing(n: float) -> float:
         return _test_power(n, effect=effect, alpha=alpha, design=design, sides=sides) - power
 

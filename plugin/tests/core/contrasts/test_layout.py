@@ -119,7 +119,7 @@ def test_what_a_design_gives(question: Hypothesis, expected: tuple[str, int, str
             MeanDifference(
                 "score", "tone", target="population", unit="seed", claim="clear", margin=1, **TONES
             ),
-            r"documented design: 4 units (seed) can give no verdict, 5 are needed",
+            r"documented design: 4 units (seed) can clear nothing, 10 are needed",
         ),
     ],
     ids=str,
@@ -145,7 +145,7 @@ def test_too_few_exemplars_are_named() -> None:
     found = MeanDifference("score", "group", target="population", **RACES).layout(of, of.design())
     assert found is not None
     assert found.problem == (
-        "gate design: 4 exemplars of group in a group, 5 are needed for any verdict"
+        "gate design: 4 exemplars of group on a side, 5 are needed for any verdict"
     )
 
 
