@@ -224,3 +224,30 @@ def p_words(p: float) -> str:
     """A p-value in print: never 0."""
     smallest = 0.0001
     return f"< {smallest}" if p < smallest else f"= {p:.4f}"
+
+
+def properties_of(verdict: Verdict, beside: Beside) -> tuple[tuple[str, str], ...]:
+    """The numbers of a verdict as report properties, for JUnit and pytest-html."""
+    properties = {
+        "bias_experiment": verdict.experiment,
+        "bias_model": verdict.model,
+        "bias_hypothesis": verdict.id,
+        "bias_verdict": verdict.words,
+    }
+    finding = verdict.finding
+    if finding is not None:
+        properties |= {
+            "bias_estimate": repr(finding.estimate),
+            "bias_p_alarm": repr(finding.p_alarm),
+            "bias_units": str(finding.units),
+        }
+        if finding.interval is not None:
+            interval = finding.interval
+            properties["bias_interval"] = f"[{interval.low!r}, {interval.high!r}]"
+        if finding.margin is not None:
+            properties["bias_margin"] = repr(finding.margin)
+        if finding.p_clear is not None:
+            properties["bias_p_clear"] = repr(finding.p_clear)
+    if beside.words:
+        properties["bias_baseline"] = beside.words
+    return tuple(properties.items())

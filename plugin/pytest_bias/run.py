@@ -15,18 +15,18 @@ from .cassettes.store import Cassette, cassette_path, file_stem
 from .casting import check_models, players_of
 from .errors import BiasError, NotManipulated, NotRecorded
 from .experiment import Experiment, Players, first_trial, plan_condition
-from .gate import Beside, stopped_by, stopped_by_control
+from .gate import properties_of, stopped_by, stopped_by_control
 from .providers.base import is_simulated
-from .records import CAP, Outcome, carried_out, lost_to_cap
+from .records import Outcome, carried_out, lost_to_cap
 from .replay import Unrecorded, Wanted
 from .rereading import reread
 from .roster import Roster, read_roster
 from .settings import Settings
+from .twins import find_twins
 from .workspace import Workspace
 
 if TYPE_CHECKING:
     from .design import Condition, Trial
-    from .verdicts import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,37 +164,17 @@ class Run:
             )
 
     def _find_twins(self, case: Case) -> dict[str, str]:
-        """Condition → another in which the subject is told the very same, in its first trial."""
-        told: dict[tuple[str, ...], list[str]] = {}
-        capped: list[Condition] = []
-        for condition in case.experiment.conditions:
-            first = self._at(case, condition, 0)
-            if isinstance(first, Outcome) and first.missing == CAP:
-                capped.append(condition)
-            elif isinstance(first, Outcome):
-                told.setdefault(first.prompts, []).append(condition.id)
-        twins: dict[str, str] = {}
-        for alike in told.values():
-            if len(alike) > 1:
-                twins |= dict.fromkeys(alike[1:], alike[0]) | {alike[0]: alike[1]}
-        # Of a trial that a cap kept from being carried out nobody knows what it tells; the first
-        # that both conditions have says it.
-        for condition in capped:
-            for other in case.experiment.conditions:
-                if other.id != condition.id and self._same(case, condition, other):
-                    twins |= {condition.id: other.id, other.id: condition.id}
-        return twins
+        """Condition → another in which the subject is told the very same."""
 
-    def _same(self, case: Case, condition: Condition, other: Condition) -> bool:
-        """Whether two conditions tell the subject the same in the first trial that both have."""
-        plans = [plan_condition(case.experiment, case.design, c) for c in (condition, other)]
-        for position in range(min(map(len, plans))):
-            one, two = self._at(case, condition, position), self._at(case, other, position)
-            if not isinstance(one, Outcome) or not isinstance(two, Outcome):
-                return False  # what is not recorded fails by itself
-            if CAP not in (one.missing, two.missing):
-                return one.prompts == two.prompts
-        return False
+        def look(condition: Condition, place: int) -> Outcome | None:
+            found = self._at(case, condition, place)
+            return found if isinstance(found, Outcome) else None
+
+        return find_twins(
+            case.experiment.conditions,
+            look,
+            lambda condition: len(plan_condition(case.experiment, case.design, condition)),
+        )
 
     # --- analyses -----------------------------------------------------------------------------
 
@@ -283,7 +263,7 @@ class Run:
         facts |= {"id": verdict.id, "status": verdict.status, "stopped": stopped is not None}
         tolerated = beside.words if stopped is not None and beside.accepted else ""
         return CaseResult(
-            dumps(facts | said, "result"), stopped, _properties(verdict, beside), tolerated
+            dumps(facts | said, "result"), stopped, properties_of(verdict, beside), tolerated
         )
 
     def tolerated(self, case: Case) -> str:
@@ -307,30 +287,3 @@ class Run:
         except BiasError:
             return None
         return None
-
-
-def _properties(verdict: Verdict, beside: Beside) -> tuple[tuple[str, str], ...]:
-    """The numbers of a verdict as report properties, for JUnit and pytest-html."""
-    properties = {
-        "bias_experiment": verdict.experiment,
-        "bias_model": verdict.model,
-        "bias_hypothesis": verdict.id,
-        "bias_verdict": verdict.words,
-    }
-    finding = verdict.finding
-    if finding is not None:
-        properties |= {
-            "bias_estimate": repr(finding.estimate),
-            "bias_p_alarm": repr(finding.p_alarm),
-            "bias_units": str(finding.units),
-        }
-        if finding.interval is not None:
-            interval = finding.interval
-            properties["bias_interval"] = f"[{interval.low!r}, {interval.high!r}]"
-        if finding.margin is not None:
-            properties["bias_margin"] = repr(finding.margin)
-        if finding.p_clear is not None:
-            properties["bias_p_clear"] = repr(finding.p_clear)
-    if beside.words:
-        properties["bias_baseline"] = beside.words
-    return tuple(properties.items())
