@@ -245,6 +245,8 @@ def check_units(
                 ),
             )
         return
+    if declared.null == "margin":
+        raise BadDesign(what=what, problem="null='margin' is of a fixed set, target a population")
     units = units_of(declared, experiment, compared)
     nested = [name for name in units if name in compared]
     for name in units:

@@ -214,6 +214,10 @@ MANY_FLAWS: list[tuple[str, dict[str, Any], str]] = [
     ],
     *[(kind, {"target": "fixed", "unit": "seed"}, "unit= is of a population") for kind in OPEN],
     *[
+        (kind, {"target": "population", "null": "margin"}, "null='margin' is of a fixed set")
+        for kind in ("mean", "rate", "group", "interaction")
+    ],
+    *[
         (kind, {"target": "population", "unit": ("group", "seed")}, "units by themselves")
         for kind in OPEN
     ],
