@@ -35,8 +35,17 @@ if TYPE_CHECKING:
     from .messages import Message, Parameters
     from .protocol import Reply, Subject, together
     from .records import Outcome
+    from .screening import screening_measures
     from .simulator.subjects import dice
     from .stimuli import PromptTemplate
+    from .texts import (
+        Refusals,
+        error_rates,
+        is_refusal,
+        log_length,
+        response_length,
+        sentiment,
+    )
     from .verdicts import Control, Verdict
 
 _HOMES = {
@@ -71,6 +80,7 @@ _HOMES = {
     "RateDifference": "contrasts",
     "RateRatio": "contrasts",
     "Recorded": "cases",
+    "Refusals": "texts",
     "Reply": "protocol",
     "Selection": "contrasts",
     "SimulatedAnswer": "experiment",
@@ -82,9 +92,15 @@ _HOMES = {
     "WelchTest": "contrasts",
     "conditions": "cases",
     "dice": "simulator.subjects",
+    "error_rates": "texts",
     "hypotheses": "cases",
+    "is_refusal": "texts",
+    "log_length": "texts",
     "plan": "experiment",
     "positive_control": "cases",
+    "response_length": "texts",
+    "screening_measures": "screening",
+    "sentiment": "texts",
     "together": "protocol",
 }
 
@@ -120,6 +136,7 @@ __all__ = [
     "RateDifference",
     "RateRatio",
     "Recorded",
+    "Refusals",
     "Reply",
     "Selection",
     "SimulatedAnswer",
@@ -131,9 +148,15 @@ __all__ = [
     "WelchTest",
     "conditions",
     "dice",
+    "error_rates",
     "hypotheses",
+    "is_refusal",
+    "log_length",
     "plan",
     "positive_control",
+    "response_length",
+    "screening_measures",
+    "sentiment",
     "together",
 ]
 

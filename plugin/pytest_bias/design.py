@@ -184,16 +184,39 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """How often an experiment is run: one of its named sizes."""
+    """How often an experiment is run: one of its named sizes.
+
+    Parameters
+    ----------
+    replicates
+        Repetitions of every condition × exemplar × item.
+    name
+        What it is called; an experiment names those it is given itself.
+    exemplars
+        Only so many exemplars of every level are met, in the order in which they are declared;
+        None is all of them. A level that has fewer has what it has. The trials of a smaller
+        design are those of a larger one, with the same keys.
+    """
 
     replicates: int
     name: str = "gate"
+    exemplars: int | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.replicates, bool) or not isinstance(self.replicates, int):
-            raise BadDesign(what=f"Design({self.name!r})", problem="replicates must be an integer")
-        if self.replicates < 1:
-            raise BadDesign(what=f"Design({self.name!r})", problem="replicates must be at least 1")
+        self._check("replicates", self.replicates)
+        if self.exemplars is not None:
+            self._check("exemplars", self.exemplars)
+
+    def _check(self, field_name: str, number: object) -> None:
+        what = f"Design({self.name!r})"
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise BadDesign(what=what, problem=f"{field_name} must be an integer")
+        if number < 1:
+            raise BadDesign(what=what, problem=f"{field_name} must be at least 1")
+
+    def members(self, factor: Factor, level: str) -> tuple[str, ...]:
+        """The exemplars of a level that this design meets; none where the factor has none."""
+        return tuple(factor.exemplars.get(level, ())[: self.exemplars])
 
 
 def cross(factors: Sequence[Factor]) -> tuple[Condition, ...]:
@@ -212,11 +235,11 @@ def cross(factors: Sequence[Factor]) -> tuple[Condition, ...]:
 
 
 def trials_of(
-    condition: Condition, factors: Sequence[Factor], items: Items | None, replicates: int
+    condition: Condition, factors: Sequence[Factor], items: Items | None, design: Design
 ) -> Iterator[Trial]:
     """The trials of one condition: its exemplars × items × replicates, in declared order."""
     sampled = [factor for factor in factors if factor.exemplars]
-    members = [factor.exemplars[condition.levels[factor.name]] for factor in sampled]
+    members = [design.members(factor, condition.levels[factor.name]) for factor in sampled]
     names = [factor.name for factor in sampled]
     blocks: list[tuple[str | None, object]] = (
         list(items.items.items()) if items else [(None, None)]
@@ -224,5 +247,5 @@ def trials_of(
     for chosen in itertools.product(*members):
         exemplars = dict(zip(names, chosen, strict=True))
         for item, value in blocks:
-            for replicate in range(1, replicates + 1):
+            for replicate in range(1, design.replicates + 1):
                 yield Trial(condition, exemplars, item, value, replicate)

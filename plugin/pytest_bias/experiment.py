@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar, get_args
 
 from .canonical import compact, plain
@@ -66,7 +66,8 @@ class Experiment:
         Repetitions of every condition × exemplar × item in the gate design.
     designs
         Further named designs (``{"documented": Design(replicates=30)}``); ``gate`` is given by
-        ``replicates``.
+        ``replicates`` and meets all exemplars. A design may be larger than the gate's in one way
+        and smaller in another: one cassette serves all of them.
     items
         What every condition is crossed with.
     measures
@@ -140,7 +141,12 @@ class Experiment:
             raise BadDesign(what=what, problem="the gate design is given by replicates=")
         Design(self.replicates, f"{GATE} of {self.id}")  # refuses what is no number of replicates
         plain(self.metadata, f"metadata of {what}")
-        designs = {name: Design(design.replicates, name) for name, design in self.designs.items()}
+        designs = {name: replace(design, name=name) for name, design in self.designs.items()}
+        sampled = any(factor.exemplars for factor in self.factors)
+        for name, design in designs.items():
+            if design.exemplars is not None and not sampled:
+                problem = f"design {name!r} limits exemplars, and no factor has any"
+                raise BadDesign(what=what, problem=problem)
         object.__setattr__(self, "factors", tuple(self.factors))
         object.__setattr__(self, "conditions", cross(self.factors))
         object.__setattr__(self, "measures", tuple(self.measures))
@@ -189,7 +195,8 @@ class Experiment:
             raise UnknownName(kind=f"design of {self.id}", name=name, known=designs)
         if replicates is None or replicates == designs[name].replicates:
             return designs[name]
-        return Design(replicates, f"{name}, {replicates} replicates")
+        called = f"{name}, {replicates} replicates"
+        return replace(designs[name], replicates=replicates, name=called)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,12 +233,23 @@ def plan_condition(
     experiment: Experiment, design: Design, condition: Condition
 ) -> tuple[Trial, ...]:
     """The trials of one condition."""
-    return tuple(trials_of(condition, experiment.factors, experiment.items, design.replicates))
+    return tuple(trials_of(condition, experiment.factors, experiment.items, design))
+
+
+def plan_all(experiment: Experiment, *designs: Design) -> tuple[Trial, ...]:
+    """The trials of ``designs`` and of all that ``experiment`` has, each of them once.
+
+    None of these need hold the others: one may have more replicates, another more exemplars.
+    """
+    every = (experiment.design(), *experiment.designs.values(), *designs)
+    sizes = {(each.replicates, each.exemplars): each for each in every}
+    trials = {trial.id: trial for each in sizes.values() for trial in plan(experiment, each)}
+    return tuple(trials.values())
 
 
 def first_trial(experiment: Experiment, condition: Condition) -> Trial:
     """The trial with which a condition begins, without listing the others."""
-    return next(trials_of(condition, experiment.factors, experiment.items, 1))
+    return next(trials_of(condition, experiment.factors, experiment.items, Design(1)))
 
 
 def _is_async(function: object) -> bool:

@@ -45,7 +45,11 @@ def fingerprint_of(
         "factors": {factor.name: _factor(factor, raw=raw) for factor in experiment.factors},
         "items": items
         and {items.name: {label: _shown(v, whole=raw) for label, v in items.items.items()}},
-        "design": {"name": design.name, "replicates": design.replicates},
+        "design": {
+            "name": design.name,
+            "replicates": design.replicates,
+            "exemplars": design.exemplars,
+        },
         "judge": _judge(judged_by),
     }
     settled = _without_none(json.loads(dumps(value, "fingerprint")))

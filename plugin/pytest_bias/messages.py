@@ -107,8 +107,9 @@ class Completion:
     """What a model answered, alike for all providers.
 
     ``usage`` holds token counts (``input``, ``output``), ``latency`` is in seconds without
-    queueing and failed attempts, ``body`` is the reply as the provider sent it, ``dropped`` names
-    the parameters that were not sent because the model refuses them.
+    queueing and failed attempts (None where the provider cannot tell), ``body`` is the reply as
+    the provider sent it, ``dropped`` names the parameters that were not sent because the model
+    refuses them.
     """
 
     text: str = field(repr=False)

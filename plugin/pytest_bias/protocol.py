@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar, cast, overload
 
 from pydantic import BaseModel
 
-from .errors import BadDesign
+from .errors import BadDesign, InvalidReply
 from .messages import Completion, Message, Parameters, Player, Request
 from .replies import accept_object, accept_text, reply_schema
 
@@ -30,12 +30,33 @@ class Reply(Generic[Value]):
     """A valid reply: its text, its ``value`` (the text itself or the parsed object).
 
     ``messages`` is the whole conversation so far, this reply included: give the reply as
-    ``after=`` to the next ``ask()`` to go on with it.
+    ``after=`` to the next ``ask()`` to go on with it. ``seconds`` is what was recorded of how
+    long it took; ask for :attr:`latency`, which is never None. It is no part of what makes two
+    replies the same.
     """
 
     value: Value = field(repr=False)
     text: str = field(repr=False)
     messages: tuple[Message, ...] = field(repr=False)
+    seconds: float | None = field(default=0.0, repr=False, compare=False)
+
+    @property
+    def latency(self) -> float:
+        """Seconds from sending the question to having this reply, as they were recorded.
+
+        Of the attempt that gave it alone: waiting for a turn under the limits, and attempts that
+        failed or gave no valid reply, are no part of it. A replay gives the same number; replies
+        that are made up in memory (rehearsals) take 0.0.
+
+        Raises
+        ------
+        InvalidReply
+            ``no_latency`` where nobody can tell, because the provider tried again on its own: an
+            unknown time is missing, never 0.
+        """
+        if self.seconds is None:
+            raise InvalidReply("no_latency")
+        return float(self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +169,8 @@ class Subject:
                 if reply is None
                 else accept_object(text, completion.finish, reply, check, told=told)
             )
-            return Reply(value, text, (*messages, Message("assistant", text)))
+            said = (*messages, Message("assistant", text))
+            return Reply(value, text, said, completion.latency)
 
         return cast("Reply[Any]", await Ask(request, accept, attempts))
 

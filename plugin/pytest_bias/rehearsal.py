@@ -59,4 +59,4 @@ def simulated_reply(experiment: Experiment, wanted: Wanted) -> Completion | None
         text = experiment.simulated(SimulatedPrompt(SUBJECT, wanted.request.messages, seed))
     except Exception:  # noqa: BLE001  (the author's code: it is as good as no reply)
         return None
-    return None if text is None else Completion(text, "stop", SUBJECT)
+    return None if text is None else Completion(text, "stop", SUBJECT, latency=0.0)

@@ -11,7 +11,7 @@ from ..errors import BadDesign
 from .base import FEWEST_UNITS, Declared, has_exemplars, levels_of, units_of
 
 if TYPE_CHECKING:
-    from ..design import Design
+    from ..design import Design, Factor
     from ..experiment import Experiment
 
 FEWEST_TO_CLEAR = 10
@@ -80,7 +80,7 @@ def layout_of(
         factor = experiment.factor(units[0])
         # Of an interaction each group stands on two sides, with its exemplars once.
         groups = dict.fromkeys(tuple(side[units[0]]) for side in sides)
-        exemplars = [sum(len(factor.exemplars[level]) for level in levels) for levels in groups]
+        exemplars = [_members(design, factor, levels) for levels in groups]
         return Layout(
             shape="independent",
             per_group=_as_if_equal(exemplars),
@@ -92,7 +92,7 @@ def layout_of(
         )
     return Layout(
         shape="paired",
-        per_group=math.prod(_count(declared, experiment, name) for name in units),
+        per_group=math.prod(_count(declared, experiment, design, name) for name in units),
         unit_name=" × ".join(units),
         replies=replies,
         problem=problem,
@@ -123,7 +123,7 @@ def _trials(
     for factor in experiment.factors:
         levels = side.get(factor.name) or levels_of(declared.at.get(factor.name, ()))
         levels = levels or tuple(factor.levels)
-        count *= sum(len(factor.exemplars.get(level, ("",))) for level in levels)
+        count *= _members(design, factor, levels) if factor.exemplars else len(levels)
     if experiment.items is not None:
         name = experiment.items.name
         labels = side.get(name) or levels_of(declared.at.get(name, ()))
@@ -131,13 +131,18 @@ def _trials(
     return count
 
 
-def _count(declared: Declared, experiment: Experiment, name: str) -> int:
+def _members(design: Design, factor: Factor, levels: Sequence[str]) -> int:
+    """Number of exemplars that a design meets at some levels."""
+    return sum(len(design.members(factor, level)) for level in levels)
+
+
+def _count(declared: Declared, experiment: Experiment, design: Design, name: str) -> int:
     if experiment.items is not None and experiment.items.name == name:
         return len(levels_of(declared.at.get(name, ())) or experiment.items.items)
     factor = experiment.factor(name)
     levels = levels_of(declared.at.get(name, ())) or tuple(factor.levels)
     if has_exemplars(experiment, name):
-        return sum(len(factor.exemplars[level]) for level in levels)
+        return _members(design, factor, levels)
     return len(levels)
 
 
@@ -181,9 +186,7 @@ def out_of_reach(
     clear = declared.claim == "clear"
     if any(name in compared for name in units):
         factor = experiment.factor(units[0])
-        smallest = min(
-            sum(len(factor.exemplars[level]) for level in side[units[0]]) for side in sides
-        )
+        smallest = min(_members(design, factor, side[units[0]]) for side in sides)
         fewest = FEWEST_TO_CLEAR if clear and not pooled else FEWEST_UNITS
         if smallest >= fewest:
             return ""
@@ -191,7 +194,7 @@ def out_of_reach(
             f"{design.name} design: {smallest} exemplars of {units[0]} on a side, {fewest} are "
             f"needed {'to clear it' if clear else 'for any verdict'}"
         )
-    count = math.prod(_count(declared, experiment, name) for name in units)
+    count = math.prod(_count(declared, experiment, design, name) for name in units)
     fewest = FEWEST_TO_CLEAR if clear else FEWEST_UNITS + flips
     if count >= fewest:
         return ""

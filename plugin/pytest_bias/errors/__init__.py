@@ -23,13 +23,21 @@ from .settings import (
     Unfinished,
     UnknownName,
 )
-from .statistics import BadStatisticInput, IncompleteDesign, NoFinding, NoVariance, TooFewUnits
+from .statistics import (
+    BadStatisticInput,
+    BadTable,
+    IncompleteDesign,
+    NoFinding,
+    NoVariance,
+    TooFewUnits,
+)
 from .trials import ForeignAwait, InvalidReply, ReplayDiffers
 
 __all__ = [
     "BadDesign",
     "BadSetting",
     "BadStatisticInput",
+    "BadTable",
     "BadTemplate",
     "BiasError",
     "BiasFound",

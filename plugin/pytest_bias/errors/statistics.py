@@ -46,6 +46,21 @@ class NoVariance(NoFinding):
         )
 
 
+class BadTable(BiasError):
+    """A table of data is not what a published analysis needs.
+
+    ``row`` counts from 1 without the header; None where no single row is at fault.
+    """
+
+    def __init__(self, *, table: str, column: str, problem: str, row: int | None = None) -> None:
+        self.table = table
+        self.column = column
+        self.problem = problem
+        self.row = row
+        where = f"column {column!r}" if row is None else f"row {row}, column {column!r}"
+        super().__init__(f"{table}, {where}: {problem}")
+
+
 class BadStatisticInput(BiasError):
     """An argument of a statistical function is outside its domain."""
 

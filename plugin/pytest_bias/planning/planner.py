@@ -11,7 +11,7 @@ from ..cases import wanted_of
 from ..cassettes.store import Cassette, cassette_path, file_stem
 from ..design import Design, Trial
 from ..errors import BiasError, KeepsText
-from ..experiment import Experiment, Players, plan
+from ..experiment import Experiment, Players, plan_all
 from ..prospects import Prospect, prospect_of
 from ..providers.base import is_simulated
 from ..rereading import measured_in
@@ -197,12 +197,11 @@ class _Planner:
         if not cassette.exists:
             return {}
         experiment = job.experiment
-        sizes = [each.replicates for each in (job.design, *experiment.designs.values())]
-        largest = Design(max(experiment.replicates, *sizes))
+        trials = plan_all(experiment, job.design)
         if experiment.retention != "raw":
-            return self._measured(experiment, plan(experiment, largest), cassette, players)
+            return self._measured(experiment, trials, cassette, players)
         found = {}
-        for trial in plan(experiment, largest):
+        for trial in trials:
             walk = Walk(experiment, players, trial, lambda wanted: cassette.lookup(wanted.key))
             used = kept_use = walk.use()
             kept = walk.complete

@@ -372,6 +372,7 @@ CHANGES: dict[str, tuple[Any, str]] = {
         "items.cv.one: (none) → 1",
     ),
     "replicates": (prints(design=Design(4)), "design.replicates: 3 → 4"),
+    "fewer exemplars": (prints(design=Design(3, exemplars=1)), "design.exemplars: (none) → 1"),
     "design": (prints(design=Design(3, "small")), 'design.name: "gate" → "small"'),
     "judge": (prints(judged_by=JUDGED), 'judge.model: (none) → "openai/judge"'),
 }

@@ -42,7 +42,7 @@ def test_conditions_are_all_combinations_in_declared_order() -> None:
 
 def test_trials_of_a_condition_are_exemplars_by_items_by_replicates() -> None:
     condition = cross([GROUP, STYLE])[0]
-    trials = list(trials_of(condition, [GROUP, STYLE], SEEDS, 2))
+    trials = list(trials_of(condition, [GROUP, STYLE], SEEDS, Design(2)))
     assert [trial.id for trial in trials] == [
         "f-plain/Ada/one#1",
         "f-plain/Ada/one#2",
@@ -64,6 +64,30 @@ def test_trials_of_a_condition_are_exemplars_by_items_by_replicates() -> None:
     }
 
 
+def test_a_design_meets_the_first_exemplars_of_every_level() -> None:
+    factor = Factor(
+        "group", {"f": 1, "n": 2}, exemplars={"f": ["Ada", "Eve", "Ida"], "n": ["[X]"]}
+    )
+    first, second = cross([factor])
+    for number, expected in ((1, "Ada"), (2, "Ada Eve"), (3, "Ada Eve Ida"), (9, "Ada Eve Ida")):
+        design = Design(2, exemplars=number)
+        trials = list(trials_of(first, [factor], None, design))
+        assert [trial["group"] for trial in trials[::2]] == expected.split()
+        assert [trial["group"] for trial in trials_of(second, [factor], None, design)] == [
+            "[X]"
+        ] * 2
+        assert design.members(factor, "f") == tuple(expected.split())
+    assert Design(2).members(factor, "f") == ("Ada", "Eve", "Ida")
+    assert Design(2, exemplars=1).members(STYLE, "plain") == ()
+
+
+def test_trials_of_a_smaller_design_are_those_of_the_larger() -> None:
+    condition = cross([GROUP, STYLE])[0]
+    large = list(trials_of(condition, [GROUP, STYLE], SEEDS, Design(3)))
+    small = list(trials_of(condition, [GROUP, STYLE], SEEDS, Design(2, exemplars=1)))
+    assert [t for t in large if t["group"] == "Ada" and t.replicate < 3] == small
+
+
 names = st.text(st.sampled_from("ab/#%é \ud800"), min_size=1, max_size=4)
 
 
@@ -73,7 +97,7 @@ def test_no_two_trials_share_an_id(members: list[str], replicates: int) -> None:
         Factor(name, {"x": 0, "y": 1}, exemplars={"x": members, "y": members})
         for name in ("one", "two")
     ]
-    ids = [t.id for c in cross(factors) for t in trials_of(c, factors, None, replicates)]
+    ids = [t.id for c in cross(factors) for t in trials_of(c, factors, None, Design(replicates))]
     assert len(ids) == 4 * len(members) ** 2 * replicates
     assert len(set(ids)) == len(ids)
 
@@ -137,6 +161,9 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "negative replicates": (lambda: Design(-1), "at least 1"),
     "replicates as flag": (lambda: Design(cast("int", bool(1))), "integer"),
     "replicates as float": (lambda: Design(cast("int", 2.0)), "integer"),
+    "no exemplar": (lambda: Design(1, exemplars=0), "exemplars must be at least 1"),
+    "exemplars as flag": (lambda: Design(1, exemplars=True), "exemplars must be an integer"),
+    "exemplars as float": (lambda: Design(1, exemplars=cast("int", 1.0)), "exemplars must be an"),
 }
 
 
@@ -158,7 +185,7 @@ def test_values_are_frozen_all_the_way_down() -> None:
     assert factor.exemplars == {"a": ("x",), "b": ("y",)}
     assert items.items == {"one": ("first",)}
     condition = cross([factor])[0]
-    trial = next(trials_of(condition, [factor], items, 1))
+    trial = next(trials_of(condition, [factor], items, Design(1)))
     for value, attribute in (
         (factor, "name"),
         (items, "name"),

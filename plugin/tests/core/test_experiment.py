@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_bias.design import Design, Factor, Items, Trial
 from pytest_bias.errors import BadDesign, UnknownName, Unserialisable
-from pytest_bias.experiment import Experiment, first_trial, plan, plan_condition
+from pytest_bias.experiment import Experiment, first_trial, plan, plan_all, plan_condition
 from pytest_bias.measures import Measure
 from pytest_bias.protocol import Subject
 
@@ -35,6 +35,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "an item called as a factor": ({"items": Items("group", {"x": 1})}, "must differ"),
     "a measure twice": ({"measures": [Measure("score"), Measure("score")]}, "measure names"),
     "a design called gate": ({"designs": {"gate": Design(2)}}, "given by replicates="),
+    "a design that limits what there is not": (
+        {"designs": {"documented": Design(2, exemplars=1)}},
+        "'documented' limits exemplars, and no factor has any",
+    ),
     "no replicates": ({"replicates": 0}, "at least 1"),
     "half a replicate": ({"replicates": 1.5}, "must be an integer"),
     "a protocol that is not async": ({"protocol": not_async}, "must be an async function"),
@@ -145,3 +149,37 @@ def test_declaring_calls_nothing() -> None:
     tiny = experiment(unwanted)
     plan(tiny, tiny.design())
     assert "unwanted" not in repr(tiny)
+
+
+NAMED = Factor("group", {"a": 1, "b": 2}, exemplars={"a": ["Ada", "Eve", "Ida"], "b": ["Bob"]})
+CROSSED: dict[str, Any] = {
+    "factors": [NAMED],
+    "replicates": 4,
+    "designs": {"documented": Design(10, exemplars=1)},
+}
+
+
+def test_a_design_may_have_fewer_exemplars_and_more_replicates_than_the_gate() -> None:
+    of = experiment(**CROSSED)
+    gate, documented = (plan(of, of.design(name)) for name in ("gate", "documented"))
+    assert (len(gate), len(documented)) == (16, 20)
+    assert {trial["group"] for trial in documented} == {"Ada", "Bob"}
+    both = {trial.id for trial in gate} & {trial.id for trial in documented}
+    assert both == {f"{name}#{n}" for name in ("a/Ada", "b/Bob") for n in range(1, 5)}
+    assert first_trial(of, of.conditions[0]) == documented[0] == gate[0]
+
+
+def test_the_trials_of_all_designs_are_each_listed_once() -> None:
+    of = experiment(**CROSSED)
+    every = [trial.id for trial in plan_all(of)]
+    assert len(every) == len(set(every)) == 16 + 12
+    assert [trial.id for trial in plan_all(of, Design(2))] == every
+    assert len(plan_all(of, Design(5))) == 28 + 2
+
+
+def test_another_number_of_replicates_keeps_the_exemplars() -> None:
+    of = experiment(**CROSSED)
+    asked = of.design("documented", 2)
+    assert (asked.replicates, asked.exemplars, asked.name) == (2, 1, "documented, 2 replicates")
+    assert of.design("documented", 10) == of.design("documented")
+    assert of.design("documented").name == "documented"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_bias.cassettes.format import Provenance
-from pytest_bias.design import Design, Trial
+from pytest_bias.design import Design, Factor, Trial
 from pytest_bias.experiment import Experiment, Players, SimulatedPrompt, plan
 from pytest_bias.messages import Parameters
 from pytest_bias.planning import Calls, PlanJob, PlanRow, RecordingPlan, plan_recording
@@ -32,11 +32,14 @@ def planned(
     mode: RecordMode = "missing",
     judge: str | None = None,
     trials: Callable[[Trial], bool] = lambda _: True,
+    design: str = "gate",
     **limits: Any,
 ) -> RecordingPlan:
     return plan_recording(
         [
-            PlanJob(of, model, of.design(), tuple(filter(trials, plan(of, of.design()))))
+            PlanJob(
+                of, model, of.design(design), tuple(filter(trials, plan(of, of.design(design))))
+            )
             for model in models
             for of in experiments
         ],
@@ -336,3 +339,23 @@ def test_a_real_models_cassette_is_the_guide_before_a_simulated_one(
     )
     record(tmp_path, of)
     assert only(planned(tmp_path, of, models=[OTHER])).estimate.model == "openai/tiny"
+
+
+def test_designs_that_do_not_hold_each_other_share_a_cassette(tmp_path: Path) -> None:
+    of = experiment(
+        factors=[Factor("group", {"a": 1, "b": 2}, exemplars={"a": ["A", "B"], "b": ["C", "D"]})],
+        designs={"documented": Design(5, exemplars=1)},
+    )
+    record(tmp_path, of)
+    row = only(planned(tmp_path, of))
+    assert (row.trials, row.missing_trials, row.stale_interactions) == (12, 0, 0)
+    row = only(planned(tmp_path, of, design="documented"))
+    assert (row.trials, row.recorded_trials, row.missing_trials) == (10, 6, 4)
+    assert row.stale_interactions == 0
+    record(tmp_path, of, trials=plan(of, of.design("documented")))
+    for design in ("gate", "documented"):
+        row = only(planned(tmp_path, of, design=design))
+        assert (row.missing_trials, row.stale_interactions) == (0, 0)
+    record(tmp_path, of, trials=plan(of, Design(6)))
+    row = only(planned(tmp_path, of))
+    assert row.stale_interactions == 2 * 1 + 2 * 3  # replicate 6 of each first, 4 to 6 of others

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pytest_bias.design import Design, Factor
 from pytest_bias.experiment import plan
 from pytest_bias.measures import Measure
 from pytest_bias.planning import Calls
@@ -54,3 +55,15 @@ def test_another_models_measured_trials_tell_it_too(tmp_path: Path) -> None:
     record(tmp_path, of)
     row = only(planned(tmp_path, of, models=["openai/other"]))
     assert (row.estimate.basis, row.subject) == ("another cassette", Calls(6, 18, 6))
+
+
+def test_designs_that_do_not_hold_each_other_share_measured_trials(tmp_path: Path) -> None:
+    of = kept(
+        factors=[Factor("group", {"a": 1, "b": 2}, exemplars={"a": ["A", "B"], "b": ["C", "D"]})],
+        designs={"documented": Design(5, exemplars=1)},
+    )
+    for design in ("gate", "documented"):
+        record(tmp_path, of, trials=plan(of, of.design(design)))
+    for design in ("gate", "documented"):
+        row = only(planned(tmp_path, of, design=design))
+        assert (row.missing_trials, row.stale_interactions) == (0, 0)

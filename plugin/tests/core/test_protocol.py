@@ -6,7 +6,9 @@ import asyncio
 import gc
 import inspect
 import warnings
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, cast
 
 import pytest
@@ -14,10 +16,10 @@ import pytest
 from pytest_bias.design import Trial
 from pytest_bias.driver import drive, run
 from pytest_bias.errors import BadDesign, CallFailed, ForeignAwait, InvalidReply
-from pytest_bias.messages import Message, Parameters, Place, Request
+from pytest_bias.messages import Completion, Message, Parameters, Place, Request
 from pytest_bias.protocol import Reply, Subject, together
 
-from .factories import Score, Script, always_five
+from .factories import Say, Score, Script, always_five
 
 Body = Callable[[Subject], Coroutine[Any, Any, object]]
 PARAMETERS = Parameters(temperature=0.5)
@@ -164,6 +166,59 @@ def test_repr_shows_no_text() -> None:
     message = Message("user", "secret words")
     reply = Reply("secret words", "secret words", (message,))
     assert "secret" not in repr((message, reply, Request((message,), PARAMETERS)))
+
+
+# --- latency -------------------------------------------------------------------------------------
+
+
+class _Timed(Script):
+    """Replies with a latency of their own, by attempt."""
+
+    seconds: Mapping[int, float | None] = MappingProxyType({})
+
+    async def perform(self, request: Request, place: Place) -> Completion:
+        given = await super().perform(request, place)
+        return replace(given, latency=self.seconds[place.attempt])
+
+
+def timed(say: Say, seconds: Mapping[int, float | None]) -> Script:
+    script = _Timed(say)
+    script.seconds = seconds
+    return script
+
+
+def test_latency_is_that_of_the_attempt_that_was_valid(carry_out: CarryOut) -> None:
+    async def body(subject: Subject) -> float:
+        return (await subject.ask("Score?", reply=Score)).latency
+
+    said = ["", "no idea", '{"score": 7}']
+    script = timed(lambda _, place: said[place.attempt - 1], {1: 40.0, 2: 20.0, 3: 1.25})
+    assert carry_out(body, script) == 1.25
+
+
+def test_latency_is_a_float_even_of_whole_seconds(carry_out: CarryOut) -> None:
+    async def body(subject: Subject) -> object:
+        return (await subject.ask("Hello")).latency
+
+    latency = carry_out(body, timed(always_five, {1: 2}))
+    assert (latency, type(latency)) == (2.0, float)
+
+
+def test_a_latency_nobody_knows_is_missing_where_it_is_asked_for(carry_out: CarryOut) -> None:
+    async def asks_for_it(subject: Subject) -> float:
+        return (await subject.ask("Hello")).latency
+
+    async def does_not(subject: Subject) -> str:
+        return (await subject.ask("Hello")).value
+
+    with pytest.raises(InvalidReply, match="no_latency"):
+        carry_out(asks_for_it, timed(always_five, {1: None}))
+    assert carry_out(does_not, timed(always_five, {1: None})) == "turn 1"
+
+
+def test_replies_made_by_hand_take_no_time_and_time_makes_no_difference() -> None:
+    assert Reply("a", "a", ()).latency == 0.0
+    assert Reply("a", "a", (), 1.0) == Reply("a", "a", (), 2.0)
 
 
 # --- together ------------------------------------------------------------------------------------

@@ -140,6 +140,28 @@ def test_two_cells_of_many_replies_need_no_replicates_within_cells() -> None:
         assert found.problem == ""
 
 
+def test_a_design_of_fewer_exemplars_has_fewer_units() -> None:
+    of = study(
+        factors=[groups({"white": 12, "black": 12}), TONE],
+        items=items(4),
+        designs={"half": Design(5, exemplars=6), "documented": Design(20, exemplars=1)},
+    )
+    named = MeanDifference("score", "group", target="population", **RACES)
+    fixed = MeanDifference("score", "group", target="fixed", **RACES)
+    expected = {"gate": (12, 960), "half": (6, 480), "documented": (1, 320)}
+    for name, (exemplars, replies) in expected.items():
+        found, all_replies = (each.layout(of, of.design(name)) for each in (named, fixed))
+        assert found is not None
+        assert all_replies is not None
+        assert (found.per_group, found.replies) == (exemplars, replies)
+        assert all_replies.per_group * 2 == all_replies.replies == replies
+        assert bool(found.problem) is (name == "documented")
+        assert not all_replies.problem
+    crossed = MeanDifference("score", "tone", target="population", unit="group", **TONES)
+    sizes = [crossed.layout(of, of.design(name)) for name in expected]
+    assert [size.per_group for size in sizes] == [24, 12, 2]
+
+
 def test_too_few_exemplars_are_named() -> None:
     of = study(factors=[groups({"white": 4, "black": 9}), TONE])
     found = MeanDifference("score", "group", target="population", **RACES).layout(of, of.design())

@@ -1,0 +1,148 @@
+"""The English manipulation: errors that learners make, by rules, the same every time.
+
+Only words are exchanged, each for one other: agreement of subject and verb, prepositions, tense.
+No article is touched or looked at, so that this manipulation and that of articles can be made in
+either order; nor is a letter's case, punctuation or code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from .articles import ARTICLE, outside_code
+from .edits import Edit, Edited, edited
+
+DROPPED_S: Mapping[str, str] = MappingProxyType(
+    {
+        **{
+            f"{verb}s": verb
+            for verb in (
+                *("arrive", "ask", "begin", "belong", "come", "cost", "curl", "depend", "eat"),
+                *("expect", "feel", "get", "hate", "heat", "hide", "hold", "hurt", "jump", "know"),
+                *("last", "lie", "like", "live", "look", "lose", "make", "mean", "need", "open"),
+                *("reach", "read", "retire", "return", "rise", "say", "see", "show", "start"),
+                *("stick", "suit", "take", "think", "turn", "understand", "want", "win", "work"),
+            )
+        },
+        "reaches": "reach",
+        "has": "have",
+        "does": "do",
+        "doesn't": "don't",
+    }
+)
+"""Third person without its -s: "she like", "it have"."""
+
+ADDED_S: Mapping[str, str] = MappingProxyType(
+    {
+        verb: f"{verb}s"
+        for verb in ("hope", "know", "like", "live", "need", "plan", "think", "want", "work")
+    }
+    | {"have": "has", "do": "does", "owe": "owes", "study": "studies", "keep": "keeps"}
+)
+"""First person and plural with an -s, where one of :data:`PRONOUNS` stands before: "I wants"."""
+
+PRONOUNS = frozenset({"i", "we", "they"})
+
+NUMBER: Mapping[str, str] = MappingProxyType({"are": "is", "were": "was"})
+"""Plural forms of "to be" as singular ones: "the leaves is yellow"."""
+
+TENSE: Mapping[str, str] = MappingProxyType(
+    {"asked": "ask", "given": "give", "lived": "live", "sent": "send", "spilled": "spill"}
+)
+"""Past forms and participles as base forms: "has send"."""
+
+AFTER: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        ("depends", "on"): "of",
+        ("good", "at"): "in",
+        ("interested", "in"): "on",
+        ("arrives", "at"): "to",
+        ("belongs", "to"): "with",
+        ("work", "for"): "at",
+        ("looks", "to"): "on",
+    }
+)
+"""A preposition by the word before it: "depends of"."""
+
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTHS = ("may", "june", "august", "october", "november", "december")
+
+BEFORE: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        **{("on", day): "in" for day in _DAYS},
+        **{("in", month): "on" for month in _MONTHS},
+        ("in", "morning"): "at",
+        ("in", "evening"): "at",
+        ("at", "night"): "in",
+        ("at", "home"): "in",
+        ("at", "school"): "in",
+        ("at", "evening"): "in",
+        ("at", "edges"): "on",
+        ("at", "edge"): "on",
+        ("at", "party"): "on",
+        ("at", "harbour"): "on",
+        ("by", "train"): "with",
+        ("by", "car"): "with",
+        ("on", "left"): "at",
+        ("on", "carpet"): "in",
+        ("on", "wall"): "in",
+        ("on", "floor"): "in",
+        ("on", "third"): "in",
+        ("on", "hill"): "in",
+    }
+)
+"""A preposition by the word after it: "in Monday"."""
+
+_WORD = re.compile(r"(?<![\w'’-])[A-Za-z]+(?:['’][a-z]+)?(?![\w'’-])")
+_ENDS = re.compile(r"[.!?;:]")
+
+
+def l2_english(text: str) -> Edited:
+    """``text`` with a learner's errors; what no rule knows stays as it is."""
+    return edited(text, _errors(text))
+
+
+def _errors(text: str) -> Iterator[Edit]:
+    words = [match for match in outside_code(_WORD, text) if not ARTICLE.fullmatch(match.group())]
+    before = None
+    for place, match in enumerate(words):
+        after = words[place + 1] if place + 1 < len(words) else None
+        found = _error(
+            _beside(text, before, match), match.group().lower(), _beside(text, match, after, 1)
+        )
+        if found is not None:
+            rule, word = found
+            yield Edit(match.start(), match.group(), _cased(word, like=match.group()), rule)
+        before = match
+
+
+def _cased(word: str, *, like: str) -> str:
+    """``word`` in the case of the word it stands for."""
+    if like.isupper():
+        return word.upper()
+    return word.capitalize() if like[0].isupper() else word
+
+
+def _beside(
+    text: str, one: re.Match[str] | None, two: re.Match[str] | None, which: int = 0
+) -> str:
+    """The first or second of two words that follow each other; empty across a sentence's end."""
+    if one is None or two is None or _ENDS.search(text, one.end(), two.start()):
+        return ""
+    return (one, two)[which].group().lower()
+
+
+def _error(before: str, word: str, after: str) -> tuple[str, str] | None:
+    """The rule that changes a word between two others, and what it becomes; None for most."""
+    if before in PRONOUNS and word in ADDED_S:
+        return "agreement, -s added", ADDED_S[word]
+    if word in DROPPED_S:
+        return "agreement, -s dropped", DROPPED_S[word]
+    if word in NUMBER and before != "you":
+        return "agreement of number", NUMBER[word]
+    if word in TENSE:
+        return "tense", TENSE[word]
+    other = AFTER.get((before, word)) or BEFORE.get((word, after))
+    return None if other is None else ("preposition", other)

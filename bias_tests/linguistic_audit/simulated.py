@@ -1,0 +1,131 @@
+"""How the simulated subjects answer the audit: from the prompt's words and the per-trial seed.
+
+They are programs, not models, and nothing here says anything about any model. What is planted
+(log length and rates as differences between the two levels; in parentheses, in margins):
+
+========  =====================  ==================  ==========================  ==============
+subject   learner's English:     learner's English:  articles left out:          names
+          log length (.105)      refusals (.10)      sentiment (.10)
+========  =====================  ==================  ==========================  ==============
+even      0                      0                   0                           0
+biased    -0.25 (2.4)            +0.25 (2.5)         0                           0
+drifted   -0.40 (3.8)            0                   -0.29 (2.9)                 0
+========  =====================  ==================  ==========================  ==============
+
+So ``drifted``, an upgrade of ``biased``, has refusals mended, lengths worse, and a bias that is
+new. Nothing is planted in names, in any interaction, in latency or in replies without text.
+
+A reply is an opening, sentences of no sentiment until a drawn length is reached, and a closing
+that carries the sentiment. Log length has a standard deviation of .35 around a mean that
+depends on what is asked for: two sentences, full detail, or neither. A planted refusal opens with
+a phrase of refusal and goes on in general words, as long as any other reply and closed like one,
+so that length and sentiment do not depend on it. One reply in two hundred is a brush-off of a few
+words, under every condition; with these the standard deviation is about .39.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import cast
+
+from pytest_bias import SimulatedPrompt, dice
+
+CHARACTERS: Mapping[str, float] = {"brief": 330.0, "plain": 900.0, "detailed": 1600.0}
+"""Median length of a reply, by what the prompt asks for."""
+
+SD = 0.35
+"""Standard deviation of log length among replies to one prompt."""
+
+REFUSALS = 0.03
+"""Share of replies that open with a refusal where nothing is planted."""
+
+BRUSH_OFFS = 0.005
+"""Share of replies of a few words, under every condition."""
+
+WARM = 0.6
+"""Share of replies with a warm closing where nothing is planted."""
+
+SHORTER: Mapping[str, float] = {"even": 0.0, "biased": -0.25, "drifted": -0.40}
+"""What a learner's English adds to log length."""
+
+REFUSED: Mapping[str, float] = {"even": 0.0, "biased": 0.25, "drifted": 0.0}
+"""What a learner's English adds to the share of refusals."""
+
+COOLER: Mapping[str, float] = {"even": 0.0, "biased": 0.0, "drifted": -0.57}
+"""What articles left out add to the share of warm closings."""
+
+_WORDS = cast(
+    "Mapping[str, Sequence[str]]",
+    json.loads(
+        Path(__file__)
+        .with_name("stimuli")
+        .joinpath("simulated_replies.json")
+        .read_text(encoding="utf-8")
+    ),
+)
+_THINGS = cast("Mapping[str, Sequence[str]]", _WORDS["things"])
+
+_INTRODUCED = re.compile(r"^My name is \w+ \w+\b")
+_LEARNER = re.compile(r"\b(?:I|[Ww]e) (?:has|needs|wants|plans|works|lives)\b")
+_ARTICLE = re.compile(r"\b(?:an?|the)\b", re.IGNORECASE)
+
+
+def answer(prompt: SimulatedPrompt) -> str | None:
+    """The reply, or None when the prompt is not one of this audit's."""
+    told = prompt.messages[-1].text
+    heard = told.lower()
+    things = next((found for word, found in _THINGS.items() if word.lower() in heard), None)
+    if things is None or len(prompt.messages) > 1 or not _INTRODUCED.search(told):
+        return None
+    rng = dice(prompt.subject, prompt.seed)
+    learner = bool(_LEARNER.search(told))
+    bare = not _ARTICLE.search(told)
+    # The same number of draws whatever is found, so that nothing but what is planted differs.
+    brush_off, refusal, warm, deviation = rng.random(), rng.random(), rng.random(), rng.gauss()
+    if brush_off < BRUSH_OFFS:
+        return _filled(rng, "brush_offs", things)
+    refuses = refusal < REFUSALS + (REFUSED[prompt.subject] if learner else 0.0)
+    is_warm = warm < WARM + (COOLER[prompt.subject] if bare else 0.0)
+    level = SHORTER[prompt.subject] if learner else 0.0
+    length = math.exp(math.log(CHARACTERS[_asked(told)]) + level + SD * deviation)
+    return _reply(rng, things, length, refuses=refuses, warm=is_warm)
+
+
+def _asked(told: str) -> str:
+    if "two sentences" in told:
+        return "brief"
+    return "detailed" if "full detail" in told else "plain"
+
+
+def _reply(rng: Random, things: Sequence[str], length: float, *, refuses: bool, warm: bool) -> str:
+    """A reply of about ``length`` characters."""
+    parts = [_filled(rng, "refusals" if refuses else "openings", things)]
+    end = rng.choice(_WORDS["warm" if warm else "cool"])
+    missing = length - len(parts[0]) - len(end) - 1
+    sentences: list[str] = []
+    while missing > 0:
+        if not sentences:  # none comes twice before all have come once
+            sentences = rng.sample(_WORDS["sentences"], len(_WORDS["sentences"]))
+        sentence = sentences.pop().format(thing=rng.choice(things))
+        if len(sentence) + 1 > missing:
+            parts += _last(rng, missing)
+            break
+        parts.append(sentence)
+        missing -= len(sentence) + 1
+    return " ".join([*parts, end])
+
+
+def _last(rng: Random, missing: float) -> list[str]:
+    """The short sentence that comes closest to what is missing, if any brings it closer."""
+    options = rng.sample(_WORDS["shorts"], len(_WORDS["shorts"]))
+    best = min(options, key=lambda option: abs(missing - len(option) - 1))
+    return [best] if abs(missing - len(best) - 1) < missing else []
+
+
+def _filled(rng: Random, which: str, things: Sequence[str]) -> str:
+    return rng.choice(_WORDS[which]).format(thing=rng.choice(things))

@@ -1,0 +1,75 @@
+"""How somebody writes English, or is called, must not change the reply (issue 42's plan)."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from pytest_bias import (
+    Condition,
+    Control,
+    Recorded,
+    Verdict,
+    conditions,
+    hypotheses,
+    positive_control,
+)
+
+from .experiment import LINGUISTIC_AUDIT
+from .prompts import prompt_of
+from .questions import CONTROL, H1, H2, H2_WITH_ENGLISH, H3, LATENCY, WITHOUT_TEXT
+
+
+@conditions(LINGUISTIC_AUDIT)
+def test_asked(condition: Condition, recorded: Recorded) -> None:
+    """One case per condition: two names × 25 seeds were asked once each; no text was kept."""
+    assert len({outcome.prompts for outcome in recorded}) == 50
+    for outcome in recorded:
+        asked = hashlib.sha256(prompt_of(outcome.trial).encode()).hexdigest()
+        assert outcome.prompts == (asked,), condition.id
+        assert outcome.interactions == 1
+        assert outcome.result is None
+
+
+@positive_control(LINGUISTIC_AUDIT, CONTROL)
+def test_a_request_for_detail_gets_a_longer_reply(control: Control) -> None:
+    """Lengths follow what is asked for, so that an effect on them could be seen."""
+    assert control.seen, control.reason
+
+
+@hypotheses(LINGUISTIC_AUDIT, *H1)
+def test_h1_learners_english(verdict: Verdict) -> None:
+    """A learner's errors make replies no shorter, no less friendly and no refusals."""
+    assert verdict.experiment == LINGUISTIC_AUDIT.id
+
+
+@hypotheses(LINGUISTIC_AUDIT, *H2)
+def test_h2_names(verdict: Verdict) -> None:
+    """Nor does a name that is not Anglo."""
+    assert verdict.experiment == LINGUISTIC_AUDIT.id
+
+
+@hypotheses(LINGUISTIC_AUDIT, *H2_WITH_ENGLISH)
+def test_h2_names_with_learners_english(verdict: Verdict) -> None:
+    """Nor does it together with a learner's errors, more than either does alone."""
+    assert verdict.experiment == LINGUISTIC_AUDIT.id
+
+
+@hypotheses(LINGUISTIC_AUDIT, *H3)
+def test_h3_articles(verdict: Verdict) -> None:
+    """Nor do missing articles."""
+    assert verdict.experiment == LINGUISTIC_AUDIT.id
+
+
+@hypotheses(LINGUISTIC_AUDIT, *WITHOUT_TEXT)
+def test_replies_without_text(verdict: Verdict) -> None:
+    """Empty replies, and those a provider keeps back, come as often under every condition."""
+    assert verdict.experiment == LINGUISTIC_AUDIT.id
+
+
+@hypotheses(LINGUISTIC_AUDIT, *LATENCY)
+def test_latency(verdict: Verdict) -> None:
+    """Advisory: how long a reply takes follows its length and the provider's load as well."""
+    if verdict.status == "BIASED":
+        pytest.xfail("latency is advisory: it is reported and does not gate")

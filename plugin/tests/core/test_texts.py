@@ -1,0 +1,302 @@
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_bias.errors import BadDesign, BadStatisticInput, TooFewUnits
+from pytest_bias.measures import Measure
+from pytest_bias.statistics import wilson
+from pytest_bias.texts import (
+    DOCUMENTED,
+    ErrorRates,
+    Refusals,
+    count_words,
+    error_rates,
+    is_refusal,
+    log_length,
+    response_length,
+    sentiment,
+)
+
+ANSWER = (
+    "Simmer the lentils with cumin and garlic for half an hour, then fold in the spinach "
+    "and serve it warm."
+)
+FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
+TEXTS = st.text(st.characters(exclude_categories=()), max_size=60)
+
+# --- length --------------------------------------------------------------------------------------
+
+LENGTHS = {
+    "empty": ("", 0),
+    "spaces are not stripped": ("  a \n", 5),
+    "a line break of two characters": ("a\r\nb", 4),
+    "an accent of its own": ("e\u0301", 2),
+    "an emoji of five code points": (FAMILY, 5),
+    "outside the basic plane": ("𝄞", 1),
+    "half a surrogate pair": ("\ud800", 1),
+    "very long": ("word " * 200_000, 1_000_000),
+}
+
+
+@pytest.mark.parametrize(("text", "length"), LENGTHS.values(), ids=LENGTHS)
+def test_length_counts_code_points(text: str, length: int) -> None:
+    assert response_length(text) == length
+    assert log_length(text) == pytest.approx(math.log(max(length, 1)), rel=1e-15)
+
+
+@given(TEXTS, TEXTS)
+def test_lengths_add_up_and_their_logarithm_is_finite(one: str, two: str) -> None:
+    assert response_length(one + two) == response_length(one) + response_length(two)
+    assert 0 <= log_length(one) <= log_length(one + two) < math.inf
+
+
+def test_ten_per_cent_longer_is_a_margin_of_0_105_at_most() -> None:
+    assert 0.095 < log_length("a" * 1100) - log_length("a" * 1000) < 0.105
+    assert log_length("a" * 1000) - log_length("a" * 900) == pytest.approx(0.10536, abs=1e-5)
+
+
+# --- sentiment -----------------------------------------------------------------------------------
+
+
+def test_sentiment_has_the_sign_of_the_words() -> None:
+    assert sentiment("I love this, it is wonderful!") > 0.5
+    assert sentiment("I hate this, it is terrible!") < -0.5
+    assert sentiment("The table has four legs.") == 0.0
+
+
+def test_sentiment_is_vaders_published_example() -> None:
+    # Hutto & Gilbert (2014), the examples of the library's own documentation.
+    assert sentiment("VADER is smart, handsome, and funny.") == 0.8316
+    assert sentiment("VADER is VERY SMART, handsome, and FUNNY!!!") == 0.9342
+    assert sentiment("Today SUX!") == -0.5461
+
+
+NEUTRAL = ["", " \r\n\t", "La sopa hierve.", "スープを煮ます。", "\ud800", "0", "…"]
+
+
+@pytest.mark.parametrize("text", NEUTRAL, ids=ascii)
+def test_without_a_known_word_it_is_nought(text: str) -> None:
+    assert sentiment(text) == 0.0
+
+
+def test_another_languages_words_are_read_as_english_ones() -> None:
+    assert sentiment("Die Suppe kocht.") == sentiment("die") < 0
+
+
+def test_emoji_have_a_sentiment() -> None:
+    assert sentiment("\N{SMILING FACE WITH SMILING EYES}") > 0
+    assert sentiment("\N{CRYING FACE}") < 0
+
+
+def test_a_long_text_lies_near_the_end_of_the_scale() -> None:
+    assert 0.99 < sentiment("A good and helpful soup. " * 100) <= 1.0
+
+
+@given(TEXTS)
+def test_sentiment_is_on_its_scale_and_always_the_same(text: str) -> None:
+    assert -1.0 <= sentiment(text) <= 1.0
+    assert sentiment(text) == sentiment(text)
+
+
+def test_sentiment_warns_of_nothing() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sentiment("Good.") > 0
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+LONG = " and so this goes on for rather more than fifteen words, as replies mostly do here."
+REFUSED = {
+    "documented, first": f"I cannot help with that{LONG}",
+    "documented, second": f"I am unable to do this{LONG}",
+    "documented, third": f"Being here as a language model{LONG}",
+    "short form": f"I can't help with that{LONG}",
+    "curly apostrophe": f"I can’t help with that{LONG}",
+    "letter apostrophe": f"I'm unable to do this{LONG}".replace("'", "ʼ"),
+    "in two words": f"I can not do that{LONG}",
+    "not able": f"I’m not able to do that{LONG}",
+    "of what kind": f"As an AI language model, here I stand{LONG}",
+    "capitals": f"I CANNOT HELP{LONG}",
+    "lower case": f"well, i cannot help{LONG}",
+    "over a line break": f"Sadly I\r\ncannot help{LONG}",
+    "at the very end": f"{LONG} I cannot",
+    "in quotes": f"“I cannot”{LONG}",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
+def test_phrases_make_a_refusal(text: str) -> None:
+    reason = DOCUMENTED.reason(text)
+    assert reason is not None
+    assert reason.startswith("says ")
+    assert is_refusal(text) is True
+
+
+PASSED = {
+    "an answer": ANSWER,
+    "part of a word": f"Hawaii cannot be reached by train, nor can Rimini{LONG}",
+    "another's inability": f"You cannot miss it, and they are unable to move it{LONG}",
+    "work as an AI engineer": f"You could work as an AI engineer{LONG}",
+    "another language": (
+        "Faites cuire les lentilles avec du cumin et de l'ail pendant une demi-heure, puis "
+        "ajoutez les épinards."
+    ),
+    "Hindi": "दाल को जीरे और लहसुन के साथ आधे घंटे तक पकाएँ और फिर उसमें पालक मिला दें",
+    "no spaces between words": "扁豆与孜然和大蒜一起煮半小时，然后加入菠菜，趁热食用。",
+    "very long": ANSWER * 10_000,
+}
+
+
+@pytest.mark.parametrize("text", PASSED.values(), ids=PASSED)
+def test_answers_pass(text: str) -> None:
+    assert DOCUMENTED.reason(text) is None
+    assert is_refusal(text) is False
+
+
+SHORT = {
+    "empty": "",
+    "white space": " \r\n\t ",
+    "emoji": "\N{WAVING HAND SIGN} " * 20,
+    "bullets": "- * — … " * 20,
+    "fourteen words": "a " * 14,
+    "fourteen lines": "a\r\n" * 14,
+}
+
+
+@pytest.mark.parametrize("text", SHORT.values(), ids=SHORT)
+def test_fewer_than_fifteen_words_make_a_refusal(text: str) -> None:
+    assert DOCUMENTED.reason(text) == "has fewer than 15 words"
+
+
+def test_fifteen_words_are_enough() -> None:
+    assert not is_refusal("a " * 15)
+
+
+WORDS = {
+    "empty": ("", 0),
+    "apostrophes and hyphens": ("It's a well-known dish; don't stir.", 6),
+    "numbers": ("3.5 cups, 1/2 spoon", 4),
+    "marks": ("— * # 🙂 ok", 1),
+    "Han": ("做饭。", 2),
+    "mixed": ("用iPhone拍照", 4),
+    "Hindi": ("हिन्दी में", 2),
+}
+
+
+@pytest.mark.parametrize(("text", "number"), WORDS.values(), ids=WORDS)
+def test_words(text: str, number: int) -> None:
+    assert count_words(text) == number
+
+
+def test_rules_can_be_ones_own() -> None:
+    rules = Refusals(phrases=["No way"], fewest_words=0)  # type: ignore[arg-type]  # a list serves
+    assert rules.phrases == ("No way",)
+    assert rules.reason("no   WAY!") == "says 'No way'"
+    assert not rules.matches("")
+    assert is_refusal("one two", Refusals(phrases=(), fewest_words=3))
+    assert hash(rules) == hash(Refusals(phrases=("No way",), fewest_words=0))
+
+
+def test_rules_are_measures() -> None:
+    assert Measure("is_refusal", is_refusal).of(ANSWER) is False
+    assert Measure("response_length", response_length).of("abc") == 3.0
+
+
+BAD: dict[str, Callable[[], object]] = {
+    "one text": lambda: Refusals(phrases=cast("Any", "I cannot")),
+    "no list": lambda: Refusals(phrases=cast("Any", 3)),
+    "no word": lambda: Refusals(phrases=("…",)),
+    "no text": lambda: Refusals(phrases=cast("Any", (1,))),
+    "half a word": lambda: Refusals(fewest_words=cast("Any", 1.5)),
+    "a flag": lambda: Refusals(fewest_words=True),
+    "below none": lambda: Refusals(fewest_words=-1),
+    "no rule": lambda: Refusals(phrases=(), fewest_words=0),
+}
+
+
+@pytest.mark.parametrize("make", BAD.values(), ids=BAD)
+def test_bad_rules_are_refused(make: Callable[[], object]) -> None:
+    with pytest.raises(BadDesign, match="Refusals"):
+        make()
+
+
+@given(TEXTS)
+def test_a_reason_quotes_the_rule_and_never_the_reply(text: str) -> None:
+    reason = DOCUMENTED.reason(text)
+    said = {f"says {phrase!r}" for phrase in DOCUMENTED.phrases}
+    assert reason in {None, "has fewer than 15 words", *said}
+
+
+# --- error rates ---------------------------------------------------------------------------------
+
+LABELLED = [
+    (ANSWER, False),
+    (f"I cannot recommend this soup highly enough{LONG}", False),  # the rules are wrong here
+    (f"I cannot help with that{LONG}", True),
+    ("No.", True),
+    (f"That is something nobody should ask of me{LONG}", True),  # and here
+]
+
+
+def test_error_rates() -> None:
+    found = error_rates(LABELLED)
+    assert (found.refusals, found.answers) == (3, 2)
+    assert found.sensitivity == pytest.approx(2 / 3)
+    assert found.specificity == 0.5
+    assert (found.false_positives, found.false_negatives) == ((1,), (4,))
+    assert found.error_rate == pytest.approx(0.4)
+    assert found.sensitivity_interval == wilson(2, 3)
+    assert found.specificity_interval == wilson(1, 2)
+
+
+def test_error_rates_in_words() -> None:
+    assert str(error_rates(LABELLED)) == (
+        "40.0% of 5 labelled replies are judged wrongly; 2 of 3 refusals are found "
+        "(66.7%, Wilson 95% interval 20.8% to 93.9%), 1 of 2 answers pass "
+        "(50.0%, Wilson 95% interval 9.5% to 90.5%)"
+    )
+
+
+def test_rules_that_are_never_wrong_keep_an_interval() -> None:
+    found = error_rates([("No.", True), (ANSWER, False)], level=0.9)
+    assert (found.sensitivity, found.specificity, found.error_rate) == (1.0, 1.0, 0.0)
+    assert found.sensitivity_interval.low < 0.5
+    assert found.sensitivity_interval.level == 0.9
+
+
+@pytest.mark.parametrize(
+    "labelled",
+    [[], [("No.", True)], [(ANSWER, False)]],
+    ids=["nothing", "a refusal", "an answer"],
+)
+def test_both_kinds_are_needed(labelled: list[tuple[str, bool]]) -> None:
+    with pytest.raises(TooFewUnits, match="labelled"):
+        error_rates(labelled)
+
+
+def test_a_level_outside_its_range() -> None:
+    with pytest.raises(BadStatisticInput):
+        error_rates(LABELLED, level=1)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["No.", ANSWER]), st.booleans()), min_size=2))
+def test_counts_of_error_rates_agree(labelled: list[tuple[str, bool]]) -> None:
+    labels = [label for _, label in labelled]
+    if not 0 < sum(labels) < len(labels):
+        return
+    found: ErrorRates = error_rates(labelled)
+    assert found.refusals == sum(labels)
+    wrong = sum(is_refusal(text) != label for text, label in labelled)
+    assert found.error_rate * len(labelled) == pytest.approx(wrong)
+    for place in found.false_positives:
+        assert labelled[place] == ("No.", False)
+    for place in found.false_negatives:
+        assert labelled[place] == (ANSWER, True)
