@@ -1,0 +1,206 @@
+"""Scaffolds: ways to have an application rated, as protocols that take everything as arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
+
+from pytest_bias import PromptTemplate, Subject, together
+from pytest_bias.errors import BadDesign
+
+WORST, BEST = 1, 4
+"""Ends of the scale: 4 = Excellent fit, 3 = Good fit, 2 = Borderline fit, 1 = Not a fit."""
+
+
+class Rating(BaseModel):
+    """The structured reply to every question that asks for a rating: exactly this key."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rating: int
+
+    @field_validator("rating")
+    @classmethod
+    def _on_the_scale(cls, rating: int) -> int:
+        if not WORST <= rating <= BEST:
+            raise PydanticCustomError("out_of_range", "not on the scale")
+        return rating
+
+
+class Criterion(BaseModel):
+    """A hiring criterion with what each rating means."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    key: Annotated[str, Field(pattern=r"^[a-z0-9]+$")]
+    name: str
+    question: str
+    ratings: Mapping[str, str]
+
+    @field_validator("ratings")
+    @classmethod
+    def _all_four(cls, ratings: Mapping[str, str]) -> Mapping[str, str]:
+        if list(ratings) != [str(rating) for rating in range(BEST, WORST - 1, -1)]:
+            raise PydanticCustomError("not_the_scale", "define 4, 3, 2 and 1, in this order")
+        return MappingProxyType(dict(ratings))
+
+    @property
+    def words(self) -> str:
+        """The criterion as prompts show it."""
+        lines = [f"{self.name}: {self.question}"]
+        lines += [f"{rating} = {meaning}" for rating, meaning in self.ratings.items()]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompts:
+    """The texts of the shipped scaffolds, with ``$variables``."""
+
+    one_shot: PromptTemplate
+    reasoning: PromptTemplate
+    conclusion: PromptTemplate
+    criterion: PromptTemplate
+    synthesis: PromptTemplate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Application:
+    """All a scaffold may put before the subject: no label, no id, no ground truth."""
+
+    advert: str = field(repr=False)
+    criteria: Sequence[Criterion] = field(repr=False)
+    scale: str = field(repr=False)
+    cv: str = field(repr=False)
+    prompts: Prompts = field(repr=False)
+
+    @property
+    def all_criteria(self) -> str:
+        """Every criterion with its definitions."""
+        return "\n\n".join(criterion.words for criterion in self.criteria)
+
+
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """What a scaffold comes to: the rating and, where they were asked for, those by criterion."""
+
+    rating: int
+    criteria: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for number in (self.rating, *self.criteria.values()):
+            if type(number) is not int or not WORST <= number <= BEST:
+                raise BadDesign(what="Screened", problem="a rating is not on the scale")
+        object.__setattr__(self, "criteria", MappingProxyType(dict(self.criteria)))
+
+
+Rate = Callable[[Application, Subject], Awaitable[Screened]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scaffold:
+    """A scaffold: a level of the factor ``scaffold``, its description, and how it rates.
+
+    ``rate`` is ``async (application, subject) -> Screened``, and awaits only ``subject.ask()`` and
+    ``together()``. An invalid reply that it lets through makes the trial missing.
+    """
+
+    label: str
+    words: str
+    rate: Rate = field(repr=False)
+
+
+def aggregated(ratings: Sequence[int]) -> int:
+    """The documented rule: the mean of the criteria's ratings, rounded to the nearest; .5 up.
+
+    In whole numbers, so that no half is lost to floating point. Three criteria never give a half;
+    an even number of them may.
+    """
+    if not ratings:
+        raise BadDesign(what="aggregated()", problem="there is no rating")
+    return (2 * sum(ratings) + len(ratings)) // (2 * len(ratings))
+
+
+async def one_shot(application: Application, subject: Subject) -> Screened:
+    """One prompt, rated at once."""
+    question = application.prompts.one_shot.fill(
+        advert=application.advert,
+        criteria=application.all_criteria,
+        cv=application.cv,
+        scale=application.scale,
+    )
+    return Screened((await subject.ask(question, reply=Rating)).value.rating)
+
+
+async def chain_of_thought(application: Application, subject: Subject) -> Screened:
+    """Reasoning in free words first, then the rating, in one conversation."""
+    thought = await subject.ask(
+        application.prompts.reasoning.fill(
+            advert=application.advert, criteria=application.all_criteria, cv=application.cv
+        )
+    )
+    question = application.prompts.conclusion.fill(scale=application.scale)
+    return Screened((await subject.ask(question, after=thought, reply=Rating)).value.rating)
+
+
+async def by_criterion(application: Application, subject: Subject) -> dict[str, int]:
+    """The rating on each criterion, each asked for in a conversation of its own."""
+    replies = await together(
+        *(
+            subject.ask(
+                application.prompts.criterion.fill(
+                    advert=application.advert, criterion=criterion.words, cv=application.cv
+                ),
+                reply=Rating,
+            )
+            for criterion in application.criteria
+        )
+    )
+    return {
+        criterion.key: reply.value.rating
+        for criterion, reply in zip(application.criteria, replies, strict=True)
+    }
+
+
+async def decomposed(application: Application, subject: Subject) -> Screened:
+    """Criteria rated separately; the model makes one rating of them, without seeing the CV."""
+    ratings = await by_criterion(application, subject)
+    question = application.prompts.synthesis.fill(
+        advert=application.advert,
+        criteria=application.all_criteria,
+        ratings="\n".join(
+            f"{criterion.name}: {ratings[criterion.key]}" for criterion in application.criteria
+        ),
+        scale=application.scale,
+    )
+    return Screened((await subject.ask(question, reply=Rating)).value.rating, ratings)
+
+
+async def decomposed_algorithmic(application: Application, subject: Subject) -> Screened:
+    """Criteria rated separately; :func:`aggregated` makes one rating of them."""
+    ratings = await by_criterion(application, subject)
+    return Screened(aggregated(list(ratings.values())), ratings)
+
+
+SCAFFOLDS = (
+    Scaffold("one_shot", "one prompt, rated at once", one_shot),
+    Scaffold("chain_of_thought", "reasoning first, then the rating", chain_of_thought),
+    Scaffold("decomposed", "criteria separately, the model sums up", decomposed),
+    Scaffold(
+        "decomposed_algorithmic", "criteria separately, a rule sums up", decomposed_algorithmic
+    ),
+)
+"""The four that are documented."""
+
+
+def registered(scaffolds: Sequence[Scaffold], *further: Scaffold) -> tuple[Scaffold, ...]:
+    """``scaffolds`` and ``further`` ones; BadDesign where two have one label."""
+    both = (*scaffolds, *further)
+    labels = [scaffold.label for scaffold in both]
+    if twice := [label for label in labels if labels.count(label) > 1]:
+        raise BadDesign(what=f"scaffold {twice[0]!r}", problem="is registered twice")
+    return both

@@ -1,0 +1,90 @@
+"""The experiment carried out in memory with a simulated subject: what a recording would hold."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from bias_tests.cv_screening.experiment import CV_SCREENING
+from bias_tests.cv_screening.questions import CONTROL, HYPOTHESES
+from bias_tests.cv_screening.simulated import answer
+
+from pytest_bias.analysis import Analysis, Recording, analyse
+from pytest_bias.design import Trial
+from pytest_bias.driver import run
+from pytest_bias.errors import InvalidReply
+from pytest_bias.experiment import Experiment, SimulatedPrompt, plan
+from pytest_bias.keys import trial_seed
+from pytest_bias.messages import Message, Place, Request
+from pytest_bias.protocol import Subject
+from pytest_bias.records import Outcome
+
+from ..factories import Script
+
+CASSETTES = Path(__file__).parents[4] / "cassettes" / CV_SCREENING.id
+"""Where the shipped recordings are."""
+
+ONE = plan(CV_SCREENING, CV_SCREENING.design(replicates=1))
+"""One trial of everything."""
+
+
+@cache
+def opening_of(group: str, cv: str, scaffold: str) -> tuple[Message, ...]:
+    """The first request of a scaffold that asks for a rating; of several the first criterion's."""
+    trial = next(
+        trial
+        for trial in ONE
+        if (trial.condition.levels["group"], trial.item) == (group, cv)
+        and trial.condition.levels["scaffold"] == scaffold
+    )
+    _, script = carried_out("even", trial)
+    return next(request.messages for request in script.requests if request.schema)
+
+
+def carried_out(
+    subject: str, trial: Trial, experiment: Experiment = CV_SCREENING
+) -> tuple[Outcome, Script]:
+    """What becomes of a trial, and what was asked in it."""
+
+    def say(request: Request, place: Place) -> str:
+        seed = trial_seed(experiment.id, trial, place)
+        text = answer(SimulatedPrompt(subject, request.messages, seed))
+        assert text is not None
+        return text
+
+    script = Script(say)
+    result, missing = None, None
+    try:
+        result = run(experiment.protocol(trial, Subject(experiment.parameters)), script)
+    except InvalidReply as invalid:
+        missing = invalid.reason
+    reasons = tuple(reason for _, reason in script.rejected)
+    return Outcome(trial, result, missing, reasons, len(script.requests), ()), script
+
+
+@cache
+def outcomes(subject: str, design: str = "gate") -> tuple[Outcome, ...]:
+    """Every trial of a design."""
+    trials = plan(CV_SCREENING, CV_SCREENING.design(design))
+    return tuple(carried_out(subject, trial)[0] for trial in trials)
+
+
+@cache
+def analysed(subject: str) -> Analysis:
+    """All verdicts on a subject."""
+    return analyse(
+        CV_SCREENING,
+        CV_SCREENING.design(),
+        f"simulated/{subject}",
+        outcomes(subject),
+        hypotheses=HYPOTHESES,
+        control=CONTROL,
+        recording=Recording(
+            cassette="none",
+            checksum="",
+            simulated=True,
+            wire="",
+            recorded_with="",
+            interactions=0,
+        ),
+    )
