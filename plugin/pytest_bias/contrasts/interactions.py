@@ -48,15 +48,19 @@ class Interaction(Declared):
         With None for a factor all its levels are crossed: the question is then whether any
         combination departs from what its levels do on their own, judged as the largest of all
         (max-T); it has no margin and can only be detected.
+    called
+        Factor → words for its high and its low side, where the levels' own are too long.
 
     See :class:`~pytest_bias.contrasts.base.Declared` for the other parameters.
     """
 
     measure: str
     factors: Mapping[str, Pair | None] = field(default_factory=dict)
+    called: Mapping[str, tuple[str, str]] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "factors", frozen_mapping(self.factors))
+        object.__setattr__(self, "called", frozen_mapping(self.called))
         settle_fields(self, self.id)
 
     @property
@@ -77,6 +81,9 @@ class Interaction(Declared):
                 check_levels(what, experiment, name, [*high, *low])
                 if set(high) & set(low) or not high or not low:
                     raise BadDesign(what=what, problem="compares a level with itself")
+        for name in self.called:
+            if self.factors.get(name) is None:
+                raise BadDesign(what=what, problem=f"called={name!r} names no two sides")
         if self._largest:
             check_undirected(what, self, "the largest of many contrasts")
         check_at(what, experiment, self, set(names))
@@ -109,7 +116,8 @@ class Interaction(Declared):
             else:
                 sides = [levels_of(side) for side in pair]
                 parts[name] = dict(pairwise(name, *sides).parts[name])
-                groups.append([(" + ".join(side), side) for side in sides])
+                words = self.called.get(name, [" + ".join(side) for side in sides])
+                groups.append(list(zip(words, sides, strict=True)))
         asked = Asked(
             declared=self,
             measure=self.measure,
@@ -144,14 +152,9 @@ class Interaction(Declared):
 
     def layout(self, experiment: Experiment, design: Design) -> Layout | None:
         """What ``design`` gives it to go on; None for the largest of many contrasts."""
-        pairs = [pair for pair in self.factors.values() if pair is not None]
         if self._largest:
             return None
-        sides = [
-            dict(zip(self.factors, map(levels_of, combination), strict=True))
-            for combination in product(*pairs)
-        ]
-        return layout_of(self, experiment, design, sides)
+        return layout_of(self, experiment, design, self._sides(experiment))
 
     @property
     def _largest(self) -> bool:

@@ -8,6 +8,7 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 
 from pytest_bias.contrasts import Interaction
 from pytest_bias.design import Factor, Trial
+from pytest_bias.errors import BadDesign
 from pytest_bias.experiment import Experiment
 from pytest_bias.records import Records
 
@@ -222,3 +223,14 @@ def test_main_effects_alone_are_no_interaction(target: str) -> None:
         question = asked(factors=ALL, margin=None, claim="detect", **changes)
         alarms += question.analyse(of, main_effects(of, 100 + seed)).p_alarm <= 0.05
     assert alarms <= 4
+
+
+def test_sides_are_called_what_their_author_calls_them() -> None:
+    of = study(items=items(12))
+    records = main_effects(of, 3)
+    called = {"tone": ("Loud", "Soft")}
+    found = asked(called=called).analyse(of, records)
+    assert found.contrast == "(Loud − Soft) at formal − at plain"
+    assert found.arms[0].level == "Loud × formal"
+    with pytest.raises(BadDesign, match="called='seed' names no two sides"):
+        asked(called={"seed": ("a", "b")}).check(of)
