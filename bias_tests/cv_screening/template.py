@@ -170,7 +170,7 @@ def screening_experiment(  # noqa: PLR0913  (each is a part of the experiment a 
         ],
         replicates=replicates,
         designs=designs,
-        parameters=Parameters(temperature=1.0, max_output_tokens=800),
+        parameters=Parameters(temperature=1.0, max_output_tokens=2000),
         retention=retention,
         source=source,
         metadata={**metadata, "ground_truth": {cv.label: cv.truth for cv in cvs}},

@@ -81,7 +81,7 @@ LINGUISTIC_AUDIT = Experiment(
         Measure("latency", unit="seconds", bounds=(0, SLOWEST)),
     ],
     replicates=3,
-    designs={"documented": Design(replicates=1)},
+    designs={"documented": Design(replicates=1, max_calls=400)},
     parameters=Parameters(),
     qpm=QUERIES_PER_MINUTE,
     retention="measures",

@@ -23,7 +23,7 @@ DROPPED_S: Mapping[str, str] = MappingProxyType(
                 *("expect", "feel", "get", "hate", "heat", "hide", "hold", "hurt", "jump", "know"),
                 *("last", "lie", "like", "live", "look", "lose", "make", "mean", "need", "open"),
                 *("reach", "read", "retire", "return", "rise", "say", "see", "show", "start"),
-                *("stick", "suit", "take", "think", "turn", "understand", "want", "win", "work"),
+                *("stick", "suit", "take", "think", "understand", "want", "win", "work"),
             )
         },
         "reaches": "reach",

@@ -266,6 +266,10 @@ def _below_root(config: pytest.Config, argument: str) -> str:
 
 def _write_reports(state: BiasSession, view: RunView) -> None:
     settings = state.settings
+    if settings.dataset is not None:
+        from .publishing import publish  # noqa: PLC0415  (only where data sets are asked for)
+
+        publish(state, settings.dataset, view.partial)
     if settings.results is not None:
         _write(state, view, settings.results, results_text(view), asked=settings.results_asked)
     if settings.report is not None:

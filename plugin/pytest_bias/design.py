@@ -196,16 +196,21 @@ class Design:
         Only so many exemplars of every level are met, in the order in which they are declared;
         None is all of them. A level that has fewer has what it has. The trials of a smaller
         design are those of a larger one, with the same keys.
+    max_calls
+        Calls of one model that recording it may make in one run, every attempt counted; None
+        leaves it to the user. It is enforced where all that a run records has one.
     """
 
     replicates: int
     name: str = "gate"
     exemplars: int | None = None
+    max_calls: int | None = None
 
     def __post_init__(self) -> None:
         self._check("replicates", self.replicates)
-        if self.exemplars is not None:
-            self._check("exemplars", self.exemplars)
+        for name in ("exemplars", "max_calls"):
+            if getattr(self, name) is not None:
+                self._check(name, getattr(self, name))
 
     def _check(self, field_name: str, number: object) -> None:
         what = f"Design({self.name!r})"

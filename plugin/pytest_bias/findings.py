@@ -15,6 +15,21 @@ ALPHA = 0.05
 Scale = Literal["difference", "ratio", "size"]
 """What an estimate is: a difference around 0, a ratio around 1, or a size that has no sign."""
 
+_PLURAL = ("replies", "pools", "units")
+
+
+def units_called(name: str) -> str:
+    """A unit's name in print, for several: ``seeds``, ``cv × scaffold blocks``."""
+    if name in _PLURAL or name.startswith("exemplars"):
+        return name
+    if "×" in name:
+        return f"{name} blocks"
+    return name if name.endswith("s") else f"{name}s"
+
+
+CHANCE = "mean without any difference"
+"""Name of the extra that says what an estimate without a sign comes to by chance."""
+
 Null = Literal["zero", "margin"]
 """What an alarm is raised against: any effect, or one beyond the margin."""
 

@@ -16,7 +16,7 @@ from .errors import (
     Inconclusive,
     NoVariance,
 )
-from .findings import ALPHA, Finding
+from .findings import ALPHA, CHANCE, Finding, units_called
 from .verdicts import Control, Verdict, margin_words
 
 if TYPE_CHECKING:
@@ -184,7 +184,9 @@ def interval_words(finding: Finding) -> str:
     form = number_form(finding)
     interval = finding.interval
     if interval is None:
-        return f"{finding.estimate:{form}}"
+        chance = finding.extras.get(CHANCE)
+        beside = f" ({chance:.2f} by chance)" if isinstance(chance, float) else ""
+        return f"{finding.estimate:{form}}{beside}"
     return f"{finding.estimate:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
 
 
@@ -200,14 +202,14 @@ def units_words(finding: Finding) -> str:
     """``n = 240 replies``; where units are not replies, of how many replies they are made."""
     if finding.unit_name == "replies":
         return f"n = {finding.units} replies"
-    return f"n = {finding.units} {finding.unit_name} ({finding.replies} replies)"
+    return f"n = {finding.units} {units_called(finding.unit_name)} ({finding.replies} replies)"
 
 
 def settle_words(verdict: Verdict) -> str:
     """``about 150 replies per group``."""
     name = verdict.finding.unit_name if verdict.finding is not None else "units"
     of_groups = name == "replies" or name.startswith("exemplars of")
-    return f"about {verdict.settle} {name}{' per group' if of_groups else ''}"
+    return f"about {verdict.settle} {units_called(name)}{' per group' if of_groups else ''}"
 
 
 def arms_words(finding: Finding) -> str:

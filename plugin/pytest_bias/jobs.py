@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .cases import wanted_of
@@ -14,6 +15,7 @@ from .recording import Job
 if TYPE_CHECKING:
     from .cases import Case
     from .run import Run
+    from .settings import Limits
 
 
 def record(
@@ -22,17 +24,42 @@ def record(
     """Record what the selected cases lack; see :func:`.collect`."""
     settings = run.settings
     assert settings.record != "none"  # noqa: S101  (the caller's condition)
+    selected = list(cases)
+    limits, words = capped(settings.limits, [case for case, _ in wanted_of(selected)])
+    if words:
+        say(words)
     terms = Terms(
         mode=settings.record,
         folder=settings.cassettes,
         context=context_of(run),
         roster=run.roster,
-        limits=settings.limits,
+        limits=limits,
         order_seed=settings.order_seed,
     )
-    report = collect(jobs_of(run, cases), terms, progress, say)
+    report = collect(jobs_of(run, selected), terms, progress, say)
     run.forget()
     return report
+
+
+def capped(limits: Limits, cases: Sequence[Case]) -> tuple[Limits, str]:
+    """``limits`` with the cap on calls that the designs themselves have, and words for it.
+
+    ``cases`` are one for each experiment and model.
+    """
+    caps = [case.design.max_calls for case in cases]
+    own = [cap for cap in caps if cap is not None]
+    if not own:
+        return limits, ""
+    if len(own) < len(caps):
+        names = sorted({c.experiment.id for c in cases if c.design.max_calls is not None})
+        return limits, (
+            f"{', '.join(names)}: the design's own cap on calls holds only where nothing else is "
+            "recorded in the same run; --bias-max-calls caps the whole run"
+        )
+    total = sum(own)
+    if limits.max_calls is not None and limits.max_calls <= total:
+        return limits, ""
+    return replace(limits, max_calls=total), f"at most {total:,} calls, as the design says"
 
 
 def jobs_of(run: Run, cases: Iterable[Case]) -> list[Job]:

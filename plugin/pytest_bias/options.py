@@ -20,6 +20,8 @@ _INI: dict[str, tuple[str, Any, str]] = {
     "cassettes": ("string", "", "folder of the cassettes, relative to rootdir"),
     "report": ("string", "", "path of the HTML report, or off"),
     "results": ("string", "", "path of the JSON results, or off"),
+    "dataset": ("string", "", "folder of data sets to publish (see --bias-dataset), or off"),
+    "dataset_license": ("string", "", "licence of data sets, by SPDX identifier (CC-BY-4.0)"),
     "baselines": ("string", "", "folder of accepted verdicts (see --bias-baselines), or off"),
     "gate": ("string", "", "absolute (default) or off: report without failing"),
     "inconclusive": ("string", "", "fail (default) or pass: INCONCLUSIVE claims to be clear"),
@@ -38,7 +40,7 @@ _INI: dict[str, tuple[str, Any, str]] = {
 
 _OPTIONS = (
     *("model", "record", "record_in_ci", "design", "replicates", "cassettes"),
-    *("report", "results", "gate", "plan", "plan_json", "judge", "env_file"),
+    *("report", "results", "dataset", "gate", "plan", "plan_json", "judge", "env_file"),
     *("qpm", "max_calls", "budget", "concurrency", "order_seed"),
     *("baselines", "accept", "accept_reason", "accept_owner", "accept_until"),
 )
@@ -79,6 +81,11 @@ def add_options(parser: pytest.Parser) -> None:
         "--bias-results",
         metavar="PATH",
         help="where the JSON results go (default: bias-results.json; off: nowhere)",
+    )
+    add(
+        "--bias-dataset",
+        metavar="DIR",
+        help="write a data set per experiment and model here: labels and measures, no text",
     )
     add(
         "--bias-gate",
@@ -205,6 +212,10 @@ def check_settings(config: pytest.Config) -> None:
 
     try:
         settings = settings_of(config)
+        if settings.dataset is not None:
+            from .report.parquet import check_installed  # noqa: PLC0415
+
+            check_installed()
         recording = settings.record != "none" and not settings.plan
         if recording and os.environ.get("CI") and not settings.record_in_ci:
             raise RecordingRefused(

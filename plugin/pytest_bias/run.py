@@ -193,10 +193,11 @@ class Run:
             outcomes,
             hypotheses=tuple(registered.hypotheses.values()),
             control=registered.control,
-            recording=self._recording(case),
+            recording=self.recording(case),
         )
 
-    def _recording(self, case: Case) -> Recording:
+    def recording(self, case: Case) -> Recording:
+        """Where the replies to a case's experiment come from."""
         cassette = self.cassette(case)
         provenance = cassette.provenance
         return Recording(

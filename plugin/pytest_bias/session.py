@@ -220,6 +220,10 @@ class BiasSession:
             raise stopped
 
     def _note(self, item: pytest.Item, case: Case) -> BaseException | None:
+        if self.settings.dataset is not None:
+            from .publishing import keep  # noqa: PLC0415
+
+            keep(self.run, case)
         result = self.run.finish(case)
         for name, value in (*result.properties, (RESULT, result.payload)):
             set_property(item, name, value)

@@ -23,6 +23,9 @@ DEFAULT_ROSTER = "bias_models.toml"
 DEFAULT_BASELINES = "bias_tests/baselines"
 DEFAULT_CONCURRENCY = 100
 DEFAULT_TIMEOUT = 120.0
+DEFAULT_LICENSE = "CC-BY-4.0"
+
+_SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +77,8 @@ class Settings:
     results: Path | None
     report_asked: bool = False
     results_asked: bool = False
+    dataset: Path | None = None
+    dataset_license: str = DEFAULT_LICENSE
     gate: Gate = "absolute"
     inconclusive: OnInconclusive = "fail"
     simulated_url: str | None = None
@@ -129,6 +134,8 @@ def read_settings(given: Given) -> Settings:
         results=results,
         report_asked=report_asked,
         results_asked=results_asked,
+        dataset=_dataset(given),
+        dataset_license=_license(given),
         gate=cast("Gate", _choice(given, "gate", get_args(Gate))),
         inconclusive=cast(
             "OnInconclusive", _choice(given, "inconclusive", get_args(OnInconclusive))
@@ -147,6 +154,21 @@ def read_settings(given: Given) -> Settings:
         today=given.today,
         environ=given.environ,
     )
+
+
+def _dataset(given: Given) -> Path | None:
+    if (given.options.get("dataset") or given.ini.get("dataset")) == "off":
+        return None
+    return _path(given, "dataset")
+
+
+def _license(given: Given) -> str:
+    """The licence of data sets; it becomes a part of their README."""
+    value = str(given.ini.get("dataset_license") or DEFAULT_LICENSE)
+    if not _SPDX.fullmatch(value):
+        problem = f"must be an SPDX identifier, such as {DEFAULT_LICENSE}"
+        raise BadSetting(option="bias_dataset_license", value=value, problem=problem)
+    return value
 
 
 def _baselines(given: Given) -> Path | None:

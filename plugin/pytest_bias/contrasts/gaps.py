@@ -21,7 +21,7 @@ from .base import (
     units_of,
 )
 from .layout import check_reach
-from .linear import Asked, Side, analyse_linear
+from .linear import Asked, Side, analyse_linear, together
 
 if TYPE_CHECKING:
     from ..design import Design
@@ -43,6 +43,8 @@ class TotalGap(Declared):
     gaps
         Each as (high, low, weight): weight × |mean(high) − mean(low)|. A score that adds the mean
         of three racial gaps and one of gender has weights 1/3, 1/3, 1/3 and 1.
+    called
+        What the sum is called in print ("total bias").
 
     Such a sum is above 0 for a model without any bias, the more so the fewer its replies: what it
     comes to by chance stands beside it, and p is the share of permutations of the labels (within
@@ -53,6 +55,7 @@ class TotalGap(Declared):
     measure: str
     factor: str
     gaps: Sequence[Gap] = field(default=(), kw_only=True)
+    called: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         settle_fields(self, self.id)
@@ -115,10 +118,11 @@ class TotalGap(Declared):
         for high, low, _ in self.gaps:
             sides = [levels_of(high), levels_of(low)]
             gap = [sum(means[level] for level in side) / len(side) for side in sides]
-            published[" − ".join(" + ".join(side) for side in sides)] = gap[0] - gap[1]
+            words = " − ".join(together(" + ".join(side)) for side in sides)
+            published[words] = gap[0] - gap[1]
         return replace(
             finding,
-            contrast=f"gaps of {self.factor}",
+            contrast=self.called or f"all gaps of {self.factor}",
             settle=None,
             published=PublishedColumn(method="sum of absolute gaps", statistics=published),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import statistics
+from ..findings import CHANCE
 from .cells import Grid
 from .groups import labelled
 from .tested import RESAMPLES, SEED, Tested, permutation_words
@@ -34,7 +35,7 @@ def total_gap(grid: Grid, factor: str, gaps: Sequence[Gap], unit: Sequence[str] 
         fewest=data.fewest,
         unit_name=data.unit_name,
         extras={
-            "mean without any difference": found.null_mean,
+            CHANCE: found.null_mean,
             "its 95th centile": found.null_q95,
         },
         notes=data.notes,

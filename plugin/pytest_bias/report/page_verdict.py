@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..contrasts import FEWEST_UNITS
-from ..findings import ALPHA, Finding
+from ..findings import ALPHA, Finding, units_called
 from ..gate import interval_words, settle_words
 from ..verdicts import Control, Verdict, margin_words
 from .figures import Band, Chart, Row, human_interval, interval_chart
@@ -109,7 +109,7 @@ def settling_words(verdict: Verdict, control: Control | None) -> str:
 def _more_units(verdict: Verdict, finding: Finding) -> str:
     """Where no number of units can be told: whether more of them would help at all."""
     if finding.fewest < FEWEST_UNITS:
-        return f"At least {FEWEST_UNITS} {finding.unit_name} in a group."
+        return f"At least {FEWEST_UNITS} {units_called(finding.unit_name)} in a group."
     alarm = verdict.p_adjusted is not None and verdict.p_adjusted <= ALPHA
     clear = finding.p_clear is not None and finding.p_clear <= ALPHA
     if alarm or clear:
@@ -135,7 +135,7 @@ def _overview(finding: Finding | None) -> tuple[str, str, str, str]:
         return (_NONE, _NONE, _NONE, _NONE)
     margin = "none" if finding.margin is None else margin_words(finding)
     estimate, _, interval = interval_words(finding).partition(" ")
-    units = f"{finding.units} {finding.unit_name}"
+    units = f"{finding.units} {units_called(finding.unit_name)}"
     return (estimate, together(interval) or _NONE, margin, units)
 
 

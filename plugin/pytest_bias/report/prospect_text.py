@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
+from ..findings import units_called
 from ..prospects import POWER, Outlook, Prospect
 
 
@@ -25,11 +26,11 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
         return
     groups = "" if prospect.paired else " per group"
     worth = "" if prospect.paired or prospect.equal else "as precise as "
-    yield f"{what}): {worth}{prospect.per_group:,} {prospect.unit_name}{groups}."
+    yield f"{what}): {worth}{prospect.per_group:,} {units_called(prospect.unit_name)}{groups}."
     if prospect.margin is None:
         yield "Without a margin nothing can be cleared."
     elif not prospect.clears:
-        yield f"With so few {prospect.unit_name} nothing can be cleared."
+        yield f"With so few {units_called(prospect.unit_name)} nothing can be cleared."
     if prospect.largest_sd is not None:
         of = "a reply within its cell" if prospect.unit_name == "replies" else "one value per unit"
         unit = f" {prospect.unit}" if prospect.unit else ""

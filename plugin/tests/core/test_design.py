@@ -225,3 +225,9 @@ def test_repr_shows_no_stimuli() -> None:
     trial = Trial(condition, item="one", item_value="a stimulus")
     assert "words" not in repr(condition)
     assert "stimulus" not in repr(trial)
+
+
+def test_a_design_may_cap_the_calls_it_costs() -> None:
+    assert Design(1, max_calls=400).max_calls == 400
+    with pytest.raises(BadDesign, match="max_calls must be at least 1"):
+        Design(1, max_calls=0)

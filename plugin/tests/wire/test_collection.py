@@ -404,7 +404,7 @@ def test_an_analysis_says_what_stands_only_in_a_journal(
 
     def source() -> Recording:
         settings = Settings(cassettes=tmp_path, models=(MODEL,), report=None, results=None)
-        return Run(settings, Workspace(tmp_path / "work"))._recording(case)
+        return Run(settings, Workspace(tmp_path / "work")).recording(case)
 
     with serving(Endpoint()) as server:
         recorded(of, tmp_path, server.url, trials=plan(of, of.design())[:2])

@@ -132,8 +132,9 @@ def test_the_anchoring_experiment_is_the_same_over_every_wire(
     # Three turns a trial, and those asked again because the reply was invalid.
     assert job.calls == found.recording.interactions == shipped.recording.interactions >= 720
     assert found.recording.simulated
-    assert len(found.verdicts) == 1
-    assert found.verdicts[0].status == {"even": "CLEAR", "drifted": "BIASED"}[model.split("/")[1]]
+    sentence = {"even": "CLEAR", "drifted": "BIASED"}[model.split("/")[1]]
+    statuses = {verdict.id: verdict.status for verdict in found.verdicts}
+    assert statuses == {"missing-high-low": "CLEAR", "sentence_months-high-low": sentence}
     # Verdict, estimate, interval, p-values, counts, values: all but where the replies come from.
     assert dumps(replace(found, recording=shipped.recording)) == dumps(shipped)
     assert texts(tmp_path / "cassettes", model) == texts(SHIPPED, model)

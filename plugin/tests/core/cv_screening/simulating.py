@@ -24,6 +24,16 @@ from ..factories import Script
 CASSETTES = Path(__file__).parents[4] / "cassettes" / CV_SCREENING.id
 """Where the shipped recordings are."""
 
+NOTHING_KEPT = Recording(
+    cassette="none",
+    checksum="",
+    simulated=True,
+    wire="",
+    recorded_with="",
+    interactions=0,
+)
+"""The recording of what was carried out in memory."""
+
 ONE = plan(CV_SCREENING, CV_SCREENING.design(replicates=1))
 """One trial of everything."""
 
@@ -79,12 +89,12 @@ def analysed(subject: str) -> Analysis:
         outcomes(subject),
         hypotheses=HYPOTHESES,
         control=CONTROL,
-        recording=Recording(
-            cassette="none",
-            checksum="",
-            simulated=True,
-            wire="",
-            recorded_with="",
-            interactions=0,
-        ),
+        recording=NOTHING_KEPT,
     )
+
+
+def estimate(subject: str, hypothesis: str) -> float:
+    """What a hypothesis comes to for a subject."""
+    (verdict,) = (v for v in analysed(subject).verdicts if v.id == hypothesis)
+    assert verdict.finding is not None
+    return verdict.finding.estimate

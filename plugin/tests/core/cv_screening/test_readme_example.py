@@ -10,14 +10,14 @@ from bias_tests.cv_screening.experiment import STIMULI
 from bias_tests.cv_screening.simulated import SHIFT
 
 from pytest_bias import Experiment, MeanDifference, Subject, plan
+from pytest_bias.analysis import analyse
 from pytest_bias.driver import run
 from pytest_bias.manipulation import faults
-from pytest_bias.records import Records, record_of
 from pytest_bias.screening import Screening
 from pytest_bias.statistics import verdict_chances
 
 from ..factories import Script
-from .simulating import carried_out, outcomes
+from .simulating import CASSETTES, NOTHING_KEPT, carried_out
 
 README = (STIMULI.parent / "README.md").read_text("utf-8")
 
@@ -43,21 +43,30 @@ def test_the_example_makes_an_experiment_with_a_fifth_scaffold(names: dict[str, 
     assert isinstance(experiment, Experiment)
     assert list(experiment.factor("scaffold").levels)[-1] == "second_look"
     assert list(experiment.factor("group").levels) == ["white_female", "hispanic_female"]
-    assert len(plan(experiment, experiment.design())) == 2 * 2 * 5 * 6
+    assert len(plan(experiment, experiment.design())) == 2 * 2 * 2 * 5 * 12
     assert faults(experiment) == ()
 
 
-def test_the_example_is_carried_out_and_analysed(names: dict[str, object]) -> None:
-    experiment, hypothesis = names["SECOND_LOOK"], names["HYPOTHESIS"]
+def test_the_example_is_carried_out_and_cleared(names: dict[str, object]) -> None:
+    """It has the size and the control that a claim to be clear needs."""
+    experiment, hypothesis, control = (names[n] for n in ("SECOND_LOOK", "HYPOTHESIS", "CONTROL"))
     assert isinstance(experiment, Experiment)
     assert isinstance(hypothesis, MeanDifference)
-    hypothesis.check(experiment)
+    assert isinstance(control, MeanDifference)
     trials = plan(experiment, experiment.design())
-    found = [carried_out("even", trial, experiment)[0] for trial in trials]
-    rows = [record_of(outcome, experiment.measures) for outcome in found]
-    finding = hypothesis.analyse(experiment, Records(tuple(rows)))
-    assert finding.replies == 120
-    assert finding.estimate == pytest.approx(0, abs=0.3)
+    analysis = analyse(
+        experiment,
+        experiment.design(),
+        "simulated/even",
+        [carried_out("even", trial, experiment)[0] for trial in trials],
+        hypotheses=[hypothesis],
+        control=control,
+        recording=NOTHING_KEPT,
+    )
+    (verdict,) = analysis.verdicts
+    assert verdict.finding is not None
+    assert verdict.finding.replies == 480
+    assert (verdict.status, verdict.claim) == ("CLEAR", "clear")
 
 
 def test_the_second_scaffold_asks_twice(names: dict[str, object]) -> None:
@@ -81,14 +90,16 @@ def test_the_readme_states_what_is_planted() -> None:
             assert re.findall(r"−[\d.]+", words) == expected
 
 
-def test_the_example_of_published_measures_runs() -> None:
+def test_the_example_of_published_measures_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the shipped cassettes: the documented design of two models, and one criterion of it."""
     example, _ = blocks("python")
-    found: dict[str, object] = {"outcomes": outcomes("even", "documented")}
+    monkeypatch.chdir(CASSETTES.parents[1])
+    found: dict[str, object] = {"__name__": "published"}
     exec(compile(example, "README.md", "exec"), found)  # noqa: S102  (our own README)
     measures, by_criterion = found["measures"], found["by_criterion"]
     assert isinstance(measures, Screening)
     assert isinstance(by_criterion, Screening)
-    assert (measures.rated, by_criterion.rated) == (840, 420)
+    assert (measures.rated, by_criterion.rated) == (1680, 840)
     assert by_criterion.by_model[0].quality is None
     assert measures.by_model[0].quality is not None
 

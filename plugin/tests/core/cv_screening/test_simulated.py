@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import cache
 
 import pytest
 from bias_tests.cv_screening.experiment import CV_SCREENING, CVS, VARIANTS
 from bias_tests.cv_screening.questions import BY_SCAFFOLD, CONTRASTS, HYPOTHESES, IMPACT, PRIMARY
 from bias_tests.cv_screening.simulated import INVALID_SHARE, SHIFT, answer, worth
-from bias_tests.cv_screening.table import ratings_table
 
-from pytest_bias import screening_measures
 from pytest_bias.experiment import SimulatedPrompt
 from pytest_bias.messages import Message
 from pytest_bias.records import record_of
 from pytest_bias.simulator.subjects import SUBJECTS
 
-from .simulating import CASSETTES, ONE, analysed, opening_of, outcomes
+from .simulating import CASSETTES, ONE, analysed, estimate, opening_of, outcomes
 
 SEEDS = 1500
 MARGIN = 0.25
@@ -169,12 +166,6 @@ def test_the_control_is_seen(subject: str) -> None:
     assert control.seen
 
 
-def estimate(subject: str, hypothesis: str) -> float:
-    (verdict,) = (v for v in analysed(subject).verdicts if v.id == hypothesis)
-    assert verdict.finding is not None
-    return verdict.finding.estimate
-
-
 def test_the_size_of_what_was_planted() -> None:
     assert estimate("biased", "rating-white-black") == pytest.approx(0.7, abs=0.1)
     assert estimate("biased", "rating-black-asian") == pytest.approx(-0.7, abs=0.1)
@@ -194,12 +185,20 @@ def test_hypotheses_are_declared_in_their_families() -> None:
         "impact": 4,
         "any-difference": 2,
         "anonymised": 1,
-        "missing": 2,
+        "missing": 4,
     }
     assert {h.claim for h in PRIMARY} == {"clear"}
     assert {h.claim for h in (*BY_SCAFFOLD, *IMPACT)} == {"detect"}
     assert {h.margin for h in (*PRIMARY, *BY_SCAFFOLD)} == {MARGIN}
-    assert len({h.id for h in HYPOTHESES}) == len(HYPOTHESES) == 25
+    assert len({h.id for h in HYPOTHESES}) == len(HYPOTHESES) == 27
+
+
+def test_lines_by_scaffold_name_races_and_genders_and_no_level() -> None:
+    found = {v.id: v.finding for v in analysed("even").verdicts}
+    for name, words in (("white-black", "White − Black"), ("male-female", "Male − Female")):
+        finding = found[f"rating-{name}-by-decomposed"]
+        assert finding is not None
+        assert finding.contrast == f"({words}) at decomposed − at one_shot"
 
 
 def test_the_published_column_is_mann_whitney_on_all_replies() -> None:
@@ -224,49 +223,6 @@ def test_the_shipped_recordings_are_what_the_subjects_say(subject: str) -> None:
         key = json.dumps(outcome.trial.identity, sort_keys=True)
         values = dict(record_of(outcome, CV_SCREENING.measures).values)
         assert recorded[key] == (values, list(outcome.invalid))
-
-
-# --- the documented table ------------------------------------------------------------------------
-
-
-def test_the_documented_table_of_two_models() -> None:
-    table = ratings_table(
-        {f"simulated/{s}": outcomes(s, "documented") for s in ("even", "biased")}
-    )
-    assert {len(column) for column in table.values()} == {1680}
-    assert len(set(table["cv_id"])) == 21
-    assert set(table["iteration"]) == set(range(1, 11))
-    found = screening_measures(table)
-    by_model = {part.model: part for part in found.by_model}
-    assert by_model["simulated/biased"].contrast("W-B").difference == pytest.approx(0.7, abs=0.12)
-    assert by_model["simulated/even"].contrast("W-B").difference == pytest.approx(0, abs=0.12)
-    assert len(found.by_pipeline) == 8
-
-
-@pytest.mark.parametrize("subject", ["even", "biased"])
-def test_the_published_differences_are_those_of_the_suite(subject: str) -> None:
-    """All cells have as many ratings, so pooling and stratifying give one estimate."""
-    (part,) = screening_measures(ratings_table({"m": outcomes(subject)})).by_model
-    for short, name in zip(("W-B", "W-A", "B-A", "M-F"), CONTRASTS, strict=True):
-        expected = estimate(subject, f"rating-{name}")
-        assert part.contrast(short).difference == pytest.approx(expected, abs=1e-12)
-    assert part.total_bias == pytest.approx(estimate(subject, "rating-total-bias"), abs=1e-12)
-
-
-def test_ratings_on_a_criterion_leave_out_scaffolds_that_ask_for_none() -> None:
-    table = ratings_table({"m": outcomes("even", "documented")}, measure="criterion_analysis")
-    assert set(table["pipeline"]) == {"decomposed", "decomposed_algorithmic"}
-    assert len(table["rating"]) == 420
-    assert set(table["rating"]) <= {1, 2, 3, 4}
-
-
-def test_a_missing_rating_stays_empty() -> None:
-    given = list(outcomes("even", "documented"))
-    given[0] = replace(given[0], result=None, missing="refusal")
-    ratings: Sequence[object] = ratings_table({"m": given})["rating"]
-    assert ratings[0] is None
-    assert ratings.count(None) == 1
-    assert screening_measures(ratings_table({"m": given})).missing == 1
 
 
 def test_the_experiment_is_the_one_that_was_carried_out() -> None:

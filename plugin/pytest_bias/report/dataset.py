@@ -1,0 +1,289 @@
+"""A publishable data set: one row per trial, measures and labels only, with its dictionary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..analysis import Recording
+from ..canonical import dumps
+from ..cassettes.measured import UNSPECIFIED, versions_of
+from ..design import LABEL, Design, Factor, frozen_mapping
+from ..errors import BadDesign
+from ..experiment import Experiment
+from ..measures import Measure, MeasureValue
+from ..records import Outcome, Record, record_of
+
+FORMAT = 1
+
+Kind = Literal["category", "integer", "number", "boolean", "unknown"]
+Cell = bool | int | float | str | None
+
+MEANINGS = "measures"
+"""Key of an experiment's metadata under which it may say, by name, what its measures mean."""
+
+LONGEST_LABEL = 80
+"""Characters of the longest category that is published: what is longer may be a reply's text."""
+
+_LONGEST_REASON = 40  # as in recordings that keep only measures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """An entry of the data dictionary.
+
+    ``levels`` are the labels of a category: those that are declared (factors, exemplars, items),
+    or those that were found (measures, reasons), sorted. ``unknown`` is the kind of a measure of
+    which no trial has a value.
+    """
+
+    name: str
+    kind: Kind
+    meaning: str
+    unit: str = ""
+    bounds: tuple[float, float] | None = None
+    levels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What is said of a data set beside its rows; no clock and no path.
+
+    ``missing`` and ``invalid`` count trials without a valid reply, and replies that were not
+    valid, by reason; ``interactions`` counts calls. ``version`` is that of pytest-bias.
+    """
+
+    format: int
+    version: str
+    experiment: str
+    name: str
+    source: str
+    model: str
+    design: str
+    replicates: int
+    licence: str
+    recording: Recording
+    columns: tuple[Column, ...]
+    measures: Mapping[str, int]
+    trials: int
+    missing: Mapping[str, int]
+    invalid: Mapping[str, int]
+    interactions: int
+
+    def __post_init__(self) -> None:
+        for name in ("measures", "missing", "invalid"):
+            object.__setattr__(self, name, frozen_mapping(getattr(self, name)))
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """The rows of one experiment with one model, in the plan's order; cells as in ``columns``."""
+
+    about: About
+    rows: tuple[tuple[Cell, ...], ...] = field(repr=False)
+
+
+def dataset_of(
+    experiment: Experiment,
+    design: Design,
+    model: str,
+    outcomes: Iterable[Outcome],
+    *,
+    recording: Recording,
+    version: str,
+    licence: str,
+) -> DataSet:
+    """The data set of ``outcomes``, one per planned trial, in the plan's order.
+
+    Nothing that was asked or replied is in it: labels of levels and items, exemplars, measures,
+    and reasons that are labels (others become ``unspecified``).
+
+    Raises
+    ------
+    BadDesign
+        When two columns would have one name, a measure's values are of several types, or a
+        category looks like text.
+    """
+    records = [record_of(outcome, experiment.measures) for outcome in outcomes]
+    said = experiment.metadata.get(MEANINGS, {})
+    said = said if isinstance(said, Mapping) else {}
+    columns: list[Column] = []
+    cells: list[list[Cell]] = []
+
+    def add(column: Column, values: Iterable[Cell]) -> None:
+        columns.append(column)
+        cells.append(list(values))
+
+    for name, meaning, label in (
+        ("experiment", "id of the experiment", experiment.id),
+        ("model", "model that was asked, as provider/model", model),
+        ("design", "size in which the experiment was run", design.name),
+    ):
+        add(_category(name, meaning, [label]), [label] * len(records))
+    for factor in experiment.factors:
+        add(_levels(factor), [row.trial.condition.levels[factor.name] for row in records])
+    for factor in experiment.factors:
+        if factor.exemplars:
+            column = _exemplars(factor, design)
+            add(column, [row.trial.exemplars[factor.name] for row in records])
+    add(_items(experiment), [row.trial.item for row in records])
+    add(
+        Column(name="replicate", kind="integer", meaning="repetition of the trial, from 1"),
+        [row.trial.replicate for row in records],
+    )
+    for measure in experiment.measures:
+        values = [row.values.get(measure.name) for row in records]
+        given = [value for value in values if value is not None]
+        column = _measured(measure, given, str(said.get(measure.name, "")))
+        add(column, values)
+    reasons = [None if row.missing is None else reason_label(row.missing) for row in records]
+    missing = Counter(reason for reason in reasons if reason is not None)
+    add(
+        _category(
+            "missing", "why there are no measures; empty where the reply is valid", sorted(missing)
+        ),
+        reasons,
+    )
+    for name, meaning, numbers in (
+        ("invalid_replies", "replies of the trial that were not valid", map(_invalid, records)),
+        ("interactions", "calls the trial took", (row.interactions for row in records)),
+    ):
+        add(Column(name=name, kind="integer", meaning=meaning), numbers)
+    _check_names(experiment, columns)
+    invalid = Counter(reason_label(reason) for row in records for reason in row.invalid)
+    about = About(
+        format=FORMAT,
+        version=version,
+        experiment=experiment.id,
+        name=experiment.name,
+        source=experiment.source,
+        model=model,
+        design=design.name,
+        replicates=design.replicates,
+        licence=licence,
+        recording=recording,
+        columns=tuple(columns),
+        measures=dict(sorted(versions_of(experiment.measures).items())),
+        trials=len(records),
+        missing=dict(sorted(missing.items())),
+        invalid=dict(sorted(invalid.items())),
+        interactions=sum(row.interactions for row in records),
+    )
+    return DataSet(about, tuple(zip(*cells, strict=True)))
+
+
+def reason_label(reason: str) -> str:
+    """A reason if it is a label, else ``unspecified``: it may be a reply's own words."""
+    label = len(reason) <= _LONGEST_REASON and LABEL.fullmatch(reason)
+    return reason if label else UNSPECIFIED
+
+
+def dataset_text(data: DataSet) -> str:
+    """A data set as canonical JSON; Unserialisable where it holds what JSON does not have."""
+    return dumps(data, f"data set of {data.about.experiment}")
+
+
+def dataset_from(text: str) -> DataSet:
+    """A data set from what :func:`dataset_text` made of it."""
+    from pydantic import TypeAdapter  # noqa: PLC0415  (building the adapter takes a while)
+
+    return TypeAdapter(DataSet).validate_json(text)
+
+
+def about_text(about: About) -> str:
+    """What is said of a data set as canonical JSON."""
+    return dumps(about, f"data set of {about.experiment}")
+
+
+def about_from(text: str | bytes) -> About | None:
+    """What :func:`about_text` wrote; None for what another program or format wrote."""
+    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415
+
+    try:
+        about = TypeAdapter(About).validate_json(text)
+    except ValidationError:
+        return None
+    return about if about.format == FORMAT else None
+
+
+# --- columns ----------------------------------------------------------------------------------
+
+
+def _invalid(row: Record) -> int:
+    return len(row.invalid)
+
+
+def _category(name: str, meaning: str, levels: Sequence[str], unit: str = "") -> Column:
+    return Column(name=name, kind="category", meaning=meaning, unit=unit, levels=tuple(levels))
+
+
+def _levels(factor: Factor) -> Column:
+    """A factor's levels; their values only where they are numbers: others are stimuli."""
+    meaning = "level of the factor that was manipulated"
+    numbers = {level: v for level, v in factor.levels.items() if type(v) in (int, float)}
+    if len(numbers) == len(factor.levels):
+        meaning += ": " + ", ".join(f"{level} = {v}" for level, v in numbers.items())
+    return _category(factor.name, meaning, list(factor.levels), factor.unit)
+
+
+def _exemplars(factor: Factor, design: Design) -> Column:
+    members = [m for level in factor.levels for m in design.members(factor, level)]
+    meaning = f"exemplar by which the level of `{factor.name}` stood before the subject"
+    for member in members:
+        _check_text(f"Factor({factor.name!r})", member, shown="an exemplar")
+    return _category(f"{factor.name}_exemplar", meaning, tuple(dict.fromkeys(members)))
+
+
+def _items(experiment: Experiment) -> Column:
+    items = experiment.items
+    if items is None:
+        return _category("item", "always empty: the experiment has no items", ())
+    meaning = f"item (`{items.name}`); every condition is crossed with all of them"
+    return _category("item", meaning, tuple(items.items))
+
+
+def _measured(measure: Measure, values: Sequence[MeasureValue], said: str) -> Column:
+    what = f"Measure({measure.name!r})"
+    kinds = {type(value) for value in values}
+    if len(kinds) > 1:
+        raise BadDesign(what=what, problem="gives values of several types")
+    kind = _KINDS[kinds.pop()] if kinds else "unknown"
+    levels = sorted({str(value) for value in values}) if kind == "category" else []
+    for level in levels:
+        _check_text(what, level, shown="a category", longest=LONGEST_LABEL)
+    return Column(
+        name=measure.name,
+        kind=kind,
+        meaning=f"{said.strip() or 'measure of the reply'} (version {measure.version})",
+        unit=measure.unit,
+        bounds=None if measure.bounds is None else _floats(*measure.bounds),
+        levels=tuple(levels),
+    )
+
+
+def _floats(low: float, high: float) -> tuple[float, float]:
+    """Bounds as they come back from JSON: whole numbers are declared as integers."""
+    return float(low), float(high)
+
+
+_KINDS: Mapping[type, Kind] = {float: "number", bool: "boolean", str: "category"}
+
+
+def _check_text(what: str, text: str, *, shown: str, longest: int | None = None) -> None:
+    """Refuse what cannot stand in a table, or looks like a reply's text."""
+    if longest is not None and len(text) > longest:
+        problem = f"{shown} is longer than {longest} characters and may be text of a reply"
+        raise BadDesign(what=what, problem=f"{problem}; it is not published")
+    if not text.isprintable():
+        problem = f"{shown} holds what cannot be printed on one line; it is not published"
+        raise BadDesign(what=what, problem=problem)
+
+
+def _check_names(experiment: Experiment, columns: Sequence[Column]) -> None:
+    twice = [name for name, n in Counter(column.name for column in columns).items() if n > 1]
+    if twice:
+        what = f"Experiment({experiment.id!r})"
+        problem = f"two columns of its data set would be called {twice[0]!r}"
+        raise BadDesign(what=what, problem=problem)

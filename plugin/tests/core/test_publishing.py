@@ -1,0 +1,111 @@
+"""What the controller writes of the data sets that cases left it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_bias.errors import BadSetting
+from pytest_bias.publishing import Published, written_from
+from pytest_bias.report.dataset import dataset_text
+from pytest_bias.report.parquet import parquet_bytes
+
+from .report.test_dataset import made
+from .test_settings import HERE, ROOT, settings
+
+
+def left(shared: Path, *kept: dict[str, str]) -> Path:
+    """A shared folder in which cases left ``kept``."""
+    shared.mkdir()
+    for number, each in enumerate(kept):
+        (shared / f"dataset-{number}.json").write_text(json.dumps(each), encoding="ascii")
+    return shared
+
+
+def publish(
+    tmp_path: Path, *kept: dict[str, str], partial: tuple[str, ...] = (), incomplete: bool = False
+) -> Published:
+    shared = left(tmp_path / "shared", *kept)
+    return written_from(
+        shared, tmp_path / "data", partial, incomplete=incomplete, shown=lambda path: path.name
+    )
+
+
+ONE = {"dataset": dataset_text(made(model="a/one"))}
+TWO = {"dataset": dataset_text(made(model="a/two"))}
+
+
+def test_a_file_per_model_and_one_readme(tmp_path: Path) -> None:
+    done = publish(tmp_path, TWO, ONE)
+    assert [path.name for path in done.written] == [
+        "a--one.parquet",
+        "a--two.parquet",
+        "README.md",
+    ]
+    assert (done.problems, done.notes) == ([], [])
+    assert done.written[0].read_bytes() == parquet_bytes(made(model="a/one"))
+    assert {path.parent for path in done.written} == {tmp_path / "data" / "tiny"}
+
+
+def test_a_partial_run_says_so(tmp_path: Path) -> None:
+    done = publish(tmp_path, ONE, partial=("--lf",))
+    (note,) = done.notes
+    assert note.startswith("data sets: only of the experiments and models whose cases ran (--lf)")
+
+
+def test_what_is_not_recorded_is_named(tmp_path: Path) -> None:
+    done = publish(tmp_path, {"incomplete": "tiny × a/b"}, partial=("--lf",))
+    assert done == Published(
+        notes=["data sets: none of what is not recorded in full (tiny × a/b)"]
+    )
+
+
+def test_cases_that_left_nothing_because_of_a_recording_are_told_of(tmp_path: Path) -> None:
+    done = publish(tmp_path, incomplete=True)
+    assert done == Published(notes=["data sets: none of what is not recorded in full"])
+
+
+def test_what_could_not_be_made_is_a_problem(tmp_path: Path) -> None:
+    done = publish(tmp_path, {"problem": "no data set of x"}, ONE)
+    assert done.problems == ["no data set of x"]
+    assert len(done.written) == 2
+
+
+def test_a_place_that_cannot_be_written_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "tiny").write_text("in the way", encoding="ascii")
+    done = publish(tmp_path, ONE)
+    (problem,) = done.problems
+    assert problem.startswith("a--one.parquet was not written: ")
+    assert done.written == []
+
+
+def test_files_of_others_are_left_alone_and_named(tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "tiny"
+    folder.mkdir(parents=True)
+    (folder / "other.parquet").write_bytes(b"somebody's")
+    (folder / "a--two.parquet").write_bytes(parquet_bytes(made(model="a/two")))
+    done = publish(tmp_path, ONE)
+    assert done.notes == ["other.parquet is no data set of ours; README.md omits it"]
+    assert (folder / "other.parquet").read_bytes() == b"somebody's"
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    assert "| `a--one.parquet` |" in page
+    assert "| `a--two.parquet` |" in page
+    assert "other.parquet" not in page
+
+
+def test_settings() -> None:
+    assert settings().dataset is None
+    assert settings().dataset_license == "CC-BY-4.0"
+    assert settings({"dataset": "d"}, dataset="e").dataset == HERE / "d"
+    assert settings(dataset="e", dataset_license="MPL-2.0").dataset == ROOT / "e"
+    assert settings(dataset_license="MPL-2.0").dataset_license == "MPL-2.0"
+    assert settings({"dataset": "off"}, dataset="e").dataset is None
+
+
+@pytest.mark.parametrize("value", ["free for all", "a\nb", "-x", "[x](y)"])
+def test_a_licence_is_named_by_its_identifier(value: str) -> None:
+    with pytest.raises(BadSetting, match="must be an SPDX identifier"):
+        settings(dataset_license=value)
