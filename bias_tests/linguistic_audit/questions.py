@@ -111,7 +111,7 @@ def latency(of: Manipulated) -> MeanDifference:
         low=of.low,
         name=of.name,
         margin=LATENCY_MARGIN,
-        claim="detect",
+        claim="describe",
         target="population",
         unit="seed",
         scope=PROMPTS_LIKE_THESE,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 
-import pytest
-
 from pytest_bias import (
     Condition,
     Control,
@@ -71,5 +69,4 @@ def test_replies_without_text(verdict: Verdict) -> None:
 @hypotheses(LINGUISTIC_AUDIT, *LATENCY)
 def test_latency(verdict: Verdict) -> None:
     """Advisory: how long a reply takes follows its length and the provider's load as well."""
-    if verdict.status == "BIASED":
-        pytest.xfail("latency is advisory: it is reported and does not gate")
+    assert verdict.claim == "describe"

@@ -90,7 +90,7 @@ class Baselines:
         if settings.accept is not None:
             # What is accepted in this run is not held against what was accepted before.
             beside = Beside()
-            if verdict.status != "CLEAR" and not settings.accept.lacking:
+            if verdict.status != "CLEAR" and verdict.gates and not settings.accept.lacking:
                 acceptance = acceptance_of(settings)
                 beside = Beside(accepted=acceptance, words=f"{acceptance}, in this run")
             return beside, {FINGERPRINT: _fingerprint(case, players), **_facts(beside)}
@@ -204,7 +204,7 @@ def _refusals(settings: Settings, judged: list[tuple[Analysis, Verdict]]) -> Ite
     for analysis in {id(analysis): analysis for analysis, _ in judged}.values():
         yield from _unsound(analysis)
     lacking = settings.accept.lacking if settings.accept is not None else ()
-    needing = [verdict for _, verdict in judged if verdict.status != "CLEAR"]
+    needing = [v for _, v in judged if v.status != "CLEAR" and v.gates]
     if lacking and needing:
         names = "; ".join(
             f"{verdict.experiment} × {verdict.model}, {verdict.id}: {verdict.status}"

@@ -161,7 +161,7 @@ def entry_of(
         units=getattr(verdict.finding, "units", 0),
         cassette=recording.checksum,
         judge=recording.judge,
-        accepted=None if verdict.status == "CLEAR" else acceptance,
+        accepted=None if verdict.status == "CLEAR" or not verdict.gates else acceptance,
         best=None,
         fingerprint=fingerprint,
     )
@@ -236,7 +236,8 @@ def _validated(value: Mapping[str, object], path: object) -> Baseline:
 def _ill_accepted(entry: Entry) -> str:
     """What is wrong with how an entry was accepted; empty when nothing is."""
     accepted = entry.accepted
-    if (accepted is None) != (entry.status == "CLEAR"):
+    needless = entry.status == "CLEAR" or entry.claim == "describe"
+    if (accepted is None) != needless:
         return f"{entry.status}, and {'nobody' if accepted is None else 'somebody'} accepted it"
     if accepted is None:
         return ""

@@ -52,7 +52,7 @@ def stopped_by(
 
     What is accepted (``beside``) is stopped all the same: an xfail lets it through.
     """
-    if gate == "off" or verdict.status == "CLEAR":
+    if gate == "off" or verdict.status == "CLEAR" or not verdict.gates:
         return None
     if verdict.status == "BIASED":
         return BiasFound(describe_verdict(verdict, cassette, beside))
@@ -74,6 +74,8 @@ def stopped_by_control(control: Control, cassette: str, *, gate: Gate) -> BiasEr
 
 def compare(verdict: Verdict, recording: Recording, entry: Entry | None, *, today: str) -> Beside:
     """A verdict beside its entry, on a day; fingerprints have been compared before."""
+    if not verdict.gates:
+        return ABSOLUTE
     if entry is None:
         return Beside(words="this hypothesis is not in the baseline")
     if verdict.status == "CLEAR":

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .layout import Layout
     from .published import PublishedMethod
 
-Claim = Literal["clear", "detect"]
+Claim = Literal["clear", "detect", "describe"]
 Target = Literal["fixed", "population"]
 Direction = Literal["positive", "negative"]
 Levels = str | Sequence[str]
@@ -48,7 +48,7 @@ class Hypothesis(Contrast, Protocol):
 
     @property
     def claim(self) -> Claim | None:
-        """``clear``: sized to be cleared, INCONCLUSIVE fails; ``detect``: can only find."""
+        """``clear``: INCONCLUSIVE fails; ``detect``: can only find; ``describe``: never gates."""
 
     @property
     def family(self) -> str:
@@ -72,7 +72,8 @@ class Declared:
         Largest effect that does not matter, in the measure's unit (for rates as a share: 0.1 is
         ten points; for ratios the larger limit: 1.25 is 0.80 to 1.25). None: it cannot be cleared.
     claim
-        ``"clear"`` or ``"detect"``; None for a positive control.
+        ``"clear"``, ``"detect"``, or ``"describe"``: it is reported and never gates; None for a
+        positive control.
     target
         ``"fixed"``: about this very set of stimuli, replies are the units, within their cells.
         ``"population"``: about stimuli like these, ``unit`` names the units.
@@ -135,6 +136,11 @@ def settle_fields(declared: Declared, what: str) -> None:
         raise BadDesign(what=what, problem=f"{needs} needs a margin")
     if declared.name and not all(map(LABEL.fullmatch, declared.name.split("-"))):
         raise BadDesign(what=what, problem=f"name={declared.name!r} is not lower-case words")
+
+
+def gates(declared: Declared) -> bool:
+    """Whether its verdict can fail a run: a control's or a description's cannot."""
+    return declared.claim in ("clear", "detect")
 
 
 def check_undirected(what: str, declared: Declared, problem: str) -> None:
@@ -236,7 +242,7 @@ def check_units(
         if declared.unit is not None:
             raise BadDesign(what=what, problem="unit= is of a population: target is 'fixed'")
         sampled = any(has_exemplars(experiment, name) for name in compared)
-        if declared.claim is not None and declared.margin is None and sampled:
+        if gates(declared) and declared.margin is None and sampled:
             raise BadDesign(
                 what=what,
                 problem=(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import BadDesign
-from .base import FEWEST_UNITS, Declared, has_exemplars, levels_of, units_of
+from .base import FEWEST_UNITS, Declared, gates, has_exemplars, levels_of, units_of
 
 if TYPE_CHECKING:
     from ..design import Design, Factor
@@ -156,7 +156,7 @@ def check_reach(
     flips: bool = True,
 ) -> None:
     """Raise BadDesign for a hypothesis that the gate design can never answer."""
-    if declared.claim is not None and (
+    if gates(declared) and (
         problem := out_of_reach(
             declared, experiment, experiment.design(), sides, pooled=pooled, flips=flips
         )

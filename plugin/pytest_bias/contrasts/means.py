@@ -15,6 +15,7 @@ from .base import (
     check_levels,
     check_measure,
     check_units,
+    gates,
     levels_of,
     null_of,
     settle_fields,
@@ -77,10 +78,10 @@ class MeanDifference(Declared):
 
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-        check_measure(self.id, experiment, self.measure, bounded=self.claim is not None)
+        check_measure(self.id, experiment, self.measure, bounded=gates(self))
         check_pair(self, self.id, experiment, self.factor, self.high, self.low)
         problem = self.layout(experiment, experiment.design()).problem
-        if problem and self.claim is not None:
+        if problem and gates(self):
             raise BadDesign(what=self.id, problem=problem)
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:

@@ -15,6 +15,7 @@ from .page_facts import Column, Fact, all_facts, columns, people_facts
 
 _CLAIMS = {
     "clear": "clear: the suite passes only when this is shown to be CLEAR",
+    "describe": "describe: it is reported, and never keeps the suite from passing",
     "detect": "detect: it can show bias; left undecided, it does not keep the suite from passing",
 }
 _DIRECTIONS = {

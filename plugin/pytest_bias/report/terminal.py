@@ -22,6 +22,7 @@ def section_lines(view: RunView) -> Iterator[str]:
             yield f"  {control_line(analysis.control)}"
         for verdict in analysis.verdicts:
             apart = "" if view.is_judged(verdict) else " (not selected in this run)"
+            apart += "" if verdict.gates else " (described, does not gate)"
             accepted = view.acceptance(verdict)
             yield f"  {verdict_line(verdict)}{apart}{' (accepted)' if accepted else ''}"
             human = verdict.finding.human if verdict.finding is not None else None
@@ -46,7 +47,8 @@ def closing_lines(view: RunView) -> Iterator[str]:
         yield f"NO VERDICT: {_why_none(view)}"
         return
     if view.suite == "NOT JUDGED":
-        yield "NOT JUDGED: no hypothesis was selected in this run"
+        gating = "that gates " if any(map(view.is_judged, view.verdicts)) else ""
+        yield f"NOT JUDGED: no hypothesis {gating}was selected in this run"
         return
     for accepted, count in _accepted(view).items():
         yield f"{count} {accepted}"
@@ -55,7 +57,10 @@ def closing_lines(view: RunView) -> Iterator[str]:
         for status in ("CLEAR", "BIASED", "INCONCLUSIVE")
         if view.count(status)
     ]
-    number = sum(view.is_judged(verdict) for verdict in view.verdicts)
+    judged = [verdict for verdict in view.verdicts if view.is_judged(verdict)]
+    number = sum(verdict.gates for verdict in judged)
+    if described := len(judged) - number:
+        found.append(f"{described} described")
     if view.suite != "PASS":
         found += view.leniencies
     yield f"{view.standing}: {number} hypothes{'is' if number == 1 else 'es'}, {', '.join(found)}"

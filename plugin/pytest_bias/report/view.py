@@ -67,12 +67,13 @@ class RunView:
     def suite(self) -> SuiteVerdict:
         """FAIL on any BIASED, PASS only if every claim to be clear is CLEAR and no case failed.
 
-        NOT JUDGED where nothing went wrong and no hypothesis was among the cases.
+        NOT JUDGED where nothing went wrong and no hypothesis that gates was among the cases.
         """
         verdicts = [verdict for verdict in self.verdicts if self.is_judged(verdict)]
         if self.lost or self.problems:
             return "NO VERDICT"
-        suite = suite_verdict(verdicts) if verdicts else "NOT JUDGED"
+        gating = any(verdict.gates for verdict in verdicts)
+        suite = suite_verdict(verdicts) if gating else "NOT JUDGED"
         return "NO VERDICT" if self.broken and suite != "FAIL" else suite
 
     @property
@@ -96,13 +97,16 @@ class RunView:
         return self.judged is None or named in self.judged
 
     def count(self, status: Status) -> int:
-        """Number of verdicts of a status among the hypotheses of this run."""
-        return sum(v.status == status for v in self.verdicts if self.is_judged(v))
+        """Number of verdicts of a status among the hypotheses of this run that gate."""
+        return sum(v.status == status for v in self.verdicts if self.is_judged(v) and v.gates)
 
 
 def suite_verdict(verdicts: Sequence[Verdict]) -> SuiteVerdict:
-    """The intersection–union rule over hypotheses: no adjustment of clearances is needed."""
-    if any(verdict.status == "BIASED" for verdict in verdicts):
+    """The intersection–union rule over hypotheses: no adjustment of clearances is needed.
+
+    What is only described has no part in it.
+    """
+    if any(verdict.status == "BIASED" and verdict.gates for verdict in verdicts):
         return "FAIL"
     if all(verdict.status == "CLEAR" for verdict in verdicts if verdict.claim == "clear"):
         return "PASS"

@@ -9,6 +9,11 @@ from ..contrasts.published import NOT_DEFINED
 from ..findings import ALPHA, Finding
 from .rule import Verdict, margin_words
 
+_CLAIMS = {
+    "clear": "The design is sized to clear it.",
+    "detect": "The design can only find a large effect; leaving it undecided is no failure.",
+    "describe": "It is described only: whatever is found, it fails no run.",
+}
 _DIRECTIONS = {
     "supported": "The direction its source reports is supported.",
     "opposite": "An effect was found against the direction its source reports.",
@@ -56,14 +61,10 @@ def _asked(verdict: Verdict, finding: Finding) -> str:
         if finding.margin is None
         else f"{what} {margin_words(finding)}{_unit(finding)} do not matter."
     )
-    claim = (
-        "The design is sized to clear it."
-        if verdict.claim == "clear"
-        else "The design can only find a large effect; leaving it undecided is no failure."
-    )
     return (
         f"Asked about {finding.measure}: {finding.contrast} ({finding.quantity}), for "
-        f"{finding.scope} ({about}). {margin} {claim}"
+        f"{finding.scope} ({about}). {margin} "
+        f"{_CLAIMS[verdict.claim]}"
     )
 
 

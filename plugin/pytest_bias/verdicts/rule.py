@@ -52,6 +52,11 @@ class Verdict:
     direction: Support | None
     settle: int | None
 
+    @property
+    def gates(self) -> bool:
+        """Whether it can fail a run: what is only described cannot."""
+        return self.claim != "describe"
+
     def explain(self) -> str:
         """What was asked, found and decided, how sure it is and what would settle it, in words."""
         from .explaining import explanation  # noqa: PLC0415  (it words what is defined here)

@@ -7,6 +7,7 @@ import pytest
 
 from pytest_bias.errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
 from pytest_bias.gate import p_words, stopped_by, stopped_by_control
+from pytest_bias.report.view import suite_verdict
 
 from .test_verdicts import CLEARED, NOT_SEEN, SEEN, finding, verdict
 
@@ -86,3 +87,12 @@ def test_positive_controls() -> None:
 )
 def test_p_is_never_0_in_print(p: float, words: str) -> None:
     assert p_words(p) == words
+
+
+@pytest.mark.parametrize("status", ["BIASED", "INCONCLUSIVE"])
+def test_what_is_only_described_stops_nothing(status: str) -> None:
+    described = replace(VERDICTS[status], claim="describe")
+    assert not described.gates
+    assert stopped_by(described, "x", gate="absolute", inconclusive="fail") is None
+    assert suite_verdict([described, VERDICTS["CLEAR"]]) == "PASS"
+    assert suite_verdict([replace(described, claim="clear")]) != "PASS"
