@@ -170,4 +170,4 @@ def _beyond(
 
 
 def _clearing(interval: Interval) -> dict[str, float | str]:
-    return {"90 % interval, low": interval.low, "90 % interval, high": interval.high}
+    return {"90 % interval, from": interval.low, "90 % interval, to": interval.high}

@@ -36,9 +36,9 @@ def level_words(interval: Interval) -> str:
     return together(f"{100 * interval.level:g} %")
 
 
-def bounds_words(interval: Interval) -> str:
+def bounds_words(interval: Interval, form: str = "+.2f") -> str:
     """``[+1.50, +2.10]``."""
-    return together(f"[{interval.low:+.2f}, {interval.high:+.2f}]")
+    return together(f"[{interval.low:{form}}, {interval.high:{form}}]")
 
 
 def share_words(count: int, of: int) -> str:

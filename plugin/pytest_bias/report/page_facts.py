@@ -108,7 +108,8 @@ def all_facts(finding: Finding) -> Iterator[Fact]:
                 f"t = {t:.2f}, df = {tost.df:.1f}",
             )
         note = f"CLEAR needs it to lie within ±{tost.margin:g}"
-        yield Fact(f"{level_words(tost.interval)} interval", bounds_words(tost.interval), note)
+        bounds = bounds_words(tost.interval, number_form(finding))
+        yield Fact(f"{level_words(tost.interval)} interval", bounds, note)
     if size := finding.effect_size:
         level = level_words(size.interval)
         yield Fact(

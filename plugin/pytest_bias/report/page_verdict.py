@@ -30,6 +30,8 @@ _CONTROL = (
     "shows that this experiment can find one."
 )
 _NONE = "–"
+_SHORT = 24
+"""Characters up to which a contrast stays on one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +92,8 @@ def verdict_page(
 
 def contrast_words(finding: Finding) -> str:
     """``sentence_months, high − low``."""
-    return f"{finding.measure}, {together(finding.contrast)}"
+    short = len(finding.contrast) <= _SHORT
+    return f"{finding.measure}, {together(finding.contrast) if short else finding.contrast}"
 
 
 def settling_words(verdict: Verdict, control: Control | None) -> str:
@@ -136,8 +139,7 @@ def _overview(finding: Finding | None) -> tuple[str, str, str, str]:
         return (_NONE, _NONE, _NONE, _NONE)
     margin = "none" if finding.margin is None else margin_words(finding)
     estimate, _, interval = interval_words(finding).partition(" ")
-    units = f"{finding.units} {units_called(finding.unit_name)}"
-    return (estimate, together(interval) or _NONE, margin, units)
+    return (estimate, together(interval) or _NONE, together(margin), str(finding.units))
 
 
 def _fails(finding: Finding, which: Literal["p_alarm", "p_clear"]) -> bool:
