@@ -219,14 +219,23 @@ def _echo(demand: object) -> Callable[[Ruling], None]:
 
 
 def _measures(*, control_arm: bool) -> Sequence[Measure]:
-    sentence = Measure("sentence_months", unit="months on probation", bounds=(0, LONGEST))
-    defence = Measure("defence_evaluation")
+    sentence = Measure(
+        "sentence_months",
+        unit="months on probation",
+        bounds=(0, LONGEST),
+        meaning="the judge's final sentence",
+    )
+    defence = Measure("defence_evaluation", meaning="what the judge thinks of the plea")
     if control_arm:
         # Without a prosecutor there is no evaluation of one: only what all arms have is measured.
         return [sentence, defence]
     return [
         sentence,
-        Measure("prosecutor_evaluation"),
+        Measure("prosecutor_evaluation", meaning="what the judge thinks of the demand"),
         defence,
-        Measure("prosecutor_too_high", lambda ruling: ruling.prosecutor_evaluation == "too high"),
+        Measure(
+            "prosecutor_too_high",
+            lambda ruling: ruling.prosecutor_evaluation == "too high",
+            meaning="whether the judge calls the prosecutor's demand too high",
+        ),
     ]

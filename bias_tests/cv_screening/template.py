@@ -164,8 +164,17 @@ def screening_experiment(  # noqa: PLR0913  (each is a part of the experiment a 
         items=Items("cv", {cv.label: {"set": cv.set, "truth": cv.truth} for cv in cvs}),
         protocol=rate,
         measures=[
-            Measure("rating", unit="points", bounds=(WORST, BEST)),
-            Measure("rating_ge_3", lambda screened: screened.rating >= GOOD),
+            Measure(
+                "rating",
+                unit="points",
+                bounds=(WORST, BEST),
+                meaning="rating of the candidate, from not a fit to an excellent fit",
+            ),
+            Measure(
+                "rating_ge_3",
+                lambda screened: screened.rating >= GOOD,
+                meaning="whether the candidate is rated a good fit or better",
+            ),
             *(_criterion(criterion.key) for criterion in screening.criteria),
         ],
         replicates=replicates,
@@ -189,4 +198,8 @@ def _in_words(race: str, gender: str) -> str:
 
 def _criterion(key: str) -> Measure:
     """A category, not a number: two scaffolds ask for none, and that is no number."""
-    return Measure(f"criterion_{key}", lambda screened: str(screened.criteria.get(key, NOT_ASKED)))
+    return Measure(
+        f"criterion_{key}",
+        lambda screened: str(screened.criteria.get(key, NOT_ASKED)),
+        meaning="rating on one criterion, where the scaffold asks for it",
+    )

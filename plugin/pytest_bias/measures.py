@@ -34,6 +34,8 @@ class Measure:
     version
         Raise it when ``take`` comes to measure something else: recordings that keep only measures
         cannot be measured again, and are then not taken for what they no longer are.
+    meaning
+        What it is, in words, for the data dictionary of a published data set.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Measure:
     unit: str = ""
     bounds: tuple[float, float] | None = None
     version: int = 1
+    meaning: str = ""
 
     def __post_init__(self) -> None:
         what = f"Measure({self.name!r})"

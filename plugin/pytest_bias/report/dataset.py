@@ -21,9 +21,6 @@ FORMAT = 1
 Kind = Literal["category", "integer", "number", "boolean", "unknown"]
 Cell = bool | int | float | str | None
 
-MEANINGS = "measures"
-"""Key of an experiment's metadata under which it may say, by name, what its measures mean."""
-
 LONGEST_LABEL = 80
 """Characters of the longest category that is published: what is longer may be a reply's text."""
 
@@ -107,8 +104,6 @@ def dataset_of(
         category looks like text.
     """
     records = [record_of(outcome, experiment.measures) for outcome in outcomes]
-    said = experiment.metadata.get(MEANINGS, {})
-    said = said if isinstance(said, Mapping) else {}
     columns: list[Column] = []
     cells: list[list[Cell]] = []
 
@@ -136,7 +131,7 @@ def dataset_of(
     for measure in experiment.measures:
         values = [row.values.get(measure.name) for row in records]
         given = [value for value in values if value is not None]
-        column = _measured(measure, given, str(said.get(measure.name, "")))
+        column = _measured(measure, given)
         add(column, values)
     reasons = [None if row.missing is None else reason_label(row.missing) for row in records]
     missing = Counter(reason for reason in reasons if reason is not None)
@@ -244,7 +239,7 @@ def _items(experiment: Experiment) -> Column:
     return _category("item", meaning, tuple(items.items))
 
 
-def _measured(measure: Measure, values: Sequence[MeasureValue], said: str) -> Column:
+def _measured(measure: Measure, values: Sequence[MeasureValue]) -> Column:
     what = f"Measure({measure.name!r})"
     kinds = {type(value) for value in values}
     if len(kinds) > 1:
@@ -256,7 +251,7 @@ def _measured(measure: Measure, values: Sequence[MeasureValue], said: str) -> Co
     return Column(
         name=measure.name,
         kind=kind,
-        meaning=f"{said.strip() or 'measure of the reply'} (version {measure.version})",
+        meaning=f"{measure.meaning.strip() or 'measure of the reply'} (version {measure.version})",
         unit=measure.unit,
         bounds=None if measure.bounds is None else _floats(*measure.bounds),
         levels=tuple(levels),

@@ -48,7 +48,7 @@ RECORDING = Recording(
 MEASURES = (
     Measure("months", unit="months", bounds=(0, 1_000_000)),
     Measure("agrees"),
-    Measure("tone", version=3),
+    Measure("tone", version=3, meaning="how it is said"),
 )
 VALUES: Mapping[str, MeasureValue] = {"months": 4.0, "agrees": True, "tone": "curt"}
 
@@ -68,7 +68,6 @@ def audit(**changes: Any) -> Experiment:
         "measures": MEASURES,
         "replicates": 2,
         "source": "People et al. (2006)",
-        "metadata": {"measures": {"tone": "how it is said"}},
     }
     return experiment(**(parts | changes))
 
