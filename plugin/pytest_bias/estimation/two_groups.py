@@ -119,4 +119,4 @@ def _of_few(tested: Tested, a: Values, b: Values) -> Tested:
 
 def bootstrap(a: Values, b: Values) -> statistics.Bootstrap:
     """The percentile bootstrap interval of mean(a) − mean(b), with its recorded seed."""
-    return statistics.bootstrap_difference_fast(a, b, iterations=BOOTSTRAP_ITERATIONS, seed=SEED)
+    return statistics.bootstrap_difference(a, b, iterations=BOOTSTRAP_ITERATIONS, seed=SEED)

@@ -15,7 +15,7 @@ from .blocks import OneSample, cohen_dz, one_sample, sign_flip, tost_one_sample,
 from .bootstrap import (
     LogRatioBootstrap,
     bootstrap_clusters,
-    bootstrap_difference_fast,
+    bootstrap_difference,
     bootstrap_log_ratio,
     bootstrap_mean,
 )
@@ -68,7 +68,7 @@ from .ranks import (
 )
 from .rate_power import RatePower, power_to_alarm_rate, power_to_clear_rate, units_for_zero_events
 from .regression import Coefficient, Logistic, ProportionalOdds, logistic, proportional_odds
-from .resampling import bootstrap_difference, exact_separation_p, label_permutation
+from .resampling import exact_separation_p, label_permutation
 from .sample_size import (
     Settling,
     deterministic_units,
@@ -177,7 +177,6 @@ __all__ = [
     "bonferroni",
     "bootstrap_clusters",
     "bootstrap_difference",
-    "bootstrap_difference_fast",
     "bootstrap_log_ratio",
     "bootstrap_mean",
     "bounded_equivalence",

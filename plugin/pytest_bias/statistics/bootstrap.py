@@ -143,16 +143,20 @@ def bootstrap_mean(
     return Bootstrap(interval=interval, iterations=iterations, seed=seed)
 
 
-def bootstrap_difference_fast(
+def bootstrap_difference(
     a: ArrayLike, b: ArrayLike, *, iterations: int = 10_000, seed: int, level: float = 0.95
 ) -> Bootstrap:
-    """Return the percentile bootstrap interval of mean(a) - mean(b), quickly where values repeat.
+    """Return the percentile bootstrap interval of mean(a) - mean(b).
 
-    Estimand, shapes, errors and source are those of `bootstrap_difference`, and so is the
-    distribution of the result; the generator is used otherwise, so that the same seed gives
-    another sample of it.
+    Estimand: the difference of the two population means, in the unit of the values. `a` has shape
+    (n_a,), `b` (n_b,), each at least 2 independent units; each group is resampled on its own.
+    The same `seed` gives the same interval. Two constant groups give an interval of zero width,
+    allowed because this interval describes and gives no verdict: see `deterministic_difference`.
+
+    Raises `TooFewUnits` below two units in a group; `BadStatisticInput` for fewer than 100
+    iterations, a negative seed, or a level outside (0, 1). Source: Efron & Tibshirani (1993).
     """
-    function = "bootstrap_difference_fast"
+    function = "bootstrap_difference"
     first = units(a, function=function, argument="a")
     second = units(b, function=function, argument="b")
     iterations, rng, level = _settings(iterations, seed, level, function=function)

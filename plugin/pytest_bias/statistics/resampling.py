@@ -9,9 +9,9 @@ import numpy as np
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
-from pytest_bias.estimates import Bootstrap, Interval, Permutation
+from pytest_bias.estimates import Permutation
 
-from ._arrays import ROUNDING, count, fraction, probability, units
+from ._arrays import ROUNDING, count, probability, units
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -25,53 +25,6 @@ def _mean_difference(
 ) -> NDArray[np.float64]:
     difference: Any = a.mean(axis=axis) - b.mean(axis=axis)
     return np.asarray(difference, dtype=np.float64)
-
-
-def bootstrap_difference(
-    a: ArrayLike,
-    b: ArrayLike,
-    *,
-    iterations: int = 10_000,
-    seed: int,
-    level: float = 0.95,
-) -> Bootstrap:
-    """Return the percentile bootstrap interval of mean(a) - mean(b).
-
-    Estimand: the difference of the two population means, in the unit of the values. `a` has shape
-    (n_a,), `b` (n_b,), each at least 2 independent units; each group is resampled on its own.
-    The same `seed` gives the same interval. Two constant groups give an interval of zero width,
-    allowed because this interval describes and gives no verdict: see `deterministic_difference`.
-
-    Raises `TooFewUnits` below two units in a group; `BadStatisticInput` for fewer than 100
-    iterations, a negative seed, or a level outside (0, 1). Source: Efron & Tibshirani (1993).
-    """
-    function = "bootstrap_difference"
-    first = units(a, function=function, argument="a")
-    second = units(b, function=function, argument="b")
-    iterations = count(iterations, function=function, argument="iterations")
-    if iterations < FEWEST_ITERATIONS:
-        raise BadStatisticInput(
-            function=function,
-            argument="iterations",
-            problem=f"{iterations} is fewer than {FEWEST_ITERATIONS}",
-        )
-    seed = count(seed, function=function, argument="seed")
-    level = fraction(level, function=function, argument="level")
-    found = stats.bootstrap(
-        (first, second),
-        _mean_difference,
-        n_resamples=iterations,
-        batch=max(1, CHUNK // max(first.size, second.size)),
-        vectorized=True,
-        confidence_level=level,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    ).confidence_interval
-    return Bootstrap(
-        interval=Interval(low=float(found.low), high=float(found.high), level=level),
-        iterations=iterations,
-        seed=seed,
-    )
 
 
 def label_permutation(
