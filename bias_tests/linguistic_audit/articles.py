@@ -10,11 +10,14 @@ from .edits import Edit, Edited, edited
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 """Code, which no transformation touches."""
 
-ARTICLE = re.compile(r"(?<![\w'’&/-])(?<!\w\.)(?:an?|the)(?![\w'’&/-]|\.\w)", re.IGNORECASE)
-"""An article as a word of its own: not a part of a word, of "a.m.", of "a/c" or of "the-"."""
+ARTICLE = re.compile(r"(?<![\w'’&/`-])(?<!\w\.)(?:an?|the)(?![\w'’&/`-]|\.\w)", re.IGNORECASE)
+"""An article as a word of its own: no part of a word, "a.m.", "a/c" or "the-", nor beside code."""
 
 _STARTS = re.compile(r"(?:\A|[.!?:]['\"”’)]*\s+|\n)['\"“‘(]*\Z")
 """What stands before the first word of a sentence."""
+
+_SPACES = re.compile(r"[^\S\n]+\Z")
+"""The spaces at the end of a line."""
 
 
 def outside_code(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
@@ -28,8 +31,9 @@ def outside_code(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]
 def omit_articles(text: str) -> Edited:
     """``text`` without its articles; a sentence that began with one begins with a capital again.
 
-    An article goes with the white space after it, or, where none follows (before punctuation or
-    at the end), with that before it.
+    An article goes with the spaces after it, or, where none follow (before punctuation or at the
+    end of a line), with those before it. Lines stay as they are: joining them could open or close
+    code.
     """
     return edited(text, _omissions(text))
 
@@ -42,10 +46,10 @@ def _omissions(text: str) -> Iterator[Edit]:
         start, end = match.span()
         if upto != start:
             capital = match.group()[0].isupper() and bool(_STARTS.search(text[:start]))
-        after = re.compile(r"\s+").match(text, end)
+        after = re.compile(r"[^\S\n]+").match(text, end)
         if after is None:
             # Nothing to go with but the white space before it, unless an article took that along.
-            space = len(text[:start]) - len(text[:start].rstrip())
+            space = len(text[:start]) - len(_SPACES.sub("", text[:start]))
             start -= space if start - space >= upto else start - upto
             yield Edit(start, text[start:end], "", "article")
             upto = end

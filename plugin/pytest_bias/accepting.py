@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from .settings import Settings
     from .verdicts import Verdict
 
+_NAMED = 5
+"""Verdicts that a refusal names; of more only the number is said."""
+
 FINGERPRINT = "fingerprint"
 """Where a case of a run that accepts says with what design its verdict was reached."""
 ACCEPTED = "accepted"
@@ -208,8 +211,10 @@ def _refusals(settings: Settings, judged: list[tuple[Analysis, Verdict]]) -> Ite
     if lacking and needing:
         names = "; ".join(
             f"{verdict.experiment} × {verdict.model}, {verdict.id}: {verdict.status}"
-            for verdict in needing
+            for verdict in needing[:_NAMED]
         )
+        if len(needing) > _NAMED:
+            names += f"; and {len(needing) - _NAMED} more"
         yield f"what is not CLEAR needs {', '.join(lacking)}: {names}"
 
 

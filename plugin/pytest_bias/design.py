@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType, NoneType
 from typing import TypeVar, cast
 
-from .errors import BadDesign
+from .errors import BadDesign, UnknownFactor
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -125,8 +125,17 @@ class Condition:
         object.__setattr__(self, "values", frozen_mapping(self.values))
 
     def __getitem__(self, factor: str) -> object:
-        """Value of this condition's level of ``factor``."""
-        return self.values[factor]
+        """Value of this condition's level of ``factor``.
+
+        Raises
+        ------
+        UnknownFactor
+            A KeyError, where the experiment has no such factor.
+        """
+        try:
+            return self.values[factor]
+        except KeyError:
+            raise UnknownFactor(factor=factor, factors=self.values) from None
 
     @property
     def id(self) -> str:

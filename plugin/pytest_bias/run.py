@@ -114,6 +114,7 @@ class Run:
                 cassette=self.cassette(case),
                 misses=misses,
                 planned=len(misses) + len(outcomes),
+                tried=self.settings.record != "none",
             )
         return outcomes
 

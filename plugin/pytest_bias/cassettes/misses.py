@@ -17,16 +17,23 @@ from .store import SUFFIX, Cassette
 
 _SHOWN = 3
 _DIFF_LINES = 8
+_TRIED = 'This run was to record it and could not; the lines that begin with "problem" say why.'
 
 
 def not_recorded(
-    *, experiment_id: str, model: str, cassette: Cassette, misses: Sequence[Wanted], planned: int
+    *,
+    experiment_id: str,
+    model: str,
+    cassette: Cassette,
+    misses: Sequence[Wanted],
+    planned: int,
+    tried: bool = False,
 ) -> NotRecorded:
     """The error for trials whose interactions are not in ``cassette``.
 
     ``misses`` holds the first missing interaction of each trial that has one, ``planned`` is the
-    number of trials that were looked for. The summary fits a line; the explanation names the
-    nearest recording and what differs.
+    number of trials that were looked for, ``tried`` whether this run was to record them. The
+    summary fits a line; the explanation names the nearest recording and what differs.
     """
     mode = "all" if cassette.unfinished else "missing"
     command = _command(model, mode)
@@ -34,7 +41,7 @@ def not_recorded(
         return NotRecorded(
             f"no recordings of {experiment_id} with {model}",
             f"{experiment_id} × {model}: there is no cassette {cassette.path}.\n"
-            f"{_others(cassette)}  To record it: {command}",
+            f"{_others(cassette)}  {_TRIED if tried else f'To record it: {command}'}",
         )
     summary = f"{len(misses)} of {planned} trials of {experiment_id} with {model} are not recorded"
     shown = ", ".join(_named(wanted) for wanted in misses[:_SHOWN])
@@ -43,7 +50,8 @@ def not_recorded(
     return NotRecorded(
         summary,
         f"{summary}: {shown}.\n  Cassette: {cassette.path}\n"
-        f"  {_difference(misses[0], cassette)}\n  To record what is missing: {command}",
+        f"  {_difference(misses[0], cassette)}\n"
+        f"  {_TRIED if tried else f'To record what is missing: {command}'}",
     )
 
 

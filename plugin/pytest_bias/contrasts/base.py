@@ -82,7 +82,8 @@ class Declared:
         factor whose exemplars are the units (names), or several names for their combinations
         (blocks). By default the exemplars of the factor compared, or else the items.
     scope
-        The set or population in words, for the verdict ("this vignette").
+        The set or population in words, for the verdict ("this vignette"); by default "these
+        stimuli" of a fixed set and "stimuli like these" of a population.
     direction
         Sign the source reports, where the estimate has one.
     family
@@ -103,7 +104,7 @@ class Declared:
     claim: Claim | None = None
     target: Target = "fixed"
     unit: str | Sequence[str] | None = None
-    scope: str = "these stimuli"
+    scope: str = ""
     direction: Direction | None = None
     family: str = "primary"
     at: Mapping[str, Levels] = field(default_factory=dict)
@@ -134,6 +135,9 @@ def settle_fields(declared: Declared, what: str) -> None:
     if declared.margin is None and (declared.claim == "clear" or declared.null == "margin"):
         needs = "claim='clear'" if declared.claim == "clear" else "null='margin'"
         raise BadDesign(what=what, problem=f"{needs} needs a margin")
+    if not declared.scope:
+        fixed = declared.target == "fixed"
+        object.__setattr__(declared, "scope", "these stimuli" if fixed else "stimuli like these")
     if declared.name and not all(map(LABEL.fullmatch, declared.name.split("-"))):
         raise BadDesign(what=what, problem=f"name={declared.name!r} is not lower-case words")
 

@@ -9,7 +9,7 @@ does not pass is a failed expectation, so pytest reports it as a failure and an 
 from __future__ import annotations
 
 from .base import BiasError
-from .designs import BadDesign, BadTemplate, Unserialisable
+from .designs import BadDesign, BadTemplate, UnknownFactor, Unserialisable
 from .gate import BiasFound, ControlNotSeen, Inconclusive, NotJudged, ReportNotWritten
 from .manipulation import LabelShown, NotManipulated, SamePrompt
 from .recordings import CassetteBusy, DamagedCassette, KeepsText, NotKept, NotRecorded
@@ -66,6 +66,7 @@ __all__ = [
     "SamePrompt",
     "TooFewUnits",
     "Unfinished",
+    "UnknownFactor",
     "UnknownName",
     "Unserialisable",
 ]

@@ -19,6 +19,22 @@ class BadDesign(BiasError):
         super().__init__(f"{what}: {problem}")
 
 
+class UnknownFactor(BiasError, KeyError):
+    """A condition or trial is asked for a factor that its experiment does not have."""
+
+    def __init__(self, *, factor: str, factors: Iterable[str]) -> None:
+        self.factor = factor
+        self.factors = tuple(factors)
+        known = ", ".join(self.factors)
+        super().__init__(
+            f"no factor {factor!r}; there are: {known} (an item's value is trial.item_value)"
+        )
+
+    def __str__(self) -> str:
+        """The message itself; KeyError would quote it."""
+        return str(self.args[0])
+
+
 class BadTemplate(BiasError):
     """A stimulus template names a variable nobody gives it, or is given one it does not use."""
 

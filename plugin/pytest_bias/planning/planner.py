@@ -38,6 +38,7 @@ class PlanJob:
     design: Design
     trials: Sequence[Trial]
     prospects: tuple[Prospect, ...] = ()
+    problem: str = ""
 
 
 def make_plan(run: Run, cases: Iterable[Case]) -> RecordingPlan:
@@ -51,7 +52,7 @@ def make_plan(run: Run, cases: Iterable[Case]) -> RecordingPlan:
     settings = run.settings
     return plan_recording(
         [
-            PlanJob(case.experiment, case.model, case.design, trials, _prospects(run, case))
+            PlanJob(case.experiment, case.model, case.design, trials, *_prospects(run, case))
             for case, trials in wanted_of(cases)
         ],
         folder=settings.cassettes,
@@ -76,6 +77,8 @@ def plan_recording(
     rows: list[PlanRow] = []
     problems: list[str] = []
     for job in jobs:
+        if job.problem:
+            problems.append(f"{job.experiment.id} × {job.model}: {job.problem}")
         try:
             rows.append(planner.row(job))
         except BiasError as error:
@@ -98,18 +101,26 @@ def plan_recording(
     )
 
 
-def _prospects(run: Run, case: Case) -> tuple[Prospect, ...]:
-    """What the design gives each hypothesis, at the spread that is recorded where any is."""
+def _prospects(run: Run, case: Case) -> tuple[tuple[Prospect, ...], str]:
+    """What the design gives each hypothesis, at the spread that is recorded where any is.
+
+    And why its trials cannot be carried out, where the author's own code fails.
+    """
     experiment = case.experiment
+    problem = ""
     hypotheses = run.registry[experiment.id].hypotheses
     try:
         found = {verdict.id: verdict.finding for verdict in run.analysis(case)[0].verdicts}
     except BiasError:
         found = {}  # not recorded, or not as a whole: the plan says what of it
-    return tuple(
+    except Exception as error:  # noqa: BLE001  (the author's code: its cases show the traceback)
+        found = {}
+        problem = f"its protocol fails with {type(error).__name__}: {error}"
+    prospects = tuple(
         prospect_of(hypothesis, experiment, case.design, found.get(name))
         for name, hypothesis in sorted(hypotheses.items())
     )
+    return prospects, problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ def split_model(name: str, own: Iterable[str] = ()) -> tuple[str, str]:
         raise BadSetting(
             option="--bias-model",
             value=name,
-            problem="write it as provider/model, as openai/gpt-5.1",
+            problem="write it as provider/model, as openai/gpt-5.1-2025-11-13",
         )
     if provider not in _FACTORIES and provider not in own:
         others = entry_points(group=ENTRY_POINTS).names

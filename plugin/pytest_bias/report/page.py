@@ -65,6 +65,23 @@ class Page:
     banners: tuple[Banner, ...]
     analyses: tuple[AnalysisPage, ...]
 
+    @property
+    def overview(self) -> tuple[tuple[AnalysisPage, VerdictPage | None], ...]:
+        """A row per hypothesis, what fails first; None for an analysis that has none."""
+        rows = [(each, verdict) for each in self.analyses for verdict in each.verdicts or (None,)]
+        return tuple(sorted(rows, key=lambda row: _rank(row[1])))
+
+
+def _rank(shown: VerdictPage | None) -> int:
+    """Where a verdict stands: what fails the run, what it found or could not, and the rest."""
+    if shown is None:
+        return 3
+    verdict = shown.verdict
+    fails = verdict.gates and shown.judged and not shown.accepted
+    if verdict.status == "BIASED":
+        return 0 if fails else 2
+    return 1 if fails and verdict.status == "INCONCLUSIVE" and verdict.claim == "clear" else 3
+
 
 def page_of(view: RunView) -> Page:
     """The page of a run; draws the charts."""

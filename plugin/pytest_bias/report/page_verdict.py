@@ -161,6 +161,8 @@ def _meaning(verdict: Verdict) -> str:
         rejected = "within the margin" if finding.null == "margin" else f"of {finding.no_effect:g}"
         sized = finding.margin is None or finding.beyond or finding.null == "margin"
         shown = "" if sized else "; that it lies beyond the margin is not shown"
+        if finding.beyond and finding.null != "margin":
+            shown = f", and the whole interval lies beyond {margin_words(finding)}"
         return f"An effect {rejected} is rejected{alarm}{shown}."
     clear = "" if finding.p_clear is None else f" (clearing {p_value(finding.p_clear)})"
     return f"An effect beyond {margin_words(finding)} in either direction is rejected{clear}."

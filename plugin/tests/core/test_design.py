@@ -231,3 +231,13 @@ def test_a_design_may_cap_the_calls_it_costs() -> None:
     assert Design(1, max_calls=400).max_calls == 400
     with pytest.raises(BadDesign, match="max_calls must be at least 1"):
         Design(1, max_calls=0)
+
+
+def test_an_unknown_factor_is_named_and_is_a_key_error() -> None:
+    first = cross([GROUP, STYLE])[0]
+    trial = next(iter(trials_of(first, [GROUP, STYLE], SEEDS, Design(1))))
+    for asked in (trial, trial.condition):
+        with pytest.raises(KeyError, match="group, style") as found:
+            asked["seed"]
+        assert str(found.value).startswith("no factor 'seed'; there are: ")
+        assert "trial.item_value" in str(found.value)

@@ -191,3 +191,27 @@ def test_a_cassette_of_another_experiment_says_so(path: Path) -> None:
     renamed = experiment(ask_once, id="other")
     error = missed(renamed, path)
     assert "its key is another" in error.explanation
+
+
+def test_a_run_that_was_to_record_points_to_its_problems(path: Path) -> None:
+    for cassette in (Cassette(path), Cassette(path.with_name("none.jsonl"))):
+        error = not_recorded(
+            experiment_id=TINY.id,
+            model=MODEL,
+            cassette=cassette,
+            misses=[a_miss()],
+            planned=1,
+            tried=True,
+        )
+        assert error.explanation.endswith(
+            'could not; the lines that begin with "problem" say why.'
+        )
+        assert "--bias-record" not in error.explanation
+
+
+def a_miss() -> Wanted:
+    """What a changed experiment wants and the recording lacks."""
+    trial = plan(TINY, TINY.design())[0]
+    with pytest.raises(Unrecorded) as found:
+        replay(TINY, MODEL, trial, lambda _: None)
+    return found.value.wanted

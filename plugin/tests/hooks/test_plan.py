@@ -220,3 +220,24 @@ def test_a_design_that_can_decide_nothing_is_a_problem_of_the_plan(guarded: Suit
         "problem: game-coin × simulated/even, number-high-low: gate, 1 replicates design" in said
     )
     assert "one replicate has no variance within its cell" in said
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("1 / 0", "its protocol fails with ZeroDivisionError: division by zero"),
+        ('trial["task"]', "no factor 'task'; there are: cue (an item's value is trial."),
+    ],
+)
+def test_a_protocol_that_fails_is_a_problem_of_the_plan(
+    guarded: Suite, fault: str, said: str
+) -> None:
+    guarded.change(
+        "bias_tests/coin/experiment.py",
+        "async def guess(trial, subject):\n",
+        f"async def guess(trial, subject):\n    {fault}\n",
+    )
+    result = guarded.run(PLAN)
+    assert result.ret == 1
+    assert f"problem: game-coin × simulated/even: {said}" in result.stdout.str()
+    assert "INTERNALERROR" not in result.stdout.str()

@@ -9,6 +9,7 @@ import pytest
 from pytest_bias.estimates import Interval
 from pytest_bias.findings import PublishedColumn, WorstCase
 from pytest_bias.report.html import report_html
+from pytest_bias.report.page import page_of
 from pytest_bias.report.view import SIMULATED_WARNING, RunView
 
 from . import factory
@@ -328,3 +329,17 @@ def test_a_bias_is_worded_by_what_was_tested(changes: dict[str, Any], words: str
 def test_a_direction_is_not_denied_where_only_its_size_was_asked() -> None:
     text = one(factory.verdict(factory.finding(null="margin"), direction="not shown"))
     assert "not shown: the verdict asks for an effect beyond the margin" in text
+
+
+def test_the_overview_shows_first_what_fails_the_run() -> None:
+    found = factory.finding()
+    verdicts = (
+        factory.verdict(found, id="a-clear", status="CLEAR", words="CLEAR"),
+        factory.verdict(found, id="b-described", claim="describe"),
+        factory.undecided(found, "too few", id="c-open"),
+        factory.undecided(found, "too few", id="d-only-detects", claim="detect"),
+        factory.verdict(found, id="e-biased"),
+    )
+    page = page_of(factory.view(factory.analysis(*verdicts)))
+    shown = [row.verdict.id for _, row in page.overview if row is not None]
+    assert shown == ["e-biased", "c-open", "b-described", "a-clear", "d-only-detects"]
