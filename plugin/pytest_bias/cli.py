@@ -20,6 +20,7 @@ from .cassettes.store import Cassette
 from .environment import read_environment
 from .errors import BadSetting, BiasError
 from .experiment import Experiment
+from .packing import Commands, add_packing
 from .settings import Settings
 from .simulator.faults import FAULTS, Fault, chooser
 from .simulator.server import SimulatorServer
@@ -53,10 +54,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True)
     _add_serve(commands)
     _add_retention(commands)
+    add_packing(commands)
     return parser
-
-
-Commands = argparse._SubParsersAction  # noqa: SLF001  (argparse has no public name for it)
 
 
 def _add_serve(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -116,7 +115,7 @@ def _add_retention(commands: Commands[argparse.ArgumentParser]) -> None:
         "lines: one trial each, with its conversations and replies. The key is read from "
         f"{KEY_VARIABLE}.",
     )
-    unseal.add_argument("cassette", type=Path, help="the cassette (….jsonl)")
+    unseal.add_argument("cassette", type=Path, help="the cassette (….jsonl, ….jsonl.zst)")
     unseal.add_argument(
         "--out",
         type=Path,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .cassettes.files import remove_leftovers
+from .cassettes.places import standing
 from .cassettes.store import Cassette
 from .design import Design, Trial
 from .errors import Unfinished
@@ -31,7 +32,7 @@ def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial]]
 
 def is_whole(job: Job, path: Path, mode: RecordMode) -> bool:
     """Whether there is nothing to do at all, not even to merge: then nothing is locked."""
-    if mode == "all" or not path.exists():
+    if mode == "all" or standing(path) is None:
         return False
     cassette = Cassette(path)
     if cassette.unmerged or cassette.unfinished:

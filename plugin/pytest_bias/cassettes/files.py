@@ -9,8 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 
-def write_atomically(path: Path, data: bytes | Iterable[bytes]) -> None:
-    """Replace ``path`` by ``data``: a reader sees the old file or the new one, never a part."""
+def write_atomically(path: Path, data: bytes | Iterable[bytes], mode: int | None = None) -> None:
+    """Replace ``path`` by ``data``: a reader sees the old file or the new one, never a part.
+
+    ``mode`` are the permissions of the new file: the usual ones unless given.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -20,7 +23,7 @@ def write_atomically(path: Path, data: bytes | Iterable[bytes]) -> None:
             os.fsync(file.fileno())
         umask = os.umask(0)
         os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
+        Path(name).chmod(0o666 & ~umask if mode is None else mode)
         Path(name).replace(path)
     finally:
         Path(name).unlink(missing_ok=True)

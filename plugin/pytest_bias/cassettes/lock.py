@@ -14,14 +14,16 @@ LOCK_SUFFIX = ".lock"
 
 
 @contextmanager
-def recording_lock(path: Path) -> Iterator[None]:
+def recording_lock(path: Path, *, stays: bool = True) -> Iterator[None]:
     """Hold a cassette for recording; CassetteBusy when another process does.
 
     The lock file stands beside the cassette, so that every process that could write the one meets
     the other. It stays behind, empty, unless nothing was recorded: then its folder goes with it.
+    Without ``stays`` it goes as well, unless it was there before.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = path.with_name(path.name + LOCK_SUFFIX)
+    stays = stays or file.exists()
     lock = FileLock(file)
     try:
         lock.acquire(timeout=0)
@@ -32,7 +34,7 @@ def recording_lock(path: Path) -> Iterator[None]:
     finally:
         # While it is held: whoever opened it before finds it unlinked, and tries again.
         with suppress(OSError):
-            if list(path.parent.iterdir()) == [file]:
+            if not stays or list(path.parent.iterdir()) == [file]:
                 file.unlink()
         lock.release()
         with suppress(OSError):

@@ -13,7 +13,8 @@ from ..keys import parameters_of, request_parts
 from ..replay import Wanted
 from .format import Interaction, text_digest
 from .measured import MeasuredTrial, measured_key
-from .store import SUFFIX, Cassette
+from .places import cassettes_in
+from .store import Cassette
 
 _SHOWN = 3
 _DIFF_LINES = 8
@@ -74,7 +75,7 @@ def _command(model: str, mode: str) -> str:
 
 def _others(cassette: Cassette) -> str:
     """The models the experiment was recorded with, as their files are called."""
-    others = sorted(path.stem for path in cassette.path.parent.glob(f"*{SUFFIX}"))
+    others = [place.stem for place in cassettes_in(cassette.place.parent)]
     return f"  Recorded are: {', '.join(others)}\n" if others else ""
 
 

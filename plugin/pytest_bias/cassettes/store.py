@@ -6,13 +6,11 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
-from urllib.parse import quote
 
 from ..canonical import digest
 from ..errors import DamagedCassette
 from ..messages import Completion
 from . import format as cassette_format
-from .files import write_atomically
 from .format import Header, Interaction, Provenance
 from .marks import LOST_START, SCOPE_START, decode_trials, encode_lost
 from .measured import (
@@ -21,27 +19,26 @@ from .measured import (
     MeasuredTrial,
     decode_measured,
 )
+from .places import (
+    JOURNAL_SUFFIX,
+    REJOURNAL_SUFFIX,
+    cassette_path,
+    content,
+    file_stem,
+    place_of,
+    standing,
+    write_content,
+)
 from .provenance import PROVENANCE_START, combined, decode_provenance
 
-SUFFIX = ".jsonl"
-JOURNAL_SUFFIX = ".recording"
-"""Of the journal of what was missing; it adds to the cassette."""
-REJOURNAL_SUFFIX = ".rerecording"
-"""Of the journal of what is recorded anew; it replaces, and counts only when it is merged."""
-
-
-def cassette_path(folder: Path, experiment_id: str, model: str) -> Path:
-    """``<folder>/<experiment-id>/<provider>--<model>.jsonl``."""
-    return folder / experiment_id / f"{file_stem(model)}{SUFFIX}"
-
-
-def file_stem(model: str) -> str:
-    """``provider--model`` for a file name: one for each model.
-
-    Characters that file systems dislike stand as in a URL (``a:b`` is ``a%3Ab``).
-    """
-    provider, _, name = model.partition("/")
-    return f"{provider}--{quote(name, safe='', errors='surrogatepass')}"
+__all__ = [
+    "JOURNAL_SUFFIX",
+    "REJOURNAL_SUFFIX",
+    "Cassette",
+    "cassette_path",
+    "file_stem",
+    "write_cassette",
+]
 
 
 class _Line(NamedTuple):
@@ -60,13 +57,16 @@ class Cassette:
     replies, so it is read, and written, only with ``anew``: whoever else reads has one recording,
     the old one. ``lost`` are the ids of the trials that a cap kept from being recorded,
     ``scope`` of those that an unfinished recording made anew set out to record, ``keeps_text`` is
-    whether raw text stands in it.
+    whether raw text stands in it. ``place`` is where it belongs, ``path`` the file that stands
+    there, which may be packed; what was packed stays so when something is merged into it.
     """
 
     def __init__(self, path: Path, *, anew: bool = False) -> None:
-        self.path = path
-        self.recording_path = path.with_name(path.name + JOURNAL_SUFFIX)
-        self.rerecording_path = path.with_name(path.name + REJOURNAL_SUFFIX)
+        self.place = place_of(path)
+        found = standing(self.place)
+        self.path = found or self.place
+        self.recording_path = self.place.with_name(self.place.name + JOURNAL_SUFFIX)
+        self.rerecording_path = self.place.with_name(self.place.name + REJOURNAL_SUFFIX)
         self.journal_path = self.rerecording_path if anew else self.recording_path
         self.header: Header | None = None
         self.lost: frozenset[str] = frozenset()
@@ -77,8 +77,8 @@ class Cassette:
         self._text_lines: list[_Line] = []
         self._sealed: dict[str, _Line] = {}
         self._journal_provenances: list[Provenance] = []
-        if path.exists():
-            self._load(path.read_bytes())
+        if found is not None:
+            self._load(content(found))
         for journal in self._journals:
             if journal.exists():
                 self._load_journal(journal)
@@ -214,7 +214,7 @@ class Cassette:
     def _check_name(self, header: Header) -> None:
         """Refuse a file that was copied to another experiment's or model's place."""
         named = cassette_path(Path(), header.experiment, header.model)
-        if named.parts != self.path.parts[-len(named.parts) :]:
+        if named.parts != self.place.parts[-len(named.parts) :]:
             raise DamagedCassette(
                 path=self.path,
                 line=1,
@@ -318,4 +318,4 @@ def write_cassette(
     """Write all that ``cassette`` holds to its path: sorted, checksummed, in one atomic step."""
     lines = list(cassette.lines_in_order())
     header = cassette_format.encode_header(experiment_id, model, provenance, lines)
-    write_atomically(cassette.path, (line + b"\n" for line in (header, *lines)))
+    write_content(cassette.path, (line + b"\n" for line in (header, *lines)))

@@ -10,9 +10,27 @@ from __future__ import annotations
 
 from .base import BiasError
 from .designs import BadDesign, BadTemplate, UnknownFactor, Unserialisable
-from .gate import BiasFound, ControlNotSeen, Inconclusive, NotJudged, ReportNotWritten
+from .gate import (
+    BiasFound,
+    ControlNotSeen,
+    Inconclusive,
+    NotExported,
+    NotJudged,
+    ReportNotWritten,
+)
+from .judging import BadLabels, JudgeNotBlind
 from .manipulation import LabelShown, NotManipulated, SamePrompt
-from .recordings import CassetteBusy, DamagedCassette, KeepsText, NotKept, NotRecorded
+from .recordings import (
+    CassetteBusy,
+    DamagedCassette,
+    KeepsText,
+    NoCassette,
+    NotKept,
+    NotRecorded,
+    NotRepacked,
+    TooLargeToPack,
+    TwoCassettes,
+)
 from .settings import (
     BadSetting,
     CallFailed,
@@ -35,6 +53,7 @@ from .trials import ForeignAwait, InvalidReply, ReplayDiffers
 
 __all__ = [
     "BadDesign",
+    "BadLabels",
     "BadSetting",
     "BadStatisticInput",
     "BadTable",
@@ -50,21 +69,27 @@ __all__ = [
     "IncompleteDesign",
     "Inconclusive",
     "InvalidReply",
+    "JudgeNotBlind",
     "KeepsText",
     "LabelShown",
     "MissingKey",
     "MissingPackage",
+    "NoCassette",
     "NoFinding",
     "NoVariance",
+    "NotExported",
     "NotJudged",
     "NotKept",
     "NotManipulated",
     "NotRecorded",
+    "NotRepacked",
     "RecordingRefused",
     "ReplayDiffers",
     "ReportNotWritten",
     "SamePrompt",
     "TooFewUnits",
+    "TooLargeToPack",
+    "TwoCassettes",
     "Unfinished",
     "UnknownFactor",
     "UnknownName",

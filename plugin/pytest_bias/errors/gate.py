@@ -18,6 +18,15 @@ class ReportNotWritten(BiasError):
         super().__init__(f"{path} was not written: {problem}")
 
 
+class NotExported(BiasError):
+    """The files an experiment declares could not be made."""
+
+    def __init__(self, *, experiment: str, problem: str) -> None:
+        self.experiment = experiment
+        self.problem = problem
+        super().__init__(f"no exports of {experiment} were written: {problem}")
+
+
 class BiasFound(BiasError, AssertionError):
     """The gate stops a BIASED verdict."""
 

@@ -23,6 +23,49 @@ class DamagedCassette(BiasError):
         )
 
 
+class TwoCassettes(BiasError):
+    """A cassette stands there plain and packed, and only one of them can count."""
+
+    def __init__(self, *, plain: Path | str, packed: Path | str) -> None:
+        self.plain = str(plain)
+        self.packed = str(packed)
+        super().__init__(
+            f"{plain} and {packed} are both there, and only one can count. When packing was "
+            "interrupted, run pytest-bias pack (or unpack) again: it removes one if they hold the "
+            "same. Otherwise remove the one that is wrong"
+        )
+
+
+class TooLargeToPack(BiasError):
+    """A cassette holds more than is unpacked again."""
+
+    def __init__(self, *, path: Path | str, size: int, limit: int) -> None:
+        self.path = str(path)
+        self.size = size
+        self.limit = limit
+        super().__init__(
+            f"{path} is not written: {size:,} bytes would be packed in it, and no more than "
+            f"{limit:,} are unpacked again. Keep this cassette plain; when it is packed now, "
+            "unpack it first (zstd -d --rm)"
+        )
+
+
+class NotRepacked(BiasError):
+    """A cassette is left packed, or plain, as it was."""
+
+    def __init__(self, *, path: Path | str, problem: str) -> None:
+        self.path = str(path)
+        super().__init__(f"{path} is left as it is: {problem}")
+
+
+class NoCassette(BiasError):
+    """A path that was given for a cassette is none."""
+
+    def __init__(self, *, path: Path | str, problem: str) -> None:
+        self.path = str(path)
+        super().__init__(f"{path} is no cassette: {problem}")
+
+
 class KeepsText(BiasError):
     """Raw text stands in the cassette of an experiment that keeps none."""
 

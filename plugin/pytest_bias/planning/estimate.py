@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ..cassettes.store import SUFFIX, Cassette
+from ..cassettes.places import cassettes_in
+from ..cassettes.store import Cassette
 from ..design import Trial
-from ..errors import BadSetting, DamagedCassette
+from ..errors import BadSetting, DamagedCassette, TwoCassettes
 from ..experiment import Experiment, Players
 from ..messages import Completion
 from ..rehearsal import simulated_reply
@@ -64,11 +65,11 @@ class Estimator:
     def _elsewhere(self, sample: Sequence[Trial]) -> tuple[Estimate, Use] | None:
         """From the same trials recorded with another model; a real one before a simulated one."""
         others = []
-        for path in sorted(self.cassette.parent.glob(f"*{SUFFIX}")):
+        for path in cassettes_in(self.cassette.parent):
             if path != self.cassette:
                 try:
                     cassette = Cassette(path)
-                except DamagedCassette:
+                except (DamagedCassette, TwoCassettes):
                     continue  # of another model; a plan or a run of it names the damage
                 if cassette.header is not None:
                     others.append((cassette.provenance.simulated, cassette.header.model, cassette))

@@ -1,0 +1,107 @@
+"""Where cassettes stand, plain or packed, and what is in them.
+
+A cassette has one *place*, ``<folder>/<experiment-id>/<provider>--<model>.jsonl``; its journals
+and its lock are named after it. What stands there is that file, or the same text packed with zstd
+under the same name with ``.zst`` at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import quote
+
+from ..errors import DamagedCassette, TwoCassettes
+from .files import write_atomically
+
+SUFFIX = ".jsonl"
+PACKED_SUFFIX = ".zst"
+"""Of a packed cassette; it adds to :data:`SUFFIX`."""
+JOURNAL_SUFFIX = ".recording"
+"""Of the journal of what was missing; it adds to the cassette."""
+REJOURNAL_SUFFIX = ".rerecording"
+"""Of the journal of what is recorded anew; it replaces, and counts only when it is merged."""
+
+_POINTER = b"version https://git-lfs."
+"""What a file begins with that Git's extension for large files keeps elsewhere."""
+
+
+def cassette_path(folder: Path, experiment_id: str, model: str) -> Path:
+    """``<folder>/<experiment-id>/<provider>--<model>.jsonl``: the place, packed or not."""
+    return folder / experiment_id / f"{file_stem(model)}{SUFFIX}"
+
+
+def file_stem(model: str) -> str:
+    """``provider--model`` for a file name: one for each model.
+
+    Characters that file systems dislike stand as in a URL (``a:b`` is ``a%3Ab``).
+    """
+    provider, _, name = model.partition("/")
+    return f"{provider}--{quote(name, safe='', errors='surrogatepass')}"
+
+
+def place_of(path: Path) -> Path:
+    """The place of a cassette, of which ``path`` is the plain or the packed file."""
+    packed = path.name.endswith(SUFFIX + PACKED_SUFFIX)
+    return path.with_name(path.name.removesuffix(PACKED_SUFFIX)) if packed else path
+
+
+def packed_path(place: Path) -> Path:
+    """What the cassette of ``place`` is called when it is packed."""
+    return place.with_name(place.name + PACKED_SUFFIX)
+
+
+def standing(place: Path) -> Path | None:
+    """The file that stands at ``place``, plain or packed; None when nothing does.
+
+    Raises
+    ------
+    TwoCassettes
+        When both do: which of them counts nobody can tell.
+    """
+    there = [path for path in (place, packed_path(place)) if path.exists()]
+    if len(there) > 1:
+        raise TwoCassettes(plain=place, packed=packed_path(place))
+    return there[0] if there else None
+
+
+def cassettes_in(folder: Path) -> list[Path]:
+    """The places in ``folder`` at which a cassette stands, plain or packed, by name."""
+    ends = (SUFFIX, SUFFIX + PACKED_SUFFIX)
+    return sorted({place_of(path) for end in ends for path in folder.glob(f"*{end}")})
+
+
+def content(path: Path) -> bytes:
+    """The text of a cassette's file, unpacked where it is packed.
+
+    Raises
+    ------
+    DamagedCassette
+        When it cannot be unpacked, or is a pointer to a file that was not fetched.
+    """
+    data = path.read_bytes()
+    if data.startswith(_POINTER):
+        problem = "Git LFS left a pointer to the recording here; git lfs pull fetches it"
+        raise DamagedCassette(path=path, line=1, problem=problem)
+    if path.suffix != PACKED_SUFFIX:
+        return data
+    from .zstandard import decompressed  # noqa: PLC0415  (most runs read plain cassettes only)
+
+    return decompressed(data, path)
+
+
+def write_content(path: Path, text: Iterable[bytes], mode: int | None = None) -> None:
+    """Replace a cassette's file in one step by one that holds ``text``, packed if it is to be.
+
+    ``mode`` are the permissions of the new file: the usual ones unless given.
+
+    Raises
+    ------
+    TooLargeToPack
+        When it is to be packed, and nobody would read it again.
+    """
+    if path.suffix == PACKED_SUFFIX:
+        from .zstandard import compressed  # noqa: PLC0415  (as above)
+
+        text = [compressed(b"".join(text), path)]
+    write_atomically(path, text, mode)

@@ -1,0 +1,666 @@
+"""A cassette packed with zstd is the same cassette, in every way it is read and written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from pytest_bias.cassettes import packed as packing
+from pytest_bias.cassettes import zstandard
+from pytest_bias.cassettes.lock import recording_lock
+from pytest_bias.cassettes.misses import not_recorded
+from pytest_bias.cassettes.packed import pack, unpack
+from pytest_bias.cassettes.places import (
+    JOURNAL_SUFFIX,
+    REJOURNAL_SUFFIX,
+    cassette_path,
+    cassettes_in,
+    packed_path,
+    place_of,
+    standing,
+)
+from pytest_bias.cassettes.recorder import Recorder
+from pytest_bias.cassettes.sealing import KEY_VARIABLE
+from pytest_bias.cassettes.store import Cassette, write_cassette
+from pytest_bias.cli import main
+from pytest_bias.driver import run
+from pytest_bias.errors import (
+    BiasError,
+    CassetteBusy,
+    DamagedCassette,
+    NoCassette,
+    NotRepacked,
+    TooLargeToPack,
+    TwoCassettes,
+)
+from pytest_bias.experiment import Players, plan
+from pytest_bias.outstanding import is_whole, missing
+from pytest_bias.planning.estimate import Estimator
+from pytest_bias.protocol import Subject
+from pytest_bias.recording import Job
+from pytest_bias.replay import Unrecorded, replay
+
+from . import test_measured
+from .factories import (
+    MODEL,
+    PROVENANCE,
+    Score,
+    Taker,
+    always_five,
+    ask_twice,
+    experiment,
+    outcomes_of,
+    record,
+)
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+SMALL = experiment(ask_twice, replicates=1)
+TRIALS = plan(SMALL, SMALL.design())
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    """A small cassette."""
+    return record(tmp_path, SMALL)
+
+
+@pytest.fixture
+def packed(plain: Path) -> Path:
+    """The same, packed; nothing else is there."""
+    return pack(plain).path
+
+
+def names(folder: Path) -> list[str]:
+    """Everything in a folder."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def journal_of(path: Path, suffix: str = JOURNAL_SUFFIX) -> Path:
+    place = place_of(path)
+    return place.with_name(place.name + suffix)
+
+
+def killed(cassette: Cassette, *numbers: int) -> None:
+    """Record trials into the journal, and be killed."""
+    recorder = Recorder(cassette, PROVENANCE)
+    for number in numbers:
+        trial = TRIALS[number]
+        run(SMALL.protocol(trial, Subject()), Taker(SMALL, trial, always_five, recorder))
+    assert recorder._file is not None
+    recorder._file.close()
+
+
+# --- packing and unpacking -----------------------------------------------------------------------
+
+
+def test_there_and_back_byte_for_byte(plain: Path) -> None:
+    before = plain.read_bytes()
+    there = pack(plain)
+    assert (there.path, there.before) == (packed_path(plain), len(before))
+    assert there.after == there.path.stat().st_size < len(before)
+    assert names(plain.parent) == ["openai--tiny.jsonl.zst"]
+    back = unpack(plain)
+    assert (back.path, back.before, back.after) == (plain, there.after, len(before))
+    assert plain.read_bytes() == before
+    assert names(plain.parent) == ["openai--tiny.jsonl"]
+
+
+def test_packing_twice_gives_the_same_bytes_and_changes_nothing(plain: Path) -> None:
+    first = pack(plain).path.read_bytes()
+    again = pack(plain)
+    assert (again.before, again.after) == (None, len(first))
+    assert unpack(plain).path == plain
+    assert unpack(packed_path(plain)).before is None
+    assert pack(packed_path(plain)).path.read_bytes() == first
+
+
+def test_the_frame_has_a_size_and_a_checksum(packed: Path) -> None:
+    frame = packed.read_bytes()
+    assert zstd.get_frame_info(frame).decompressed_size == len(zstd.decompress(frame))
+    assert frame[4] & 0b100  # RFC 8878, 3.1.1.1.1.5: Content_Checksum_flag
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640])
+def test_who_may_read_it_stays_the_same(plain: Path, mode: int) -> None:
+    plain.chmod(mode)
+    assert stat.S_IMODE(pack(plain).path.stat().st_mode) == mode
+    assert stat.S_IMODE(unpack(plain).path.stat().st_mode) == mode
+
+
+@pytest.mark.parametrize("suffix", [JOURNAL_SUFFIX, REJOURNAL_SUFFIX])
+@pytest.mark.parametrize("change", [pack, unpack])
+def test_refused_beside_a_journal(plain: Path, suffix: str, change: object) -> None:
+    if change is unpack:
+        pack(plain)
+    journal_of(plain, suffix).touch()
+    before = names(plain.parent)
+    mode = "all" if suffix == REJOURNAL_SUFFIX else "missing"
+    with pytest.raises(NotRepacked, match=rf"{plain.name}{suffix} .* --bias-record={mode}$"):
+        (unpack if change is unpack else pack)(plain)
+    assert names(plain.parent) == before
+
+
+def test_refused_while_it_is_recorded(plain: Path) -> None:
+    before = plain.read_bytes()
+    with recording_lock(plain), pytest.raises(CassetteBusy):
+        pack(plain)
+    assert plain.read_bytes() == before
+    assert not packed_path(plain).exists()
+
+
+def test_the_lock_goes_unless_it_was_there_before(plain: Path) -> None:
+    lock = plain.with_name(f"{plain.name}.lock")
+    pack(plain)
+    assert not lock.exists()
+    lock.touch()
+    unpack(plain)
+    assert lock.exists()
+
+
+def test_a_damaged_cassette_is_not_packed(plain: Path) -> None:
+    plain.write_bytes(plain.read_bytes().replace(b"Now rate", b"Now hate"))
+    before = plain.read_bytes()
+    with pytest.raises(DamagedCassette, match=f"{plain}, line "):
+        pack(plain)
+    assert (names(plain.parent), plain.read_bytes()) == ([plain.name], before)
+
+
+def test_packed_damage_is_not_unpacked(packed: Path) -> None:
+    text = zstd.decompress(packed.read_bytes())
+    packed.write_bytes(zstd.compress(text.replace(b"Now rate", b"Now hate")))
+    with pytest.raises(DamagedCassette, match=f"{packed}, line "):
+        unpack(packed)
+    assert names(packed.parent) == [packed.name]
+
+
+def test_what_does_not_read_back_is_not_kept(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = plain.read_bytes()
+    monkeypatch.setattr(zstandard, "compressed", lambda text, _: zstd.compress(text[:-1]))
+    with pytest.raises(NotRepacked, match="does not read back as written"):
+        pack(plain)
+    assert (names(plain.parent), plain.read_bytes()) == ([plain.name], before)
+
+
+def test_a_full_disk_leaves_what_was_there(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = plain.read_bytes()
+
+    def full(_handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        pack(plain)
+    assert (names(plain.parent), plain.read_bytes()) == ([plain.name], before)
+
+
+def test_what_a_killed_process_left_goes(plain: Path) -> None:
+    plain.with_name(f".{plain.name}.zst.abc").write_bytes(b"half")
+    pack(plain)
+    assert names(plain.parent) == [f"{plain.name}.zst"]
+
+
+def test_interrupted_between_writing_and_removing_it_is_finished(plain: Path) -> None:
+    text = plain.read_bytes()
+    frame = pack(plain).path.read_bytes()
+    plain.write_bytes(text)
+    assert pack(plain).before == len(text)
+    assert names(plain.parent) == [f"{plain.name}.zst"]
+    plain.write_bytes(text)
+    assert unpack(plain).before == len(frame)
+    assert names(plain.parent) == [plain.name]
+
+
+@pytest.mark.parametrize("change", [pack, unpack])
+def test_two_that_differ_are_left_alone(plain: Path, change: object) -> None:
+    one = pack(plain).path.read_bytes()
+    other = record(plain.parents[2] / "other", SMALL, trials=TRIALS[:1]).read_bytes()
+    plain.write_bytes(other)
+    with pytest.raises(TwoCassettes):
+        (unpack if change is unpack else pack)(plain)
+    assert (plain.read_bytes(), packed_path(plain).read_bytes()) == (other, one)
+
+
+def test_nothing_is_packed_where_nothing_stands(tmp_path: Path) -> None:
+    with pytest.raises(NoCassette, match="no such file, plain or packed"):
+        pack(cassette_path(tmp_path / "none", "tiny", MODEL))
+    assert names(tmp_path) == []
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def test_it_reads_as_the_plain_one_does(plain: Path, tmp_path: Path) -> None:
+    before = Cassette(plain)
+    pack(plain)
+    for path in (plain, packed_path(plain)):
+        after = Cassette(path)
+        assert (after.place, after.path) == (plain, packed_path(plain))
+        assert (after.checksum, after.header) == (before.checksum, before.header)
+        assert (len(after), after.texts()) == (len(before), before.texts())
+        assert list(after.interactions()) == list(before.interactions())
+    assert [outcome.result for outcome in outcomes_of(SMALL, plain)] == [Score(score=5)] * 2
+    shutil.copytree(plain.parent, tmp_path / "moved" / "tiny")
+    assert len(Cassette(cassette_path(tmp_path / "moved", "tiny", MODEL))) == 4
+
+
+def test_what_another_packed_is_read(packed: Path) -> None:
+    text = zstd.decompress(packed.read_bytes())
+    for level in (1, 22):
+        # As a stream: neither its size nor a checksum stands in the frame.
+        packer = zstd.ZstdCompressor(level=level)
+        packed.write_bytes(packer.compress(text) + packer.flush())
+        assert len(Cassette(packed)) == 4
+
+
+def test_both_are_an_error_that_names_them_and_how_to_mend_it(plain: Path) -> None:
+    text = plain.read_bytes()
+    pack(plain)
+    plain.write_bytes(text)
+    for path in (plain, packed_path(plain)):
+        with pytest.raises(TwoCassettes) as caught:
+            Cassette(path)
+        assert f"{plain} and {plain}.zst are both there" in str(caught.value)
+        assert "run pytest-bias pack (or unpack) again" in str(caught.value)
+        assert "remove the one that is wrong" in str(caught.value)
+    with pytest.raises(TwoCassettes):
+        standing(plain)
+
+
+def test_truncated_anywhere_it_is_damage(packed: Path) -> None:
+    data = packed.read_bytes()
+    lines = zstd.decompress(data).count(b"\n")
+    for length in range(len(data)):
+        packed.write_bytes(data[:length])
+        with pytest.raises(DamagedCassette, match=f"^{packed}, line ") as caught:
+            Cassette(packed)
+        assert 1 <= caught.value.line <= lines + 1
+
+
+def test_a_flipped_bit_anywhere_is_damage_or_changes_no_text(packed: Path) -> None:
+    data = packed.read_bytes()
+    text = zstd.decompress(data)
+    unused = 0
+    for position in range(len(data)):
+        changed = bytearray(data)
+        changed[position] ^= 1 << position % 8
+        packed.write_bytes(changed)
+        try:
+            same = zstandard.decompressed(bytes(changed), packed) == text
+        except DamagedCassette:
+            same = False
+        if same:
+            unused += 1
+            continue
+        with pytest.raises(DamagedCassette, match=f"^{packed}, line "):
+            Cassette(packed)
+    assert unused < 3  # a frame has bits that mean nothing
+
+
+def test_a_pointer_in_place_of_a_plain_cassette_says_how_to_fetch_it(plain: Path) -> None:
+    plain.write_bytes(POINTER)
+    with pytest.raises(DamagedCassette, match="git lfs pull fetches it"):
+        Cassette(plain)
+
+
+def test_a_window_larger_than_zstd_itself_reads_is_read(packed: Path) -> None:
+    text = zstd.decompress(packed.read_bytes())
+    packer = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: 30})
+    packed.write_bytes(packer.compress(text) + packer.flush())
+    with pytest.raises(zstd.ZstdError, match="too much memory"):
+        zstd.decompress(packed.read_bytes())
+    assert len(Cassette(packed)) == 4
+
+
+def test_text_changed_before_packing_is_named_by_its_line(packed: Path) -> None:
+    lines = zstd.decompress(packed.read_bytes()).split(b"\n")
+    number = next(n for n, line in enumerate(lines, 1) if b"turn 1" in line)
+    lines[number - 1] = lines[number - 1].replace(b"turn 1", b"turn 2")
+    packed.write_bytes(zstd.compress(b"\n".join(lines)))
+    with pytest.raises(DamagedCassette, match=f"^{packed}, line {number}: the line is") as caught:
+        Cassette(packed)
+    assert caught.value.line == number
+
+
+SUMMED = zstd.compress(b"{}\n", options={zstd.CompressionParameter.checksum_flag: 1})
+SHARED = zstd.train_dict([b"%d of something" % number for number in range(500)], 500)
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 12\n" % 1
+JUNK = {
+    "nothing": (b"", "this is no file packed with zstd"),
+    "plain text": (b'{"format":1}\n', "this is no file packed with zstd"),
+    "nothing, packed": (zstd.compress(b""), "not a cassette header"),
+    "json, packed": (zstd.compress(b"{}\n"), "not a cassette header"),
+    "two frames": (zstd.compress(b"{}\n") * 2, "something follows the packed text"),
+    "a tail": (zstd.compress(b"{}\n") + b"x", "something follows the packed text"),
+    "another checksum": (SUMMED[:-1] + bytes([SUMMED[-1] ^ 1]), "was changed after packing"),
+    "a dictionary": (zstd.compress(b"{}\n", zstd_dict=SHARED), "packed with a dictionary"),
+    # Magic number, a descriptor without anything, and a window of 2 GiB.
+    "a huge window": (b"\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00", r"zstd -d --long=31 --rm"),
+    "a pointer": (POINTER, "Git LFS left a pointer to the recording here; git lfs pull"),
+}
+
+
+@pytest.mark.parametrize(("data", "words"), JUNK.values(), ids=JUNK)
+def test_what_is_no_packed_cassette_is_damage(packed: Path, data: bytes, words: str) -> None:
+    packed.write_bytes(data)
+    with pytest.raises(DamagedCassette, match=words):
+        Cassette(packed)
+
+
+def test_in_anothers_place_it_is_refused(packed: Path) -> None:
+    other = packed_path(cassette_path(packed.parents[1], SMALL.id, "openai/other"))
+    shutil.copy(packed, other)
+    with pytest.raises(DamagedCassette, match=r"belongs at tiny/openai--tiny\.jsonl") as caught:
+        Cassette(other)
+    assert caught.value.path == str(other)
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(packed: Path) -> None:
+    # Magic number, then a descriptor that says: eight bytes of content size, one segment.
+    size = (1 << 50).to_bytes(8, "little")
+    packed.write_bytes(b"\x28\xb5\x2f\xfd" + bytes([0b11100000]) + size + b"\x03\x00\x00")
+    with pytest.raises(DamagedCassette, match="unpacks to more than 1,073,741,824 bytes"):
+        Cassette(packed)
+
+
+def test_a_bomb_that_does_not_say_so_is_refused_at_the_limit(
+    packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = zstd.decompress(packed.read_bytes())
+    packer = zstd.ZstdCompressor()
+    bomb = packer.compress(b"\n" * 50_000_000) + packer.flush()
+    assert zstd.get_frame_info(bomb).decompressed_size is None
+    packed.write_bytes(bomb)
+    monkeypatch.setattr(zstandard, "LIMIT", 1_000_000)
+    with pytest.raises(DamagedCassette, match="unpacks to more than 1,000,000 bytes") as caught:
+        Cassette(packed)
+    assert caught.value.line < 1_200_000  # no more than a piece beyond it was unpacked
+    monkeypatch.setattr(zstandard, "LIMIT", len(text))
+    assert zstandard.decompressed(zstandard.compressed(text, packed), packed) == text
+
+
+def test_what_nobody_would_read_is_not_packed(
+    plain: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = plain.stat().st_size
+    monkeypatch.setattr(zstandard, "LIMIT", size - 1)
+    with pytest.raises(TooLargeToPack, match=f"{size:,} bytes would be packed") as caught:
+        pack(plain)
+    assert (caught.value.size, caught.value.limit) == (size, size - 1)
+    assert names(plain.parent) == [plain.name]
+
+
+# --- what looks for cassettes --------------------------------------------------------------------
+
+
+def test_other_models_are_seen_once_packed_or_not(tmp_path: Path) -> None:
+    folder = record(tmp_path, SMALL).parent
+    pack(folder / "openai--tiny.jsonl")
+    for name in ("openai--b.jsonl", "openai--a.jsonl.zst", "openai--b.jsonl.zst"):
+        (folder / name).touch()
+    for name in ("openai--c.jsonl.recording", "openai--d.zst", ".openai--e.jsonl.zst.x"):
+        (folder / name).touch()
+    stems = ["openai--a", "openai--b", "openai--tiny"]
+    assert [place.stem for place in cassettes_in(folder)] == stems
+    missed = not_recorded(
+        experiment_id="tiny",
+        model="openai/other",
+        cassette=Cassette(cassette_path(tmp_path, "tiny", "openai/other")),
+        misses=[],
+        planned=2,
+    )
+    assert f"Recorded are: {', '.join(stems)}\n" in missed.explanation
+
+
+def test_a_miss_names_the_file_that_is_there(packed: Path) -> None:
+    cassette = Cassette(place_of(packed))
+    more = experiment(ask_twice, replicates=2)
+    job = job_of(2)
+    _, trials = missing(job, place_of(packed), anew=False)
+    assert [trial.id for trial in trials] == ["a#2", "b#2"]
+    with pytest.raises(Unrecorded) as caught:
+        replay(more, MODEL, trials[0], cassette.lookup)
+    words = not_recorded(
+        experiment_id="tiny",
+        model=MODEL,
+        cassette=cassette,
+        misses=[caught.value.wanted],
+        planned=4,
+    ).explanation
+    assert f"Cassette: {packed}\n" in words
+    assert "the same condition, recorded up to replicate 1" in words
+
+
+def job_of(replicates: int) -> Job:
+    of = experiment(ask_twice, replicates=replicates)
+    return Job(
+        experiment=of,
+        players=Players(MODEL),
+        trials=tuple(plan(of, of.design())),
+    )
+
+
+@pytest.mark.parametrize(
+    ("replicates", "mode", "whole"),
+    [(1, "missing", True), (2, "missing", False), (1, "all", False)],
+)
+def test_what_is_outstanding(
+    packed: Path,
+    replicates: int,
+    mode: Literal["missing", "all"],
+    whole: bool,  # noqa: FBT001
+) -> None:
+    assert is_whole(job_of(replicates), place_of(packed), mode) is whole
+
+
+def test_an_estimate_rests_on_a_packed_cassette_of_another_model(packed: Path) -> None:
+    def of(model: str) -> tuple[str, float]:
+        path = cassette_path(packed.parents[1], "tiny", model)
+        estimator = Estimator(SMALL, path, Players)
+        estimate, use = estimator.per_trial(TRIALS, [], Players(model))
+        return estimate.basis, use.subject.calls
+
+    assert of("openai/other") == ("another cassette", 2)
+    assert of(MODEL) == ("opening request", 1)  # it is not another to itself
+    # Damage of another model, or two files of one, is not this plan's problem.
+    place_of(packed).write_bytes(b"x")
+    assert of("openai/other") == ("opening request", 1)
+
+
+# --- recording -----------------------------------------------------------------------------------
+
+
+def test_what_was_packed_stays_packed(packed: Path, tmp_path: Path) -> None:
+    more = experiment(ask_twice, replicates=2)
+    record(tmp_path, more, trials=plan(more, more.design())[1:])
+    assert names(packed.parent) == [packed.name]
+    fresh = record(tmp_path / "fresh", more)
+    assert fresh.suffix == ".jsonl"
+    assert zstd.decompress(packed.read_bytes()) == fresh.read_bytes()
+    assert pack(fresh).path.read_bytes() == packed.read_bytes()
+
+
+def test_rewriting_changes_no_byte(packed: Path) -> None:
+    before = packed.read_bytes()
+    write_cassette(Cassette(packed), SMALL.id, MODEL, PROVENANCE)
+    assert packed.read_bytes() == before
+
+
+def test_an_interrupted_recording_goes_on(tmp_path: Path) -> None:
+    whole = record(tmp_path / "whole", SMALL).read_bytes()
+    packed = pack(record(tmp_path, SMALL, trials=TRIALS[:1])).path
+    before = packed.read_bytes()
+    killed(Cassette(packed), 1)
+    assert names(packed.parent) == sorted([packed.name, journal_of(packed).name])
+    between = Cassette(packed)
+    assert (len(between), between.interrupted, between.unmerged) == (4, 2, True)
+    assert packed.read_bytes() == before
+    between.merge(SMALL.id, MODEL)
+    assert names(packed.parent) == [packed.name]
+    assert zstd.decompress(packed.read_bytes()) == whole
+
+
+def test_recorded_anew_it_is_replaced_and_stays_packed(packed: Path) -> None:
+    before = packed.read_bytes()
+    for number, interrupted in ((0, 2), (1, 4)):
+        killed(Cassette(packed, anew=True), number)
+        assert packed.read_bytes() == before
+        assert Cassette(packed).unfinished
+        assert Cassette(packed, anew=True).interrupted == interrupted
+    Cassette(packed, anew=True).merge(SMALL.id, MODEL)
+    assert names(packed.parent) == [packed.name]
+    assert packed.read_bytes() == before  # the same was said again
+
+
+def test_what_is_too_large_to_pack_stays_in_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = pack(record(tmp_path, SMALL, trials=TRIALS[:1])).path
+    before = packed.read_bytes()
+    monkeypatch.setattr(zstandard, "LIMIT", len(zstd.decompress(before)) + 1)
+    killed(Cassette(packed), 1)
+    with pytest.raises(TooLargeToPack, match="zstd -d --rm"):
+        Cassette(packed).merge(SMALL.id, MODEL)
+    assert packed.read_bytes() == before
+    assert len(Cassette(packed)) == 4
+
+
+# --- the commands --------------------------------------------------------------------------------
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+    """What is said of a command that cannot be carried out at all."""
+    with pytest.raises(SystemExit) as caught:
+        main([str(argument) for argument in arguments])
+    assert caught.value.code == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    return said.err
+
+
+def test_a_folder_is_packed_and_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [record(tmp_path, experiment(id=name)) for name in ("a", "b")]
+    before = [path.read_bytes() for path in paths]
+    (tmp_path / "notes.jsonl").write_text("no cassette, and not called like one\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["pack", "."]) == 0
+    small = [packed_path(path).stat().st_size for path in paths]
+    large = [len(data) for data in before]
+    assert capsys.readouterr().out.splitlines() == [
+        f"a/openai--tiny.jsonl.zst: {large[0]:,} → {small[0]:,} bytes",
+        f"b/openai--tiny.jsonl.zst: {large[1]:,} → {small[1]:,} bytes",
+        f"2 cassettes: {sum(large):,} → {sum(small):,} bytes",
+    ]
+    assert [names(path.parent) for path in paths] == [["openai--tiny.jsonl.zst"]] * 2
+    monkeypatch.chdir("a")
+    assert main(["unpack", "openai--tiny.jsonl.zst", "openai--tiny.jsonl", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == (
+        f"openai--tiny.jsonl: {small[0]:,} → {large[0]:,} bytes"
+    )
+    assert [path.read_bytes() for path in paths] == before
+    assert main(["unpack", "openai--tiny.jsonl"]) == 0
+    assert capsys.readouterr().out == f"openai--tiny.jsonl: {large[0]:,} bytes, as it was\n"
+
+
+def test_one_that_is_refused_keeps_no_other_from_being_packed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, two, three = (record(tmp_path, experiment(id=name)) for name in ("a", "b", "c"))
+    journal_of(one).touch()
+    with recording_lock(two):
+        assert main(["pack", str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert [line.split(" is ")[0] for line in said.err.splitlines()] == [
+        f"pytest-bias: {one}",
+        f"pytest-bias: {two}",
+    ]
+    assert said.out.startswith(f"{three}.zst: ")
+    assert (one.exists(), two.exists(), three.exists()) == (True, True, False)
+
+
+def test_paths_that_are_no_cassettes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = record(tmp_path, SMALL)
+    (tmp_path / "empty").mkdir()
+    wrong = tmp_path / "notes.txt"
+    wrong.touch()
+    none = tmp_path / "tiny" / "openai--none.jsonl"
+    for path, words in {
+        tmp_path / "empty": "no cassette stands in this folder",
+        wrong: "one is called <provider>--<model>.jsonl (or ….jsonl.zst)",
+        none: "there is no such file",
+    }.items():
+        for command in ("pack", "unpack"):
+            said = refused(capsys, command, good, path)
+            assert said == f"pytest-bias: {path} is no cassette: {words}\n"
+    assert names(good.parent) == [good.name]  # nothing was begun
+    none.write_bytes(b"something else")
+    assert main(["pack", str(none)]) == 2
+    assert f"{none}, line 1: this is not a cassette header" in capsys.readouterr().err
+    assert none.read_bytes() == b"something else"
+
+
+def test_what_the_disk_says_is_said(
+    plain: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(packing, "write_content", full)
+    assert main(["pack", str(plain)]) == 2
+    assert capsys.readouterr().err == (
+        f"pytest-bias: {plain} is left as it is: No space left on device\n"
+    )
+
+
+def test_sealed_trials_come_out_of_a_packed_cassette(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, test_measured.KEY)
+    path = test_measured.record(tmp_path, test_measured.kept("encrypted"))
+    assert main(["unseal", str(path)]) == 0
+    before = capsys.readouterr().out
+    assert len(before.splitlines()) == 6
+    packed = pack(path).path
+    for given in (path, packed):
+        assert main(["unseal", str(given)]) == 0
+        assert capsys.readouterr().out == before
+
+
+# --- what it costs -------------------------------------------------------------------------------
+
+
+def test_nothing_of_it_is_loaded_until_something_is_packed(plain: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; import pytest_bias, pytest_bias.pytest_plugin; "
+        "import pytest_bias.session; from pytest_bias.cassettes.store import Cassette; "
+        f"assert len(Cassette(Path({str(plain)!r}))) == 4; "
+        "names = ('backports.zstd', 'pytest_bias.cassettes.zstandard'); "
+        "print([name for name in names if name in sys.modules])"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(  # noqa: S603  (our own words)
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_every_error_of_it_is_one_to_read() -> None:
+    for kind in (TwoCassettes, TooLargeToPack, NotRepacked, NoCassette):
+        assert issubclass(kind, BiasError)
+        assert not issubclass(kind, AssertionError)
