@@ -13,7 +13,8 @@ import numpy as np
 from pytest_bias.estimates import Permutation
 
 from ._arrays import sample
-from ._relabelling import SMALLEST_GROUP, TIE, Relabelling, bad_input
+from ._counting import cheaper
+from ._relabelling import MANY, SMALLEST_GROUP, TIE, Relabelling, bad_input
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -69,12 +70,24 @@ def label_shuffle_ratio(
 
     def log_ratio(rows: Any) -> Floats:
         # which items get the first label: a relabelling moves items, so labels would not do
-        of_first = counts[rows[:, :first]].sum(axis=1)
+        return log_ratio_of(counts[rows[:, :first]].sum(axis=1))
+
+    def log_ratio_of(of_first: Floats) -> Floats:
         logs = [np.log(np.maximum(part, UNCOUNTED)) for part in (of_first, totals - of_first)]
         rates = [part[:, 0] - part[:, 1] for part in logs]
         return sign * np.asarray(rates[0] - rates[1])
 
-    observed, null = units.null(np.arange(chosen.size), log_ratio)
+    kinds, of_kind = np.unique(counts, axis=0, return_counts=True)
+    few = cheaper(labels=len(units.names), distinct=len(kinds), units=chosen.size)
+    if units.exact or chosen.size < MANY or not few:
+        observed, null = units.null(np.arange(chosen.size), log_ratio)
+    else:
+        # Items with the same two counts are one kind. How many of each kind get the first label
+        # is multivariate hypergeometric; their sums are distributed as if every item were moved.
+        rng = np.random.default_rng(np.random.SeedSequence(units.seed, spawn_key=(1,)))
+        dealt = rng.multivariate_hypergeometric(of_kind, first, size=units.total)
+        observed = log_ratio_of(counts[units.order[:first]].sum(axis=0)[None])[0]
+        null = log_ratio_of(dealt @ kinds)
     tails = (units.share(null <= observed + TIE), units.share(null >= observed - TIE))
     return units.permutation(min(tails), sides=2)
 

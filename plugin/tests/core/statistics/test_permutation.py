@@ -414,3 +414,21 @@ def test_every_division_of_few_items_is_counted() -> None:
     ]
     found = label_shuffle_ratio(selected, shown, [True] * 3 + [False] * 3, seed=1)
     assert found.p == pytest.approx(min(1, 2 * min(tails) / 20))
+
+
+def test_kinds_of_items_are_dealt_as_if_every_item_were_moved() -> None:
+    rng = np.random.default_rng(5)
+    n = 2_400  # more than are moved one by one
+    shown = rng.integers(4, 8, n)
+    selected = np.minimum(rng.integers(0, 3, n), shown)
+    group = np.arange(n) < 360
+    dealt = label_shuffle_ratio(selected, shown, list(group), resamples=9_999, seed=3)
+    moved = []
+    for _ in range(4_000):
+        mixed = rng.permutation(group)
+        sums = [part[side].sum() for side in (mixed, ~mixed) for part in (selected, shown)]
+        moved.append(np.log(sums[0] / sums[1]) - np.log(sums[2] / sums[3]))
+    sums = [part[side].sum() for side in (group, ~group) for part in (selected, shown)]
+    observed = np.log(sums[0] / sums[1]) - np.log(sums[2] / sums[3])
+    tail = min(np.mean(np.array(moved) <= observed), np.mean(np.array(moved) >= observed))
+    assert dealt.p == pytest.approx(2 * tail, abs=0.05)  # three standard errors of 4,000 moves
