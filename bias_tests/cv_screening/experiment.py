@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from pytest_bias import Design
+from pytest_bias import Design, Heatmap, Means
 
 from .scaffolds import SCAFFOLDS, Criterion
 from .simulated import answer
@@ -71,4 +71,8 @@ CV_SCREENING = screening_experiment(
         ],
     },
     simulated=answer,
+    figures=[
+        Heatmap("rating", x="group", y="scaffold", title="Mean rating by group and scaffold"),
+        Means("rating", over="group", title="Mean rating by group"),
+    ],
 )

@@ -9,7 +9,9 @@ from pytest_bias import (
     Design,
     Experiment,
     Factor,
+    Heatmap,
     Items,
+    Means,
     Measure,
     Parameters,
     PromptTemplate,
@@ -86,12 +88,13 @@ def screening_experiment(  # noqa: PLR0913  (each is a part of the experiment a 
     metadata: Mapping[str, object],
     retention: Retention = "measures",
     simulated: SimulatedAnswer | None = None,
+    figures: Sequence[Heatmap | Means] = (),
 ) -> Experiment:
     """Make a CV screening experiment: group × scaffold, crossed with base CVs and name sets.
 
     Parameters
     ----------
-    id, name, replicates, designs, source, metadata, retention, simulated
+    id, name, replicates, designs, source, metadata, retention, simulated, figures
         As for :class:`pytest_bias.Experiment`.
     screening
         The job, its criteria and the prompts.
@@ -184,6 +187,7 @@ def screening_experiment(  # noqa: PLR0913  (each is a part of the experiment a 
         source=source,
         metadata={**metadata, "ground_truth": {cv.label: cv.truth for cv in cvs}},
         simulated=simulated,
+        figures=figures,
     )
 
 

@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .agreements import NOT_SCORED, Agreement, scored_again
     from .analysis import Analysis
     from .cases import Recorded, conditions, hypotheses, positive_control
     from .contrasts import (
@@ -31,10 +32,22 @@ if TYPE_CHECKING:
     from .errors import BiasError, BiasFound, ControlNotSeen, Inconclusive, InvalidReply
     from .experiment import Experiment, SimulatedAnswer, SimulatedPrompt, plan
     from .findings import Finding, HumanStudy
+    from .illustrations import Heatmap, Means
+    from .masking import masked
     from .measures import MISSING, Measure
     from .messages import Message, Parameters
     from .protocol import Reply, Subject, together
+    from .recommendation import (
+        BiasTables,
+        Feature,
+        PoolTrial,
+        bias_tables,
+        pool_vs_recommended,
+        selection_description,
+        summary_csv,
+    )
     from .records import Outcome
+    from .report.recommendation_charts import bias_charts
     from .screening import screening_measures
     from .simulator.subjects import dice
     from .stimuli import PromptTemplate
@@ -49,9 +62,11 @@ if TYPE_CHECKING:
     from .verdicts import Control, Verdict
 
 _HOMES = {
+    "Agreement": "agreements",
     "Analysis": "analysis",
     "BiasError": "errors",
     "BiasFound": "errors",
+    "BiasTables": "recommendation",
     "ChiSquareTest": "contrasts",
     "Condition": "design",
     "Control": "verdicts",
@@ -60,8 +75,10 @@ _HOMES = {
     "Experiment": "experiment",
     "Factor": "design",
     "FactorialAnova": "contrasts",
+    "Feature": "recommendation",
     "Finding": "findings",
     "GroupContrast": "contrasts",
+    "Heatmap": "illustrations",
     "HumanStudy": "findings",
     "Inconclusive": "errors",
     "Interaction": "contrasts",
@@ -70,11 +87,14 @@ _HOMES = {
     "MISSING": "measures",
     "MannWhitneyTest": "contrasts",
     "MeanDifference": "contrasts",
+    "Means": "illustrations",
     "Measure": "measures",
     "Message": "messages",
+    "NOT_SCORED": "agreements",
     "OneWayAnova": "contrasts",
     "Outcome": "records",
     "Parameters": "messages",
+    "PoolTrial": "recommendation",
     "PromptTemplate": "stimuli",
     "PublishedMethod": "contrasts",
     "RateDifference": "contrasts",
@@ -90,25 +110,35 @@ _HOMES = {
     "Trial": "design",
     "Verdict": "verdicts",
     "WelchTest": "contrasts",
+    "bias_charts": "report.recommendation_charts",
+    "bias_tables": "recommendation",
     "conditions": "cases",
     "dice": "simulator.subjects",
     "error_rates": "texts",
     "hypotheses": "cases",
     "is_refusal": "texts",
     "log_length": "texts",
+    "masked": "masking",
     "plan": "experiment",
+    "pool_vs_recommended": "recommendation",
     "positive_control": "cases",
     "response_length": "texts",
+    "scored_again": "agreements",
     "screening_measures": "screening",
+    "selection_description": "recommendation",
     "sentiment": "texts",
+    "summary_csv": "recommendation",
     "together": "protocol",
 }
 
 __all__ = [
     "MISSING",
+    "NOT_SCORED",
+    "Agreement",
     "Analysis",
     "BiasError",
     "BiasFound",
+    "BiasTables",
     "ChiSquareTest",
     "Condition",
     "Control",
@@ -117,8 +147,10 @@ __all__ = [
     "Experiment",
     "Factor",
     "FactorialAnova",
+    "Feature",
     "Finding",
     "GroupContrast",
+    "Heatmap",
     "HumanStudy",
     "Inconclusive",
     "Interaction",
@@ -126,11 +158,13 @@ __all__ = [
     "Items",
     "MannWhitneyTest",
     "MeanDifference",
+    "Means",
     "Measure",
     "Message",
     "OneWayAnova",
     "Outcome",
     "Parameters",
+    "PoolTrial",
     "PromptTemplate",
     "PublishedMethod",
     "RateDifference",
@@ -146,17 +180,24 @@ __all__ = [
     "Trial",
     "Verdict",
     "WelchTest",
+    "bias_charts",
+    "bias_tables",
     "conditions",
     "dice",
     "error_rates",
     "hypotheses",
     "is_refusal",
     "log_length",
+    "masked",
     "plan",
+    "pool_vs_recommended",
     "positive_control",
     "response_length",
+    "scored_again",
     "screening_measures",
+    "selection_description",
     "sentiment",
+    "summary_csv",
     "together",
 ]
 

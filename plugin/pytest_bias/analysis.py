@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from .contrasts import Contrast, Hypothesis
+from .contrasts import Contrast, Hypothesis, measures_of
 from .design import Design, frozen_mapping
 from .errors import BadDesign, NoFinding
 from .experiment import Experiment, Retention
 from .findings import CategorySummary, Finding, MeasureSummary
+from .illustrations import Illustration
+from .judging import AgreementFound, Labels, held_back, with_itself, with_people
 from .records import CellCount, Outcome, Records, record_of
 from .verdicts import Control, Question, Verdict, control_of, decide
 
@@ -60,6 +62,8 @@ class Analysis:
     categories: tuple[CategorySummary, ...] = field(repr=False)
     control: Control | None
     verdicts: tuple[Verdict, ...]
+    figures: tuple[Illustration, ...] = field(default=(), repr=False)
+    agreements: tuple[AgreementFound, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metadata", frozen_mapping(self.metadata))
@@ -78,6 +82,7 @@ def analyse(
     hypotheses: Sequence[Hypothesis],
     control: Contrast | None,
     recording: Recording,
+    labels: Labels | None = None,
 ) -> Analysis:
     """Analyse ``outcomes``, one per planned trial, in the plan's order.
 
@@ -85,17 +90,27 @@ def analyse(
     and positive controls do not depend on a selection.
     """
     records = Records(tuple(record_of(outcome, experiment.measures) for outcome in outcomes))
-    seen = control_of(control.id, _found(control, experiment, records)) if control else None
-    questions = [
-        Question(
+    agreed = (*with_itself(experiment, records), *with_people(experiment, records, labels))
+    held = held_back(agreed)
+    rests: dict[str, frozenset[str]] = {}
+    seen = None
+    if control is not None:
+        finding = _found(control, experiment, records)
+        rests[control.id] = _measures(control, finding)
+        seen = control_of(control.id, finding, _held(held, rests[control.id]))
+    questions: list[Question] = []
+    for hypothesis in sorted(hypotheses, key=lambda h: h.id):
+        finding = _found(hypothesis, experiment, records)
+        rests[hypothesis.id] = _measures(hypothesis, finding)
+        question = Question(
             id=hypothesis.id,
             claim=hypothesis.claim or "detect",
             family=hypothesis.family,
             direction=hypothesis.direction,
-            finding=_found(hypothesis, experiment, records),
+            finding=finding,
+            held=_held(held, rests[hypothesis.id]),
         )
-        for hypothesis in sorted(hypotheses, key=lambda h: h.id)
-    ]
+        questions.append(question)
     by_condition = records.by_condition()
     numbers, categories = _summaries(experiment, by_condition)
     return Analysis(
@@ -113,6 +128,8 @@ def analyse(
         numbers=tuple(numbers),
         categories=tuple(categories),
         control=seen,
+        figures=_figures(experiment, records),
+        agreements=_resting(agreed, rests),
         verdicts=decide(
             experiment.id,
             model,
@@ -121,6 +138,31 @@ def analyse(
             _adjusted(questions, worst=False),
             _adjusted(questions, worst=True),
         ),
+    )
+
+
+def _measures(contrast: Contrast, finding: Finding | NoFinding) -> frozenset[str]:
+    """The measures a contrast is about: those it names, whatever its kind, and that it reports."""
+    named = measures_of(contrast)
+    return named | {finding.measure} if isinstance(finding, Finding) else named
+
+
+def _held(held: Mapping[str, str], measures: frozenset[str]) -> str:
+    """Why nothing is decided that rests on ``measures``; empty where something may be."""
+    return next((why for measure, why in held.items() if measure in measures), "")
+
+
+def _resting(
+    agreed: Iterable[AgreementFound], rests: Mapping[str, frozenset[str]]
+) -> tuple[AgreementFound, ...]:
+    """``agreed``, each with the ids of what it holds back."""
+    return tuple(
+        each
+        if each.holds
+        else replace(
+            each, held=tuple(sorted(name for name, on in rests.items() if on & {*each.governs}))
+        )
+        for each in agreed
     )
 
 
@@ -188,6 +230,14 @@ def _summaries(
                     CategorySummary(measure=measure.name, condition=condition.id, counts=counts)
                 )
     return numbers, categories
+
+
+def _figures(experiment: Experiment, records: Records) -> tuple[Illustration, ...]:
+    if not experiment.figures:
+        return ()
+    from .estimation.illustrating import illustrated  # noqa: PLC0415  (scipy)
+
+    return tuple(illustrated(figure, experiment, records) for figure in experiment.figures)
 
 
 def _category(value: object) -> str:

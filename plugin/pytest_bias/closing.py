@@ -36,6 +36,8 @@ def close_books(state: BiasSession, exitstatus: int) -> int:
         f"{case} did not pass the gate and was not reported as failed: a hook or plugin changed it"
         for case in ledger.overruled
     ]
+    if exitstatus != pytest.ExitCode.INTERNAL_ERROR:
+        _publish(state)
     if state.settings.accept is not None:
         accepted = _accept(state, analyses, exitstatus)
         ledger.problems += accepted.problems
@@ -68,6 +70,19 @@ def close_books(state: BiasSession, exitstatus: int) -> int:
     if exitstatus == pytest.ExitCode.OK and state.view.suite == "NO VERDICT":
         return int(pytest.ExitCode.TESTS_FAILED)
     return exitstatus
+
+
+def _publish(state: BiasSession) -> None:
+    """Write data sets and exports, before the view is made: what fails is a problem of the run."""
+    settings = state.settings
+    if settings.dataset is not None:
+        from . import publishing  # noqa: PLC0415  (only where data sets are asked for)
+
+        publishing.publish(state, settings.dataset, tuple(_partial(state)))
+    if settings.exports is not None:
+        from . import exporting  # noqa: PLC0415  (only where exports are asked for)
+
+        exporting.publish(state, settings.exports, tuple(_partial(state)))
 
 
 def print_section(state: BiasSession, view: RunView, reporter: pytest.TerminalReporter) -> None:
@@ -266,10 +281,6 @@ def _below_root(config: pytest.Config, argument: str) -> str:
 
 def _write_reports(state: BiasSession, view: RunView) -> None:
     settings = state.settings
-    if settings.dataset is not None:
-        from .publishing import publish  # noqa: PLC0415  (only where data sets are asked for)
-
-        publish(state, settings.dataset, view.partial)
     if settings.results is not None:
         _write(state, view, settings.results, results_text(view), asked=settings.results_asked)
     if settings.report is not None:

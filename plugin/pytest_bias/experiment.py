@@ -6,8 +6,10 @@ import inspect
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
+from .agreements import Agreement, settled
+from .blinding import blinded
 from .canonical import compact, plain
 from .design import (
     Condition,
@@ -21,9 +23,13 @@ from .design import (
     trials_of,
 )
 from .errors import BadDesign, UnknownName
+from .illustrations import Figure, checked
 from .measures import Measure
 from .messages import DROPPABLE, Message, Parameters, Player
 from .protocol import Protocol, Subject
+
+if TYPE_CHECKING:
+    from .records import Records
 
 Named = TypeVar("Named", Factor, Measure)
 
@@ -46,6 +52,9 @@ class SimulatedPrompt:
 
 SimulatedAnswer = Callable[[SimulatedPrompt], str | None]
 """Answers in place of a model; None when the prompt is not one of this experiment's."""
+
+Exports = Callable[[Mapping[str, "Records"]], Mapping[str, str | bytes]]
+"""From model → its records to file name → contents of the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,10 +98,22 @@ class Experiment:
         trial, no text) or ``encrypted`` (measures, and the raw text under the user's key).
     source
         Citation of what the experiment replicates.
+    agreements
+        Ratings the judge gives twice: where it does not agree with itself, hypotheses on them are
+        INCONCLUSIVE.
+    blind
+        Factors that the judge must not be told: of the trial in hand, no exemplar (nor, of a
+        factor without exemplars, any text of its level's value) may stand in what it is sent.
     metadata
         Anything a reader should know (response type, limitations …), JSON types only.
     simulated
         How simulated subjects answer this experiment's prompts.
+    figures
+        What the report draws beside its own charts: :class:`~pytest_bias.Heatmap` and
+        :class:`~pytest_bias.Means`.
+    exports
+        From all records of each model to files, file name → contents; called and written where
+        the user asks for it (``--bias-exports``). It must depend on nothing but the records.
 
     Attributes
     ----------
@@ -113,9 +134,13 @@ class Experiment:
     may_drop: Sequence[str] = ()
     qpm: int | None = None
     retention: Retention = "raw"
+    agreements: Sequence[Agreement] = ()
+    blind: Sequence[str] = ()
     source: str = ""
     metadata: Mapping[str, object] = field(default_factory=dict, repr=False)
     simulated: SimulatedAnswer | None = field(default=None, repr=False)
+    figures: Sequence[Figure] = field(default=(), repr=False)
+    exports: Exports | None = field(default=None, repr=False)
     conditions: tuple[Condition, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -150,8 +175,13 @@ class Experiment:
         object.__setattr__(self, "factors", tuple(self.factors))
         object.__setattr__(self, "conditions", cross(self.factors))
         object.__setattr__(self, "measures", tuple(self.measures))
+        agreements = settled(what, self.agreements, self.measures)
+        object.__setattr__(self, "agreements", agreements)
+        blind = blinded(what, self.blind, self.factors, judged=self.judge is not None)
+        object.__setattr__(self, "blind", blind)
         object.__setattr__(self, "designs", frozen_mapping(designs))
         object.__setattr__(self, "metadata", frozen(self.metadata))
+        object.__setattr__(self, "figures", checked(self.figures, self))
 
     def _check_recording(self, what: str) -> None:
         """Refuse what a recording could not be made with."""

@@ -17,11 +17,16 @@ Scale = Literal["difference", "ratio", "size"]
 
 _PLURAL = ("replies", "pools", "units")
 
+ONE_EXEMPLAR = "exemplar of "
+"""Begins the name of units that are exemplars compared with themselves: 40 names, not 8 groups."""
+
 
 def units_called(name: str) -> str:
     """A unit's name in print, for several: ``seeds``, ``cv × scaffold blocks``."""
     if name in _PLURAL or name.startswith("exemplars"):
         return name
+    if name.startswith(ONE_EXEMPLAR):
+        return f"exemplars of {name.removeprefix(ONE_EXEMPLAR)}"
     if "×" in name:
         return f"{name} blocks"
     return name if name.endswith("s") else f"{name}s"

@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass
 from typing import cast
 
 from .canonical import digest, dumps, plain
-from .contrasts import Contrast
+from .contrasts import Contrast, measures_of
 from .design import Design, Factor
 from .errors import Unserialisable
 from .experiment import Experiment
@@ -33,6 +33,7 @@ def fingerprint_of(
     measured = [m for m in experiment.measures if m.name in named] or experiment.measures
     raw = experiment.retention == "raw"
     items = experiment.items
+    rests = [a for a in experiment.agreements if measures_of(hypothesis) & {*a.governs}]
     value = {
         "hypothesis": {
             "id": hypothesis.id,
@@ -51,6 +52,11 @@ def fingerprint_of(
             "exemplars": design.exemplars,
         },
         "judge": _judge(judged_by),
+        # How much the judge must agree with itself before this is decided at all.
+        "agreements": {
+            a.measure: {"again": a.again, "level": a.level, "at_least": a.at_least} for a in rests
+        }
+        or None,
     }
     settled = _without_none(json.loads(dumps(value, "fingerprint")))
     return cast("Mapping[str, object]", encodable(settled))

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .design import Trial
-from .errors import BiasError, SamePrompt
+from .errors import BiasError, JudgeNotBlind, SamePrompt
 from .experiment import Experiment, Players, plan
 from .leaks import Prompt, ids_shown, words_shown
 from .messages import Completion, Message, Request
@@ -42,6 +42,7 @@ class _Walk:
     replies: tuple[str, ...]
     ended: bool
     valid: bool
+    told: JudgeNotBlind | None = None
 
     @property
     def put(self) -> tuple[tuple[Message, ...], ...]:
@@ -56,9 +57,10 @@ class _Walk:
 
 
 def faults(experiment: Experiment) -> tuple[BiasError, ...]:
-    """What is wrong with the prompts of ``experiment``: SamePrompt and LabelShown, not raised.
+    """What is wrong with the prompts of ``experiment``: errors, not raised.
 
-    One for each pair of conditions and for each label, in the design's order.
+    SamePrompt for each pair of conditions, LabelShown for each label, JudgeNotBlind for each level
+    the judge is told, in the design's order.
     """
     trials = plan(experiment, experiment.design(replicates=1))
     openings = [_walk(experiment, trial, lambda _: None) for trial in trials]
@@ -72,7 +74,13 @@ def faults(experiment: Experiment) -> tuple[BiasError, ...]:
         if opening is not None and opening.asked
         for whole in [walk or opening]
     ]
-    found: list[BiasError] = [*_same(experiment, [walk for walk in walks if walk], trials[0])]
+    told = {
+        (walk.told.factor, walk.told.level): walk.told
+        for walk in reversed((*openings, *walks))
+        if walk is not None and walk.told is not None
+    }
+    found: list[BiasError] = [*reversed(told.values())]
+    found += _same(experiment, [walk for walk in walks if walk], trials[0])
     found += ids_shown(experiment, prompts)
     if len(prompts) == len(trials):  # or else nobody knows what other levels show
         found += words_shown(experiment, prompts)
@@ -108,6 +116,8 @@ def _walk(experiment: Experiment, trial: Trial, answer: Answer) -> _Walk | None:
         valid = carry_out(experiment, _PLAYERS, trial, note).missing is None
     except Unrecorded:
         ended = False
+    except JudgeNotBlind as told:
+        return _Walk(trial, tuple(asked), tuple(replies), ended=False, valid=False, told=told)
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException:  # noqa: BLE001  (the author's code, pytest.fail() too: its cases show it)

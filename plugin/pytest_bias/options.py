@@ -21,8 +21,10 @@ _INI: dict[str, tuple[str, Any, str]] = {
     "report": ("string", "", "path of the HTML report, or off"),
     "results": ("string", "", "path of the JSON results, or off"),
     "dataset": ("string", "", "folder of data sets to publish (see --bias-dataset), or off"),
+    "exports": ("string", "", "folder of the experiments' own files (see --bias-exports), or off"),
     "dataset_license": ("string", "", "licence of data sets, by SPDX identifier (CC-BY-4.0)"),
     "baselines": ("string", "", "folder of accepted verdicts (see --bias-baselines), or off"),
+    "labels": ("string", "", "folder of labels people gave (see --bias-labels), or off"),
     "gate": ("string", "", "absolute (default) or off: report without failing"),
     "inconclusive": ("string", "", "fail (default) or pass: INCONCLUSIVE claims to be clear"),
     "simulated_url": ("string", "", "base URL of a running 'pytest-bias serve'"),
@@ -40,9 +42,9 @@ _INI: dict[str, tuple[str, Any, str]] = {
 
 _OPTIONS = (
     *("model", "record", "record_in_ci", "design", "replicates", "cassettes"),
-    *("report", "results", "dataset", "gate", "plan", "plan_json", "judge", "env_file"),
+    *("report", "results", "dataset", "exports", "gate", "plan", "plan_json", "judge", "env_file"),
     *("qpm", "max_calls", "budget", "concurrency", "order_seed"),
-    *("baselines", "accept", "accept_reason", "accept_owner", "accept_until"),
+    *("baselines", "labels", "accept", "accept_reason", "accept_owner", "accept_until"),
 )
 _ACCEPTING = ("accept", "accept_reason", "accept_owner", "accept_until")  # without an ini key
 _LOOKING = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
@@ -88,9 +90,20 @@ def add_options(parser: pytest.Parser) -> None:
         help="write a data set per experiment and model here: labels and measures, no text",
     )
     add(
+        "--bias-exports",
+        metavar="DIR",
+        help="write the files the experiments declare (exports=) here, from all records",
+    )
+    add(
         "--bias-gate",
         choices=("absolute", "off"),
         help="absolute: BIASED fails (default); off: report only",
+    )
+    add(
+        "--bias-labels",
+        metavar="DIR",
+        help="folder of labels people gave, held beside the judge's ratings (default: "
+        "bias_tests/labels where it exists; off: none)",
     )
     _add_accepting_options(add)
     _add_recording_options(add)

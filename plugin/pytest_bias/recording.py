@@ -10,7 +10,15 @@ from pathlib import Path
 from .calling import Asked, Caller, Tally
 from .design import Trial
 from .driver import drive
-from .errors import BiasError, CallFailed, ForeignAwait, InvalidReply, NotKept, ReplayDiffers
+from .errors import (
+    BiasError,
+    CallFailed,
+    ForeignAwait,
+    InvalidReply,
+    JudgeNotBlind,
+    NotKept,
+    ReplayDiffers,
+)
 from .experiment import Experiment, Players
 from .keeping import Keeping, Kept
 from .keys import trial_seed
@@ -152,10 +160,11 @@ class Recording:
                 report.notes.append(capped.what)
             return
         except CallFailed as failed:
-            self._failures_in_a_row += 1
-            self.report.problem(kept.words(failed))
-            if failed.fatal or self._failures_in_a_row >= _FAILURES_IN_A_ROW:
-                self.stop.request()
+            self._failed(kept.words(failed), fatal=failed.fatal)
+            return
+        except JudgeNotBlind as error:
+            # One story that slipped through a mask ends no recording: the others are whole.
+            self._failed(kept.words(error))
             return
         except (ReplayDiffers, ForeignAwait, NotKept) as error:
             self._give_up(kept.words(error))
@@ -202,6 +211,13 @@ class Recording:
             raise ReplayDiffers(
                 experiment=experiment.id, trial=trial.id, problem=kept.words(error)
             ) from error
+
+    def _failed(self, text: str, *, fatal: bool = False) -> None:
+        """Note a problem of one trial; so many in a row, and nothing more is paid."""
+        self._failures_in_a_row += 1
+        self.report.problem(text)
+        if fatal or self._failures_in_a_row >= _FAILURES_IN_A_ROW:
+            self.stop.request()
 
     def _give_up(self, text: str) -> None:
         """Note a problem that the next trial would have too; nothing more is paid."""

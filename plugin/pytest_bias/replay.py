@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .blinding import check_blind
 from .design import Trial
 from .driver import run
 from .errors import BadDesign, BiasError, InvalidReply, ReplayDiffers
@@ -51,7 +52,14 @@ class Tracer:
         self.invalid: list[tuple[Place, str]] = []
 
     def note(self, request: Request, place: Place) -> Wanted:
-        """Add one interaction and give it its key."""
+        """Add one interaction and give it its key.
+
+        Raises
+        ------
+        JudgeNotBlind
+            Before anything is sent, when it would tell the judge what it must not know.
+        """
+        check_blind(self.experiment, self.trial, request)
         model = self.players.model(request.to)
         key = interaction_key(self.experiment.id, self.trial, place, model, request)
         wanted = Wanted(self.trial, place, request, key)

@@ -15,6 +15,7 @@ from .errors import (
     BiasError,
     CallFailed,
     ForeignAwait,
+    JudgeNotBlind,
     KeepsText,
     ReplayDiffers,
 )
@@ -25,7 +26,7 @@ from .replay import Lookup, Unrecorded, Wanted, newly_told, opening, replay
 
 SILENT = "this experiment keeps no text, so no more is said"
 
-_QUOTING_NO_REPLY = (BadDesign, BadSetting, ForeignAwait, ReplayDiffers)
+_QUOTING_NO_REPLY = (BadDesign, BadSetting, ForeignAwait, JudgeNotBlind, ReplayDiffers)
 _LABELLING = f"{__package__}.design"
 """Its errors quote the label they were given, which may be anything."""
 
@@ -74,10 +75,13 @@ def lookup_in(cassette: Cassette, *, anew: bool = False) -> Lookup:
 def is_recorded(
     experiment: Experiment, players: Players, trial: Trial, cassette: Cassette, *, anew: bool
 ) -> bool:
-    """Whether nothing of ``trial`` has to be called."""
+    """Whether nothing of ``trial`` has to be called.
+
+    Of a trial whose judge would be told a name the grade is still wanting; its recording says so.
+    """
     try:
         reread(experiment, players, trial, cassette, anew=anew)
-    except Unrecorded:
+    except (Unrecorded, JudgeNotBlind):
         return False
     except BiasError:
         raise

@@ -16,6 +16,7 @@ from .casting import check_models, players_of
 from .errors import BiasError, NotManipulated, NotRecorded
 from .experiment import Experiment, Players, first_trial, plan_condition
 from .gate import properties_of, stopped_by, stopped_by_control
+from .labels import read_labels
 from .providers.base import is_simulated
 from .records import Outcome, carried_out, lost_to_cap
 from .replay import Unrecorded, Wanted
@@ -27,6 +28,7 @@ from .workspace import Workspace
 
 if TYPE_CHECKING:
     from .design import Condition, Trial
+    from .judging import Labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,13 @@ class Run:
             hypotheses=tuple(registered.hypotheses.values()),
             control=registered.control,
             recording=self.recording(case),
+            labels=self._labels(case),
         )
+
+    def _labels(self, case: Case) -> Labels | None:
+        """What people said of a case's experiment with its model; BadLabels for a bad file."""
+        folder = self.settings.labels
+        return read_labels(folder, case.experiment, case.design, case.model)
 
     def recording(self, case: Case) -> Recording:
         """Where the replies to a case's experiment come from."""

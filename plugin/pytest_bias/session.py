@@ -61,6 +61,7 @@ class BiasSession:
         self.written: list[str] = []
         self.notes: list[str] = []
         self.view: RunView | None = None
+        self.exporting: list[Case] = []
         self.is_worker = hasattr(config, "workerinput")
         self._deselected = 0
         self._parametrized: set[str] = set()
@@ -172,6 +173,8 @@ class BiasSession:
                 names.append(name if repeats[name] == 1 else f"{name} #{repeats[name]}")
                 set_property(item, CASE, names[-1])
                 self._parametrized.discard(origin_of(item, case))
+                if self.settings.exports is not None:
+                    self.exporting.append(case)
         self.ledger.select(names, deselected=self._deselected + len(self._parametrized))
         if self.is_worker and (self.refused or self.ledger.concerned):
             from .workspace import Workspace  # noqa: PLC0415
@@ -179,6 +182,10 @@ class BiasSession:
             Workspace(self.folder).write_selected(
                 names, deselected=self.ledger.deselected, refused=self.refused
             )
+        if self.exporting and not self.refused:
+            from .exporting import announce  # noqa: PLC0415
+
+            announce(self.folder, self.exporting)
         if not self.refused and names:
             from .vetting import drop_faulty  # noqa: PLC0415
 
@@ -254,6 +261,10 @@ class BiasSession:
 
     def finish(self, session: pytest.Session, exitstatus: int) -> None:
         """Balance the books, write the reports, settle the exit status."""
+        if self.is_worker and self.exporting and not is_looking(self.config):
+            from .exporting import prepare  # noqa: PLC0415
+
+            prepare(self.run, self.exporting)  # the controller has no experiments
         if self.is_worker or is_looking(self.config):
             return
         if "folder" in vars(self) and self.folder.exists():

@@ -21,6 +21,7 @@ DEFAULT_RESULTS = "bias-results.json"
 DEFAULT_CASSETTES = "cassettes"
 DEFAULT_ROSTER = "bias_models.toml"
 DEFAULT_BASELINES = "bias_tests/baselines"
+DEFAULT_LABELS = "bias_tests/labels"
 DEFAULT_CONCURRENCY = 100
 DEFAULT_TIMEOUT = 120.0
 DEFAULT_LICENSE = "CC-BY-4.0"
@@ -78,6 +79,7 @@ class Settings:
     report_asked: bool = False
     results_asked: bool = False
     dataset: Path | None = None
+    exports: Path | None = None
     dataset_license: str = DEFAULT_LICENSE
     gate: Gate = "absolute"
     inconclusive: OnInconclusive = "fail"
@@ -91,6 +93,7 @@ class Settings:
     plan: bool = False
     plan_json: Path | None = None
     baselines: Path | None = None
+    labels: Path | None = None
     accept: Accept | None = None
     today: str = ""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -134,7 +137,8 @@ def read_settings(given: Given) -> Settings:
         results=results,
         report_asked=report_asked,
         results_asked=results_asked,
-        dataset=_dataset(given),
+        dataset=_folder(given, "dataset"),
+        exports=_folder(given, "exports"),
         dataset_license=_license(given),
         gate=cast("Gate", _choice(given, "gate", get_args(Gate))),
         inconclusive=cast(
@@ -150,16 +154,18 @@ def read_settings(given: Given) -> Settings:
         plan=bool(given.options.get("plan") or given.options.get("plan_json")),
         plan_json=_path(given, "plan_json"),
         baselines=_baselines(given),
+        labels=_labels(given),
         accept=_accept(given),
         today=given.today,
         environ=given.environ,
     )
 
 
-def _dataset(given: Given) -> Path | None:
-    if (given.options.get("dataset") or given.ini.get("dataset")) == "off":
+def _folder(given: Given, name: str, default: Path | None = None) -> Path | None:
+    """A folder; None where it is switched off, or neither named nor given by ``default``."""
+    if (given.options.get(name) or given.ini.get(name)) == "off":
         return None
-    return _path(given, "dataset")
+    return _path(given, name) or default
 
 
 def _license(given: Given) -> str:
@@ -172,9 +178,15 @@ def _license(given: Given) -> str:
 
 
 def _baselines(given: Given) -> Path | None:
-    if (given.options.get("baselines") or given.ini.get("baselines")) == "off":
-        return None
-    return _path(given, "baselines") or given.rootdir / DEFAULT_BASELINES
+    return _folder(given, "baselines", given.rootdir / DEFAULT_BASELINES)
+
+
+def _labels(given: Given) -> Path | None:
+    """The folder of people's labels; one that is named must be there."""
+    path = _folder(given, "labels", _existing(given.rootdir / DEFAULT_LABELS))
+    if path is not None and not path.is_dir():
+        raise BadSetting(option="--bias-labels", value=path, problem="is no folder")
+    return path
 
 
 def _accept(given: Given) -> Accept | None:
@@ -271,7 +283,7 @@ def _bad_number(name: str, value: object, words: str) -> BadSetting:
 
 
 def _existing(path: Path) -> Path | None:
-    return path if path.is_file() else None
+    return path if path.exists() else None
 
 
 def _path(given: Given, name: str) -> Path | None:

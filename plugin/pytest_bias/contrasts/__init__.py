@@ -6,7 +6,7 @@ imports the statistics when it is called.
 
 from __future__ import annotations
 
-from .base import FEWEST_UNITS, Claim, Contrast, Direction, Hypothesis, Target
+from .base import FEWEST_UNITS, Claim, Contrast, Direction, Hypothesis, Target, measures_of
 from .gaps import TotalGap
 from .groups import GroupContrast
 from .interactions import Interaction
@@ -42,4 +42,5 @@ __all__ = [
     "Target",
     "TotalGap",
     "WelchTest",
+    "measures_of",
 ]

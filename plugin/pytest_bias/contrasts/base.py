@@ -43,6 +43,12 @@ class Contrast(Protocol):
         """The finding; NoFinding when there is too little to compute one."""
 
 
+def measures_of(contrast: Contrast) -> frozenset[str]:
+    """The measures that a contrast names, whatever its kind; none of one that names none."""
+    named = (getattr(contrast, field, None) for field in ("measure", "selected", "shown"))
+    return frozenset(name for name in named if isinstance(name, str))
+
+
 class Hypothesis(Contrast, Protocol):
     """A contrast that is given a verdict."""
 

@@ -143,8 +143,8 @@ class Interaction(Declared):
                 records,
                 lambda grid, _: largest_interaction(grid, table, unit),
             ).finding
-            at = finding.extras.get("largest at", "")
-            return replace(finding, contrast=f"{' × '.join(names)}, largest at {at}", settle=None)
+            at = finding.extras.get("clearest at", "")
+            return replace(finding, contrast=f"{' × '.join(names)}, clearest at {at}", settle=None)
         engine = standard_engine(self, experiment, names, rates=False)
         finding = analyse_linear(asked, experiment, records, engine).finding
         (high, low), (upper, lower) = ([together(w) for w, _ in group] for group in groups)

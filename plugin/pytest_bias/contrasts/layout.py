@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import BadDesign
+from ..findings import ONE_EXEMPLAR
 from .base import FEWEST_UNITS, Declared, gates, has_exemplars, levels_of, units_of
 
 if TYPE_CHECKING:
@@ -93,7 +94,11 @@ def layout_of(
     return Layout(
         shape="paired",
         per_group=math.prod(_count(declared, experiment, design, name) for name in units),
-        unit_name=" × ".join(units),
+        unit_name=(
+            f"{ONE_EXEMPLAR}{units[0]}"
+            if len(units) == 1 and has_exemplars(experiment, units[0])
+            else " × ".join(units)
+        ),
         replies=replies,
         problem=problem,
     )

@@ -211,10 +211,15 @@ def _check_complete(
 
     Items that are units of a population are no conditions: one that misses a cell is left out.
     """
-    for side, cells in zip(asked.sides, by_side, strict=True):
-        if not any(cell.values.size for cell in cells):
-            parts = [f"{name}={' + '.join(levels)}" for name, levels in side.levels.items()]
-            raise TooFewUnits(group=", ".join(parts), found=0, needed=1)
+    empty = [
+        [f"{name}={' + '.join(levels)}" for name, levels in side.levels.items()]
+        for side, cells in zip(asked.sides, by_side, strict=True)
+        if not any(cell.values.size for cell in cells)
+    ]
+    if any(len(parts) > 1 for parts in empty):  # sides of an interaction are cells of the design
+        raise IncompleteDesign(cells=map(" × ".join, empty))
+    if empty:
+        raise TooFewUnits(group=", ".join(empty[0]), found=0, needed=1)
     replies: Counter[str] = Counter()
     whole = asked.declared.target == "fixed"
     units = () if whole else units_of(asked.declared, experiment, asked.compared)
@@ -222,8 +227,8 @@ def _check_complete(
     for cell in used.cells:
         labels = [at for name, at in cell.labels.items() if name != items or name not in units]
         replies[cell.name if whole else "/".join(labels)] += cell.values.size
-    if empty := [name for name, count in replies.items() if not count]:
-        raise IncompleteDesign(cells=empty)
+    if bare := [name for name, count in replies.items() if not count]:
+        raise IncompleteDesign(cells=bare)
 
 
 def _unit(experiment: Experiment, measure: str) -> str:

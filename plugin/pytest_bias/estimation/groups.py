@@ -21,6 +21,7 @@ from .units import (
     key_of,
     left_out,
     nested_values,
+    unit_called,
 )
 from .weights import Weights, against_rest
 
@@ -184,7 +185,7 @@ def labelled(
     for cell in cells:
         if (key := key_of(cell, unit)) in crossed.values:
             by_place.setdefault((key, cell.labels[factor]), []).append(cell.mean)
-    name, whole = " × ".join(unit), len(crossed.values)
+    name, whole = unit_called(unit, cells), len(crossed.values)
     if whole < FEWEST:
         raise TooFewUnits(group=name, found=whole, needed=FEWEST)
     return Labelled(

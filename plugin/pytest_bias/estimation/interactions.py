@@ -16,7 +16,7 @@ from ..errors import NoVariance, TooFewUnits
 from .cells import Grid
 from .fixed import UNITS
 from .tested import RESAMPLES, SEED, Tested, p_words, permutation_words
-from .units import FEWEST, key_of
+from .units import FEWEST, key_of, unit_called
 from .weights import Weights
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _crossed(grid: Grid, table: Table, unit: Sequence[str]) -> Tested:
         for means in by_unit.values()
         if len(means) == len(table.places)
     ]
-    name = " × ".join(unit)
+    name = unit_called(unit, grid.cells)
     if len(rows) < FEWEST:
         raise TooFewUnits(group=name, found=len(rows), needed=FEWEST)
     departures = np.array(rows) @ table.contrasts.T
@@ -198,7 +198,7 @@ def _tested(  # noqa: PLR0913  (one number of the result each)
     unit_name: str,
 ) -> Tested:
     extras: Mapping[str, float | str] = {
-        "largest at": " × ".join(table.places[best]),
+        "clearest at": " × ".join(table.places[best]),
         **{
             f"{' × '.join(place)}": f"{float(estimate):+.3f}, {p_words(p)}"
             for place, estimate, p in zip(table.places, estimates, p_values, strict=True)

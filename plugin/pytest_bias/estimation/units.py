@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import statistics
 from ..errors import NoVariance, TooFewUnits
-from ..findings import ALPHA
+from ..findings import ALPHA, ONE_EXEMPLAR, units_called
 from .bounded import are_alike, bounded_p_of_units, is_skewed
 from .cells import Cell, Grid
 from .fixed import few_units_note
@@ -39,6 +39,13 @@ class UnitValues:
 def key_of(cell: Cell, unit: Sequence[str]) -> Unit:
     """The unit a cell belongs to: its level, item or exemplar of each name."""
     return tuple((cell.labels[name], cell.members.get(name, "")) for name in unit)
+
+
+def unit_called(unit: Sequence[str], cells: Sequence[Cell]) -> str:
+    """What a unit is called: a seed, an exemplar of a factor, a combination of several."""
+    if len(unit) == 1 and any(unit[0] in cell.members for cell in cells):
+        return f"{ONE_EXEMPLAR}{unit[0]}"
+    return " × ".join(unit)
 
 
 def crossed_values(grid: Grid, weights: Weights, unit: Sequence[str]) -> UnitValues:
@@ -86,7 +93,7 @@ def crossed_contrast(
     """
     found = crossed_values(grid, weights, unit)
     differences = np.array(list(found.values.values()))
-    name = " × ".join(unit)
+    name = unit_called(unit, grid.cells)
     width = None if grid.width is None else grid.width * weights.reach
     tested = paired(differences, margin=margin, width=width, magnitude=grid.magnitude, name=name)
     return tested.noting(*left_out(found.dropped, name))
@@ -94,7 +101,8 @@ def crossed_contrast(
 
 def left_out(dropped: int, name: str) -> tuple[str, ...]:
     """The note on units that miss a cell; none where there are none."""
-    return (f"{dropped} {name} left out: not every condition has a reply",) if dropped else ()
+    called = name if dropped == 1 else units_called(name)
+    return (f"{dropped} {called} left out: not every condition has a reply",) if dropped else ()
 
 
 def paired(
@@ -132,9 +140,8 @@ def paired(
         robust = bounded_p_of_units(differences, width=width, margin=margin)
         p_clear, notes = max(p_clear, robust.p), (robust.note,)
     elif is_skewed(differences):
-        notes = (
-            f"skewed: a few {name} differ from the rest, so look at them before the interval",
-        )
+        few = f"a few {units_called(name)}"
+        notes = (f"skewed: {few} differ from the rest, so look at them before the interval",)
     return Tested(
         estimate=found.mean,
         interval=found.interval,

@@ -8,12 +8,52 @@ from ..estimates import Interval
 from ..gate import p_words
 
 _TOGETHER = "\N{NO-BREAK SPACE}"
+_SMALL, _LARGE = 0.1, 1e12  # where a fixed number of decimals says too little, or too much
 
 
 def plain_number(value: float) -> str:
-    """Two decimals, or two significant digits where these would show next to nothing."""
-    few = 0 < abs(value) < 0.1  # noqa: PLR2004  (below it, two decimals are one digit)
-    return f"{value:.2g}" if few else f"{value:.2f}"
+    """Two decimals; two significant digits of what is very small, three of what is very large."""
+    if abs(value) >= _LARGE:
+        return f"{value:.3g}"
+    return f"{value:.2g}" if 0 < abs(value) < _SMALL else f"{value:.2f}"
+
+
+def value_words(value: float, *, flag: bool) -> str:
+    """A value in little room: a rate in whole percent, where 0 % and 100 % mean none and all."""
+    if not flag:
+        return plain_number(value)
+    percent = f"{100 * value:.0f}"
+    if percent == "0" and value > 0:
+        percent = "<1"
+    if percent == "100" and value < 1:
+        percent = ">99"
+    return together(f"{percent} %")
+
+
+def rate_end(value: float) -> str:
+    """The end of a rate's interval in whole percent, without the sign, as :func:`value_words`."""
+    return value_words(value, flag=True).removesuffix(f"{_TOGETHER}%")
+
+
+def table_words(value: float, *, flag: bool) -> str:
+    """A value in a table, to three decimals or digits; a rate to a tenth of a percent.
+
+    0 means none, and 100 % all: what rounding would hide is said.
+    """
+    if not flag:
+        exact = value == 0 or _SMALL <= abs(value) < _LARGE
+        return f"{value:.3f}" if exact else f"{value:.3g}"
+    percent = f"{100 * value:.1f}"
+    if percent == "0.0" and value > 0:
+        percent = "<0.1"
+    if percent == "100.0" and value < 1:
+        percent = ">99.9"
+    return f"{percent} %"
+
+
+def end_words(value: float, *, flag: bool) -> str:
+    """The end of a scale: ``4`` points, ``100 %``."""
+    return value_words(value, flag=True) if flag else f"{value:.4g}"
 
 
 def exact_number(value: float) -> str:

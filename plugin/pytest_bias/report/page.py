@@ -10,9 +10,11 @@ from ..analysis import Analysis
 from ..experiment import Retention
 from ..gate import interval_words
 from ..verdicts import Control
+from .judge import JudgePage, judge_pages
 from .numbers import p_value
+from .page_figures import FigurePage, figure_page
 from .page_replies import Cells, Distribution, categorical, completeness, numeric
-from .page_verdict import VerdictPage, verdict_page
+from .page_verdict import VerdictPage, told_apart, verdict_page
 from .terminal import closing_lines
 from .view import SIMULATED_WARNING, AcceptedVerdict, RunView
 
@@ -26,6 +28,7 @@ _SUITE = {
 }
 
 
+_LABELS = ("BIASED", "INCONCLUSIVE", "CLEAR", "DESCRIBED")
 _ACCEPTED = "All that stands in the way of a PASS has been accepted, for a time."
 
 
@@ -46,11 +49,19 @@ class AnalysisPage:
     analysis: Analysis
     facts: tuple[tuple[str, str], ...]
     verdicts: tuple[VerdictPage, ...]
+    figures: tuple[FigurePage, ...]
     distributions: tuple[Distribution, ...]
     completeness: tuple[Cells, ...]
     control: tuple[tuple[str, str], ...]
+    judge: tuple[JudgePage, ...]
     metadata: tuple[tuple[str, object], ...]
     provenance: tuple[tuple[str, str], ...]
+
+    @property
+    def counts(self) -> str:
+        """How many of its hypotheses came out how, in words."""
+        found = Counter(each.verdict.label for each in self.verdicts)
+        return ", ".join(f"{found[label]} {label}" for label in _LABELS if found[label])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,21 +77,25 @@ class Page:
     analyses: tuple[AnalysisPage, ...]
 
     @property
-    def overview(self) -> tuple[tuple[AnalysisPage, VerdictPage | None], ...]:
-        """A row per hypothesis, what fails first; None for an analysis that has none."""
-        rows = [(each, verdict) for each in self.analyses for verdict in each.verdicts or (None,)]
-        return tuple(sorted(rows, key=lambda row: _rank(row[1])))
+    def overview(self) -> tuple[tuple[AnalysisPage, tuple[VerdictPage, ...]], ...]:
+        """A group of rows per experiment and model: what fails stands first, within them as well.
+
+        An analysis without a hypothesis has no rows.
+        """
+        groups = [(each, tuple(sorted(each.verdicts, key=_rank))) for each in self.analyses]
+        return tuple(sorted(groups, key=lambda group: min(map(_rank, group[1]), default=_LAST)))
 
 
-def _rank(shown: VerdictPage | None) -> int:
+_LAST = 3
+
+
+def _rank(shown: VerdictPage) -> int:
     """Where a verdict stands: what fails the run, what it found or could not, and the rest."""
-    if shown is None:
-        return 3
     verdict = shown.verdict
     fails = verdict.gates and shown.judged and not shown.accepted
     if verdict.status == "BIASED":
         return 0 if fails else 2
-    return 1 if fails and verdict.status == "INCONCLUSIVE" and verdict.claim == "clear" else 3
+    return 1 if fails and verdict.status == "INCONCLUSIVE" and verdict.claim == "clear" else _LAST
 
 
 def page_of(view: RunView) -> Page:
@@ -124,7 +139,7 @@ def _analysis_page(analysis: Analysis, anchor: str, view: RunView) -> AnalysisPa
         anchor=anchor,
         analysis=analysis,
         facts=tuple(_facts(analysis)),
-        verdicts=tuple(
+        verdicts=told_apart(
             verdict_page(
                 verdict,
                 analysis.control,
@@ -134,9 +149,11 @@ def _analysis_page(analysis: Analysis, anchor: str, view: RunView) -> AnalysisPa
             )
             for number, verdict in enumerate(analysis.verdicts, 1)
         ),
+        figures=tuple(map(figure_page, analysis.figures)),
         distributions=(*numeric(analysis), *categorical(analysis)),
         completeness=tuple(completeness(analysis.counts)),
         control=tuple(_control(analysis.control)),
+        judge=judge_pages(analysis.agreements),
         metadata=tuple((_title(key), value) for key, value in analysis.metadata.items()),
         provenance=tuple(_provenance(analysis, view.version)),
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..contrasts import FEWEST_UNITS
@@ -90,6 +92,18 @@ def verdict_page(
     )
 
 
+def told_apart(pages: Iterable[VerdictPage]) -> tuple[VerdictPage, ...]:
+    """The pages of an analysis; the same contrast asked at several places is named by its id."""
+    found = tuple(pages)
+    titles = Counter(page.title for page in found)
+    return tuple(
+        replace(page, title=f"{page.title} ({page.verdict.id})")
+        if titles[page.title] > 1
+        else page
+        for page in found
+    )
+
+
 def contrast_words(finding: Finding) -> str:
     """``sentence_months, high − low``."""
     short = len(finding.contrast) <= _SHORT
@@ -101,6 +115,8 @@ def settling_words(verdict: Verdict, control: Control | None) -> str:
     if verdict.status != "INCONCLUSIVE":
         return ""
     finding = verdict.finding
+    if verdict.held:
+        return "A judge that agrees with itself: the difference rests on its ratings."
     if finding is None:
         return "Valid replies in both groups: there are too few for any estimate."
     if (obstacle := _obstacle(verdict, finding, control)) is not None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ..analysis import Analysis
 from ..gate import interval_words, settle_words, units_words
 from ..verdicts import Control, Status, Verdict, margin_words
+from .judge import judge_line
 from .view import SIMULATED_WARNING, AcceptedVerdict, RunView
 
 
@@ -20,9 +21,11 @@ def section_lines(view: RunView) -> Iterator[str]:
         yield _heading(analysis)
         if analysis.control is not None:
             yield f"  {control_line(analysis.control)}"
+        for agreement in analysis.agreements:
+            yield f"  {judge_line(agreement)}"
         for verdict in analysis.verdicts:
             apart = "" if view.is_judged(verdict) else " (not selected in this run)"
-            apart += "" if verdict.gates else " (described, does not gate)"
+            apart += "" if verdict.gates else " (does not gate)"
             accepted = view.acceptance(verdict)
             yield f"  {verdict_line(verdict)}{apart}{' (accepted)' if accepted else ''}"
             human = verdict.finding.human if verdict.finding is not None else None

@@ -77,14 +77,44 @@ def chart(
     }
 
 
-def layer(values: Sequence[Spec], mark: Spec, *channels: str, text: str = "") -> Spec:
-    """Marks that read each channel from the field of the same name."""
+def plate(layers: Sequence[Spec], *, width: int, height: int) -> Spec:
+    """Layers over no axis at all: both positions are pixels, from the left and from the top."""
+    across, down = (
+        {
+            "type": "quantitative",
+            "axis": None,
+            "scale": {"domain": [0, size], "range": [0, size], "nice": False},
+        }
+        for size in (width - 2, height)
+    )
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "width": width - 2,
+        "height": height,
+        "autosize": "none",
+        "padding": {"left": 1, "right": 1, "top": 4, "bottom": 4},
+        "background": None,
+        "encoding": {"x": across, "y": down},
+        "layer": list(layers),
+        "config": _CONFIG,
+    }
+
+
+def layer(
+    values: Sequence[Spec], mark: Spec, *channels: str, text: str = "", colour: str = ""
+) -> Spec:
+    """Marks that read each channel from the field of the same name.
+
+    ``colour`` names the field that holds each mark's own colour.
+    """
     encoding: dict[str, Spec] = {
         name: {"field": name} if name.endswith("2") else {"field": name, "type": "quantitative"}
         for name in channels
     }
     if text:
         encoding["text"] = {"field": text, "type": "nominal"}
+    if colour:
+        encoding["color"] = {"field": colour, "type": "nominal", "scale": None}
     return {"data": {"values": list(values)}, "mark": mark, "encoding": encoding}
 
 
@@ -132,7 +162,8 @@ def ticks(low: float, high: float, *, about: int) -> list[float]:
 
 def padded(low: float, high: float) -> tuple[float, float]:
     """A little more than from ``low`` to ``high``."""
-    pad = (high - low) * 0.04 or 0.5
+    # Beside a very large value half a unit is nothing, and an axis needs two ends.
+    pad = (high - low) * 0.04 or max(0.5, abs(low) * 1e-9)
     return low - pad, high + pad
 
 

@@ -169,7 +169,7 @@ def _why_less(finding: Finding, verdict: Verdict) -> str:
     """Why an effect the published method sees leaves the verdict INCONCLUSIVE."""
     p = 1.0 if verdict.p_adjusted is None else verdict.p_adjusted
     clears = finding.p_clear is not None and finding.p_clear <= ALPHA
-    if p <= ALPHA or clears or finding.fewest < FEWEST_UNITS:
+    if verdict.held or p <= ALPHA or clears or finding.fewest < FEWEST_UNITS:
         return f". The verdict is held back: {verdict.reason}."
     if finding.p_alarm <= ALPHA:
         return ". It leaves aside that several hypotheses were tested; the verdict adjusts for it."
@@ -188,6 +188,8 @@ def _why_less(finding: Finding, verdict: Verdict) -> str:
 
 def _settling(verdict: Verdict, finding: Finding) -> str:
     name = finding.unit_name
+    if verdict.held:
+        return f"To settle it, more units would not help: {verdict.reason}."
     groups = " in each group" if name == "replies" or name.startswith("exemplars") else ""
     units = name if groups or name == "pools" else f"units ({name})"
     p = 1.0 if verdict.p_adjusted is None else verdict.p_adjusted

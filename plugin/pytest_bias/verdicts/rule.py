@@ -16,6 +16,9 @@ Support = Literal["supported", "opposite", "not shown"]
 _UNDECIDED = "the data neither clear it nor show bias"
 _NOT_SHOWN = "the data do not show bias, and without a margin nothing is cleared"
 
+DESCRIBED = "DESCRIBED"
+"""Stands in print for the status of what is only described: to find an effect there is no bias."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
@@ -34,10 +37,12 @@ class Control:
 class Verdict:
     """The verdict of one hypothesis on one model.
 
-    ``words`` is the verdict in print ("CLEAR within ±0.6 for this vignette"); ``reason`` says why
-    an INCONCLUSIVE is one; ``p_adjusted`` is the alarm's p-value after Holm over the family;
-    ``direction`` compares the sign found with the documented one; ``settle`` is the number of
-    units per group that would settle it, where more units are what it lacks.
+    ``words`` is the verdict in print ("CLEAR within ±0.6 for this vignette"; of what is only
+    described "DESCRIBED for this vignette: an effect"); ``reason`` says why an INCONCLUSIVE is
+    one; ``p_adjusted`` is the alarm's p-value after Holm over the family; ``direction`` compares
+    the sign found with the documented one; ``settle`` is the number of units per group that would
+    settle it, where more units are what it lacks; ``held`` whether it is held back whatever was
+    found, as a rating it rests on is not to be relied on.
     """
 
     id: str
@@ -51,11 +56,17 @@ class Verdict:
     p_adjusted: float | None
     direction: Support | None
     settle: int | None
+    held: bool = False
 
     @property
     def gates(self) -> bool:
         """Whether it can fail a run: what is only described cannot."""
         return self.claim != "describe"
+
+    @property
+    def label(self) -> str:
+        """The status in print, with which ``words`` begin; DESCRIBED where it does not gate."""
+        return self.status if self.gates else DESCRIBED
 
     def explain(self) -> str:
         """What was asked, found and decided, how sure it is and what would settle it, in words."""
@@ -66,19 +77,25 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A hypothesis as the verdict rule needs it: its finding, or why there is none."""
+    """A hypothesis as the verdict rule needs it: its finding, or why there is none.
+
+    ``held`` says why nothing may be decided, whatever was found; empty where something may.
+    """
 
     id: str
     claim: Claim
     family: str
     direction: Direction | None
     finding: Finding | NoFinding
+    held: str = ""
 
 
-def control_of(contrast_id: str, finding: Finding | NoFinding) -> Control:
-    """Whether a positive control was seen."""
+def control_of(contrast_id: str, finding: Finding | NoFinding, held: str = "") -> Control:
+    """Whether a positive control was seen; not where its measure is not to be relied on."""
     if isinstance(finding, NoFinding):
         return Control(id=contrast_id, seen=False, finding=None, reason=str(finding))
+    if held:
+        return Control(id=contrast_id, seen=False, finding=finding, reason=held)
     if too_few := _too_few(finding):
         return Control(id=contrast_id, seen=False, finding=finding, reason=too_few)
     if finding.interval is None:
@@ -136,12 +153,13 @@ def _decide(
         model=model,
         claim=question.claim,
         status=status,
-        words=_words(status, finding, reason),
+        words=_words(status, finding, reason, described=question.claim == "describe"),
         reason=reason,
         finding=finding,
         p_adjusted=p_adjusted if finding is not None else None,
         direction=_direction(question, finding, p_adjusted),
         settle=_settle(finding, reason),
+        held=finding is not None and bool(question.held),
     )
 
 
@@ -152,6 +170,8 @@ def _status(
     finding = question.finding
     if isinstance(finding, NoFinding) or p_adjusted is None:
         return "INCONCLUSIVE", str(finding)
+    if question.held:
+        return "INCONCLUSIVE", question.held
     if finding.p_clear is not None and finding.p_clear <= ALPHA:
         status: Status = "CLEAR"
         against = _against_clearing(finding, control)
@@ -208,16 +228,29 @@ def _insensitive(control: Control | None) -> str:
     return ""
 
 
-def _words(status: Status, finding: Finding | None, reason: str) -> str:
+def _words(status: Status, finding: Finding | None, reason: str, *, described: bool) -> str:
     if finding is None:
-        return f"{status}: {reason}"
+        return f"{DESCRIBED if described else status}: {reason}"
     where = f"for {finding.scope}"
+    if described:
+        return f"{DESCRIBED} {where}: {_found(status, finding, reason)}"
     if status == "CLEAR":
         return f"CLEAR within {margin_words(finding)} {where}"
     if status == "BIASED":
         shown = finding.beyond or finding.null == "margin"
         return f"BIASED ({'beyond the margin' if shown else 'detected'}) {where}"
     return f"INCONCLUSIVE {where}: {reason}"
+
+
+def _found(status: Status, finding: Finding, reason: str) -> str:
+    """What a description found; that an effect is shown is no verdict on bias."""
+    if status == "CLEAR":
+        return f"no effect beyond {margin_words(finding)}"
+    if status == "INCONCLUSIVE":
+        shown_by_nothing = {_NOT_SHOWN: "no effect is shown", _UNDECIDED: "nothing is settled"}
+        return shown_by_nothing.get(reason, reason)
+    shown = finding.beyond or finding.null == "margin"
+    return "an effect beyond the margin" if shown else "an effect"
 
 
 def margin_words(finding: Finding) -> str:
@@ -234,7 +267,7 @@ def _direction(
 ) -> Support | None:
     if question.direction is None:
         return None
-    if finding is None or p_adjusted is None or p_adjusted > ALPHA:
+    if finding is None or question.held or p_adjusted is None or p_adjusted > ALPHA:
         return "not shown"
     positive = finding.estimate > finding.no_effect
     return "supported" if positive == (question.direction == "positive") else "opposite"

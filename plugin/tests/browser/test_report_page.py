@@ -16,7 +16,7 @@ from pytest_bias.findings import WorstCase
 from pytest_bias.report.html import report_html
 from pytest_bias.report.view import RunView
 
-from ..core.report import factory
+from ..core.report import drawn, factory
 
 QUIET = (
     "--no-sandbox",
@@ -27,7 +27,8 @@ QUIET = (
     "--no-first-run",
 )
 
-# Every piece of text with its colour, and the nearest background that is not transparent.
+# Every piece of text with its colour, and the nearest background that is not transparent: of a
+# cell of a heatmap its own colour, which its text is drawn for.
 CONTRASTS = """() => {
   const rgb = c => (c.match(/[\\d.]+/g) || []).map(Number);
   const part = v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
@@ -40,7 +41,10 @@ CONTRASTS = """() => {
     if (!text || !element.checkVisibility()) continue;
     const style = getComputedStyle(element);
     const ink = rgb(element.tagName === "text" ? style.fill : style.color);
+    const cell = /--heat-ink-(\\d)/.exec(element.getAttribute("fill"));
     let at = element, paper = [];
+    if (cell) at = element.ownerSVGElement.querySelector(`[fill="var(--heat-${cell[1]})"]`);
+    if (cell) paper = rgb(getComputedStyle(at).fill), at = null;
     for (; at; at = at.parentElement) {
       paper = rgb(getComputedStyle(at).backgroundColor);
       if (paper.length === 3 || paper[3] > 0) break;
@@ -50,6 +54,26 @@ CONTRASTS = """() => {
   }
   return found;
 }"""
+
+
+# The luminance of a variable of the page.
+LIGHT = """name => {
+  const probe = document.body.appendChild(document.createElement("i"));
+  probe.style.color = `var(${name})`;
+  const found = getComputedStyle(probe).color.match(/[\\d.]+/g).map(Number);
+  const part = v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+  return .2126 * part(found[0]) + .7152 * part(found[1]) + .0722 * part(found[2]);
+}"""
+
+# Words that are drawn beyond an edge of their chart.
+OUTSIDE = """() => [...document.querySelectorAll(".chart svg")]
+  .filter(svg => svg.checkVisibility())
+  .flatMap(svg => [...svg.querySelectorAll("text")].filter(text => {
+    const [a, b] = [text.getBoundingClientRect(), svg.getBoundingClientRect()];
+    return a.left < b.left - 1 || a.right > b.right + 1 || a.top < b.top - 1
+      || a.bottom > b.bottom + 1;
+  }))
+  .map(text => text.textContent)"""
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +122,17 @@ def hard() -> RunView:
     )
 
 
-VIEWS = {"usual": factory.usual, "hard": hard, "empty": factory.view}
+def drawn_figures() -> RunView:
+    """The figures an experiment asks for, sparse and crowded."""
+    return factory.view(factory.analysis(figures=drawn.illustrations()))
+
+
+VIEWS = {
+    "usual": factory.usual,
+    "hard": hard,
+    "empty": factory.view,
+    "figures": drawn_figures,
+}
 
 
 class Opened:
@@ -175,6 +209,53 @@ def test_the_chart_that_fits_is_shown(
     opened.page.close()
     assert visible == [True] * 4
     assert both == [1] * 4
+
+
+@pytest.fixture
+def figures(tmp_path: Path) -> Path:
+    file = tmp_path / "bias-report.html"
+    file.write_text(report_html(drawn_figures()), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_of_cells_rise_and_every_series_stands_out(
+    browser: Browser, figures: Path, scheme: Any
+) -> None:
+    opened = Opened(browser, figures, color_scheme=scheme)
+    steps, series = (
+        [opened.page.evaluate(LIGHT, f"--{name}-{place}") for place in range(count)]
+        for name, count in (("heat", 9), ("series", 6))
+    )
+    paper = opened.page.evaluate(LIGHT, "--paper")
+    opened.page.close()
+    assert steps == sorted(steps, reverse=scheme == "light")
+    assert len(set(steps)) == 9
+    for light in series:
+        assert (max(light, paper) + 0.05) / (min(light, paper) + 0.05) >= 3
+
+
+@pytest.mark.parametrize("width", [400, 1200])
+def test_words_in_figures_stay_within_their_chart(
+    browser: Browser, figures: Path, width: int
+) -> None:
+    opened = Opened(browser, figures, viewport={"width": width, "height": 900})
+    outside = opened.page.evaluate(OUTSIDE)
+    shown = opened.page.locator(".chart svg:visible text").count()
+    opened.page.close()
+    assert shown > 100
+    assert outside == []
+
+
+def test_the_numbers_of_a_figure_open_with_the_keyboard(browser: Browser, figures: Path) -> None:
+    opened = Opened(browser, figures)
+    details = opened.page.locator("details", has_text="All numbers of hesitation: group").first
+    details.locator("summary").press("Enter")
+    header = details.locator("thead").inner_text().split()
+    rows = details.locator("tbody tr").count()
+    opened.page.close()
+    assert header == ["Group", "Scenario", "Mean", "n", "Missing"]
+    assert rows == 24
 
 
 def test_every_link_leads_to_its_section(browser: Browser, usual: Path) -> None:

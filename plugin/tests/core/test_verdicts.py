@@ -223,6 +223,39 @@ def test_words(found: Finding, p_adjusted: float, words: str) -> None:
     assert verdict(found, p_adjusted=p_adjusted).words == words
 
 
+DESCRIPTIONS = {
+    "clear": "no effect beyond ±0.6",
+    "detected": "an effect",
+    "at the margin": "an effect",
+    "beyond": "an effect beyond the margin",
+    "beyond below": "an effect beyond the margin",
+    "against the margin": "an effect beyond the margin",
+    "inconclusive": "nothing is settled",
+}
+
+
+@pytest.mark.parametrize("case", WORDS)
+def test_what_is_only_described_is_never_called_bias(case: str) -> None:
+    found, p_adjusted, _ = WORDS[case]
+    result = verdict(found, p_adjusted=p_adjusted, claim="describe")
+    assert result.words == f"DESCRIBED for this vignette: {DESCRIPTIONS[case]}"
+    assert result.label == "DESCRIBED"
+    assert result.status == verdict(found, p_adjusted=p_adjusted).status  # for programs to read
+
+
+def test_a_description_without_a_margin_or_a_finding_says_so() -> None:
+    open_ended = finding(margin=None, p_clear=None)
+    result = verdict(open_ended, p_adjusted=0.5, claim="describe")
+    assert result.words == "DESCRIBED for this vignette: no effect is shown"
+    nothing = TooFewUnits(group="demand=high", found=1, needed=2)
+    result = verdict(nothing, p_adjusted=None, claim="describe")
+    assert result.words == "DESCRIBED: demand=high: 1 unit(s), at least 2 needed"
+
+
+def test_what_gates_is_labelled_by_its_status() -> None:
+    assert verdict(finding(), p_adjusted=0.01, claim="detect").label == "BIASED"
+
+
 @pytest.mark.parametrize(
     ("direction", "estimate", "p_adjusted", "support"),
     [

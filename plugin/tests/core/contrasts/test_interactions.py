@@ -170,7 +170,7 @@ def test_what_each_combination_does_beyond_its_levels(target: str) -> None:
     )
     assert estimates == pytest.approx(departures(table).ravel(), abs=0.00051)
     assert found.estimate == pytest.approx(departures(table)[2, 1], rel=1e-9)  # type: ignore[attr-defined]
-    assert found.extras["largest at"] == "high × black"  # type: ignore[attr-defined]
+    assert found.extras["clearest at"] == "high × black"  # type: ignore[attr-defined]
     assert found.p_alarm <= 0.05  # type: ignore[attr-defined]
     assert found.p_alarm == pytest.approx(adjusted.min(), abs=0.00006)  # type: ignore[attr-defined]
 

@@ -51,7 +51,7 @@ UNITS: list[tuple[str, Hypothesis, tuple[str, int, str, int]]] = [
     (
         "names",
         MeanDifference("score", "tone", target="population", unit="group", **TONES),
-        ("paired", 20, "group", 960),
+        ("paired", 20, "exemplar of group", 960),
     ),
     (
         "blocks",

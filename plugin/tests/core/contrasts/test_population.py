@@ -11,6 +11,7 @@ from pytest_bias.design import Trial
 from pytest_bias.errors import IncompleteDesign, TooFewUnits
 from pytest_bias.experiment import Experiment
 from pytest_bias.findings import Finding
+from pytest_bias.gate import units_words
 from pytest_bias.records import Records
 
 from .designs import STYLE, TONE, Floats, at, groups, items, level, recorded, study
@@ -95,7 +96,8 @@ def test_exemplars_of_another_factor_are_units() -> None:
     found = asked(unit="group").analyse(of, records)
     names = [n for members in of.factor("group").exemplars.values() for n in members]
     is_one_sample_t(found, per_unit(records, [{"who": name} for name in names]), 0.5)
-    assert found.unit_name == "group"
+    assert found.unit_name == "exemplar of group"
+    assert units_words(found) == f"n = 13 exemplars of group ({found.replies} replies)"
 
 
 def test_several_names_make_blocks() -> None:
@@ -226,7 +228,7 @@ def test_a_unit_that_misses_a_condition_is_left_out_and_counted() -> None:
     found = asked().analyse(of, recorded(of, draw))
     kept = [{"seed": f"s{i}"} for i in range(13) if i not in {2, 5}]
     is_one_sample_t(found, per_unit(full, kept), 0.5)
-    assert any("2 seed left out" in note for note in found.notes)
+    assert any("2 seeds left out" in note for note in found.notes)
     assert found.missing == 6
 
 

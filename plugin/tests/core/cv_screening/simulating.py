@@ -9,30 +9,17 @@ from bias_tests.cv_screening.experiment import CV_SCREENING
 from bias_tests.cv_screening.questions import CONTROL, HYPOTHESES
 from bias_tests.cv_screening.simulated import answer
 
-from pytest_bias.analysis import Analysis, Recording, analyse
+from pytest_bias.analysis import Analysis, analyse
 from pytest_bias.design import Trial
-from pytest_bias.driver import run
-from pytest_bias.errors import InvalidReply
-from pytest_bias.experiment import Experiment, SimulatedPrompt, plan
-from pytest_bias.keys import trial_seed
-from pytest_bias.messages import Message, Place, Request
-from pytest_bias.protocol import Subject
+from pytest_bias.experiment import Experiment, plan
+from pytest_bias.messages import Message
 from pytest_bias.records import Outcome
 
 from ..factories import Script
+from ..in_memory import NOTHING_KEPT, answered
 
 CASSETTES = Path(__file__).parents[4] / "cassettes" / CV_SCREENING.id
 """Where the shipped recordings are."""
-
-NOTHING_KEPT = Recording(
-    cassette="none",
-    checksum="",
-    simulated=True,
-    wire="",
-    recorded_with="",
-    interactions=0,
-)
-"""The recording of what was carried out in memory."""
 
 ONE = plan(CV_SCREENING, CV_SCREENING.design(replicates=1))
 """One trial of everything."""
@@ -55,21 +42,7 @@ def carried_out(
     subject: str, trial: Trial, experiment: Experiment = CV_SCREENING
 ) -> tuple[Outcome, Script]:
     """What becomes of a trial, and what was asked in it."""
-
-    def say(request: Request, place: Place) -> str:
-        seed = trial_seed(experiment.id, trial, place)
-        text = answer(SimulatedPrompt(subject, request.messages, seed))
-        assert text is not None
-        return text
-
-    script = Script(say)
-    result, missing = None, None
-    try:
-        result = run(experiment.protocol(trial, Subject(experiment.parameters)), script)
-    except InvalidReply as invalid:
-        missing = invalid.reason
-    reasons = tuple(reason for _, reason in script.rejected)
-    return Outcome(trial, result, missing, reasons, len(script.requests), ()), script
+    return answered(experiment, answer, subject, trial)
 
 
 @cache

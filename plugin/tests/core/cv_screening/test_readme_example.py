@@ -17,7 +17,8 @@ from pytest_bias.screening import Screening
 from pytest_bias.statistics import verdict_chances
 
 from ..factories import Script
-from .simulating import CASSETTES, NOTHING_KEPT, carried_out
+from ..in_memory import NOTHING_KEPT
+from .simulating import CASSETTES, carried_out
 
 README = (STIMULI.parent / "README.md").read_text("utf-8")
 

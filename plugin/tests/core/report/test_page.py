@@ -10,6 +10,7 @@ from pytest_bias.estimates import Interval
 from pytest_bias.findings import PublishedColumn, WorstCase
 from pytest_bias.report.html import report_html
 from pytest_bias.report.page import page_of
+from pytest_bias.report.terminal import section_lines
 from pytest_bias.report.view import SIMULATED_WARNING, RunView
 
 from . import factory
@@ -331,6 +332,41 @@ def test_a_direction_is_not_denied_where_only_its_size_was_asked() -> None:
     assert "not shown: the verdict asks for an effect beyond the margin" in text
 
 
+def test_what_is_only_described_has_a_badge_of_its_own_and_is_not_red() -> None:
+    described = factory.verdict(
+        factory.finding(),
+        claim="describe",
+        words="DESCRIBED for this vignette: an effect",
+    )
+    page = read(factory.view(factory.analysis(described)))
+    assert "DESCRIBED for this vignette: an effect" in page.text
+    assert "BIASED" not in page.text.partition("How to read this page")[0]
+    shown = [a["class"] or "" for tag, a in page.tags if "hypothesis" in (a.get("class") or "")]
+    assert shown == ["hypothesis is-described"]
+
+
+def test_the_terminal_calls_what_is_only_described_so() -> None:
+    words = "DESCRIBED for this vignette: an effect"
+    described = factory.verdict(factory.finding(), claim="describe", words=words)
+    lines = list(section_lines(factory.view(factory.analysis(described))))
+    (line,) = [line for line in lines if words in line]
+    assert line.endswith("(does not gate)")
+    assert not any("BIASED" in line for line in lines)
+
+
+def test_hypotheses_of_the_same_contrast_are_told_apart() -> None:
+    found = factory.finding(contrast="any group")
+    verdicts = [factory.verdict(found, id=f"months-any-{place}") for place in ("here", "there")]
+    alone = factory.verdict(factory.finding(contrast="high − low"), id="alone")
+    page = page_of(factory.view(factory.analysis(*verdicts, alone)))
+    ((_, rows),) = page.overview
+    assert sorted(row.title.replace("\N{NO-BREAK SPACE}", " ") for row in rows) == [
+        "sentence_months, any group (months-any-here)",
+        "sentence_months, any group (months-any-there)",
+        "sentence_months, high − low",
+    ]
+
+
 def test_the_overview_shows_first_what_fails_the_run() -> None:
     found = factory.finding()
     verdicts = (
@@ -340,6 +376,10 @@ def test_the_overview_shows_first_what_fails_the_run() -> None:
         factory.undecided(found, "too few", id="d-only-detects", claim="detect"),
         factory.verdict(found, id="e-biased"),
     )
-    page = page_of(factory.view(factory.analysis(*verdicts)))
-    shown = [row.verdict.id for _, row in page.overview if row is not None]
+    quiet = factory.analysis(factory.verdict(found, status="CLEAR", words="CLEAR"), name="Quiet")
+    page = page_of(factory.view(quiet, factory.analysis(*verdicts, name="Loud")))
+    assert [section.analysis.name for section, _ in page.overview] == ["Loud", "Quiet"]
+    (loud, rows), _ = page.overview
+    shown = [row.verdict.id for row in rows]
     assert shown == ["e-biased", "c-open", "b-described", "a-clear", "d-only-detects"]
+    assert loud.counts == "1 BIASED, 2 INCONCLUSIVE, 1 CLEAR, 1 DESCRIBED"

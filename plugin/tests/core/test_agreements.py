@@ -1,0 +1,618 @@
+"""A judge that does not agree with itself decides nothing; people's labels are reported."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter
+
+from pytest_bias import NOT_SCORED, Agreement, Experiment, Measure, Parameters, scored_again
+from pytest_bias.analysis import Analysis, Recording, analyse
+from pytest_bias.canonical import dumps
+from pytest_bias.contrasts import MeanDifference, RateDifference, Selection
+from pytest_bias.design import Design, Factor
+from pytest_bias.errors import BadDesign, BadLabels, UnknownName
+from pytest_bias.experiment import plan
+from pytest_bias.findings import Finding
+from pytest_bias.fingerprints import fingerprint_of
+from pytest_bias.judging import AgreementFound, Label, Labels, alpha_words
+from pytest_bias.labels import labels_path, read_labels
+from pytest_bias.measures import MeasureValue
+from pytest_bias.records import Outcome, Records
+from pytest_bias.report.judge import judge_line, judge_pages
+from pytest_bias.statistics import cohen_kappa, krippendorff_alpha
+
+from .factories import experiment as tiny
+
+MODEL = "openai/tiny"
+RECORDING = Recording(
+    cassette="tiny/openai--tiny",
+    checksum="0" * 64,
+    simulated=False,
+    wire="made by hand",
+    recorded_with="the tests",
+    interactions=1,
+    judge="openai/judge",
+)
+MEASURES = [
+    Measure("score", bounds=(1, 5)),
+    Measure("kind"),
+    Measure("much"),
+    Measure("score_again"),
+    Measure("kind_again"),
+    Measure("much_again"),
+    Measure("length", bounds=(0, 100)),
+]
+OF_SCORE = Agreement("score", "score_again", "ordinal")
+CONTROL = RateDifference("much", "group", high="b", low="a", target="fixed")
+SCORE = MeanDifference("score", "group", high="b", low="a", margin=3.5, claim="clear")
+LENGTH = MeanDifference("length", "group", high="b", low="a", margin=5, claim="clear")
+
+
+@dataclass(frozen=True)
+class Rated:
+    """What a judge said of a trial, and what it said again."""
+
+    score: float
+    score_again: str = NOT_SCORED
+    kind: str = "one"
+    kind_again: str = NOT_SCORED
+    much: bool = False
+    much_again: str = NOT_SCORED
+    length: float = 50.0
+
+
+def judged(*agreements: Agreement, **changes: Any) -> Experiment:
+    given: dict[str, Any] = {
+        "measures": MEASURES,
+        "replicates": 20,
+        "judge": Parameters(),
+        "agreements": agreements,
+    }
+    return tiny(**(given | changes))
+
+
+def ratings(seed: int = 1, *, noise: float = 0.0, twice: int = 40) -> list[Rated]:
+    """40 ratings of two groups, of which the first so many stand again, with noise."""
+    rng = np.random.default_rng(seed)
+    rated = []
+    for number in range(40):
+        score = float(rng.integers(1, 6))
+        again = float(rng.integers(1, 6)) if rng.random() < noise else score
+        rated.append(
+            Rated(
+                score=score,
+                score_again=f"{again:g}" if number < twice else NOT_SCORED,
+                kind="even" if score % 2 == 0 else "odd",
+                kind_again=("even" if again % 2 == 0 else "odd") if number < twice else NOT_SCORED,
+                much=number >= 20,
+                much_again=str(number >= 20) if number < twice else NOT_SCORED,
+                length=45 + number % 20 / 2,
+            )
+        )
+    return rated
+
+
+def analysed(of: Experiment, rated: Sequence[Rated | None], **changes: Any) -> Analysis:
+    trials = plan(of, of.design())
+    assert len(trials) == len(rated)
+    outcomes = [
+        Outcome(trial, each, None if each else "judge_failed", (), 1, ())
+        for trial, each in zip(trials, rated, strict=True)
+    ]
+    given: dict[str, Any] = {"hypotheses": [LENGTH, SCORE], "control": CONTROL}
+    return analyse(of, of.design(), MODEL, outcomes, recording=RECORDING, **(given | changes))
+
+
+def found(of: Experiment, rated: Sequence[Rated | None], **changes: Any) -> AgreementFound:
+    (one,) = analysed(of, rated, **changes).agreements
+    return one
+
+
+# --- declaring --------------------------------------------------------------------------------
+
+
+def test_an_agreement_governs_its_own_measure_unless_told_otherwise() -> None:
+    assert OF_SCORE.governs == ("score",)
+    assert (OF_SCORE.at_least, Agreement("a", "b").level) == (0.667, "nominal")
+    many = Agreement("kind", "kind_again", governs=["much", "score", "much"])
+    assert many.governs == ("kind", "much", "score")
+    assert judged(many).agreements == (many,)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"again": "score"}, "again must be another measure: the second rating"),
+        ({"level": "ratio"}, "level must be one of nominal, ordinal, interval"),
+        ({"at_least": 0}, "at_least must be a number above 0, up to 1"),
+        ({"at_least": 1.01}, "at_least must be a number above 0, up to 1"),
+        ({"at_least": float("nan")}, "at_least must be a number above 0, up to 1"),
+        ({"at_least": True}, "at_least must be a number above 0, up to 1"),
+        ({"governs": "score"}, "governs must be a list of names of measures"),
+    ],
+)
+def test_what_is_no_agreement_is_refused(arguments: dict[str, Any], problem: str) -> None:
+    with pytest.raises(BadDesign) as caught:
+        Agreement("score", **({"again": "score_again"} | arguments))
+    assert str(caught.value) == f"Agreement('score'): {problem}"
+
+
+def test_agreements_an_experiment_cannot_have_are_refused() -> None:
+    for agreement in (
+        Agreement("mark", "score_again"),
+        Agreement("score", "mark"),
+        Agreement("score", "score_again", governs=["mark"]),
+    ):
+        with pytest.raises(UnknownName, match="unknown measure 'mark'; known: kind, kind_again"):
+            judged(agreement)
+    with pytest.raises(BadDesign, match="again is 'length', which has bounds; it must be a text"):
+        judged(Agreement("score", "length"))
+    with pytest.raises(BadDesign, match="a measure has one agreement at most"):
+        judged(OF_SCORE, Agreement("score", "kind_again"))
+    with pytest.raises(BadDesign, match="a second rating cannot be a first one as well"):
+        judged(OF_SCORE, Agreement("score_again", "kind_again"))
+
+
+def test_a_fingerprint_holds_what_must_agree_before_its_hypothesis_is_decided() -> None:
+    of = judged(OF_SCORE)
+    told = fingerprint_of(of, of.design(), SCORE, "")["agreements"]
+    assert told == {"score": {"again": "score_again", "level": "ordinal", "at_least": 0.667}}
+    assert "agreements" not in fingerprint_of(of, of.design(), LENGTH, "")
+
+
+# --- which trials are scored again ------------------------------------------------------------
+
+
+def test_the_share_that_is_scored_again_is_fixed_by_what_a_trial_is() -> None:
+    of = tiny(factors=[Factor("group", {f"g{n}": n for n in range(8)})], replicates=100)
+    trials = plan(of, of.design())
+    chosen = [trial for trial in trials if scored_again(trial, 0.2)]
+    assert chosen == [trial for trial in trials if scored_again(replace(trial), 0.2)]
+    assert 0.15 < len(chosen) / len(trials) < 0.25
+    # Who is chosen at a share is chosen at every larger one.
+    assert all(scored_again(trial, 0.5) for trial in chosen)
+    assert not any(scored_again(trial, 0) for trial in trials)
+    assert all(scored_again(trial, 1) for trial in trials)
+    small = plan(of, Design(3))
+    assert [t for t in small if scored_again(t, 0.2)] == [t for t in chosen if t.replicate <= 3]
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
+def test_a_share_is_one_of_the_whole(share: float) -> None:
+    of = tiny()
+    with pytest.raises(BadDesign, match="share must lie between 0 and 1"):
+        scored_again(plan(of, of.design())[0], share)
+
+
+# --- how well it agrees, and what that holds back ----------------------------------------------
+
+
+def test_a_judge_that_agrees_with_itself_lets_its_verdicts_stand() -> None:
+    rated = ratings(noise=0.1)
+    analysis = analysed(judged(OF_SCORE), rated)
+    (agreed,) = analysis.agreements
+    pairs = [[each.score for each in rated], [float(each.score_again) for each in rated]]
+    expected = krippendorff_alpha(pairs, level="ordinal").alpha
+    assert agreed.alpha == pytest.approx(expected, rel=1e-12)
+    assert agreed.alpha is not None
+    assert agreed.interval is not None
+    assert agreed.alpha > 0.8
+    assert agreed.interval.low < agreed.alpha < agreed.interval.high
+    assert (agreed.trials, agreed.needed, agreed.fewest, agreed.held) == (40, 0.667, 20, ())
+    assert agreed.holds
+    assert agreed.why == ""
+    assert analysis == replace(analysed(judged(), rated), agreements=analysis.agreements)
+    assert [verdict.status for verdict in analysis.verdicts] == ["CLEAR", "CLEAR"]
+
+
+def test_a_judge_that_does_not_agree_with_itself_decides_nothing_on_its_measure() -> None:
+    analysis = analysed(judged(OF_SCORE), ratings(noise=1.0))
+    (agreed,) = analysis.agreements
+    assert agreed.alpha is not None
+    assert agreed.alpha < 0.5
+    assert not agreed.holds
+    reason = (
+        "the judge does not agree with itself on score: "
+        f"α = {agreed.alpha:.2f}, at least 0.667 is needed"
+    )
+    assert agreed.why == reason
+    assert agreed.held == (SCORE.id,)
+    length, score = analysis.verdicts
+    assert length.status == "CLEAR"
+    assert (score.status, score.reason, score.held) == ("INCONCLUSIVE", reason, True)
+    assert score.settle is None
+    assert score.finding is not None
+    assert score.finding.p_clear is not None
+    assert score.finding.p_clear < 0.05
+    assert f"more units would not help: {reason}." in score.explain()
+    assert score.words.endswith(reason)
+
+
+def test_an_alpha_of_just_what_is_needed_will_do() -> None:
+    rated = ratings(2, noise=0.5)
+    agreed = found(judged(OF_SCORE), rated)
+    assert agreed.alpha is not None
+    assert agreed.needed == 0.667
+    assert 0.5 < agreed.alpha < agreed.needed
+    assert not agreed.holds
+    assert found(judged(replace(OF_SCORE, at_least=agreed.alpha)), rated).holds
+    more = float(np.nextafter(agreed.alpha, 1))
+    assert not found(judged(replace(OF_SCORE, at_least=more)), rated).holds
+
+
+def test_what_would_be_bias_is_not_decided_either() -> None:
+    rated = [
+        replace(each, score=min(each.score, 2.0) + (2 if n >= 20 else 0))
+        for n, each in enumerate(ratings(noise=1.0))
+    ]
+    margin = replace(SCORE, margin=0.5)
+    (free,) = analysed(judged(), rated, hypotheses=[margin]).verdicts
+    assert free.status == "BIASED"
+    (held,) = analysed(judged(OF_SCORE), rated, hypotheses=[margin]).verdicts
+    assert held.status == "INCONCLUSIVE"
+    assert "α" in held.reason
+
+
+def test_hypotheses_on_all_that_is_governed_are_held_back() -> None:
+    governing = replace(OF_SCORE, governs=["length"])
+    length, score = analysed(judged(governing), ratings(noise=1.0)).verdicts
+    # What is derived from a rating is named beside it, and does not let it go.
+    assert (length.status, score.status) == ("INCONCLUSIVE", "INCONCLUSIVE")
+
+
+@dataclass(frozen=True)
+class Custom:
+    """A hypothesis of somebody else's making, with no attribute that names its measure."""
+
+    id: str = "custom"
+    claim: str = "clear"
+    family: str = "custom"
+    direction: str | None = None
+
+    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+        return SCORE.analyse(experiment, records)
+
+
+def test_a_hypothesis_is_held_back_however_it_names_its_measure() -> None:
+    of = judged(replace(OF_SCORE, governs=["kind"]))
+    given: Any = Custom()
+    analysis = analysed(of, ratings(noise=1.0), hypotheses=[given])
+    (custom,) = analysis.verdicts
+    assert (custom.status, custom.held) == ("INCONCLUSIVE", True)
+    assert analysis.agreements[0].held == ("custom",)
+    # What was selected is a measure as well; here two of ten items in every trial.
+    feature = {f"i{n}": "xy"[n % 2] for n in range(10)}
+    picks = Selection("kind", "kind_again", feature=feature, group="x", margin=1.25)
+    picked = [
+        replace(each, kind=f"i{each.score:g} i{6 + n % 4}", kind_again=" ".join(feature))
+        for n, each in enumerate(ratings(noise=1.0))
+    ]
+    analysis = analysed(of, picked, hypotheses=[picks])
+    assert analysis.verdicts[0].held
+    assert analysis.agreements[0].held == (picks.id,)
+    assert "agreements" in fingerprint_of(of, of.design(), picks, "")
+
+
+def test_a_direction_is_not_supported_by_ratings_that_are_not_relied_on() -> None:
+    rated = [
+        replace(each, score=min(each.score, 2.0) + (2 if n >= 20 else 0))
+        for n, each in enumerate(ratings(noise=1.0))
+    ]
+    directed = replace(SCORE, direction="positive")
+    (free,) = analysed(judged(), rated, hypotheses=[directed]).verdicts
+    (held,) = analysed(judged(OF_SCORE), rated, hypotheses=[directed]).verdicts
+    assert (free.direction, held.direction) == ("supported", "not shown")
+
+
+@pytest.mark.parametrize("twice", [0, 1, 19])
+def test_few_trials_scored_twice_say_too_little(twice: int) -> None:
+    agreed = found(judged(OF_SCORE), ratings(twice=twice))
+    assert agreed.trials == twice
+    counted = "1 trial was" if twice == 1 else f"{twice} trials were"
+    assert agreed.why == (
+        f"whether the judge agrees with itself on score cannot be told: {counted} scored twice, "
+        "at least 20 are needed"
+    )
+    assert (agreed.alpha is None) == (twice < 2)
+    assert found(judged(OF_SCORE), ratings(twice=20)).holds
+
+
+def test_ratings_that_never_vary_say_nothing_of_agreement() -> None:
+    rated = [replace(each, score=3.0, score_again="3") for each in ratings()]
+    analysis = analysed(judged(OF_SCORE), rated)
+    (agreed,) = analysis.agreements
+    assert (agreed.alpha, agreed.interval, agreed.same, agreed.trials) == (None, None, 40, 40)
+    assert agreed.why == (
+        "whether the judge agrees with itself on score cannot be told: all ratings are the same, "
+        "so α is undefined"
+    )
+    assert analysis.verdicts[1].reason == agreed.why
+
+
+def test_trials_without_a_valid_reply_are_not_counted() -> None:
+    rated: list[Rated | None] = [*ratings()]
+    rated[3] = rated[25] = None
+    agreed = found(judged(OF_SCORE), rated)
+    assert (agreed.trials, agreed.alpha) == (38, 1.0)
+
+
+def test_flags_and_categories_agree_or_not() -> None:
+    rated = ratings(noise=0.3)
+    kind, much = analysed(
+        judged(Agreement("kind", "kind_again"), Agreement("much", "much_again")), rated
+    ).agreements
+    pairs = [[each.kind for each in rated], [each.kind_again for each in rated]]
+    assert kind.alpha == pytest.approx(krippendorff_alpha(pairs).alpha)
+    assert (much.alpha, much.same) == (1.0, 40)
+
+
+def test_a_control_on_a_rating_that_is_not_relied_on_is_not_seen() -> None:
+    rated = [replace(each, much_again=str(n % 2 == 0)) for n, each in enumerate(ratings())]
+    analysis = analysed(judged(Agreement("much", "much_again")), rated)
+    assert analysis.control is not None
+    assert not analysis.control.seen
+    assert "the judge does not agree with itself on much" in analysis.control.reason
+    assert analysis.agreements[0].held == (CONTROL.id,)
+    assert all("no assay sensitivity" in verdict.reason for verdict in analysis.verdicts)
+
+
+@pytest.mark.parametrize(
+    ("agreement", "change", "problem"),
+    [
+        (OF_SCORE, {"score_again": "high"}, "of trial a#1 'score_again' holds no such rating"),
+        (OF_SCORE, {"score_again": "nan"}, "of trial a#1 'score_again' holds no such rating"),
+        (OF_SCORE, {"score_again": 3.0}, "again is 'score_again', which must be a text measure"),
+        (Agreement("much", "much_again"), {"much_again": "maybe"}, "holds no such rating"),
+        (Agreement("kind", "kind_again", "ordinal"), {}, "takes numbers, and the measure holds"),
+    ],
+)
+def test_second_ratings_that_are_none_are_refused(
+    agreement: Agreement, change: dict[str, Any], problem: str
+) -> None:
+    first, *others = ratings()
+    with pytest.raises(BadDesign) as caught:
+        analysed(judged(agreement), [replace(first, **change), *others])
+    assert problem in str(caught.value)
+
+
+def test_an_alpha_is_never_rounded_over_what_is_needed() -> None:
+    assert alpha_words(0.6667, 0.667) == "0.6667"
+    assert alpha_words(0.671, 0.667) == "0.67"
+    assert alpha_words(0.4096, 0.667) == "0.41"
+    assert alpha_words(-0.0001) == "0.00"
+    assert alpha_words(-0.25, 0.667) == "-0.25"
+
+
+def test_what_was_found_travels_as_json() -> None:
+    analysis = analysed(
+        judged(OF_SCORE, Agreement("kind", "kind_again")), ratings(noise=0.5), labels=LABELS
+    )
+    assert TypeAdapter(Analysis).validate_json(dumps(analysis)) == analysis
+    told = json.loads(dumps(analysis))["agreements"]
+    assert [(each["measure"], each["against"]) for each in told] == [
+        ("score", "the judge again"),
+        ("kind", "the judge again"),
+        ("score", "people"),
+        ("kind", "people"),
+    ]
+    assert dumps(analysis) == dumps(
+        analysed(
+            judged(OF_SCORE, Agreement("kind", "kind_again")), ratings(noise=0.5), labels=LABELS
+        )
+    )
+
+
+# --- people -----------------------------------------------------------------------------------
+
+
+def labels(measure: str, values: Sequence[MeasureValue | str]) -> Labels:
+    """Labels of the first trials, a line each."""
+    trials = plan(judged(), judged().design())
+    cells = tuple(
+        Label(line, trial.id, measure, str(value))
+        for line, (trial, value) in enumerate(zip(trials, values, strict=False), start=2)
+    )
+    return Labels("labels/tiny/openai--tiny.csv", "tiny/openai--tiny.csv", (measure,), cells)
+
+
+LABELS = Labels("x.csv", "tiny/x.csv", ("score", "kind"), (Label(2, "a#1", "score", "3"),))
+
+
+def test_numbers_are_compared_as_numbers() -> None:
+    rated = ratings()
+    said = ["3.0" if each.score == 3 else f"{each.score:g}" for each in rated]
+    agreed = found(judged(), rated, labels=labels("score", said))
+    assert (agreed.against, agreed.level, agreed.alpha) == ("people", "interval", 1.0)
+    assert (agreed.trials, agreed.same, agreed.kappa, agreed.needed) == (40, 40, None, None)
+    assert agreed.source == "tiny/openai--tiny.csv"
+    own, people = analysed(judged(OF_SCORE), rated, labels=labels("score", said)).agreements
+    assert own.level == people.level == "ordinal"
+
+
+def test_categories_have_a_kappa_as_well() -> None:
+    rated = ratings()
+    said = ["odd", *(each.kind for each in rated[1:30])]
+    agreed = found(judged(), rated, labels=labels("kind", said))
+    mine = [each.kind for each in rated[:30]]
+    assert agreed.kappa == pytest.approx(cohen_kappa(mine, said).kappa)
+    assert agreed.kappa_interval is not None or agreed.kappa == 1
+    assert agreed.alpha == pytest.approx(krippendorff_alpha([mine, said]).alpha)
+    flags = ["yes" if each.much else "No" for each in rated]
+    assert found(judged(), rated, labels=labels("much", flags)).kappa == 1.0
+
+
+def test_people_may_name_a_category_that_the_judge_never_did() -> None:
+    agreed = found(judged(), ratings(), labels=labels("kind", ["neither", "odd", "even"]))
+    assert (agreed.trials, agreed.same) == (3, agreed.same)
+    apart = [replace(each, kind=("a", "A")[n % 2]) for n, each in enumerate(ratings())]
+    assert found(judged(), apart, labels=labels("kind", ["a", "A", "a"])).alpha == 1.0
+
+
+def test_people_who_disagree_with_the_judge_gate_nothing() -> None:
+    rated = ratings()
+    said = [6 - each.score for each in rated]
+    analysis = analysed(judged(), rated, labels=labels("score", said))
+    (agreed,) = analysis.agreements
+    assert agreed.alpha is not None
+    assert agreed.alpha < 0
+    assert agreed.holds
+    assert [verdict.status for verdict in analysis.verdicts] == ["CLEAR", "CLEAR"]
+
+
+def test_labels_that_cannot_be_compared_say_why_there_is_no_number() -> None:
+    rated = ratings()
+    agreed = found(judged(), rated, labels=labels("score", [rated[0].score]))
+    assert (agreed.alpha, agreed.trials) == (None, 1)
+    assert agreed.why == "fewer than two trials have both ratings, so α is undefined"
+    same = [replace(each, kind="one") for each in rated]
+    agreed = found(judged(), same, labels=labels("kind", ["one"] * 5))
+    assert (agreed.alpha, agreed.kappa) == (None, None)
+    assert agreed.why == "all ratings are the same, so α is undefined"
+
+
+@pytest.mark.parametrize(
+    ("measure", "value", "wanted"),
+    [
+        ("score", "high", "'high' is no rating of this measure: a number from 1 to 5"),
+        ("score", "6", "'6' is no rating of this measure: a number from 1 to 5"),
+        ("score", "inf", "'inf' is no rating of this measure: a number from 1 to 5"),
+        ("much", "perhaps", "'perhaps' is no rating of this measure: yes or no"),
+        ("kind", "Odd", "'Odd' is no rating of this measure: 'odd', as the judge writes it"),
+    ],
+)
+def test_a_bad_label_is_named_with_its_line_and_column(
+    measure: str, value: str, wanted: str
+) -> None:
+    with pytest.raises(BadLabels) as caught:
+        analysed(judged(), ratings(), labels=labels(measure, [value]))
+    where = f"labels/tiny/openai--tiny.csv, line 2, column {measure!r}"
+    assert str(caught.value) == f"{where}: {wanted}"
+
+
+# --- the file of labels -----------------------------------------------------------------------
+
+
+def read(folder: Path, data: str | bytes, of: Experiment | None = None) -> Labels | None:
+    """What is read of a file with this in it."""
+    of = of or judged()
+    path = labels_path(folder, of.id, MODEL)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return read_labels(folder, of, of.design(), MODEL)
+
+
+def test_a_file_of_labels_is_read_cell_by_cell(tmp_path: Path) -> None:
+    told = read(
+        tmp_path,
+        "\N{ZERO WIDTH NO-BREAK SPACE}kind,trial,score\r\n"
+        '"the\r\nfirst",a#1, 3 \r\n\r\n,b#2,4\r\n',
+    )
+    assert told is not None
+    assert told.path == str(tmp_path / "tiny" / "openai--tiny.csv")
+    assert (told.source, told.measures) == ("tiny/openai--tiny.csv", ("kind", "score"))
+    assert told.cells == (
+        Label(2, "a#1", "kind", "the\r\nfirst"),
+        Label(2, "a#1", "score", "3"),
+        Label(5, "b#2", "score", "4"),
+    )
+
+
+def test_without_a_file_or_a_folder_there_are_no_labels(tmp_path: Path) -> None:
+    of = judged()
+    assert read_labels(None, of, of.design(), MODEL) is None
+    assert read_labels(tmp_path, of, of.design(), MODEL) is None
+
+
+def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> None:
+    told = read(tmp_path, "trial,score\na#999,3\n")
+    assert told is not None
+    assert found(judged(), ratings(), labels=told).trials == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ("trial,score\nc#1,3\n", "line 2, column 'trial': 'c#1' is no trial of the experiment"),
+        ("trial,score\na#01,3\n", "line 2, column 'trial': 'a#01' is no trial of the experiment"),
+        ("trial,score\na#0,3\n", "line 2, column 'trial': 'a#0' is no trial of the experiment"),
+        ("trial,score\na,3\n", "line 2, column 'trial': 'a' is no trial of the experiment; ids"),
+        ("trial,score\n,3\n", "line 2, column 'trial': '' is no trial of the experiment"),
+        (
+            "trial,score\na#1,3\nb#1,2\na#1,3\n",
+            "line 4, column 'trial': 'a#1' is labelled twice, first on line 2",
+        ),
+        ("trial,mark\na#1,3\n", "line 1, column 'mark': tiny has no such measure; it has score,"),
+        ("trial,score,score\n", "line 1, column 'score': there are two columns of this name"),
+        ("score\n3\n", "line 1: needs a column 'trial' and one or more named after measures"),
+        ("trial\na#1\n", "line 1: needs a column 'trial' and one or more named after measures"),
+        ("", "line 1: needs a column 'trial' and one or more named after measures"),
+        ("trial,score\na#1\n", "line 2: has 1 cells, and the first line has 2"),
+        ("trial,score\na#1,3,4\n", "line 2: has 3 cells, and the first line has 2"),
+        ('trial,score\na#1,"3\n', "line 2: is no CSV: unexpected end of data"),
+        (b"trial,score\na#1,3\nb#1,\xe9\n", "line 3: is not UTF-8; save the file as CSV in UTF-8"),
+    ],
+)
+def test_a_file_that_is_none_is_named_with_its_line(
+    tmp_path: Path, data: str | bytes, problem: str
+) -> None:
+    with pytest.raises(BadLabels) as caught:
+        read(tmp_path, data)
+    assert str(caught.value).startswith(f"{tmp_path / 'tiny' / 'openai--tiny.csv'}, {problem}")
+
+
+def test_labels_of_a_second_rating_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadLabels, match="is the judge's second rating; label the first one"):
+        read(tmp_path, "trial,score_again\na#1,3\n", judged(OF_SCORE))
+
+
+def test_ids_with_exemplars_are_those_that_messages_show(tmp_path: Path) -> None:
+    factor = Factor("group", {"a": 1, "b": 2}, exemplars={"a": ["Ann/e"], "b": ["Zoë, B"]})
+    of = judged(factors=[factor])
+    names = [trial.id for trial in plan(of, Design(1))]
+    told = read(tmp_path, f'trial,score\n{names[0]},1\n"{names[1]}",2\n', of)
+    assert told is not None
+    assert [cell.trial for cell in told.cells] == names == ["a/Ann%2Fe#1", "b/Zoë, B#1"]
+
+
+# --- in print ---------------------------------------------------------------------------------
+
+
+def test_the_terminal_says_what_was_found() -> None:
+    rated = ratings(noise=1.0)
+    held = found(judged(OF_SCORE), rated)
+    assert judge_line(held) == f"judge NOT RELIED ON: {held.why}; held back: {SCORE.id}"
+    agreed = found(judged(OF_SCORE), ratings())
+    assert judge_line(agreed) == (
+        "judge agrees with itself on score: α = 1.00 [1.00, 1.00] (ordinal), at least 0.667 "
+        "needed, 40 trials scored twice"
+    )
+    people = found(judged(), rated, labels=labels("kind", [each.kind for each in rated]))
+    assert judge_line(people) == (
+        "judge beside people on kind: α = 1.00 [1.00, 1.00] (nominal), κ = 1.00, "
+        "40 trials labelled"
+    )
+    none = found(judged(), rated, labels=labels("kind", []))
+    assert judge_line(none).endswith("so α is undefined, 0 trials labelled")
+
+
+def test_the_page_says_what_was_found_and_what_it_holds_back() -> None:
+    rated = ratings(noise=1.0)
+    own, people = judge_pages(
+        analysed(judged(OF_SCORE), rated, labels=labels("score", [1, 2])).agreements
+    )
+    assert (own.title, own.badge) == ("The judge beside itself: score", "not relied on")
+    facts = dict(own.facts)
+    assert facts["Needed"] == "at least 0.667, from at least 20 trials"
+    assert facts["Trials scored twice"].startswith("40, of which ")
+    assert facts["Holds back"] == SCORE.id
+    assert own.meaning.startswith("The judge does not agree with itself on score: α = ")
+    assert (people.badge, dict(people.facts)["Labels"]) == ("reported", "tiny/openai--tiny.csv")
+    held = analysed(judged(OF_SCORE), ratings(twice=0)).agreements
+    assert dict(judge_pages(held)[0].facts)["Krippendorff’s α"] == "not defined (ordinal)"

@@ -1,0 +1,234 @@
+"""``--bias-exports``: the files an experiment declares, alone and with workers, and what fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_bias.errors import NotExported
+from pytest_bias.exporting import checked
+
+from .suites import Suite, section
+
+EXPORTS = "--bias-exports=out"
+BOTH = ("--bias-model=simulated/even", "--bias-model=simulated/biased", "--bias-gate=off")
+FUNCTION = """\
+def tell(records):
+    with open("calls.txt", "a") as calls:
+        calls.write("called\\n")
+    lines = [
+        f"{model},{row.trial.id},{row.values['number']:g}"
+        for model, found in records.items()
+        for row in found.rows
+    ]
+    return {"numbers.csv": "\\n".join(lines), "charts/empty.bin": b"\\x00\\xff"}
+
+
+GAME = Experiment("""
+
+
+def with_exports(suite: Suite, function: str = FUNCTION) -> Suite:
+    file = "bias_tests/coin/experiment.py"
+    suite.change(file, "GAME = Experiment(", function)
+    return suite.change(file, "simulated=simulated,", "simulated=simulated,\n    exports=tell,")
+
+
+def returning(suite: Suite, expression: str) -> Suite:
+    return with_exports(
+        suite, f"def tell(records):\n    return {expression}\n\n\nGAME = Experiment("
+    )
+
+
+def files(suite: Suite, folder: str = "out") -> dict[str, bytes]:
+    root = suite.path / folder
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+
+
+def problems(lines: list[str]) -> list[str]:
+    return [line for line in lines if line.startswith("problem: ")]
+
+
+def test_one_call_with_all_models_alone_and_with_workers(suite: Suite) -> None:
+    with_exports(suite)
+    alone = suite.run(*BOTH, EXPORTS)
+    assert alone.ret == 0
+    assert (suite.path / "calls.txt").read_text() == "called\n"
+    shared = suite.run(*BOTH, "--bias-exports=shared", workers=2)
+    assert shared.ret == 0
+    assert (suite.path / "calls.txt").read_text() == "called\n" * 2
+    assert files(suite) == files(suite, "shared")
+    assert [line for line in section(shared) if "written: shared" in line] == [
+        "written: shared/game-coin/charts/empty.bin",
+        "written: shared/game-coin/numbers.csv",
+    ]
+    assert files(suite)["game-coin/charts/empty.bin"] == b"\x00\xff"
+    rows = [line.split(",") for line in files(suite)["game-coin/numbers.csv"].decode().split()]
+    assert [row[0] for row in rows] == ["simulated/biased"] * 24 + ["simulated/even"] * 24
+    told = [float(row[2]) for row in rows if row[0] == "simulated/biased"]
+    (biased,) = [a for a in suite.results()["analyses"] if a["model"] == "simulated/biased"]
+    values = [value for each in biased["numbers"] for value in each["values"]]
+    assert sorted(told) == sorted(values)
+
+
+def test_by_ini(suite: Suite) -> None:
+    with_exports(suite).change("pytest.ini", "bias_report = off", "bias_exports = out")
+    assert suite.run("--bias-report=off").ret == 0
+    assert set(files(suite)) == {"game-coin/charts/empty.bin", "game-coin/numbers.csv"}
+
+
+def test_a_partial_run_exports_the_whole_design_and_says_that_it_was_partial(
+    suite: Suite,
+) -> None:
+    result = with_exports(suite).run(EXPORTS, "-k", "asked and high", workers=2)
+    assert result.ret == 0
+    assert len(files(suite)["game-coin/numbers.csv"].split()) == 24
+    (note,) = [line for line in section(result) if line.startswith("exports: only of")]
+    assert "3 cases not selected" in note
+    assert "each has all trials of its design" in note
+
+
+def test_a_run_in_which_no_experiment_has_any_says_so(suite: Suite) -> None:
+    result = suite.run(EXPORTS)
+    assert result.ret == 0
+    said = "exports: no experiment among the selected cases declares any"
+    assert said in section(result)
+    assert not files(suite)
+
+
+def test_what_is_not_recorded_in_full_is_a_problem(suite: Suite, tmp_path: Path) -> None:
+    suite.monkeypatch.setenv("TMPDIR", str(tmp_path))
+    result = with_exports(suite).run("--bias-replicates=13", EXPORTS, workers=2)
+    assert result.ret == 1
+    (problem,) = problems(section(result))
+    start = "problem: no exports of game-coin were written: they need all recordings: "
+    assert problem.startswith(start)
+    assert not files(suite)
+    assert not list(tmp_path.glob("pytest-bias-*"))
+
+
+def test_a_function_that_raises_is_a_problem_and_says_where(suite: Suite) -> None:
+    result = returning(suite, "1 / 0").run(EXPORTS, workers=2)
+    assert result.ret == 1
+    result.assert_outcomes(passed=4)
+    (problem,) = problems(section(result))
+    said = "no exports of game-coin were written: ZeroDivisionError: division by zero"
+    assert problem.startswith(f"problem: {said} (experiment.py, line ")
+    assert "NO VERDICT: see the problems above" in section(result)
+    assert suite.results()["suite"] == "NO VERDICT"
+    assert suite.results()["problems"] == [problem.removeprefix("problem: ")]
+    assert "Traceback" not in result.stdout.str()
+
+
+LEAVING = {
+    "sys.exit(0)": "SystemExit: 0",
+    "pytest.fail('no')": "Failed: no",
+    "pytest.skip('no')": "Skipped: no",
+}
+
+
+@pytest.mark.parametrize("workers", [None, 2], ids=["alone", "workers"])
+@pytest.mark.parametrize(("call", "said"), LEAVING.items(), ids=LEAVING)
+def test_a_function_that_would_end_the_run_is_a_problem_of_it(
+    suite: Suite, call: str, said: str, workers: int | None
+) -> None:
+    body = f"def tell(records):\n    import sys, pytest\n    {call}\n\n\nGAME = Experiment("
+    result = with_exports(suite, body).run(*BOTH, EXPORTS, workers=workers)
+    assert result.ret == 1
+    (problem,) = problems(section(result))
+    assert problem.startswith(f"problem: no exports of game-coin were written: {said} (")
+    assert suite.results()["suite"] == "NO VERDICT"
+
+
+def test_words_of_an_error_are_no_commands_to_the_terminal(suite: Suite) -> None:
+    body = """\
+class Unspeakable(Exception):
+    def __str__(self):
+        raise RuntimeError
+
+
+def tell(records):
+    raise ERROR
+
+
+GAME = Experiment("""
+    with_exports(suite, body.replace("ERROR", "ValueError('\\x1b[31m red')"))
+    (problem,) = problems(section(suite.run(EXPORTS)))
+    assert ": ValueError: \\x1b[31m red (experiment.py, line " in problem
+    suite.change("bias_tests/coin/experiment.py", "ValueError('\\x1b[31m red')", "Unspeakable")
+    (problem,) = problems(section(suite.run(EXPORTS)))
+    assert ": Unspeakable: it has no words for itself (experiment.py, line " in problem
+
+
+def test_a_function_that_gives_no_file_is_named(suite: Suite) -> None:
+    result = returning(suite, "{}").run(EXPORTS)
+    assert result.ret == 0
+    assert "exports: game-coin gave no file" in section(result)
+
+
+def test_a_bad_name_is_a_problem_nothing_is_written_and_nothing_accepted(suite: Suite) -> None:
+    result = returning(suite, "{'a.csv': 'a', '../b.csv': 'b'}").run(EXPORTS, "--bias-accept")
+    assert result.ret == 1
+    (problem, *_) = problems(section(result))
+    assert problem.endswith("'../b.csv' is no name of a file inside their folder")
+    assert not files(suite)
+    assert not list(suite.path.rglob("b.csv"))
+    assert not (suite.path / "bias_tests" / "baselines").exists()
+
+
+def test_a_place_that_cannot_be_written_is_a_problem_of_the_run(suite: Suite) -> None:
+    result = with_exports(suite).run("--bias-exports=pytest.ini")
+    assert result.ret == 1
+    (problem,) = problems(section(result))
+    assert problem.startswith("problem: pytest.ini/game-coin/")
+
+
+INSIDE = ("a.csv", "one/two.svg", "émigré.txt", ".hidden", "a b.csv")
+OUTSIDE = (
+    *("", ".", "..", "/etc/a", "a/../../b", "a//b", "a/", "..\\a", "C:a", "a\nb", "a\0", "\ud800"),
+    *("...", 3, "a.", "a ", "b./c"),
+)
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_names_inside_the_folder(name: str) -> None:
+    assert checked("e", {name: "text é"}) == {name: "text é".encode()}
+
+
+@pytest.mark.parametrize("name", OUTSIDE, ids=json.dumps)
+def test_names_that_leave_the_folder_or_cannot_be_written(name: object) -> None:
+    with pytest.raises(NotExported, match="is no name of a file inside their folder"):
+        checked("e", {name: "text"})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("A.csv", "a.csv"), ("\u00e9.csv", "e\u0301.csv"), ("a", "a/b/c.csv"), ("b/A", "B/a/c")],
+)
+def test_two_names_of_which_not_every_system_has_both(one: str, other: str) -> None:
+    for names in ((one, other), (other, one)):
+        with pytest.raises(NotExported, match="not every system can write both "):
+            checked("e", {"x/y.csv": "text", **dict.fromkeys(names, "text")})
+
+
+def test_half_a_surrogate_pair_cannot_be_written() -> None:
+    with pytest.raises(NotExported, match=r"no exports of e .* a\.csv cannot be written as UTF-8"):
+        checked("e", {"a.csv": "\ud800"})
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["a.csv"], "a list is no mapping from file names to contents"),
+        ({"a.csv": "a", "b.csv": 1}, "the content of b.csv is a int, not str or bytes"),
+        ({"a.csv": bytearray(b"a")}, "the content of a.csv is a bytearray, not str or bytes"),
+    ],
+)
+def test_what_is_no_mapping_to_text_or_bytes(given: object, said: str) -> None:
+    with pytest.raises(NotExported, match=f"no exports of e were written: {said}"):
+        checked("e", given)

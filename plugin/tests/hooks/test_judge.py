@@ -1,0 +1,339 @@
+"""Judges that disagree with themselves or see a name, and labels of people, as pytest runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bias import plan
+from pytest_bias.collection import Job, Terms, collect
+from pytest_bias.experiment import Players
+from pytest_bias.providers.base import ProviderContext
+
+from .suites import Suite
+
+EXPERIMENT = '''\
+"""Stories of two groups, and a judge that rates them twice."""
+
+import json
+
+from pydantic import BaseModel, ConfigDict
+
+from pytest_bias import (
+    NOT_SCORED, Agreement, Experiment, Factor, InvalidReply, Measure, Parameters, dice, masked,
+    scored_again,
+)
+
+NAMES = {"first": ["Greg", "Todd", "Brad"], "second": ["Mei", "Li", "Xiu"]}
+
+
+class Grade(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    hesitation: int
+
+
+class Graded(BaseModel):
+    hesitation: float
+    hesitation_again: str
+    words: float
+
+
+async def tell(trial, subject, judge):
+    story = (await subject.ask(f'A story about {trial["group"]}.')).text
+    told = masked(story, str(trial["group"]))
+    first = await judge.ask(f"Grade 1: {told}", reply=Grade)
+    again = NOT_SCORED
+    if scored_again(trial, 0.75):
+        second = await judge.ask(f"Grade 2: {told}", reply=Grade)
+        again = str(second.value.hesitation)
+    return Graded(
+        hesitation=first.value.hesitation, hesitation_again=again, words=len(told.split())
+    )
+
+
+def simulated(prompt):
+    told = prompt.messages[-1].text
+    draw = dice(prompt.subject, prompt.seed)
+    if told.startswith("A story about "):
+        name = told.removeprefix("A story about ").rstrip(".")
+        return f"{name} saw the wallet. {'He waited. ' * draw.randint(1, 5)}"
+    if told.startswith("Grade "):
+        said = told.count("They waited.")
+        return json.dumps({"hesitation": draw.randint(1, 5) if NOISY else said})
+    return None
+
+
+NOISY = False
+STORIES = Experiment(
+    id="game-stories",
+    name="Stories",
+    factors=[Factor("group", {"first": 1, "second": 2}, exemplars=NAMES)],
+    protocol=tell,
+    measures=[
+        Measure("hesitation", bounds=(1, 5)),
+        Measure("hesitation_again"),
+        Measure("words", bounds=(0, 100)),
+    ],
+    judge=Parameters(),
+    blind=["group"],
+    agreements=[Agreement("hesitation", "hesitation_again", "ordinal")],
+    retention="RETENTION",
+    replicates=10,
+    simulated=simulated,
+)
+'''
+TESTS = '''\
+"""The cases."""
+
+from pytest_bias import MeanDifference, conditions, hypotheses
+
+from .experiment import STORIES
+
+BETWEEN = {"high": "first", "low": "second", "margin": 3.9}
+
+
+@conditions(STORIES)
+def test_told(condition, recorded):
+    assert recorded
+
+
+@hypotheses(STORIES, MeanDifference("hesitation", "group", claim="detect", **BETWEEN))
+def test_hesitation():
+    pass
+
+
+@hypotheses(STORIES, MeanDifference("words", "group", claim="detect", **BETWEEN))
+def test_words():
+    pass
+'''
+INI = """\
+[pytest]
+addopts = -ra
+testpaths = bias_tests
+filterwarnings = error
+bias_models = simulated/even
+"""
+
+
+def source(*, noisy: bool = False, retention: str = "raw") -> str:
+    """The module that declares the experiment."""
+    text = EXPERIMENT.replace("RETENTION", retention)
+    return text.replace("NOISY = False", f"NOISY = {noisy}")
+
+
+def stories(suite: Suite, text: str) -> Suite:
+    """A suite of this experiment; nothing is recorded."""
+    package = suite.path / "bias_tests" / "stories"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package.parent / "__init__.py").touch()
+    (package / "experiment.py").write_text(text, encoding="utf-8")
+    (package / "test_stories.py").write_text(TESTS, encoding="utf-8")
+    (suite.path / "pytest.ini").write_text(INI, encoding="utf-8")
+    return suite
+
+
+@pytest.fixture(scope="module")
+def cassettes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """By the module that declares the experiment, the folder of its recordings."""
+    folders = {}
+    for text in (source(), source(noisy=True), source(noisy=True, retention="measures")):
+        folders[text] = tmp_path_factory.mktemp("cassettes")
+        names: dict[str, Any] = {"__name__": "stories"}
+        exec(text, names)  # noqa: S102  (our own text)
+        of = names["STORIES"]
+        players = Players("simulated/even", "simulated/biased")
+        context = ProviderContext(environ={}, answers=[of.simulated])
+        job = Job(of, players, plan(of, of.design()))
+        terms = Terms(mode="missing", folder=folders[text], context=context)
+        (report,) = collect([job], terms, lambda _tally: None).jobs
+        assert report.problems == []
+    return folders
+
+
+def recorded(suite: Suite, cassettes: dict[str, Path], **changes: Any) -> Suite:
+    """The suite with its recordings."""
+    text = source(**changes)
+    shutil.copytree(cassettes[text], suite.cassettes)
+    return stories(suite, text)
+
+
+def agreements(suite: Suite) -> list[dict[str, Any]]:
+    (analysis,) = suite.results()["analyses"]
+    found: list[dict[str, Any]] = analysis["agreements"]
+    return found
+
+
+def held(suite: Suite) -> dict[str, str]:
+    """Measure → why its verdict is held back; empty where it is not."""
+    (analysis,) = suite.results()["analyses"]
+    return {
+        verdict["finding"]["measure"]: verdict["reason"] if verdict["held"] else ""
+        for verdict in analysis["verdicts"]
+    }
+
+
+@pytest.mark.parametrize(("retention", "workers"), [("raw", 2), ("measures", 0)])
+def test_a_judge_that_disagrees_with_itself_decides_nothing(
+    empty: Suite, cassettes: dict[str, Path], retention: str, workers: int
+) -> None:
+    suite = recorded(empty, cassettes, noisy=True, retention=retention)
+    result = suite.run(*(["--bias-report=off"] if workers else []), workers=workers)
+    (found,) = agreements(suite)
+    assert (found["against"], found["level"]) == ("the judge again", "ordinal")
+    assert found["holds"] is False
+    assert found["trials"] >= 30
+    assert "the judge does not agree with itself on hesitation: α = " in found["why"]
+    assert held(suite) == {"hesitation": found["why"], "words": ""}
+    result.stdout.fnmatch_lines(
+        [
+            "  judge NOT RELIED ON: the judge does not agree with *; held back: hesitation-*",
+            "  INCONCLUSIVE for *: the judge does not agree with itself on hesitation: *",
+        ]
+    )
+    if not workers:
+        page = (suite.path / "bias-report.html").read_text(encoding="utf-8")
+        assert 'id="analysis-1-judge"' in page
+        assert "not relied on" in page
+
+
+def test_a_judge_that_agrees_and_the_labels_of_people_are_reported_the_same_everywhere(
+    empty: Suite, cassettes: dict[str, Path]
+) -> None:
+    suite = recorded(empty, cassettes)
+    path = suite.path / "bias_tests" / "labels" / "game-stories" / "simulated--even.csv"
+    path.parent.mkdir(parents=True)
+    rows = [f"first/Greg#{n},{n % 5 + 1}" for n in range(1, 9)]
+    path.write_text("\n".join(["trial,hesitation", *rows]), encoding="utf-8")
+    results = []
+    for workers, report in ((0, "bias-report.html"), (2, "off")):
+        result = suite.run(f"--bias-report={report}", workers=workers)
+        assert result.ret == 0
+        results.append(suite.results_path().read_bytes())
+        result.stdout.fnmatch_lines(
+            [
+                "  judge agrees with itself on hesitation: α = 1.00 *",
+                "  judge beside people on hesitation: α = *, 8 trials labelled",
+            ]
+        )
+    assert results[0] == results[1]
+    own, people = agreements(suite)
+    assert (own["alpha"], own["holds"]) == (1.0, True)
+    assert (people["against"], people["trials"], people["needed"]) == ("people", 8, None)
+    assert people["source"] == "game-stories/simulated--even.csv"
+    page = (suite.path / "bias-report.html").read_text(encoding="utf-8")
+    assert "game-stories/simulated--even.csv" in page
+    assert suite.run("--bias-labels=off", "--bias-report=off").ret == 0
+    assert len(agreements(suite)) == 1
+
+
+def test_labels_that_cannot_be_read_fail_every_verdict(
+    empty: Suite, cassettes: dict[str, Path]
+) -> None:
+    suite = recorded(empty, cassettes)
+    path = suite.path / "people" / "game-stories" / "simulated--even.csv"
+    path.parent.mkdir(parents=True)
+    path.write_text("trial,hesitation\nfirst/Greg#1,3\nfirst/Ann#1,3\n", encoding="utf-8")
+    result = suite.run("--bias-labels=people")
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines(
+        ["*simulated--even.csv, line 3, column 'trial': 'first/Ann#1' is no trial of the *"]
+    )
+    assert suite.results(partial=True)["suite"] == "NO VERDICT"
+
+
+def test_a_folder_of_labels_that_is_not_there_is_a_usage_error(empty: Suite) -> None:
+    result = stories(empty, source()).run("--bias-labels=nowhere")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--bias-labels=*nowhere: is no folder"])
+
+
+@pytest.mark.parametrize("option", ["--bias-plan", "--bias-record=missing"])
+def test_a_judge_that_would_see_a_name_stops_all_before_a_call(empty: Suite, option: str) -> None:
+    suite = stories(empty, source()).change(
+        "bias_tests/stories/experiment.py", 'masked(story, str(trial["group"]))', "story"
+    )
+    result = suite.run(option)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    told = (
+        "game-stories, trial first/Greg#1: the judge would be told 'Greg' (factor 'group', level "
+        "'first'; in message 1 (user)), to which it must be blind; nothing is sent."
+    )
+    assert sum(line.startswith(told) for line in result.outlines) == 1
+    assert not list(suite.path.rglob("*.jsonl"))
+
+
+def test_a_story_that_slips_through_a_mask_ends_no_recording_and_is_mended_by_one_call(
+    empty: Suite,
+) -> None:
+    suite = stories(empty, source())
+    file = "bias_tests/stories/experiment.py"
+    mask = 'masked(story, []).replace(trial["group"], "X")'
+    suite.change(file, 'masked(story, str(trial["group"]))', mask)
+    # Now and then a name is written so that this mask does not know it; never in rehearsal.
+    suite.change(
+        file,
+        'return f"{name} saw',
+        """odd = prompt.subject == "biased" and draw.randint(1, 12) == 1
+        return f"{name[0] + chr(0x200b) * odd + name[1:]} saw""",
+    )
+    arguments = ["--bias-model=simulated/biased", "--bias-report=off"]
+    result = suite.run("--bias-record=missing", *arguments)
+    told = {line.strip() for line in result.outlines if "the judge would be told '" in line}
+    odd = {line.partition(", trial ")[2].partition(":")[0] for line in told}
+    assert 1 < len(odd) < 10
+    assert result.ret != 0
+    assert suite.results(partial=True)["suite"] == "NO VERDICT"
+
+    def replies() -> dict[str, set[str]]:
+        """Trial → what was said in it."""
+        (cassette,) = suite.path.rglob("*.jsonl")
+        said: dict[str, set[str]] = {}
+        for line in cassette.read_text(encoding="utf-8").splitlines():
+            if "trial" in (told := json.loads(line)):
+                of = told["trial"]
+                name = f"{of['condition']['group']}/{of['exemplars']['group']}#{of['replicate']}"
+                said.setdefault(name, set()).add(told["sum"])
+        return said
+
+    before = replies()
+    assert len(before) == 60
+    assert {name for name, said in before.items() if len(said) == 1} == odd
+    again = suite.run("--bias-record=missing", *arguments)
+    assert again.ret != 0
+    assert {line.strip() for line in again.outlines if "the judge would be told '" in line} >= told
+    assert replies() == before
+    suite.change(file, mask, mask.replace("story", 'story.replace(chr(0x200b), "")'))
+    suite.run("--bias-record=missing", *arguments).assert_outcomes(passed=4)
+    after = replies()
+    assert {name for name in after if after[name] != before[name]} == odd
+    assert all(before[name] <= after[name] for name in before)
+
+
+def test_a_name_that_only_the_model_says_stops_the_recording_and_fails_its_replay(
+    empty: Suite,
+) -> None:
+    suite = stories(empty, source())
+    file = "bias_tests/stories/experiment.py"
+    suite.change(file, 'masked(story, str(trial["group"]))', "story")
+    # The subject that rehearses says no name, the one that is recorded does.
+    suite.change(
+        file,
+        'return f"{name} saw',
+        """return f"{'Who' if prompt.subject == 'even' else name} saw""",
+    )
+    model = "--bias-model=simulated/biased"
+    result = suite.run("--bias-record=missing", model)
+    assert result.ret != 0
+    assert sum("the judge would be told '" in line for line in result.outlines) > 0
+    (cassette,) = suite.path.rglob("*.jsonl")
+    text = cassette.read_text(encoding="utf-8")
+    assert " saw the wallet." in text
+    assert "Grade 1" not in text
+    replayed = suite.run(model)
+    assert replayed.ret != 0
+    assert "the judge would be told '" in replayed.stdout.str()
