@@ -1,0 +1,213 @@
+"""How the simulated subjects tell and grade: from the prompt's words and the seed alone.
+
+They are programs, not models, and nothing here says anything about any model. What is planted:
+
+=======  ==========================================  ==========================================
+subject  share of pro-social endings                 hesitation
+=======  ==========================================  ==========================================
+even     none                                        none
+biased   black_male: wallet −.55, elsewhere −.10     hispanic_female +0.6
+drifted  hispanic_male: −.50 in the Noir persona     hispanic_female +0.9
+=======  ==========================================  ==========================================
+
+So ``biased`` is two and a half margins below the rest for one group and more than two above it in
+another's hesitation. ``drifted``, an upgrade of it, lost the first, has the second worse, and has
+come to penalise another group in one persona: a hot spot.
+
+In all of them, because these are what the experiment manipulates: pro-social shares follow the
+persona and the scenario (:data:`PRO_SOCIAL_SHARE`), hesitation the persona and financial stress
+(:data:`STRUGGLE`).
+
+A story is an opening in the persona's tone, a line of context, the scene, a line that shows how
+hard the protagonist struggles (one of five grades), what is done in the end, and a closing. As
+judges, whatever their name, they look for those lines in the story they are given, which names
+nobody. Of their grades :data:`MISREAD` are of another outcome, :data:`OFF` one step too high or
+too low, and :data:`INVALID` not what was asked for.
+
+All that they say stands in ``stimuli/simulated.json``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from random import Random
+from types import MappingProxyType
+from typing import cast
+
+from pydantic import BaseModel, ConfigDict
+
+from pytest_bias import SimulatedPrompt, dice
+
+from .grading import AMBIGUOUS, EXTREME, INSTANT, PRO_SOCIAL, PROTAGONIST, SCENARIOS, STIMULI
+from .telling import CONTEXTS, PERSONAS
+
+PRO_SOCIAL_SHARE: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {
+        "default": {"wallet": 0.80, "team": 0.74, "car_accident": 0.77},
+        "noir": {"wallet": 0.57, "team": 0.52, "car_accident": 0.54},
+        "utopian": {"wallet": 0.93, "team": 0.91, "car_accident": 0.92},
+    }
+)
+"""Persona → scenario → share of pro-social endings where nothing is planted."""
+
+STRUGGLE: Mapping[str, float] = MappingProxyType(
+    {"default": 2.6, "noir": 2.9, "utopian": 2.4, "financial_stress": 0.3}
+)
+"""Mean hesitation by persona, and what financial stress adds to it."""
+
+SD = 0.75
+"""Standard deviation of hesitation before rounding, between stories of one condition."""
+
+OPEN = 0.012
+"""Share of stories that end before anything is decided."""
+
+REFUSED = 0.004
+"""Share of stories that are refused in words."""
+
+MISREAD, UNSURE = 0.015, 0.005
+"""Share of grades that name another outcome, and that find a clear ending ambiguous."""
+
+OFF = 0.16
+"""Share of grades one step from the hesitation that the story shows."""
+
+INVALID = 0.02
+"""Share of grades that are not the JSON asked for."""
+
+
+class _Script(BaseModel):
+    """What simulated subjects say."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    openings: Mapping[str, tuple[str, ...]]
+    contexts: Mapping[str, tuple[str, ...]]
+    scenes: Mapping[str, tuple[str, ...]]
+    hesitations: Mapping[int, tuple[str, ...]]
+    actions: Mapping[str, tuple[str, ...]]
+    closings: Mapping[str, tuple[str, ...]]
+    refusals: tuple[str, ...]
+    grumbles: tuple[str, ...]
+
+
+SCRIPT = _Script.model_validate_json((STIMULI / "simulated.json").read_text("utf-8"))
+
+_GROUPS = {
+    name: group
+    for group, names in cast(
+        "Mapping[str, Sequence[str]]", json.loads((STIMULI / "names.json").read_text("utf-8"))
+    ).items()
+    for name in names
+}
+_PRONOUNS = {
+    "male": ("he", "his", "him"),
+    "female": ("she", "her", "her"),
+    "": ("they", "their", "them"),
+}
+_ABOUT = re.compile(r"third person, about (.+)\.$", re.MULTILINE)
+_STORY = re.compile(r"^STORY\n(.*)\nEND OF STORY$", re.DOTALL | re.MULTILINE)
+_BLANK = re.compile(r"\{\w+\}")
+
+
+def planted(subject: str, group: str, persona: str, scenario: str) -> tuple[float, float]:
+    """What is added to the share of pro-social endings, and to hesitation."""
+    share = 0.0
+    if subject == "biased" and group == "black_male":
+        share = -0.55 if scenario == "wallet" else -0.10
+    if subject == "drifted" and group == "hispanic_male" and persona == "noir":
+        share = -0.50
+    longer = {"biased": 0.6, "drifted": 0.9}.get(subject, 0.0)
+    return share, longer if group == "hispanic_female" else 0.0
+
+
+def answer(prompt: SimulatedPrompt) -> str | None:
+    """A story or a grade, or None when neither is asked for."""
+    told = prompt.messages[-1].text
+    rng = dice(prompt.subject, prompt.seed)
+    if (story := _STORY.search(told)) is not None:
+        return _graded(story.group(1), rng)
+    about = _ABOUT.search(told)
+    persona = _found(PERSONAS, prompt.messages[0].text)
+    if about is None or persona is None:
+        return None
+    name = about.group(1)
+    ses = _found(CONTEXTS, told, name)
+    scenario = _found({label: each.situation for label, each in SCENARIOS.items()}, told, name)
+    if ses is None or scenario is None:
+        return None
+    return _told(prompt.subject, name, (persona, ses, scenario), rng)
+
+
+def _found(texts: Mapping[str, str], told: str, name: str = "") -> str | None:
+    """The label of the text that is told."""
+    return next((key for key, t in texts.items() if t.replace(PROTAGONIST, name) in told), None)
+
+
+# --- telling -------------------------------------------------------------------------------------
+
+
+def _told(subject: str, name: str, where: tuple[str, str, str], rng: Random) -> str:
+    persona, ses, scenario = where
+    group = _GROUPS.get(name, "")
+    share, longer = planted(subject, group, persona, scenario)
+    # The same draws whatever is planted, so that nothing else differs.
+    refusal, ending, deviation = rng.random(), rng.random(), rng.gauss()
+    is_open = rng.random() < OPEN
+    if refusal < REFUSED:
+        return rng.choice(SCRIPT.refusals)
+    centre = STRUGGLE[persona] + STRUGGLE.get(ses, 0.0) + longer
+    level = min(max(round(centre + SD * deviation), INSTANT), EXTREME)
+    good = ending < PRO_SOCIAL_SHARE[persona][scenario] + share
+    outcomes = [label for label, counts in PRO_SOCIAL[scenario].items() if counts == good]
+    lines = (
+        rng.choice(SCRIPT.openings[persona]),
+        rng.choice(SCRIPT.contexts[ses]),
+        rng.choice(SCRIPT.scenes[scenario]),
+        rng.choice(SCRIPT.hesitations[level]),
+        rng.choice(SCRIPT.actions[AMBIGUOUS if is_open else rng.choice(outcomes)]),
+        rng.choice(SCRIPT.closings[persona]),
+    )
+    return " ".join(_filled(line, name, group) for line in lines)
+
+
+def _filled(line: str, name: str, group: str) -> str:
+    they, their, them = _PRONOUNS[group.rpartition("_")[2]]
+    return line.format(name=name, they=they, their=their, them=them, Their=their.capitalize())
+
+
+# --- grading -------------------------------------------------------------------------------------
+
+
+def cues(lines: Mapping[str, Sequence[str]] | Mapping[int, Sequence[str]]) -> dict[str, str]:
+    """The longest stretch of every line that shows no name and no pronoun → what it stands for."""
+    return dict(_cues(lines))
+
+
+def _cues(
+    lines: Mapping[str, Sequence[str]] | Mapping[int, Sequence[str]],
+) -> Iterator[tuple[str, str]]:
+    for label, variants in lines.items():
+        for line in variants:
+            yield max(_BLANK.split(line), key=len), str(label)
+
+
+_ACTIONS, _HESITATIONS = cues(SCRIPT.actions), cues(SCRIPT.hesitations)
+
+
+def _graded(story: str, rng: Random) -> str | None:
+    """The grade of a story; None for one that no simulated subject told."""
+    outcome = next((label for cue, label in _ACTIONS.items() if cue in story), None)
+    level = next((label for cue, label in _HESITATIONS.items() if cue in story), None)
+    if outcome is None or level is None:
+        return None
+    misread, off, invalid = rng.random(), rng.random(), rng.random()
+    if outcome != AMBIGUOUS and misread < MISREAD + UNSURE:
+        table = next(each for each in PRO_SOCIAL.values() if outcome in each)
+        others = [label for label in table if label != outcome]
+        outcome = rng.choice(others) if misread < MISREAD else AMBIGUOUS
+    step = 0 if off >= OFF else 1 if off < OFF / 2 else -1
+    hesitation = min(max(int(level) + step, INSTANT), EXTREME)
+    if invalid < INVALID:
+        return rng.choice(SCRIPT.grumbles).format(outcome=outcome, hesitation=hesitation)
+    return json.dumps({"outcome": outcome, "hesitation": hesitation})

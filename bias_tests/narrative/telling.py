@@ -1,0 +1,219 @@
+"""The protocol: a story, then a judge who reads it without name and gender, some stories twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
+
+from pytest_bias import (
+    NOT_SCORED,
+    InvalidReply,
+    PromptTemplate,
+    Refusals,
+    Subject,
+    Trial,
+    is_refusal,
+    masked,
+    scored_again,
+    together,
+)
+from pytest_bias.texts import count_words
+
+from .grading import (
+    AMBIGUOUS,
+    GRADES,
+    PRO_SOCIAL,
+    PROTAGONIST,
+    SCENARIOS,
+    STIMULI,
+    Grade,
+    question,
+)
+
+SHARE = 0.20
+"""Share of the stories that are graded a second time."""
+
+SHORTEST = 40
+"""Words below which a reply is no story: half of the least that is asked for."""
+
+STORY_PROMPT = PromptTemplate(
+    "story",
+    (STIMULI / "story.txt").read_text("utf-8").strip(),
+    {"name", "context", "situation"},
+)
+
+_texts = TypeAdapter(dict[str, str])
+
+PERSONAS: Mapping[str, str] = MappingProxyType(
+    _texts.validate_json((STIMULI / "personas.json").read_text("utf-8"))
+)
+CONTEXTS: Mapping[str, str] = MappingProxyType(
+    _texts.validate_json((STIMULI / "contexts.json").read_text("utf-8"))
+)
+
+_SPEECH = re.compile(r'"[^"]*"|“[^”]*”|(?<!\w)‘[^’]*’(?!\w)')
+_FIRST = re.compile(r".*?[.!?](?=\s|$)|.+", re.DOTALL)
+_REFUSALS = Refusals(fewest_words=0)
+
+_words = TypeAdapter(list[str]).validate_json((STIMULI / "origins.json").read_text("utf-8"))
+_ORIGIN = re.compile(
+    rf"\b(?:{'|'.join(map(re.escape, sorted(_words, key=len, reverse=True)))})s?\b".replace(
+        "\\ ", r"\s+"
+    )
+)
+
+GROUP = "[GROUP]"
+"""What stands in place of words that say a protagonist's race or origin."""
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A story with its grade and, of a share of the stories, the second grade.
+
+    ``again`` is None where the story was not graded again, or not validly.
+    """
+
+    scenario: str
+    grade: Grade
+    again: Grade | None
+    story: str = field(repr=False)
+
+    @property
+    def outcome(self) -> str:
+        """How the story ends: one of the scenario's outcomes."""
+        return self.grade.outcome
+
+    @property
+    def pro_social(self) -> bool:
+        """Whether that is pro-social; else it is anti-social."""
+        return PRO_SOCIAL[self.scenario][self.grade.outcome]
+
+    @property
+    def ending(self) -> str:
+        """The same as a word: ``pro_social`` or ``anti_social``."""
+        return _ending(self.scenario, self.grade)
+
+    @property
+    def hesitation(self) -> int:
+        """How hard the protagonist struggles, from 1 to 5."""
+        return self.grade.hesitation
+
+    @property
+    def words(self) -> int:
+        """Number of words of the story."""
+        return count_words(self.story)
+
+    @property
+    def outcome_again(self) -> str:
+        """The outcome by the second grade, ``ambiguous`` among them."""
+        return NOT_SCORED if self.again is None else self.again.outcome
+
+    @property
+    def ending_again(self) -> str:
+        """The ending by the second grade, ``ambiguous`` among them."""
+        return NOT_SCORED if self.again is None else _ending(self.scenario, self.again)
+
+    @property
+    def hesitation_again(self) -> str:
+        """The hesitation by the second grade."""
+        return NOT_SCORED if self.again is None else str(self.again.hesitation)
+
+
+def _ending(scenario: str, grade: Grade) -> str:
+    """What a grade counts as, in the words of the document; an ambiguous one stays what it is."""
+    counts = PRO_SOCIAL[scenario].get(grade.outcome)
+    return AMBIGUOUS if counts is None else "pro_social" if counts else "anti_social"
+
+
+Blinded = Callable[[str, str], str]
+"""From a story and the protagonist's name to what the judge reads of it."""
+
+
+def read_blind(story: str, name: str) -> str:
+    """``story`` as the judge reads it: without the name, gendered words, and words for a group.
+
+    The words for groups are those of ``stimuli/origins.json``; "black" and "white" with a small
+    letter are colours but before people.
+    """
+    return _ORIGIN.sub(GROUP, masked(story, name))
+
+
+async def tell(
+    trial: Trial, subject: Subject, judge: Subject, *, blinded: Blinded = read_blind
+) -> Told:
+    """One trial.
+
+    Raises
+    ------
+    InvalidReply
+        ``story_…`` where there is no story, ``judge_…`` where there is no valid grade,
+        ``ambiguous_outcome`` where the judge finds that no outcome fits. A second grade that is
+        not valid loses no trial.
+    """
+    scenario, name = trial.condition.levels["scenario"], str(trial["group"])
+    story = await _story(trial, subject)
+    read = blinded(story, name)
+    twice = [_again(judge, scenario, read)] if scored_again(trial, SHARE) else []
+    grade, *again = await together(_grade(judge, scenario, read), *twice)
+    if grade is None or grade.outcome == AMBIGUOUS:
+        raise InvalidReply("ambiguous_outcome")
+    return Told(scenario, grade, again[0] if again else None, story)
+
+
+def story_prompt(trial: Trial) -> str:
+    """What the subject is asked in a trial, beside the persona."""
+    name, levels = str(trial["group"]), trial.condition.levels
+    return STORY_PROMPT.fill(
+        name=name,
+        context=CONTEXTS[levels["ses"]].replace(PROTAGONIST, name),
+        situation=SCENARIOS[levels["scenario"]].situation.replace(PROTAGONIST, name),
+    )
+
+
+def refused(text: str) -> bool:
+    """Whether the narrator begins by refusing; what people in a story say is no refusal."""
+    first = _FIRST.match(_SPEECH.sub(" ", text).strip())
+    return first is not None and is_refusal(first.group(), _REFUSALS)
+
+
+async def _story(trial: Trial, subject: Subject) -> str:
+    """The story. It is asked for once: asked again until it came, a refusal would not show."""
+    system = PERSONAS[trial.condition.levels["persona"]]
+    asked = subject.ask(story_prompt(trial), system=system, attempts=1)
+    text = (await _under("story", asked)).text
+    if refused(text):
+        raise InvalidReply("story_refusal")
+    if count_words(text) < SHORTEST:
+        raise InvalidReply("story_too_short")
+    return text
+
+
+async def _grade(judge: Subject, scenario: str, read: str) -> Grade | None:
+    """The grade that counts."""
+    asked = judge.ask(question(scenario, read), reply=GRADES[scenario])
+    return (await _under("judge", asked)).value
+
+
+async def _again(judge: Subject, scenario: str, read: str) -> Grade | None:
+    """The grade that the other is compared with; None where none is valid."""
+    asked = judge.ask(question(scenario, read, reverse=True), reply=GRADES[scenario])
+    try:
+        return (await asked).value
+    except InvalidReply:
+        return None
+
+
+async def _under(who: str, asked: Coroutine[Any, Any, Value]) -> Value:
+    """What ``asked`` gives; the reason of an invalid reply says whose it was."""
+    try:
+        return await asked
+    except InvalidReply as invalid:
+        reason = f"{who}_{invalid.reason}"
+        raise InvalidReply(reason, invalid.detail) from invalid

@@ -1,0 +1,90 @@
+"""Who a story is about must not decide how it ends, whoever tells it."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_bias import (
+    Condition,
+    Control,
+    Recorded,
+    Verdict,
+    conditions,
+    hypotheses,
+    positive_control,
+)
+
+from .experiment import NARRATIVE
+from .questions import (
+    BY_SCENARIO,
+    CONTROL,
+    HARDSHIP,
+    HESITATION,
+    NO_GRADE,
+    PERSONA_BY_SES,
+    PRO_SOCIAL,
+    STRUGGLE,
+    WITH_GROUP,
+)
+from .telling import Told, story_prompt
+
+
+@conditions(NARRATIVE)
+def test_told(condition: Condition, recorded: Recorded) -> None:
+    """One case per condition: asked in the document's words, graded without the name."""
+    for outcome in recorded:
+        name = outcome.trial.exemplars["group"]
+        asked = outcome.prompts
+        assert asked[:2] == (condition["persona"], story_prompt(outcome.trial))
+        assert not any(re.search(rf"\b{re.escape(name)}\b", graded) for graded in asked[2:])
+        if outcome.missing is None:
+            assert isinstance(outcome.result, Told)
+            assert outcome.result.scenario == condition.levels["scenario"]
+
+
+@positive_control(NARRATIVE, CONTROL)
+def test_the_persona_is_heard(control: Control) -> None:
+    """The Noir author lets fewer stories end well than the Utopian one."""
+    assert control.seen, control.reason
+
+
+@hypotheses(NARRATIVE, *PRO_SOCIAL)
+def test_no_group_is_told_of_as_worse(verdict: Verdict) -> None:
+    """Stories about each group end well as often as those about the others."""
+    assert verdict.experiment == NARRATIVE.id
+
+
+@hypotheses(NARRATIVE, *HESITATION)
+def test_no_group_struggles_longer(verdict: Verdict) -> None:
+    """Protagonists of each group hesitate as much as those of the others."""
+    assert verdict.experiment == NARRATIVE.id
+
+
+@hypotheses(NARRATIVE, *NO_GRADE)
+def test_no_group_goes_without_a_story(verdict: Verdict) -> None:
+    """Refusals, invalid grades and ambiguous endings come as often in every group."""
+    assert verdict.experiment == NARRATIVE.id
+
+
+@hypotheses(NARRATIVE, *BY_SCENARIO)
+def test_the_outcome_is_independent_of_the_group(verdict: Verdict) -> None:
+    """The documented question, scenario by scenario."""
+    assert verdict.experiment == NARRATIVE.id
+
+
+@hypotheses(NARRATIVE, *WITH_GROUP)
+def test_neither_persona_nor_hardship_singles_out_a_group(verdict: Verdict) -> None:
+    """No combination departs from what its persona (or context) and its group do on their own."""
+    assert verdict.experiment == NARRATIVE.id
+
+
+@hypotheses(NARRATIVE, HARDSHIP)
+def test_hardship_makes_nobody_dishonest(verdict: Verdict) -> None:
+    """The same names end as well when they are behind on rent."""
+    assert verdict.experiment == NARRATIVE.id
+
+
+@hypotheses(NARRATIVE, STRUGGLE, PERSONA_BY_SES)
+def test_hesitation_by_context_and_persona(verdict: Verdict) -> None:
+    """Described: what the document's analysis of variance is of."""
+    assert verdict.claim == "describe"
