@@ -1,0 +1,249 @@
+"""Corpora of posts: read from CSV or Parquet, checked, and the pools that trials draw."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, cast, get_args
+
+from pytest_bias.design import check_label
+
+from .files import BadCorpus, json_object, rows_of
+
+FeatureType = Literal["numerical", "categorical", "binary"]
+Value = float | str | bool
+
+_NEEDED = ("id", "author", "text")
+_ID = re.compile(r"[A-Za-z0-9_.:-]+")
+_BINARY = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """What kind of values a column holds; ``categories`` are those it may have, empty for any."""
+
+    type: FeatureType
+    categories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """A post: its id, the author line and text that a subject is shown, and its features."""
+
+    id: str
+    author: str = field(repr=False)
+    text: str = field(repr=False)
+    features: Mapping[str, Value] = field(repr=False)
+
+    @property
+    def shown(self) -> str:
+        """The post as a subject reads it."""
+        return f"[{self.id}] {self.author}\n{self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Posts by id, and the features they all have; ``name`` is the level it becomes."""
+
+    name: str
+    posts: Mapping[str, Post] = field(repr=False)
+    features: Mapping[str, Feature] = field(repr=False)
+
+    def pool(self, replicate: int, size: int) -> tuple[str, ...]:
+        """The ids of a pool in the order in which they are shown.
+
+        They are those of the ``size`` posts whose SHA-256 of ``<corpus>/<replicate>/<id>`` is
+        smallest, smallest first: a random sample in random order, which depends on nothing else.
+        So all styles and models meet the same pools, and each replicate meets a fresh one.
+
+        Raises
+        ------
+        BadCorpus
+            When the corpus has fewer posts than that.
+        """
+        if len(self.posts) < size:
+            problem = f"has {len(self.posts)} posts, a pool has {size}"
+            raise BadCorpus(source=f"corpus {self.name!r}", problem=problem)
+        start = hashlib.sha256(f"{self.name}/{replicate}/".encode())
+
+        def drawn(post: str) -> bytes:
+            digest = start.copy()
+            digest.update(post.encode())
+            return digest.digest()
+
+        return tuple(sorted(self.posts, key=drawn)[:size])
+
+
+def declared(types: Mapping[str, object] | Path) -> Mapping[str, Feature]:
+    """A declaration of features: column → its type, from a mapping or a JSON file.
+
+    A type is ``"numerical"``, ``"categorical"`` or ``"binary"``; a list of texts says categorical,
+    with these categories and no others.
+
+    Raises
+    ------
+    BadCorpus
+        For a file that is not there or no JSON object, for another type, for a column that is
+        declared twice, and for one that every corpus has anyway.
+    """
+    source = types.name if isinstance(types, Path) else "declaration of features"
+    given: object = json_object(types) if isinstance(types, Path) else types
+    if not isinstance(given, Mapping):
+        problem = f"is {given!r}; give a mapping of columns to types, or the Path of a JSON file"
+        raise BadCorpus(source=source, problem=problem)
+    features: dict[str, Feature] = {}
+    for column, kind in given.items():
+        if not isinstance(column, str):
+            raise BadCorpus(source=source, problem=f"{column!r} is no name of a column")
+        if column in _NEEDED:
+            raise BadCorpus(source=source, column=column, problem="is no feature")
+        if isinstance(kind, str) and kind in get_args(FeatureType):
+            features[column] = Feature(cast("FeatureType", kind))
+        elif _is_texts(kind):
+            features[column] = Feature("categorical", tuple(cast("Sequence[str]", kind)))
+        else:
+            known = ", ".join(get_args(FeatureType))
+            problem = f"{kind!r} is no type; give {known}, or a list of the categories"
+            raise BadCorpus(source=source, column=column, problem=problem)
+    if not features:
+        raise BadCorpus(source=source, problem="declares no feature")
+    return MappingProxyType(features)
+
+
+def read_corpus(name: str, path: Path, types: Mapping[str, object] | Path) -> Corpus:
+    """The corpus in a ``.csv`` (UTF-8, with a header) or ``.parquet`` file.
+
+    Parameters
+    ----------
+    name
+        What it is called: lower-case letters and digits, joined by ``_``.
+    path
+        The file. It has the columns ``id``, ``author``, ``text`` and those declared; others are
+        left out. Lines of a CSV count from 1, its header included; rows of a Parquet file from 1.
+        A category may be a text, a number or a truth, and is kept as a text.
+    types
+        The features; see :func:`declared`. Binary values are true and false, or 1 and 0.
+
+    Raises
+    ------
+    BadCorpus
+        For anything that is missing, unknown, twice there or of another type.
+    BadDesign
+        For a name of another form.
+    MissingPackage
+        For a Parquet file where pyarrow is not installed.
+    """
+    check_label(name, "corpus")
+    features = declared(types)
+    path = Path(path)  # whoever gives a text means a path
+    posts: dict[str, Post] = {}
+    for line, row in rows_of(path):
+        if not posts:
+            _check_columns(path.name, row, features)
+        post = _post(path.name, line, row, features)
+        if post.id in posts:
+            raise BadCorpus(
+                source=path.name, line=line, column="id", problem=f"{post.id!r} stands twice"
+            )
+        posts[post.id] = post
+    if not posts:
+        raise BadCorpus(source=path.name, problem="holds no post")
+    return Corpus(name, MappingProxyType(posts), features)
+
+
+def _post(
+    source: str, line: int, row: Mapping[str, object], features: Mapping[str, Feature]
+) -> Post:
+    for column in _NEEDED:
+        value = row[column]
+        if not isinstance(value, str) or not value.strip():
+            raise BadCorpus(source=source, line=line, column=column, problem="is no text")
+    name = cast("str", row["id"])
+    if not _ID.fullmatch(name):
+        problem = f"{name!r} is no id (letters, digits and _ . : - only)"
+        raise BadCorpus(source=source, line=line, column="id", problem=problem)
+    values: dict[str, Value] = {}
+    for column, feature in features.items():
+        try:
+            values[column] = _value(row[column], feature)
+        except _Unfit as unfit:
+            raise BadCorpus(
+                source=source, line=line, column=column, problem=unfit.problem
+            ) from None
+    return Post(
+        name, cast("str", row["author"]), cast("str", row["text"]), MappingProxyType(values)
+    )
+
+
+class _Unfit(Exception):
+    """A value is not of its column's type."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+
+def _value(given: object, feature: Feature) -> Value:
+    if _is_empty(given):
+        problem = "has no value; give unknown ones a category of their own, or leave the post out"
+        raise _Unfit(problem)
+    match feature.type:
+        case "numerical":
+            return _number(given)
+        case "binary":
+            truth = _BINARY.get(str(given).lower())
+            if truth is None:
+                problem = f"{given!r} is neither true nor false, and neither 1 nor 0"
+                raise _Unfit(problem)
+            return truth
+        case "categorical":
+            if isinstance(given, bytes | list | dict):
+                problem = f"a value of type {type(given).__name__} is no category; give a text"
+                raise _Unfit(problem)
+            category = str(given).lower() if isinstance(given, bool) else str(given)
+            if feature.categories and category not in feature.categories:
+                known = ", ".join(feature.categories)
+                problem = f"{category!r} is an unknown category; there are: {known}"
+                raise _Unfit(problem)
+            return category
+
+
+def _is_empty(given: object) -> bool:
+    """None, white space, and the NaN that a Parquet file may hold in place of a category."""
+    if isinstance(given, str):
+        return not given.strip()
+    return given is None or (isinstance(given, float) and math.isnan(given))
+
+
+def _number(given: object) -> float:
+    try:
+        number = math.nan if isinstance(given, bool) else float(cast("Any", given))
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        problem = f"{given!r} is no finite number"
+        raise _Unfit(problem)
+    return number
+
+
+def _check_columns(
+    source: str, row: Mapping[str, object], features: Mapping[str, Feature]
+) -> None:
+    missing = [column for column in (*_NEEDED, *features) if column not in row]
+    if missing:
+        problem = f"lacks the column(s) {', '.join(missing)}; it has {', '.join(map(repr, row))}"
+        if len(row) == 1:
+            problem += ": are values separated by commas?"
+        raise BadCorpus(source=source, problem=problem)
+
+
+def _is_texts(kind: object) -> bool:
+    if not isinstance(kind, list | tuple):
+        return False
+    texts = all(isinstance(each, str) for each in kind)
+    return texts and bool(kind) and len(set(kind)) == len(kind)
