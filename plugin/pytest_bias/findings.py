@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .design import frozen_mapping
+from .effects import Scale, UnitGroup
 from .estimates import Bootstrap, Description, EffectSize, Interval, Tost
 
 ALPHA = 0.05
 """Error rate of each of the two nulls of the verdict rule; they are disjoint, so not halved."""
-
-Scale = Literal["difference", "ratio", "size"]
-"""What an estimate is: a difference around 0, a ratio around 1, or a size that has no sign."""
 
 _PLURAL = ("replies", "pools", "units")
 
@@ -150,7 +148,9 @@ class Finding:
     margin reaches from its inverse to itself. ``units`` are the independent observations,
     ``fewest`` those of the smallest group, ``unit_name`` what they are. ``settle`` is the number
     of units per group that would settle an open question, None where more would not help.
-    ``extras`` are further numbers by name.
+    ``extras`` are further numbers by name. ``se`` and ``df`` are those of the estimate, of ratios
+    on the log scale. ``by_unit`` is what each unit contributes: the mean of its values times the
+    weight, summed over groups, is the estimate (of a ratio its logarithm).
     """
 
     quantity: str
@@ -186,6 +186,7 @@ class Finding:
     published: PublishedColumn | None = None
     extras: Mapping[str, float | str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    by_unit: tuple[UnitGroup, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "extras", frozen_mapping(self.extras))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from .contrasts import Claim, Interaction, RateDifference, RateRatio
-from .contrasts.base import Declared, null_of
+from .contrasts import Claim, Interaction, RateDifference, RateRatio, claim_under
+from .contrasts.base import Declared, gates, null_of
 from .findings import ALPHA, Finding, Null
+from .passing import Passing, largest_sd, of_means, of_rates, of_ratios, pairs_units
 
 if TYPE_CHECKING:
     from .contrasts import Hypothesis
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 POWER = 0.90
 """Probability of clearing where nothing differs that a ``clear`` claim is sized for."""
+
+_EFFECTS = (0.0, 1.0, 2.0)
+_LARGE = (1.0, 2.0, 3.0)
+"""True effects, in margins, at which chances are given; of a screen those that it might find."""
 
 BASE_RATES = (0.0, 0.1, 0.5)
 
@@ -46,6 +51,11 @@ class Prospect:
     verdict is possible at all. ``per_group`` is that of two equal groups; where the sides are not
     two of that size (``equal``), what they are worth. ``clears`` is whether the units suffice for
     anything to be cleared.
+
+    ``passing`` are the upgrade gate's chances, at the recorded spread or else at ``largest_sd``;
+    ``gate_sd`` is the spread up to which each is .90 or more. ``pairs`` is whether units of two
+    models are compared with each other: then these are chances for models that have nothing in
+    common, which no pair of versions falls below unless what one does more the other does less.
     """
 
     hypothesis: str
@@ -62,6 +72,10 @@ class Prospect:
     problem: str = ""
     equal: bool = True
     clears: bool = True
+    screens: bool = False
+    passing: tuple[Passing, ...] = ()
+    gate_sd: float | None = None
+    pairs: bool = False
 
 
 def prospect_of(
@@ -69,12 +83,14 @@ def prospect_of(
 ) -> Prospect:
     """What ``design`` gives a hypothesis; ``found`` is what the same design has recorded."""
     declared = cast("Declared", hypothesis)
+    screens = design.screens
+    effects = _LARGE if screens else _EFFECTS
     measure = getattr(hypothesis, "measure", "")
     units = {each.name: each.unit for each in experiment.measures}
     layout = hypothesis.layout(experiment, design)
     given = Prospect(
         hypothesis=hypothesis.id,
-        claim=hypothesis.claim or "detect",
+        claim=claim_under(hypothesis, design),
         target=declared.target,
         margin=declared.margin,
         unit=units.get(measure, ""),
@@ -83,17 +99,34 @@ def prospect_of(
         paired=layout is not None and layout.shape == "paired",
         problem="" if layout is None else layout.problem,
         equal=layout is None or layout.equal,
-        clears=layout is None or layout.clears,
+        clears=not screens and (layout is None or layout.clears),
+        screens=screens,
     )
     margin = declared.margin
-    if layout is None or margin is None or layout.problem or layout.per_group < 2:  # noqa: PLR2004
+    if margin is None:
         return given
-    if isinstance(hypothesis, RateRatio):
-        return given  # its chances depend on both rates, which nobody knows before
+    gated = gates(declared) and not screens
+    if layout is None or isinstance(hypothesis, RateRatio):
+        # Chances of ratios depend on all rates, which nobody knows before.
+        return replace(given, passing=of_ratios(margin, found) if gated else ())
+    if layout.problem or layout.per_group < 2:  # noqa: PLR2004
+        return given
     if isinstance(hypothesis, RateDifference) and declared.target == "fixed":
-        null = null_of(declared, experiment, compared_by(hypothesis))
-        return replace(given, outlooks=tuple(_rate_outlooks(layout, margin, null, found)))
-    return _of_means(given, hypothesis, experiment, layout, margin, found)
+        null = _null(hypothesis, experiment, screens=screens)
+        outlooks = tuple(_rate_outlooks(layout, margin, null, found, effects))
+        rates = sorted({each.rate for each in outlooks if each.rate is not None})
+        passing = of_rates(layout, margin, found, rates) if gated else ()
+        return replace(given, outlooks=outlooks, passing=tuple(passing))
+    given = _of_means(given, hypothesis, experiment, layout, margin, found, effects)
+    if not gated:
+        return given
+    sd = given.sd or given.largest_sd
+    return replace(
+        given,
+        passing=of_means(layout, margin, found, sd=sd) if sd else (),
+        gate_sd=largest_sd(layout, margin, POWER),
+        pairs=pairs_units(layout),
+    )
 
 
 def compared_by(hypothesis: Hypothesis) -> list[str]:
@@ -104,6 +137,13 @@ def compared_by(hypothesis: Hypothesis) -> list[str]:
     return [factor] if factor else []
 
 
+def _null(hypothesis: Hypothesis, experiment: Experiment, *, screens: bool) -> Null:
+    """What BIASED has to be shown against; of a screen always the margin."""
+    if screens:
+        return "margin"
+    return null_of(cast("Declared", hypothesis), experiment, compared_by(hypothesis))
+
+
 def _of_means(
     given: Prospect,
     hypothesis: Hypothesis,
@@ -111,23 +151,24 @@ def _of_means(
     layout: Layout,
     margin: float,
     found: Finding | None,
+    effects: Sequence[float],
 ) -> Prospect:
     from .statistics import largest_sd_to_clear, verdict_chances  # noqa: PLC0415  (scipy)
 
     n, shape = layout.per_group, layout.shape
     largest = sd = None
-    if layout.clears:
+    if given.clears:
         largest = largest_sd_to_clear(n, margin=margin, power=POWER, alpha=ALPHA, design=shape)
     if found is not None and found.se is not None:
         sd = found.se * math.sqrt(n if shape == "paired" else n / 2)
     outlooks: tuple[Outlook, ...] = ()
     if sd:
-        null = null_of(cast("Declared", hypothesis), experiment, compared_by(hypothesis))
+        null = _null(hypothesis, experiment, screens=given.screens)
         outlooks = tuple(
             Outlook(
-                effect=effect, clear=chances.clear if layout.clears else 0.0, biased=chances.biased
+                effect=effect, clear=chances.clear if given.clears else 0.0, biased=chances.biased
             )
-            for effect in (0.0, 1.0, 2.0)
+            for effect in effects
             for chances in (
                 verdict_chances(
                     n,
@@ -144,7 +185,7 @@ def _of_means(
 
 
 def _rate_outlooks(
-    layout: Layout, margin: float, null: Null, found: Finding | None
+    layout: Layout, margin: float, null: Null, found: Finding | None, effects: Sequence[float]
 ) -> Iterator[Outlook]:
     from .statistics import (  # noqa: PLC0415  (scipy)
         power_to_alarm_rate,
@@ -157,8 +198,10 @@ def _rate_outlooks(
     if found is not None:
         rates = (sum(arm.mean for arm in found.arms) / len(found.arms),)
     for rate in rates:
-        for effect in (0.0, 1.0, 2.0):
+        for effect in effects:
             difference = effect * margin
+            if difference > 1:  # no two rates are so far apart
+                continue
             base = min(rate, 1 - difference)
             clear = power_to_clear_rate(
                 n, n, rate=base, margin=margin, difference=difference, alpha=ALPHA

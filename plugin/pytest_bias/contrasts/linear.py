@@ -8,18 +8,26 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..canonical import digest
+from ..effects import Scale, UnitGroup
 from ..errors import BadDesign, IncompleteDesign, TooFewUnits
-from ..findings import Arm, Finding, Scale
+from ..findings import Arm, Finding
 from ..measures import MISSING
 from .base import Declared, levels_of, null_of, units_of
 from .published import Pooled, published_column
 
 if TYPE_CHECKING:
     from ..estimation.cells import Cell, Grid
-    from ..estimation.tested import Tested
+    from ..estimation.tested import Tested, Unit
     from ..estimation.weights import Weights
     from ..experiment import Experiment
     from ..records import Records
+
+DIGITS = 16
+"""Hexadecimal digits of a digest that stand for a unit."""
+
+_LONGEST = 80
+"""Characters up to which an exemplar names its unit; of longer ones a digest does."""
 
 Engine = Callable[["Grid", "Weights"], "Tested"]
 
@@ -111,7 +119,10 @@ def analyse_linear(
         se=tested.se,
         df=tested.df,
         deterministic=tested.deterministic,
-        settle=units_to_settle(tested, grid, margin=margin, null=null, reach=weights.reach),
+        # A ratio's standard error is that of its logarithm, its margin is not.
+        settle=None
+        if asked.scale == "ratio"
+        else units_to_settle(tested, grid, margin=margin, null=null, reach=weights.reach),
         equivalence=tested.tost,
         effect_size=tested.effect_size,
         worst_case=worst,
@@ -125,6 +136,7 @@ def analyse_linear(
         ),
         extras=tested.extras,
         notes=tested.notes,
+        by_unit=_named(experiment, tested),
     )
     return Found(finding, tested, grid)
 
@@ -198,6 +210,34 @@ def _unit_count(cells: Sequence[Cell], tested: Tested) -> int:
         return tested.units
     factor = tested.unit_name.removeprefix(prefix)
     return len({(cell.labels[factor], cell.members[factor]) for cell in cells})
+
+
+def _named(experiment: Experiment, tested: Tested) -> tuple[UnitGroup, ...]:
+    """What each unit contributes, by a name that is the same for every model."""
+    return tuple(
+        UnitGroup(
+            group=part.group,
+            weight=part.weight,
+            values={_unit_name(experiment, unit): value for unit, value in part.values.items()},
+            gaps=part.gaps,
+        )
+        for part in tested.by_unit
+    )
+
+
+def _unit_name(experiment: Experiment, unit: Unit) -> str:
+    """``name=level`` or ``name=level/exemplar`` of each name.
+
+    Exemplars and items are digests where no text is kept; long exemplars are, too.
+    """
+    raw = experiment.retention == "raw"
+    items = experiment.items.name if experiment.items is not None else ""
+    parts = []
+    for name, level, member in unit:
+        label = level if raw or name != items else digest(level)[:DIGITS]
+        shown = member if raw and len(member) <= _LONGEST else digest(member)[:DIGITS]
+        parts.append(f"{name}={label}/{shown}" if member else f"{name}={label}")
+    return " × ".join(parts)
 
 
 def _is_in(cell: Cell, side: Side) -> bool:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..canonical import compact, digest
 from ..design import frozen_mapping
+from ..effects import UnitGroup
 from ..errors import BadDesign, NoFinding
 from ..findings import Arm, Finding, PublishedColumn, WorstCase
 from .base import Declared, Levels, check_at, levels_of, settle_fields
-from .linear import together
+from .linear import DIGITS, together
 from .published import NOT_DEFINED
 
 if TYPE_CHECKING:
@@ -82,7 +84,8 @@ class Selection(Declared):
         rows = self._rows(experiment, records)
         pools = self._pools(rows)
         members = {item for item, group in self.feature.items() if group in levels_of(self.group)}
-        tested = selection_ratio(pools, members, margin=self.margin)
+        found = selection_ratio(pools, members, margin=self.margin)
+        tested = found.tested
         missing = sum(rows.missing.values())
         words = (" + ".join(levels_of(self.group)), "others")
         rates = [float(value) for value in tested.extras.values()]
@@ -110,6 +113,8 @@ class Selection(Declared):
             fewest=tested.fewest,
             unit_name=tested.unit_name,
             scale="ratio",
+            se=tested.se,
+            df=tested.df,
             worst_case=WorstCase(
                 needed=missing / len(rows.rows) > TOLERATED_MISSING,
                 lowest=None,
@@ -122,6 +127,7 @@ class Selection(Declared):
             published=self._published(pools),
             extras=tested.extras,
             notes=tested.notes,
+            by_unit=_by_pool(pools, found.by_pool),
         )
 
     def layout(self, experiment: Experiment, design: Design) -> Layout | None:  # noqa: ARG002
@@ -177,3 +183,20 @@ class Selection(Declared):
         return PublishedColumn(
             method="chi-square test of pool against recommended, Cramér's V", statistics=values
         )
+
+
+def _by_pool(pools: Sequence[Pool], values: Sequence[float]) -> tuple[UnitGroup, ...]:
+    """What each pool contributes, by the items it showed: the same pool for every model.
+
+    Pools drawn afresh for a model so pair with another's only where they are the same. Where
+    several trials show the very same items they are numbered in the plan's order.
+    """
+    if not values:
+        return ()
+    named: dict[str, float] = {}
+    times: Counter[str] = Counter()
+    for pool, value in zip(pools, values, strict=True):
+        name = digest(compact(sorted(pool.shown)))[:DIGITS]
+        times[name] += 1
+        named[name if times[name] == 1 else f"{name} #{times[name]}"] = value
+    return (UnitGroup(group="pools", weight=1.0, values=named),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -50,6 +51,11 @@ class Counts:
         events = sum(self.events_a) + sum(self.events_b)
         trials = sum(self.n_a) + sum(self.n_b)
         return min(sum(self.n_a), sum(self.n_b)) if events in (0, trials) else None
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom that go with a standard error read from a score interval."""
+        return float(max(sum(self.n_a) + sum(self.n_b) - 2, 1))
 
     @property
     def as_given(
@@ -116,7 +122,7 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
         unit_name=UNITS,
         sides=sides,
         se=(interval.high - interval.low) / (2 * _Z95),
-        df=float(max(sum(counts.n_a) + sum(counts.n_b) - 2, 1)),
+        df=counts.df,
         extras={} if tost is None else _clearing(tost.interval),
     )
 
@@ -150,8 +156,20 @@ def rate_ratio(grid: Grid, weights: Weights, *, margin: float | None, null: Null
         fewest=min(sum(counts.n_a), sum(counts.n_b)),
         unit_name=UNITS,
         sides=(found.rate_a, found.rate_b),
+        se=_log_se(found.interval),
+        df=counts.df,
         extras={} if tost is None else _clearing(tost.interval),
     )
+
+
+def _log_se(interval: Interval) -> float | None:
+    """What a score interval of a ratio is worth as a standard error of its logarithm.
+
+    None where it reaches down to 0.
+    """
+    if interval.low <= 0:
+        return None
+    return (math.log(interval.high) - math.log(interval.low)) / (2 * _Z95)
 
 
 def _clearing_p(p: float, counts: Counts, margin: float | None) -> float:

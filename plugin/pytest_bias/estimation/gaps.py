@@ -39,4 +39,11 @@ def total_gap(grid: Grid, factor: str, gaps: Sequence[Gap], unit: Sequence[str] 
             "its 95th centile": found.null_q95,
         },
         notes=data.notes,
+        by_unit=data.parts(
+            factor,
+            {
+                level: tuple(times * weights.get(level, 0.0) for weights, times in gaps)
+                for level in levels
+            },
+        ),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
@@ -14,13 +14,14 @@ from ..findings import ALPHA
 from .cells import Grid
 from .fixed import UNITS, centred, stratum
 from .identical import identical_exemplars
-from .tested import RESAMPLES, SEED, Tested, permutation_words
+from .tested import RESAMPLES, SEED, Part, Tested, Unit, permutation_words
 from .units import (
     FEWEST,
     crossed_values,
     key_of,
     left_out,
     nested_values,
+    parts_of,
     unit_called,
 )
 from .weights import Weights, against_rest
@@ -40,13 +41,16 @@ def group_against_rest(
     p is that of a permutation of the exemplars' labels; interval and clearing are by t with the
     mean square pooled over all groups (one-way analysis of variance of exemplars' means).
     """
-    found, dropped = nested_values(grid, against_rest(factor, group, groups), factor)
-    values, labels = _flat(found, groups, factor)
+    weights = against_rest(factor, group, groups)
+    found, dropped = nested_values(grid, weights, factor)
+    values, labels, _ = _flat(found, groups, factor)
+    by_unit = parts_of(factor, found, weights.parts[factor])
     try:
         pooled_all, permuted = _all_groups(grid, factor, groups, values, labels)
     except NoVariance:
-        weights = against_rest(factor, group, groups)
-        return identical_exemplars(grid, weights, factor, found, margin=margin)
+        each = {level: list(values.values()) for level, values in found.items()}
+        identical = identical_exemplars(grid, weights, factor, each, margin=margin)
+        return replace(identical, by_unit=by_unit)
     pooled = next(each for each in pooled_all.contrasts if each.group == group)
     against = permuted.groups[group]
     tost = None
@@ -78,6 +82,7 @@ def group_against_rest(
         tost=tost,
         extras={"p (max-T over groups)": against.p_max_t},
         notes=tuple(notes),
+        by_unit=by_unit,
     )
 
 
@@ -122,6 +127,7 @@ def any_group(
         fewest=data.fewest,
         unit_name=data.unit_name,
         notes=data.notes,
+        by_unit=data.parts(factor, dict.fromkeys(groups, ())),
     )
 
 
@@ -129,7 +135,8 @@ def any_group(
 class Labelled:
     """Values with the group of each, and ``blocks`` within which labels may be exchanged.
 
-    ``what`` says in words what is exchanged; the other fields are those of a tested estimate.
+    ``keys`` are the units the values are of, empty where these are replies; ``what`` says in words
+    what is exchanged; the other fields are those of a tested estimate.
     """
 
     values: NDArray[np.float64] = field(repr=False)
@@ -140,6 +147,18 @@ class Labelled:
     fewest: int
     unit_name: str
     notes: tuple[str, ...] = ()
+    keys: list[Unit] = field(default_factory=list, repr=False)
+
+    def parts(self, factor: str, gaps: Mapping[str, tuple[float, ...]]) -> tuple[Part, ...]:
+        """The values of each group by unit; group → what its mean weighs in each gap."""
+        found: dict[str, dict[Unit, float]] = {}
+        for key, label, value in zip(self.keys, self.labels, self.values.tolist(), strict=False):
+            found.setdefault(label, {})[key] = value
+        return tuple(
+            Part(group=f"{factor}={group}", weight=0.0, values=found[group], gaps=weights)
+            for group, weights in gaps.items()
+            if group in found
+        )
 
 
 def labelled(
@@ -168,7 +187,7 @@ def labelled(
         )
     if tuple(unit) == (factor,):
         found, dropped = nested_values(grid, weights, factor)
-        values, labels = _flat(found, groups, factor)
+        values, labels, keys = _flat(found, groups, factor)
         name = f"exemplars of {factor}"
         return Labelled(
             values=values,
@@ -179,9 +198,10 @@ def labelled(
             fewest=min(map(labels.count, groups)),
             unit_name=name,
             notes=left_out(dropped, name),
+            keys=keys,
         )
     crossed = crossed_values(grid, weights, unit)
-    by_place: dict[tuple[object, str], list[float]] = {}
+    by_place: dict[tuple[Unit, str], list[float]] = {}
     for cell in cells:
         if (key := key_of(cell, unit)) in crossed.values:
             by_place.setdefault((key, cell.labels[factor]), []).append(cell.mean)
@@ -197,16 +217,18 @@ def labelled(
         fewest=whole,
         unit_name=name,
         notes=left_out(crossed.dropped, name),
+        keys=[key for key, _ in by_place],
     )
 
 
 def _flat(
-    found: dict[str, list[float]], groups: Sequence[str], factor: str
-) -> tuple[NDArray[np.float64], list[str]]:
+    found: Mapping[str, Mapping[Unit, float]], groups: Sequence[str], factor: str
+) -> tuple[NDArray[np.float64], list[str], list[Unit]]:
     for group in groups:
         if len(found.get(group, ())) < FEWEST:
             raise TooFewUnits(
                 group=f"{factor}={group}", found=len(found.get(group, ())), needed=FEWEST
             )
-    values = np.concatenate([np.array(found[group]) for group in groups])
-    return values, [group for group in groups for _ in found[group]]
+    values = np.array([value for group in groups for value in found[group].values()])
+    labels = [group for group in groups for _ in found[group]]
+    return values, labels, [key for group in groups for key in found[group]]

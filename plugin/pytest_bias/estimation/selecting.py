@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from ..errors import NoVariance, TooFewUnits
 from ..estimates import Interval
 from .bounded import are_alike
 from .tested import RESAMPLES, SEED, Tested, permutation_words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FEWEST_POOLS = 10
 
@@ -32,9 +36,20 @@ class Pool:
     selected: Sequence[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """A tested ratio, and its logarithm as each pool gives it, in the order of the pools.
+
+    ``by_pool`` is empty where the group, or the others, were never selected.
+    """
+
+    tested: Tested
+    by_pool: tuple[float, ...] = field(repr=False)
+
+
 def selection_ratio(
     pools: Sequence[Pool], group: Collection[str], *, margin: float | None
-) -> Tested:
+) -> Selected:
     """Selection rate of the items in ``group`` divided by that of all others.
 
     p is that of a permutation of the group's labels over the items, which keeps how often each was
@@ -92,7 +107,9 @@ def selection_ratio(
         level=boot.interval.level,
     )
     method = permutation_words(shuffled, "permutation of labels over items")
-    return Tested(
+    by_pool = linearised(sums, boot.log_ratio)
+    se = float(by_pool.std(ddof=1)) / math.sqrt(len(pools)) if by_pool.size else 0.0
+    tested = Tested(
         estimate=ratio,
         interval=interval,
         p_alarm=shuffled.p,
@@ -106,4 +123,24 @@ def selection_ratio(
             "selection rate of the others": float(sums[:, 2].sum() / sums[:, 3].sum()),
         },
         notes=notes,
+        se=se or None,
+        df=float(len(pools) - 1),
     )
+    return Selected(tested, tuple(by_pool.tolist()))
+
+
+def linearised(sums: NDArray[np.float64], log_ratio: float) -> NDArray[np.float64]:
+    """The log ratio of two selection rates as the mean of one value per pool.
+
+    ``sums`` has a row per pool: selected and shown of the group (A, a), of the others (B, b). Pool
+    i gives log ratio + n (A_i / ΣA − a_i / Σa − B_i / ΣB + b_i / Σb), the first-order change of
+    the log ratio as the pool's weight grows. The mean of these values is the log ratio, and their
+    sd / √n its standard error (Davison & Hinkley 1997, section 2.7). Empty where a sum is 0: there
+    the ratio has no such form.
+    """
+    totals = sums.sum(axis=0)
+    if not totals.all():
+        return np.empty(0)
+    shares = sums / totals
+    values = log_ratio + len(sums) * (shares @ np.array([1.0, -1.0, -1.0, 1.0]))
+    return np.asarray(values, dtype=np.float64)

@@ -19,6 +19,22 @@ RESAMPLES = 10_000
 FEW_UNITS = 10
 """Units in a group below which p-values are permutations'."""
 
+Unit = tuple[tuple[str, str, str], ...]
+"""A unit as the combination of (factor or items, level or item, exemplar or nothing)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What the units of one group contribute; see :class:`~pytest_bias.effects.UnitGroup`."""
+
+    group: str
+    weight: float
+    values: Mapping[Unit, float] = field(repr=False)
+    gaps: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", frozen_mapping(self.values))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tested:
@@ -27,8 +43,9 @@ class Tested:
     ``units`` are the independent observations, ``fewest`` those of the smallest group (of all
     where units are compared with themselves), ``unit_name`` what they are. ``sides`` are the rates
     compared, where they are not means of cells that count alike. ``p_clear`` is None
-    where no margin was given, ``interval`` None where the quantity has none. ``extras`` are
-    further numbers by name.
+    where no margin was given, ``interval`` None where the quantity has none; ``se`` of a ratio is
+    that of its logarithm. ``extras`` are further numbers by name. ``by_unit`` is what each unit
+    contributes; it is empty where replies are the units, since replicates never pair.
     """
 
     estimate: float
@@ -48,6 +65,7 @@ class Tested:
     welch: statistics.Welch | None = None
     extras: Mapping[str, float | str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    by_unit: tuple[Part, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "extras", frozen_mapping(self.extras))

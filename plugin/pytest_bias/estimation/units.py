@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,7 @@ from .bounded import are_alike, bounded_p_of_units, is_skewed
 from .cells import Cell, Grid
 from .fixed import few_units_note
 from .identical import identical_exemplars, identical_units
-from .tested import FEW_UNITS, RESAMPLES, SEED, Tested, permutation_words
+from .tested import FEW_UNITS, RESAMPLES, SEED, Part, Tested, Unit, permutation_words
 from .two_groups import compare
 from .weights import Weights
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FEWEST = 2
-
-Unit = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class UnitValues:
 
 def key_of(cell: Cell, unit: Sequence[str]) -> Unit:
     """The unit a cell belongs to: its level, item or exemplar of each name."""
-    return tuple((cell.labels[name], cell.members.get(name, "")) for name in unit)
+    return tuple((name, cell.labels[name], cell.members.get(name, "")) for name in unit)
 
 
 def unit_called(unit: Sequence[str], cells: Sequence[Cell]) -> str:
@@ -62,25 +60,38 @@ def crossed_values(grid: Grid, weights: Weights, unit: Sequence[str]) -> UnitVal
     return UnitValues(values, len(by_unit) - len(values))
 
 
-def nested_values(grid: Grid, weights: Weights, factor: str) -> tuple[dict[str, list[float]], int]:
+def nested_values(
+    grid: Grid, weights: Weights, factor: str
+) -> tuple[dict[str, dict[Unit, float]], int]:
     """Level of ``factor`` → one value per exemplar, and how many exemplars miss a cell.
 
     The value is the exemplar's mean, or its contrast over the other factors that are compared.
     """
     others = Weights({name: part for name, part in weights.parts.items() if name != factor})
-    by_unit: dict[tuple[str, str], list[Cell]] = {}
+    by_unit: dict[Unit, list[Cell]] = {}
     for cell in weights.used(grid).cells:
-        by_unit.setdefault((cell.labels[factor], cell.members[factor]), []).append(cell)
-    groups: dict[str, list[float]] = {}
+        by_unit.setdefault(key_of(cell, [factor]), []).append(cell)
+    groups: dict[str, dict[Unit, float]] = {}
     dropped = 0
-    for (level, _), cells in by_unit.items():
+    for key, cells in by_unit.items():
         if all(cell.values.size for cell in cells):
             coefficients = others.coefficients(cells)
             mean = math.fsum(c * cell.mean for c, cell in zip(coefficients, cells, strict=True))
-            groups.setdefault(level, []).append(mean)
+            groups.setdefault(cells[0].labels[factor], {})[key] = mean
         else:
             dropped += 1
     return groups, dropped
+
+
+def parts_of(
+    factor: str, groups: Mapping[str, Mapping[Unit, float]], weights: Mapping[str, float]
+) -> tuple[Part, ...]:
+    """The units of each level that weighs anything, with that weight."""
+    return tuple(
+        Part(group=f"{factor}={level}", weight=weight, values=groups[level])
+        for level, weight in weights.items()
+        if weight
+    )
 
 
 def crossed_contrast(
@@ -96,7 +107,8 @@ def crossed_contrast(
     name = unit_called(unit, grid.cells)
     width = None if grid.width is None else grid.width * weights.reach
     tested = paired(differences, margin=margin, width=width, magnitude=grid.magnitude, name=name)
-    return tested.noting(*left_out(found.dropped, name))
+    whole = Part(group=name, weight=1.0, values=found.values)
+    return replace(tested, by_unit=(whole,)).noting(*left_out(found.dropped, name))
 
 
 def left_out(dropped: int, name: str) -> tuple[str, ...]:
@@ -166,7 +178,8 @@ def nested_contrast(grid: Grid, weights: Weights, factor: str, *, margin: float 
     by the weighted sum of group means, with the variance within each (permutations below 10 on a
     side).
     """
-    groups, dropped = nested_values(grid, weights, factor)
+    found, dropped = nested_values(grid, weights, factor)
+    groups = {level: list(values.values()) for level, values in found.items()}
     part = weights.parts[factor]
     sizes = {level: len(values) for level, values in groups.items()}
     for level in part:
@@ -192,8 +205,9 @@ def nested_contrast(grid: Grid, weights: Weights, factor: str, *, margin: float 
         try:
             tested = _several(groups, part, margin=margin, name=name)
         except NoVariance:
-            return identical_exemplars(grid, weights, factor, groups, margin=margin)
-    return tested.noting(*left_out(dropped, name))
+            tested = identical_exemplars(grid, weights, factor, groups, margin=margin)
+    by_unit = parts_of(factor, found, part)
+    return replace(tested, by_unit=by_unit).noting(*left_out(dropped, name))
 
 
 def _symmetric(grid: Grid, reach: float) -> tuple[float, float] | None:

@@ -6,7 +6,11 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from ..findings import units_called
+from ..passing import Passing
 from ..prospects import POWER, Outlook, Prospect
+
+UPGRADE_GATE = "Upgrade gate"
+_STOPS = "WARNING: the upgrade gate would stop an unchanged model in"
 
 
 def prospect_words(prospect: Prospect) -> str:
@@ -22,13 +26,17 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
         return
     if prospect.per_group is None:
         without = "it has no margin, so nothing can be cleared and "
-        yield f"{what}): {without if prospect.margin is None else ''}no power is computed."
+        clears = " to clear or find" if prospect.passing else ""
+        yield f"{what}): {without if prospect.margin is None else ''}no power{clears} is computed."
+        yield from _of_the_gate(prospect)
         return
     groups = "" if prospect.paired else " per group"
     worth = "" if prospect.paired or prospect.equal else "as precise as "
     yield f"{what}): {worth}{prospect.per_group:,} {units_called(prospect.unit_name)}{groups}."
     if prospect.margin is None:
         yield "Without a margin nothing can be cleared."
+    elif prospect.screens:
+        yield "A screen clears nothing."
     elif not prospect.clears:
         yield f"With so few {units_called(prospect.unit_name)} nothing can be cleared."
     if prospect.largest_sd is not None:
@@ -44,6 +52,44 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
         else:
             at = f"At the standard deviation recorded, {prospect.sd:.2f}"
         yield f"{at}: {_chances(list(outlooks))}."
+    yield from _of_the_gate(prospect)
+
+
+def _of_the_gate(prospect: Prospect) -> Iterator[str]:
+    """How sure the upgrade gate is to pass a model that has not changed."""
+    whole = f"{UPGRADE_GATE}{', unpaired' if prospect.pairs else ''}"
+    for (sd, rate), passing in groupby(prospect.passing, key=lambda each: (each.sd, each.rate)):
+        if rate is not None:
+            at = f" at a base rate of {100 * rate:.0f} %"
+        elif sd is not None and prospect.sd is None:
+            at = f" at that standard deviation, {sd:.3g}"
+        else:
+            at = ""
+        chances = list(passing)
+        parts = [_passing(each) for each in chances]
+        yield f"{whole}{at}: an unchanged model passes {', '.join(parts)}."
+        for each in chances:
+            if each.likely and each.passes < POWER:
+                yield f"{_STOPS} {_of_ten(each)}."
+    if prospect.gate_sd is not None:
+        yield (
+            f"It passes with probability {POWER:.2f} or more up to a standard deviation of "
+            f"{prospect.gate_sd:.3g}."
+        )
+    if prospect.pairs and prospect.passing:
+        yield "Paired it is surer the more alike the models' units are, which nobody knows before."
+
+
+def _passing(passing: Passing) -> str:
+    if passing.effect == 0:
+        return f"{passing.passes:.2f} without an effect"
+    return f"{passing.passes:.2f} with one of {passing.effect:g} margins"
+
+
+def _of_ten(passing: Passing) -> str:
+    """Such as "3 of 10 runs"; never none, as this is said only where it matters."""
+    stopped = max(1, round(10 * (1 - passing.passes)))
+    return "nearly every run" if stopped == 10 else f"{stopped} of 10 runs"  # noqa: PLR2004
 
 
 def _chances(outlooks: list[Outlook]) -> str:

@@ -24,6 +24,7 @@ from .deterministic import Deterministic, IdenticalPairs, deterministic_differen
 from .effect_size import cohen_d, d_interval, hedges_g, hedges_j, standardized_difference
 from .equivalence import tost_from_estimate, tost_from_summary, tost_paired, tost_welch
 from .exact_tables import Fisher, fisher_exact, fisher_freeman_halton
+from .exchange import exchange_size, spread_of_means, sum_of_gaps
 from .gaps import GapPermutation, gap_permutation
 from .impact import ImpactRatio, impact_ratio
 from .means import (
@@ -37,7 +38,18 @@ from .means import (
 )
 from .missing import worst_case
 from .multiplicity import benjamini_hochberg, benjamini_yekutieli, bonferroni, hochberg, holm
-from .noninferiority import NonInferiority, non_inferior_from_estimates, non_inferior_paired
+from .noninferiority import (
+    NonInferiority,
+    non_inferior_from_estimates,
+    non_inferior_paired,
+    non_inferior_paired_groups,
+)
+from .noninferiority_power import (
+    largest_sd_to_pass,
+    power_to_pass_independent,
+    power_to_pass_paired,
+)
+from .noninferiority_rates import power_to_pass_rates
 from .normalising import min_max, signed_magnitude
 from .permutation import (
     GroupAgainstRest,
@@ -195,6 +207,7 @@ __all__ = [
     "deterministic_units",
     "equal_proportions",
     "exact_separation_p",
+    "exchange_size",
     "factorial_anova",
     "fisher_exact",
     "fisher_freeman_halton",
@@ -214,6 +227,7 @@ __all__ = [
     "label_permutation",
     "label_shuffle_ratio",
     "largest_sd_to_clear",
+    "largest_sd_to_pass",
     "logistic",
     "mann_whitney",
     "mantel_haenszel",
@@ -223,6 +237,7 @@ __all__ = [
     "newcombe",
     "non_inferior_from_estimates",
     "non_inferior_paired",
+    "non_inferior_paired_groups",
     "obrien_fleming_boundaries",
     "one_sample",
     "one_way",
@@ -232,6 +247,9 @@ __all__ = [
     "power_to_alarm_rate",
     "power_to_clear",
     "power_to_clear_rate",
+    "power_to_pass_independent",
+    "power_to_pass_paired",
+    "power_to_pass_rates",
     "profile_permutation",
     "proportional_odds",
     "score_difference",
@@ -245,8 +263,10 @@ __all__ = [
     "signed_rank",
     "skewness",
     "smallest_difference_found",
+    "spread_of_means",
     "standardized_difference",
     "stratified_contrast",
+    "sum_of_gaps",
     "t_power",
     "tost_from_estimate",
     "tost_from_summary",

@@ -11,7 +11,8 @@ bounds may serve, hence each at 1 - alpha / 2.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +33,7 @@ from ._arrays import (
 from .means import Moments, satterthwaite
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 SIGNS = (1.0, -1.0)
 
@@ -106,7 +107,68 @@ def non_inferior_paired(
     do: a standard error of 0 would pass anything inside the margin.
     Source: derived in the module docstring; Berger (1982) for requiring every bound.
     """
-    function = "non_inferior_paired"
+    return _paired_groups(
+        [(1.0, candidate, baseline)], margin=margin, alpha=alpha, function="non_inferior_paired"
+    )
+
+
+def non_inferior_paired_groups(
+    groups: Sequence[tuple[float, ArrayLike, ArrayLike]], *, margin: float, alpha: float = 0.05
+) -> NonInferiority:
+    """Test |candidate| < |baseline| + margin on a weighted sum of the means of groups of units.
+
+    Each group is (weight, candidate, baseline), with contrasts of the same units under either, as
+    in `non_inferior_paired`, which is its case of one group with weight 1. Estimand: the
+    difference of the sizes of the two sums of weight times mean. For signs a and b the sum of
+    weight * mean(a * candidate - b * baseline) has the variance of the sum of weight^2 * s^2 / n,
+    with s^2 that of a group's differences, and Welch-Satterthwaite degrees of freedom. Assumes
+    independent units.
+
+    Raises what `non_inferior_paired` does; `NoVariance` when all differences, or all sums, are
+    constant within every group; `BadStatisticInput` without a group, and for weights that are not
+    finite or are 0.
+    Source: derived in the module docstring; Satterthwaite (1946).
+    """
+    return _paired_groups(
+        groups, margin=margin, alpha=alpha, function="non_inferior_paired_groups"
+    )
+
+
+def _paired_groups(
+    groups: Sequence[tuple[float, ArrayLike, ArrayLike]],
+    *,
+    margin: float,
+    alpha: float,
+    function: str,
+) -> NonInferiority:
+    pairs = [_pairs(*group, function=function) for group in groups]
+    if not pairs:
+        raise BadStatisticInput(function=function, argument="groups", problem="there are none")
+    magnitude = max(float(np.abs(both).max()) for _, *both in pairs)
+    found = {}
+    for b in SIGNS:
+        moments = _sum_of_means(
+            [(weight, ours - b * theirs) for weight, ours, theirs in pairs],
+            magnitude=magnitude,
+            function=function,
+        )
+        for a in SIGNS:
+            # the candidate's sign a goes to both terms, so that of the baseline becomes a b
+            found[a, a * b] = replace(moments, difference=a * moments.difference)
+    return _two_signs(
+        found,
+        candidate=math.fsum(weight * float(ours.mean()) for weight, ours, _ in pairs),
+        baseline=math.fsum(weight * float(theirs.mean()) for weight, _, theirs in pairs),
+        margin=margin,
+        alpha=alpha,
+        function=function,
+    )
+
+
+def _pairs(
+    weight: float, candidate: ArrayLike, baseline: ArrayLike, *, function: str
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    """A group, checked."""
     ours = sample(candidate, function=function, argument="candidate")
     theirs = sample(baseline, function=function, argument="baseline")
     if ours.size != theirs.size:
@@ -116,25 +178,25 @@ def non_inferior_paired(
             problem=f"{theirs.size} contrasts for {ours.size} of the candidate",
         )
     units(ours, function=function, argument="units")
-    magnitude = float(max(np.abs(ours).max(), np.abs(theirs).max()))
-    found = {}
-    for b in SIGNS:
-        mean, sd = mean_and_sd(ours - b * theirs, magnitude=magnitude)
-        if sd == 0:
-            raise NoVariance(statistic=function)
-        for a in SIGNS:
-            # the candidate's sign a goes to both terms, so that of the baseline becomes a b
-            found[a, a * b] = Moments(
-                difference=a * mean, se=sd / math.sqrt(ours.size), df=float(ours.size - 1)
-            )
-    return _two_signs(
-        found,
-        candidate=float(ours.mean()),
-        baseline=float(theirs.mean()),
-        margin=margin,
-        alpha=alpha,
-        function=function,
-    )
+    if number(weight, function=function, argument="weight") == 0:
+        raise BadStatisticInput(function=function, argument="weight", problem="is 0")
+    return float(weight), ours, theirs
+
+
+def _sum_of_means(
+    groups: Sequence[tuple[float, NDArray[np.float64]]], *, magnitude: float, function: str
+) -> Moments:
+    """The weighted sum of the means of independent groups."""
+    difference, se, df = 0.0, 0.0, math.inf
+    for weight, values in groups:
+        mean, sd = mean_and_sd(values, magnitude=magnitude)
+        difference += weight * mean
+        if sd:
+            own = abs(weight) * sd / math.sqrt(values.size)
+            se, df = satterthwaite(se, df, own, float(values.size - 1))
+    if se == 0:
+        raise NoVariance(statistic=function)
+    return Moments(difference=difference, se=se, df=df)
 
 
 def non_inferior_from_estimates(

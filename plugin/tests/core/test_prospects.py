@@ -23,7 +23,13 @@ from pytest_bias.experiment import Experiment
 from pytest_bias.measures import Measure
 from pytest_bias.prospects import Prospect, prospect_of
 from pytest_bias.report.prospect_text import prospect_words
-from pytest_bias.statistics import verdict_chances
+from pytest_bias.statistics import (
+    largest_sd_to_pass,
+    power_to_pass_independent,
+    power_to_pass_paired,
+    power_to_pass_rates,
+    verdict_chances,
+)
 
 from .contrasts.designs import recorded
 from .factories import experiment, rows
@@ -142,6 +148,7 @@ def test_a_ratio_of_selection_has_a_margin_and_no_power() -> None:
     words = prospect_words(prospect(chosen))
     assert "no power is computed" in words
     assert "no margin" not in words
+    assert "Upgrade gate" not in words
 
 
 @pytest.mark.parametrize(
@@ -203,3 +210,129 @@ def test_too_few_trials_without_an_event_clear_nothing(replicates: int, clear: f
     found = prospect(missing, design=Design(replicates))
     at_zero = next(each for each in found.outlooks if each.rate == 0 and each.effect == 0)
     assert at_zero.clear == pytest.approx(clear, abs=1e-9)
+
+
+def scores(sd: float, *, high: float = 5.0, n: int = 120) -> Any:
+    """A finding of two arms whose replies spread by ``sd`` to the digit."""
+    rng = np.random.default_rng(3)
+    drawn = {}
+    for name, mean in (("a", high), ("b", 5.0)):
+        values = rng.normal(0, 1, n)
+        values = (values - values.mean()) / values.std(ddof=1)
+        drawn[name] = np.clip(mean + sd * values, 0, 10).tolist()
+    return difference().analyse(PLAIN, rows(PLAIN, drawn))
+
+
+def test_the_upgrade_gates_chances_are_told_at_the_recorded_spread() -> None:
+    found = prospect_of(difference(), PLAIN, PLAIN.design(), scores(1.0))
+    se = np.sqrt(2 / 120)
+    expected = [
+        power_to_pass_independent(
+            se_candidate=se,
+            df_candidate=238,
+            se_baseline=se,
+            df_baseline=238,
+            margin=0.6,
+            effect=effect,
+        )
+        for effect in (0.0, 1.2)
+    ]
+    assert [each.passes for each in found.passing] == pytest.approx(expected, abs=1e-4)
+    assert [each.likely for each in found.passing] == [True, False]
+    assert not found.pairs
+    assert found.gate_sd == pytest.approx(1.012, abs=1e-3)
+    words = prospect_words(found)
+    assert "passes 0.98 without an effect, 0.91 with one of 2 margins." in words
+    assert "up to a standard deviation of 1.01" in words
+    assert "WARNING" not in words
+
+
+@pytest.mark.parametrize(
+    ("sd", "high", "warned"),
+    [
+        (1.15, 5.0, ""),  # .93 without an effect
+        (1.15, 6.5, "2 of 10 runs"),  # .81 with one
+        (1.5, 5.0, "3 of 10 runs"),
+        (3.0, 5.0, "9 of 10 runs"),
+    ],
+)
+def test_a_gate_that_would_stop_an_unchanged_model_is_warned_of(
+    sd: float, high: float, warned: str
+) -> None:
+    words = prospect_words(prospect_of(difference(), PLAIN, PLAIN.design(), scores(sd, high=high)))
+    warning = f"WARNING: the upgrade gate would stop an unchanged model in {warned}."
+    assert (warning in words) == bool(warned)
+    assert ("WARNING" in words) == bool(warned)
+
+
+def test_without_a_recording_the_gate_is_told_where_clearing_begins() -> None:
+    found = prospect(difference())
+    assert {each.sd for each in found.passing} == {found.largest_sd}
+    assert found.passing[0].likely
+    assert found.gate_sd is not None
+    assert found.largest_sd is not None
+    assert found.gate_sd < found.largest_sd
+    assert f"at that standard deviation, {found.largest_sd:.3g}: an" in prospect_words(found)
+
+
+def test_units_that_pair_are_told_for_models_that_have_nothing_in_common() -> None:
+    population = difference(target="population", unit="seed")
+    found = prospect(population, CROSSED)
+    assert found.pairs
+    assert found.largest_sd is not None
+    expected = [
+        power_to_pass_paired(25, sd=found.largest_sd, margin=0.6, effect=effect)
+        for effect in (0.0, 1.2)
+    ]
+    assert [each.passes for each in found.passing] == pytest.approx(expected)
+    words = prospect_words(found)
+    assert "Upgrade gate, unpaired" in words
+    assert "surer the more alike" in words
+    names = prospect(difference(target="population", unit="group", claim="detect"), CROSSED)
+    assert names.pairs
+    assert names.passing == ()  # nothing is cleared there, so no spread is assumed
+    assert names.gate_sd == largest_sd_to_pass(
+        5, margin=0.6, design="independent", models="paired"
+    )
+
+
+def test_rates_pass_the_gate_at_base_rates() -> None:
+    flag = RateDifference("flag", "tone", high="x", low="y", margin=0.1, claim="clear")
+    found = prospect(flag, CROSSED)
+    assert [(each.rate, each.effect) for each in found.passing] == [
+        (rate, effect) for rate in (0.0, 0.1, 0.5) for effect in (0.0, 2.0)
+    ]
+    n = found.per_group
+    assert n is not None
+    assert found.passing[2].passes == power_to_pass_rates(n, rate=0.1, margin=0.1)
+    assert found.passing[3].passes == power_to_pass_rates(n, rate=0.1, margin=0.1, effect=0.2)
+    assert "Upgrade gate at a base rate of 10 %: an unchanged model passes" in prospect_words(
+        found
+    )
+
+
+def test_a_recorded_ratio_tells_the_gates_chances() -> None:
+    ratio = RateRatio("flag", "tone", high="x", low="y", margin=1.25, claim="clear")
+    assert prospect(ratio, CROSSED).passing == ()
+    rng = np.random.default_rng(1)
+    drawn = recorded(CROSSED, lambda _: bool(rng.random() < 0.5), "flag")
+    finding = ratio.analyse(CROSSED, drawn)
+    assert finding.se is not None
+    assert finding.df is not None
+    found = prospect_of(ratio, CROSSED, CROSSED.design(), finding)
+    expected = power_to_pass_independent(
+        se_candidate=finding.se,
+        df_candidate=finding.df,
+        se_baseline=finding.se,
+        df_baseline=finding.df,
+        margin=float(np.log(1.25)),
+    )
+    assert found.passing[0].passes == expected
+    assert found.passing[0].likely
+    assert f"passes {expected:.2f} without an effect" in prospect_words(found)
+
+
+def test_what_never_gates_has_no_gate() -> None:
+    found = prospect(difference(claim="describe"))
+    assert (found.passing, found.gate_sd) == ((), None)
+    assert "Upgrade gate" not in prospect_words(found)

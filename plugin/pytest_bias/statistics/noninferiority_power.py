@@ -1,0 +1,264 @@
+"""How probable it is that the two-sign rule passes a candidate: the power of an upgrade gate.
+
+With D and S the difference and the sum of two effects, the rule of `noninferiority` fails a
+candidate when D and S both have an upper bound above the margin, or -D and -S both have. Paired
+contrasts whose spread is the same under both models have independent D and S, with independent
+standard deviations, so that the probabilities multiply, each an average over an estimated SD
+(`_power`). Independent estimates share one standard error; the rule is then
+|candidate| - |baseline| < margin - t * se. Nothing here is simulated.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+
+from pytest_bias.errors import BadStatisticInput
+
+from ._arrays import fraction, number, positive
+from ._power import (
+    LARGEST_ALPHA,
+    LARGEST_DF,
+    MOST_POWER,
+    STEEP,
+    TAIL,
+    Design,
+    average,
+    bends,
+    beyond,
+    checked_plan,
+    one_sided_power,
+    solve,
+    t_quantile,
+)
+
+Array = NDArray[np.float64]
+Models = Literal["paired", "independent"]
+
+SETTLED = 2.0
+"""Margins from which on an effect's own size no longer matters to the chance of passing."""
+
+CHI_NODES = 64
+NORMAL_NODES = 96
+
+
+def power_to_pass_paired(
+    n: int,
+    *,
+    sd: float,
+    margin: float,
+    effect: float = 0.0,
+    change: float = 0.0,
+    correlation: float = 0.0,
+    alpha: float = 0.05,
+    design: Design = "paired",
+) -> float:
+    """Return the probability that `non_inferior_paired` passes, on the contrasts of n units.
+
+    `effect` is the baseline's true effect and `effect + change` the candidate's, so that no change
+    is the default; `sd` is that of the contrasts of the units, under either model, and
+    `correlation` that of a unit's two contrasts: their difference has the standard deviation
+    sd * sqrt(2 * (1 - correlation)). All in the unit of `margin`. Normal contrasts with the same
+    spread under both models.
+
+    With `design="independent"` units are nested in the groups compared, n in each of two, and
+    `sd` is theirs within a group, as in `power_to_clear`; degrees of freedom are then taken as
+    2n - 2, which `non_inferior_paired_groups` reaches where spreads are equal.
+
+    Raises `TooFewUnits` below 2 units, `BadStatisticInput` for values outside their domain.
+    Source: derived in the module docstring; averages as in Owen (1965).
+    """
+    function = "power_to_pass_paired"
+    found = checked_plan(n, design=design, strata=1, function=function)
+    correlation = number(correlation, function=function, argument="correlation")
+    if not -1 < correlation < 1:
+        raise BadStatisticInput(
+            function=function, argument="correlation", problem=f"{correlation} is not within ±1"
+        )
+    unit = positive(sd, function=function, argument="sd") * found.se
+    return _paired(
+        positive(margin, function=function, argument="margin") / unit,
+        effect=number(effect, function=function, argument="effect") / unit,
+        change=number(change, function=function, argument="change") / unit,
+        correlation=correlation,
+        alpha=fraction(alpha, function=function, argument="alpha", below=LARGEST_ALPHA),
+        df=found.df,
+    )
+
+
+def _paired(
+    margin: float, *, effect: float, change: float, correlation: float, alpha: float, df: float
+) -> float:
+    """The same in standard errors of one model's estimate."""
+    t = t_quantile(alpha / 2, df)
+    above, below, both = 1.0, 1.0, 1.0
+    for mean, variance in (
+        (change, 2 * (1 - correlation)),
+        (2 * effect + change, 2 * (1 + correlation)),
+    ):
+        sd = math.sqrt(variance)
+        width, centre = margin / sd, mean / sd
+        above *= 1 - one_sided_power(width - centre, alpha=alpha / 2, df=df)
+        below *= 1 - one_sided_power(width + centre, alpha=alpha / 2, df=df)
+        # a bound each way beyond the margin: counted twice above
+        both *= _both_ways(width, centre, t=t, df=df)
+    return min(1.0, max(0.0, 1 - (above + below - both)))
+
+
+def _both_ways(width: float, centre: float, *, t: float, df: float) -> float:
+    """Return P(|D| <= t s - width) for D ~ N(centre, 1)."""
+    return average(
+        lambda s: 1 - beyond(np.maximum(t * s - width, 0), centre),
+        df,
+        [width / t, *bends(centre, -width, t)],
+    )
+
+
+def power_to_pass_independent(
+    *,
+    se_candidate: float,
+    df_candidate: float,
+    se_baseline: float,
+    df_baseline: float,
+    margin: float,
+    effect: float = 0.0,
+    change: float = 0.0,
+    alpha: float = 0.05,
+) -> float:
+    """Return the probability that `non_inferior_from_estimates` passes.
+
+    `effect` and `change` are those of `power_to_pass_paired`; `se_...` are the true standard
+    errors of two independent normal estimates, above 0, whose own estimates have `df_...` degrees
+    of freedom. For ratios give logarithms. Raises `BadStatisticInput` for values outside their
+    domain. Source: derived in the module docstring; Satterthwaite (1946).
+    """
+    function = "power_to_pass_independent"
+    unit = positive(se_baseline, function=function, argument="se_baseline")
+    return _independent(
+        positive(margin, function=function, argument="margin") / unit,
+        effect=number(effect, function=function, argument="effect") / unit,
+        change=number(change, function=function, argument="change") / unit,
+        ratio=positive(se_candidate, function=function, argument="se_candidate") / unit,
+        dfs=(
+            positive(df_candidate, function=function, argument="df_candidate"),
+            positive(df_baseline, function=function, argument="df_baseline"),
+        ),
+        alpha=fraction(alpha, function=function, argument="alpha", below=LARGEST_ALPHA),
+    )
+
+
+def _independent(
+    margin: float,
+    *,
+    effect: float,
+    change: float,
+    ratio: float,
+    dfs: tuple[float, float],
+    alpha: float,
+) -> float:
+    """The same in standard errors of the baseline; the candidate's is `ratio`."""
+    ours, mass_ours = _spreads(dfs[0])
+    theirs, mass_theirs = _spreads(dfs[1])
+    own, other = (ratio * ours[:, None]) ** 2, theirs[None, :] ** 2
+    df = (own + other) ** 2 / (own**2 / dfs[0] + other**2 / dfs[1])
+    edges = margin + special.stdtrit(df, alpha / 2) * np.sqrt(own + other)
+    inside = _sizes_within(
+        edges.ravel(), means=(effect + change, effect), sds=(ratio, 1.0)
+    ).reshape(edges.shape)
+    return min(1.0, max(0.0, float(mass_ours @ inside @ mass_theirs)))
+
+
+@lru_cache(maxsize=64)
+def _spreads(df: float) -> tuple[Array, Array]:
+    """Estimated over true SDs, and their probabilities."""
+    if df > LARGEST_DF:
+        return np.ones(1), np.ones(1)
+    low = math.sqrt(2 * special.gammaincinv(df / 2, TAIL) / df)
+    high = math.sqrt(2 * special.gammainccinv(df / 2, TAIL) / df)
+    nodes, weights = np.polynomial.legendre.leggauss(CHI_NODES)
+    s = (low + high) / 2 + (high - low) / 2 * nodes
+    log_density = (df - 1) * np.log(s) - df * (s - 1) * (s + 1) / 2
+    mass = weights * np.exp(log_density - log_density.max())
+    return s, mass / mass.sum()
+
+
+def _sizes_within(edges: Array, *, means: tuple[float, float], sds: tuple[float, float]) -> Array:
+    """Return P(|X| - |Y| < edge) of independent normal X and Y, for edges of shape (m,)."""
+    if sds[0] == sds[1]:
+        return _equal_sizes(edges, means=means, sd=sds[0])
+    if sds[0] < sds[1]:
+        # the steeper of the two is the one to be summed over
+        return np.asarray(
+            1 - _sizes_within(-edges, means=(means[1], means[0]), sds=(sds[1], sds[0]))
+        )
+    mean, sd = abs(means[1]), sds[1]
+    low = np.maximum(max(0.0, mean - STEEP * sd), -edges)[:, None]
+    half = np.maximum(mean + STEEP * sd - low, 0) / 2
+    nodes, weights = np.polynomial.legendre.leggauss(NORMAL_NODES)
+    y = low + half * (1 + nodes)
+    density = (_density((y - mean) / sd) + _density((y + mean) / sd)) / sd
+    reach = (y + edges[:, None]) / sds[0]
+    centre = means[0] / sds[0]
+    inside = special.ndtr(reach - centre) - special.ndtr(-reach - centre)
+    return np.asarray((half * weights * density * inside).sum(axis=1))
+
+
+def _density(z: Array) -> Array:
+    return np.asarray(np.exp(-z * z / 2) / math.sqrt(2 * math.pi))
+
+
+def _equal_sizes(edges: Array, *, means: tuple[float, float], sd: float) -> Array:
+    """The same where X - Y and X + Y are independent."""
+    scale = sd * math.sqrt(2)
+    difference, total = (means[0] - means[1]) / scale, (means[0] + means[1]) / scale
+    reach = np.abs(edges) / scale
+    # beyond the edge on one side of one and on a side of the other
+    up, down = special.ndtr(difference - reach), special.ndtr(-difference - reach)
+    high, low = special.ndtr(total - reach), special.ndtr(-total - reach)
+    return np.asarray(np.where(edges >= 0, 1 - up * high - down * low, up * low + down * high))
+
+
+def largest_sd_to_pass(
+    n: int,
+    *,
+    margin: float,
+    power: float = 0.90,
+    alpha: float = 0.05,
+    design: Design = "independent",
+    models: Models = "independent",
+) -> float:
+    """Return the SD up to which an unchanged model passes with probability `power`.
+
+    In the unit of `margin`; the smaller of two chances, without any effect and with one of
+    `SETTLED` margins. `n`, `design` and what the SD is of are those of `power_to_clear`; `models`
+    are compared on contrasts of the same units, taken as uncorrelated ("paired"), or as
+    independent estimates. Raises what `power_to_pass_paired` does, and `BadStatisticInput` for a
+    power outside (0, 1). Source: as there.
+    """
+    function = "largest_sd_to_pass"
+    found = checked_plan(n, design=design, strata=1, function=function)
+    margin = positive(margin, function=function, argument="margin")
+    power = fraction(power, function=function, argument="power", below=MOST_POWER)
+    alpha = fraction(alpha, function=function, argument="alpha", below=LARGEST_ALPHA)
+
+    def at(width: float, effect: float) -> float:
+        if models == "paired":
+            return _paired(
+                width, effect=effect * width, change=0, correlation=0, alpha=alpha, df=found.df
+            )
+        return _independent(
+            width,
+            effect=effect * width,
+            change=0,
+            ratio=1.0,
+            dfs=(found.df, found.df),
+            alpha=alpha,
+        )
+
+    width = solve(lambda width: min(at(width, effect) for effect in (0, SETTLED)), power=power)
+    return margin / (width * found.se)

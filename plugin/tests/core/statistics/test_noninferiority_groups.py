@@ -1,0 +1,153 @@
+"""The two-sign rule on groups of paired units: against its definition, and at its boundary."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+
+from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
+from pytest_bias.statistics import non_inferior_paired, non_inferior_paired_groups
+
+from .test_properties import assert_sound
+
+close = pytest.approx
+Groups = list[tuple[float, Any, Any]]
+
+
+def by_definition(groups: Groups, a: int, b: int) -> tuple[float, float, float]:
+    """Estimate, standard error and degrees of freedom for one pair of signs."""
+    estimate, variances, dfs = 0.0, [], []
+    for weight, ours, theirs in groups:
+        both = a * np.asarray(ours) - b * np.asarray(theirs)
+        estimate += weight * both.mean()
+        variances.append(weight**2 * both.var(ddof=1) / both.size)
+        dfs.append(both.size - 1)
+    total = sum(variances)
+    df = total**2 / sum(v**2 / d for v, d in zip(variances, dfs, strict=True))
+    return estimate, math.sqrt(total), df
+
+
+def drawn(seed: int, sizes: tuple[int, ...] = (6, 9, 5)) -> Groups:
+    rng = np.random.default_rng(seed)
+    weights = rng.choice([-1.0, -0.5, 0.25, 1.0], len(sizes))
+    return [
+        (float(w), rng.normal(0.3, 1, n), rng.normal(0.1, 0.6, n))
+        for w, n in zip(weights, sizes, strict=True)
+    ]
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10_000), st.floats(0.05, 10))
+def test_the_rule_is_the_one_defined(seed: int, margin: float) -> None:
+    groups = drawn(seed)
+    found = non_inferior_paired_groups(groups, margin=margin)
+    assert_sound(found)
+    bounds, ps = [], []
+    for a in (1, -1):
+        each = [by_definition(groups, a, b) for b in (1, -1)]
+        bounds.append(min(e + stats.t.isf(0.025, df) * se for e, se, df in each))
+        ps.append(min(stats.t.cdf((e - margin) / se, df) for e, se, df in each))
+    assert found.bounds == close(tuple(bounds), rel=1e-9, abs=1e-12)
+    assert found.p == close(min(1, 2 * max(ps)), rel=1e-6, abs=1e-300)
+    assert found.bound == max(found.bounds)
+    if abs(found.bound - margin) > 1e-9:
+        assert found.non_inferior == (max(bounds) < margin)
+    assert found.candidate == close(sum(w * np.mean(c) for w, c, _ in groups))
+    assert found.baseline == close(sum(w * np.mean(b) for w, _, b in groups))
+
+
+@given(st.integers(0, 10_000))
+def test_one_group_is_the_paired_test(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    ours, theirs = rng.normal(1, 1, 8), rng.normal(1, 1, 8)
+    alone = non_inferior_paired(ours, theirs, margin=0.7)
+    assert non_inferior_paired_groups([(1.0, ours, theirs)], margin=0.7) == alone
+    halved = non_inferior_paired_groups([(-0.5, ours, theirs)], margin=0.35)
+    assert halved.p == close(alone.p)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10_000), st.floats(0.05, 5))
+def test_signs_order_and_margins(seed: int, margin: float) -> None:
+    groups = drawn(seed)
+    found = non_inferior_paired_groups(groups, margin=margin)
+    for change in (
+        [(-w, c, b) for w, c, b in groups],
+        [(w, -c, b) for w, c, b in groups],
+        [(w, c, -b) for w, c, b in groups],
+        groups[::-1],
+    ):
+        again = non_inferior_paired_groups(change, margin=margin)
+        assert (again.p, again.bound) == close((found.p, found.bound), rel=1e-9, abs=1e-12)
+    wider = non_inferior_paired_groups(groups, margin=1.5 * margin)
+    assert wider.p <= found.p
+    assert wider.non_inferior >= found.non_inferior
+    assert wider.bound == found.bound
+
+
+@given(st.integers(0, 10_000))
+def test_of_two_models_at_most_one_can_be_worse_by_the_margin(seed: int) -> None:
+    groups = drawn(seed)
+    found = non_inferior_paired_groups(groups, margin=0.5)
+    swapped = non_inferior_paired_groups([(w, b, c) for w, c, b in groups], margin=0.5)
+    assert (swapped.candidate, swapped.baseline) == close((found.baseline, found.candidate))
+    assert found.bound + swapped.bound > 0  # either difference lies below its bound
+
+
+def test_a_constant_group_adds_its_mean_and_no_variance() -> None:
+    groups = drawn(4)
+    constant = [*groups, (0.5, np.full(7, 2.0), np.full(7, 1.0))]
+    with_it = non_inferior_paired_groups(constant, margin=1.0)
+    alone = non_inferior_paired_groups(groups, margin=1.0)
+    assert with_it.candidate == close(alone.candidate + 1.0)
+    for a in (1, -1):
+        for b in (1, -1):
+            _, se, df = by_definition(groups, a, b)
+            _, se_with, df_with = by_definition(constant, a, b)
+            assert (se_with, df_with) == close((se, df))
+
+
+def test_what_cannot_be_tested() -> None:
+    same = np.arange(6.0)
+    with pytest.raises(NoVariance):
+        non_inferior_paired_groups([(1, same, same), (-1, same, same + 1)], margin=1)
+    for groups in (
+        [],
+        [(0.0, same, same)],
+        [(math.nan, same, same)],
+        [(1.0, same, same[:5])],
+        [(1.0, same, [*same[:5], math.inf])],
+    ):
+        with pytest.raises(BadStatisticInput):
+            non_inferior_paired_groups(groups, margin=1)
+    with pytest.raises(TooFewUnits):
+        non_inferior_paired_groups([(1.0, same, same), (1.0, [1], [2])], margin=1)
+
+
+@pytest.mark.parametrize(("candidate", "baseline"), [(0.5, 0.0), (1.5, -1.0)])
+def test_false_non_inferiority_of_nested_groups_at_the_boundary(
+    candidate: float, baseline: float
+) -> None:
+    rng = np.random.default_rng(31)
+    sizes, weights = (5, 8, 6), (1.0, -0.5, -0.5)
+    passed = []
+    for _ in range(1_000):
+        groups: Groups = []
+        for n, weight in zip(sizes, weights, strict=True):
+            own = rng.normal(0, 0.5, n)
+            shift = 1.0 if weight > 0 else 0.0
+            groups.append(
+                (
+                    weight,
+                    own + rng.normal(candidate * shift, 0.6, n),
+                    own + rng.normal(baseline * shift, 0.6, n),
+                )
+            )
+        passed.append(non_inferior_paired_groups(groups, margin=0.5).non_inferior)
+    assert np.mean(passed) <= 0.06
