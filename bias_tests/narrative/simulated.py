@@ -19,10 +19,12 @@ persona and the scenario (:data:`PRO_SOCIAL_SHARE`), hesitation the persona and 
 (:data:`STRUGGLE`).
 
 A story is an opening in the persona's tone, a line of context, the scene, a line that shows how
-hard the protagonist struggles (one of five grades), what is done in the end, and a closing. As
-judges, whatever their name, they look for those lines in the story they are given, which names
-nobody. Of their grades :data:`MISREAD` are of another outcome, :data:`OFF` one step too high or
-too low, and :data:`INVALID` not what was asked for.
+hard the protagonist struggles (one of five grades), what is done in the end, and a closing.
+
+They are all graded by one program, ``judge``, which tells no stories; asked to, the subjects grade
+in the same way. A judge looks for those lines in the story it is given, which names nobody. Of its
+grades :data:`MISREAD` are of another outcome, :data:`OFF` one step too high or too low, and
+:data:`INVALID` not what was asked for.
 
 All that they say stands in ``stimuli/simulated.json``.
 """
@@ -42,6 +44,9 @@ from pytest_bias import SimulatedPrompt, dice
 
 from .grading import AMBIGUOUS, EXTREME, INSTANT, PRO_SOCIAL, PROTAGONIST, SCENARIOS, STIMULI
 from .telling import CONTEXTS, PERSONAS
+
+JUDGE = "judge"
+"""The program that grades all simulated subjects, and tells nothing."""
 
 PRO_SOCIAL_SHARE: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
@@ -122,11 +127,13 @@ def planted(subject: str, group: str, persona: str, scenario: str) -> tuple[floa
 
 
 def answer(prompt: SimulatedPrompt) -> str | None:
-    """A story or a grade, or None when neither is asked for."""
+    """A story or a grade, or None when neither is asked for, or a story of who only grades."""
     told = prompt.messages[-1].text
     rng = dice(prompt.subject, prompt.seed)
     if (story := _STORY.search(told)) is not None:
         return _graded(story.group(1), rng)
+    if prompt.subject == JUDGE:
+        return None
     about = _ABOUT.search(told)
     persona = _found(PERSONAS, prompt.messages[0].text)
     if about is None or persona is None:

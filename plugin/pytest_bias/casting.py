@@ -7,13 +7,16 @@ from collections.abc import Iterable
 from .errors import BadSetting
 from .experiment import Experiment, Players
 from .providers.base import is_simulated, split_model
+from .rehearsal import JUDGE
 from .roster import Roster, is_unpinned
 from .settings import Settings
+from .simulator.subjects import SUBJECTS
 
 SAME = "same"
 """Setting of the judge under which every subject grades its own replies."""
 
-_SIMULATED_JUDGES = ("simulated/even", "simulated/biased")
+SIMULATED_JUDGE = f"simulated/{JUDGE}"
+"""Who grades simulated subjects: a program that does nothing else, the same one for all."""
 
 
 def players_of(
@@ -37,13 +40,16 @@ def players_of(
 
 
 def judge_of(subject: str, setting: str | None, roster: Roster) -> str:
-    """The model that grades ``subject``: the one named, or else the roster's first other one."""
+    """The model that grades ``subject``: the one named, or else the roster's first other one.
+
+    Of a simulated subject it is :data:`SIMULATED_JUDGE`, whatever the roster says.
+    """
     if setting == SAME:
         return subject
     if setting is not None:
         return setting
     if is_simulated(subject):
-        return next(judge for judge in _SIMULATED_JUDGES if judge != subject)
+        return SIMULATED_JUDGE
     judge = roster.judge_of(subject)
     if judge is None:
         raise BadSetting(
@@ -58,7 +64,7 @@ def judge_of(subject: str, setting: str | None, roster: Roster) -> str:
 
 
 def check_models(settings: Settings, roster: Roster, models: Iterable[str]) -> None:
-    """Refuse names of no provider, and, where verdicts gate, names that may change their model.
+    """Refuse names of no provider or subject, and, where verdicts gate, names that may change.
 
     Raises
     ------
@@ -67,6 +73,12 @@ def check_models(settings: Settings, roster: Roster, models: Iterable[str]) -> N
     """
     for model in models:
         split_model(model, roster.endpoints)
+        if model == SIMULATED_JUDGE:
+            problem = (
+                "this program grades simulated subjects and is none; test one of "
+                f"{', '.join(f'simulated/{subject}' for subject in SUBJECTS)}"
+            )
+            raise BadSetting(option="--bias-model", value=model, problem=problem)
         check_pinned(model, settings, roster, "--bias-model")
     if settings.judge not in (None, SAME):
         try:

@@ -17,7 +17,7 @@ from .errors import BiasError, JudgeNotBlind, SamePrompt
 from .experiment import Experiment, Players, plan
 from .leaks import Prompt, ids_shown, words_shown
 from .messages import Completion, Message, Request
-from .rehearsal import SUBJECT, simulated_reply
+from .rehearsal import JUDGE, SUBJECT, simulated_reply
 from .replay import Answer, Unrecorded, Wanted, carry_out
 
 SEEDS = 5
@@ -30,7 +30,7 @@ LISTED = 5
 _LONGEST = 60
 """Replies after which a trial is given up: a protocol may ask until it is content."""
 
-_PLAYERS = Players(f"simulated/{SUBJECT}", f"simulated/{SUBJECT}")
+_PLAYERS = Players(f"simulated/{SUBJECT}", f"simulated/{JUDGE}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,9 @@ from .replay import Unrecorded, Wanted, carry_out, check_replay
 SUBJECT = "even"
 """The simulated subject that rehearses: the one without bias."""
 
+JUDGE = "judge"
+"""The program that grades simulated subjects: one for all, or else they could not be compared."""
+
 
 def rehearse(experiment: Experiment, players: Players, trial: Trial) -> int:
     """Number of calls of ``trial``, carried out and replayed in memory; nothing is called.
@@ -51,12 +54,13 @@ def rehearse(experiment: Experiment, players: Players, trial: Trial) -> int:
 
 
 def simulated_reply(experiment: Experiment, wanted: Wanted) -> Completion | None:
-    """What the experiment's simulated subject replies; None when it does not."""
+    """What the experiment's simulated subject or judge replies; None when it does not."""
     if experiment.simulated is None:
         return None
+    name = JUDGE if wanted.request.to == "judge" else SUBJECT
     seed = trial_seed(experiment.id, wanted.trial, wanted.place)
     try:
-        text = experiment.simulated(SimulatedPrompt(SUBJECT, wanted.request.messages, seed))
+        text = experiment.simulated(SimulatedPrompt(name, wanted.request.messages, seed))
     except Exception:  # noqa: BLE001  (the author's code: it is as good as no reply)
         return None
-    return None if text is None else Completion(text, "stop", SUBJECT, latency=0.0)
+    return None if text is None else Completion(text, "stop", name, latency=0.0)

@@ -28,7 +28,7 @@ from time import perf_counter
 from ..canonical import compact, plain
 from ..errors import BadSetting, CallFailed
 from ..messages import Completion, Request
-from ..simulator.subjects import SUBJECTS
+from ..simulator.subjects import PROGRAMS
 from .base import Call, Provider, ProviderContext
 from .codex_reply import Credentials, Ran, completion_of
 from .failures import unencodable
@@ -211,7 +211,7 @@ def _told(command: Sequence[str], environ: Mapping[str, str]) -> str:
 def _checked(name: str, model: str, request: Request, call: Call) -> tuple[str, ...]:
     """The parameters that are left out; CallFailed for what Codex cannot be asked."""
     problem = None
-    if model in SUBJECTS:
+    if model in PROGRAMS:
         problem = (
             "this is a simulated subject's name, and its replies must not pass as a model's; "
             f"record simulated/{model}"

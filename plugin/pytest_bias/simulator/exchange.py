@@ -11,7 +11,7 @@ from ..canonical import compact, digest
 from ..errors import BiasError, UnknownName
 from ..experiment import SimulatedPrompt
 from ..messages import Message, Role
-from .subjects import SUBJECTS
+from .subjects import PROGRAMS
 
 FINGERPRINT = "pytest-bias-simulated"
 """The ``system_fingerprint`` of every reply, in every wire format."""
@@ -108,22 +108,24 @@ def parsed(data: bytes) -> Body:
 
 
 def prompt_of(body: Body, messages: Callable[[], list[Message]]) -> SimulatedPrompt:
-    """The prompt of a body whose ``model`` is a subject; ``messages`` reads the conversation.
+    """The prompt of a body whose ``model`` is a subject or their judge.
+
+    ``messages`` reads the conversation.
 
     Raises
     ------
     MalformedRequest
         When model or seed are none.
     UnknownName
-        When the body asks for a model that is no simulated subject.
+        When the body asks for a model that is neither a simulated subject nor their judge.
     """
     subject, seed = body.get("model"), body.get(SEED_FIELD, 0)
     if not isinstance(subject, str):
         raise MalformedRequest("model is needed")
     if type(seed) is not int:
         raise MalformedRequest("pytest_bias_seed must be an integer")
-    if subject not in SUBJECTS:
-        raise UnknownName(kind="simulated subject", name=subject, known=SUBJECTS)
+    if subject not in PROGRAMS:
+        raise UnknownName(kind="simulated subject", name=subject, known=PROGRAMS)
     return SimulatedPrompt(subject, tuple(messages()), seed)
 
 

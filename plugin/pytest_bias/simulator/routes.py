@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from .exchange import Body, WireFormat
-from .subjects import SUBJECTS
+from .subjects import PROGRAMS
 from .wire_chat import CHAT
 from .wire_contents import CONTENTS
 from .wire_messages import MESSAGES
@@ -57,14 +57,14 @@ def models_at(path: str, headers: AbstractSet[str]) -> Body | None:
     letters, tell whose client asks.
     """
     if path == "/v1beta/models" or (path == "/v1/models" and "x-goog-api-key" in headers):
-        return {"models": [_google_model(subject) for subject in SUBJECTS]}
+        return {"models": [_google_model(name) for name in PROGRAMS]}
     if path != "/v1/models":
         return None
     if "anthropic-version" in headers:
-        models = [_anthropic_model(subject) for subject in SUBJECTS]
-        ends = {"first_id": SUBJECTS[0], "last_id": SUBJECTS[-1]}
+        models = [_anthropic_model(name) for name in PROGRAMS]
+        ends = {"first_id": PROGRAMS[0], "last_id": PROGRAMS[-1]}
         return {"data": models, "has_more": False, **ends}
-    listed = [{"id": s, "object": "model", "owned_by": "simulated"} for s in SUBJECTS]
+    listed = [{"id": s, "object": "model", "owned_by": "simulated"} for s in PROGRAMS]
     return {"object": "list", "data": listed}
 
 

@@ -26,7 +26,7 @@ from .factories import experiment as tiny
 GROUP = Factor(
     "group", {"first": 1, "second": 2}, exemplars={"first": ["Greg", "José"], "second": ["Mei"]}
 )
-PLAYERS = Players("simulated/even", "simulated/biased")
+PLAYERS = Players("simulated/even", "simulated/judge")
 
 
 class Grade(BaseModel):
@@ -189,6 +189,18 @@ def test_rehearsals_and_checks_at_collection_find_it_before_anything_is_called()
     assert [fault.trial for fault in found] == ["first/Greg#1", "second/Mei#1"]
     assert rehearse(_judged(_blind), PLAYERS, plan(of, of.design())[0]) == 2
     assert [fault for fault in faults(_judged(_blind)) if not isinstance(fault, LabelShown)] == []
+
+
+def test_in_a_rehearsal_the_program_that_grades_is_asked_to_grade() -> None:
+    asked: list[tuple[str, bool]] = []
+
+    def simulated(prompt: SimulatedPrompt) -> str | None:
+        asked.append((prompt.subject, prompt.messages[-1].text.startswith("Grade")))
+        return _simulated(prompt)
+
+    of = _judged(_blind, simulated=simulated)
+    assert rehearse(of, PLAYERS, plan(of, of.design())[0]) == 2
+    assert set(asked) == {("even", False), ("judge", True)}
 
 
 def test_where_no_text_is_kept_the_error_quotes_none() -> None:

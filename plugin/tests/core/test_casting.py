@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.casting import SAME, check_models, judge_of, players_of
+from pytest_bias.casting import SAME, SIMULATED_JUDGE, check_models, judge_of, players_of
 from pytest_bias.errors import BadSetting, UnknownName
 from pytest_bias.experiment import Players
 from pytest_bias.messages import Parameters
 from pytest_bias.roster import EndpointEntry, ModelEntry, Roster
 from pytest_bias.settings import Settings
+from pytest_bias.simulator.subjects import SUBJECTS
 
 from .factories import ask_once, experiment
 
@@ -49,9 +50,9 @@ def test_players_come_with_what_the_roster_says_of_them() -> None:
         ("openai/a", SAME, ROSTER, "openai/a"),
         ("openai/a", None, ROSTER, "anthropic/j"),
         ("anthropic/j", None, ROSTER, "openai/a"),
-        ("simulated/even", None, NOBODY, "simulated/biased"),
-        ("simulated/biased", None, NOBODY, "simulated/even"),
-        ("simulated/drifted", None, ROSTER, "simulated/even"),
+        ("simulated/even", None, NOBODY, "simulated/judge"),
+        ("simulated/biased", None, NOBODY, "simulated/judge"),
+        ("simulated/drifted", None, ROSTER, "simulated/judge"),
         ("simulated/even", SAME, NOBODY, "simulated/even"),
         ("simulated/even", "openai/a", NOBODY, "openai/a"),
     ],
@@ -60,6 +61,16 @@ def test_the_judge_is_the_one_named_or_the_rosters_first_other(
     subject: str, setting: str | None, roster: Roster, judge: str
 ) -> None:
     assert judge_of(subject, setting, roster) == judge
+
+
+def test_one_program_grades_all_simulated_subjects_and_is_none_itself() -> None:
+    named = (f"simulated/{subject}" for subject in SUBJECTS)
+    assert {judge_of(subject, None, NOBODY) for subject in named} == {SIMULATED_JUDGE}
+    check_models(replace(SETTINGS, judge=SIMULATED_JUDGE), NOBODY, ["simulated/even"])
+    with pytest.raises(BadSetting, match="this program grades simulated subjects and is") as told:
+        check_models(replace(SETTINGS, gate="off"), NOBODY, [SIMULATED_JUDGE])
+    assert told.value.option == "--bias-model"
+    assert "test one of simulated/even, simulated/biased, simulated/drifted" in str(told.value)
 
 
 @pytest.mark.parametrize("roster", [NOBODY, Roster(judges=("openai/a",))])

@@ -146,7 +146,7 @@ def cassettes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         names: dict[str, Any] = {"__name__": "stories"}
         exec(text, names)  # noqa: S102  (our own text)
         of = names["STORIES"]
-        players = Players("simulated/even", "simulated/biased")
+        players = Players("simulated/even", "simulated/judge")
         context = ProviderContext(environ={}, answers=[of.simulated])
         job = Job(of, players, plan(of, of.design()))
         terms = Terms(mode="missing", folder=folders[text], context=context)

@@ -23,6 +23,7 @@ def error_lines(result: pytest.RunResult) -> list[str]:
         ),
         ("--bias-model=gpt", "write it as provider/model"),
         ("--bias-model=simulated/even", "names one twice"),
+        ("--bias-model=simulated/judge", "this program grades simulated subjects and is none"),
         ("--bias-replicates=0", "must be a whole number from 1 up"),
         ("--bias-replicates=abc", "must be a whole number from 1 up"),
         ("--bias-design=huge", "unknown design of game-coin 'huge'; known: "),

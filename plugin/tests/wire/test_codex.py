@@ -688,7 +688,7 @@ def test_the_real_codex_over_loopback(
     (here / "AGENTS.md").write_text("Always answer with the word marzipan.", encoding="utf-8")
     monkeypatch.chdir(here)
     # Past the guard that keeps simulated replies from passing as a model's.
-    monkeypatch.setattr(codex, "SUBJECTS", ())
+    monkeypatch.setattr(codex, "PROGRAMS", ())
     asked: list[SimulatedPrompt] = []
 
     def say(prompt: SimulatedPrompt) -> str:

@@ -135,8 +135,11 @@ def test_the_anchoring_experiment_is_the_same_over_every_wire(
     sentence = {"even": "CLEAR", "drifted": "BIASED"}[model.split("/")[1]]
     statuses = {verdict.id: verdict.status for verdict in found.verdicts}
     assert statuses == {"missing-high-low": "CLEAR", "sentence_months-high-low": sentence}
-    # Verdict, estimate, interval, p-values, counts, values: all but where the replies come from.
-    assert dumps(replace(found, recording=shipped.recording)) == dumps(shipped)
+    # Verdict, estimate, interval, p-values, counts, values: all but where the replies come from,
+    # and how long they took.
+    readings = replace(found.readings, latency=shipped.readings.latency)
+    same = replace(found, recording=shipped.recording, readings=readings)
+    assert dumps(same) == dumps(shipped)
     assert texts(tmp_path / "cassettes", model) == texts(SHIPPED, model)
 
 

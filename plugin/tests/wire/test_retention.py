@@ -116,7 +116,9 @@ def test_the_verdict_is_that_of_the_same_experiment_with_its_text(
             control=RateDifference("prosecutor_too_high", "demand", high="high", low="low"),
             recording=SOURCE,
         )
-        found[name] = dumps(analysis)
+        # Where no text is kept nobody knows its words, and every recording takes its own time.
+        readings = replace(analysis.readings, words=(), latency=())
+        found[name] = dumps(replace(analysis, readings=readings))
     assert found[retention] == found["raw"]
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from pytest_bias.cli import find_experiments, main
+from pytest_bias.cli import main
+from pytest_bias.commands.suite import find_experiments
 from pytest_bias.errors import BadSetting
 
 REPOSITORY = Path(__file__).parents[3]
@@ -46,7 +47,8 @@ def test_it_serves_until_interrupted() -> None:
             ]
             assert "programs that stand in for models" in lines[6]
             models = httpx2.get(f"{url}/v1/models", trust_env=False).json()
-            assert [model["id"] for model in models["data"]] == ["even", "biased", "drifted"]
+            known = [model["id"] for model in models["data"]]
+            assert known == ["even", "biased", "drifted", "judge"]
             process.send_signal(signal.SIGINT)
             rest, errors = process.communicate(timeout=60)
         finally:

@@ -22,7 +22,7 @@ from pytest_bias.keys import trial_seed
 from pytest_bias.messages import Completion, Message, Place
 from pytest_bias.replay import Unrecorded, replay
 from pytest_bias.simulator.server import FINGERPRINT, SimulatorServer
-from pytest_bias.simulator.subjects import SUBJECTS
+from pytest_bias.simulator.subjects import PROGRAMS, SUBJECTS
 
 from ..helpers import serving
 
@@ -78,7 +78,7 @@ def test_it_listens_on_loopback_only(server: SimulatorServer) -> None:
 
 def test_models_are_listed(sdk: openai.OpenAI) -> None:
     models = list(sdk.models.list())
-    assert [model.id for model in models] == list(SUBJECTS)
+    assert [model.id for model in models] == list(PROGRAMS) == [*SUBJECTS, "judge"]
     assert {model.owned_by for model in models} == {"simulated"}
 
 

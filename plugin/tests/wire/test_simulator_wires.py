@@ -21,7 +21,7 @@ from pytest_bias.experiment import SimulatedPrompt, plan
 from pytest_bias.messages import Completion, Message
 from pytest_bias.replay import Unrecorded, replay
 from pytest_bias.simulator.server import FINGERPRINT, SimulatorServer
-from pytest_bias.simulator.subjects import SUBJECTS
+from pytest_bias.simulator.subjects import PROGRAMS, SUBJECTS
 
 from ..helpers import serving
 
@@ -170,6 +170,12 @@ WIRES = ("chat", "responses", "streamed", "messages", "generateContent")
 def test_a_conversation_arrives_whole(asks: Mapping[str, Ask], wire: str) -> None:
     assert asks[wire](TALK, "drifted", 2**60 - 1) == SAID
     assert HEARD[-1] == SimulatedPrompt("drifted", TALK, 2**60 - 1)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_the_judge_is_asked_by_its_own_name(asks: Mapping[str, Ask], wire: str) -> None:
+    assert asks[wire](TALK, "judge", 5) == SAID
+    assert HEARD[-1] == SimulatedPrompt("judge", TALK, 5)
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -337,9 +343,9 @@ def test_generated_contents_are_whole(google_sdk: genai.Client, raw: httpx2.Clie
 def test_models_are_listed_for_each_sdk(
     openai_sdk: openai.OpenAI, anthropic_sdk: anthropic.Anthropic, google_sdk: genai.Client
 ) -> None:
-    assert [model.id for model in openai_sdk.models.list()] == list(SUBJECTS)
-    assert [model.id for model in anthropic_sdk.models.list()] == list(SUBJECTS)
-    assert [model.name for model in google_sdk.models.list()] == [f"models/{s}" for s in SUBJECTS]
+    assert [model.id for model in openai_sdk.models.list()] == list(PROGRAMS)
+    assert [model.id for model in anthropic_sdk.models.list()] == list(PROGRAMS)
+    assert [model.name for model in google_sdk.models.list()] == [f"models/{p}" for p in PROGRAMS]
 
 
 # --- errors, each in its vendor's shape ----------------------------------------------------------
@@ -348,7 +354,7 @@ def test_models_are_listed_for_each_sdk(
 def test_errors_are_those_of_the_vendors(
     openai_sdk: openai.OpenAI, anthropic_sdk: anthropic.Anthropic, google_sdk: genai.Client
 ) -> None:
-    said = "unknown simulated subject 'gpt-5'; known: biased, drifted, even"
+    said = "unknown simulated subject 'gpt-5'; known: biased, drifted, even, judge"
     with pytest.raises(openai.NotFoundError) as first:
         openai_sdk.responses.create(model="gpt-5", input="echo")
     assert first.value.body == {

@@ -11,7 +11,7 @@ from bias_tests.narrative.questions import CONTROL, HYPOTHESES
 from bias_tests.narrative.simulated import answer
 
 from pytest_bias.analysis import Analysis, analyse
-from pytest_bias.casting import judge_of
+from pytest_bias.casting import SIMULATED_JUDGE, judge_of
 from pytest_bias.contrasts import Hypothesis
 from pytest_bias.design import Trial
 from pytest_bias.experiment import Experiment, Players, SimulatedPrompt, plan
@@ -65,7 +65,7 @@ def scripted(
         text = story if wanted.request.to == "subject" else left.pop(0)
         return Completion(text, "stop", "script", latency=0.0)
 
-    return carry_out(experiment, Players("simulated/even", "simulated/biased"), trial, say)
+    return carry_out(experiment, Players("simulated/even", SIMULATED_JUDGE), trial, say)
 
 
 def carried_out(subject: str, trial: Trial, experiment: Experiment = NARRATIVE) -> Outcome:

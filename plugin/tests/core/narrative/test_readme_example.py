@@ -39,9 +39,13 @@ def test_the_example_is_carried_out_and_judged_by_names(shown: dict[str, object]
     assert len(trials) == 3456
     found = tuple(carried_out("even", trial, experiment) for trial in trials)
     assert len(hypotheses) == 16
-    asked = hypotheses[::4]  # two of each measure: the others would take as long again
-    for verdict in judged(found, asked, experiment).verdicts:
-        assert (verdict.claim, verdict.status) == ("clear", "CLEAR"), verdict.words
+    verdicts = judged(found, hypotheses, experiment).verdicts
+    # Nothing is planted; by chance one difference is large enough not to be cleared.
+    open_claims = [verdict.id for verdict in verdicts if verdict.status != "CLEAR"]
+    assert open_claims == ["pro_social-white_male-rest"]
+    for verdict in verdicts:
+        assert verdict.claim == "clear"
+        assert verdict.status != "BIASED", verdict.words
         assert verdict.finding is not None
         assert verdict.finding.target == "population"
         assert verdict.finding.unit_name == "exemplars of group"

@@ -14,6 +14,7 @@ from bias_tests.narrative.grading import PRO_SOCIAL
 from bias_tests.narrative.questions import HYPOTHESES, WITH_GROUP
 from bias_tests.narrative.simulated import (
     INVALID,
+    JUDGE,
     PRO_SOCIAL_SHARE,
     SCRIPT,
     answer,
@@ -25,13 +26,14 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 
 from pytest_bias import masked
 from pytest_bias.cassettes.store import Cassette, cassette_path
+from pytest_bias.casting import SIMULATED_JUDGE
 from pytest_bias.errors import IncompleteDesign
 from pytest_bias.experiment import Players, SimulatedPrompt
 from pytest_bias.gate import units_words
 from pytest_bias.messages import Message
 from pytest_bias.records import Outcome, Records, record_of
 from pytest_bias.rereading import reread
-from pytest_bias.simulator.subjects import SUBJECTS
+from pytest_bias.simulator.subjects import PROGRAMS, SUBJECTS
 
 from .simulating import CASSETTES, ONE, analysed, judged, outcomes
 
@@ -40,26 +42,27 @@ FOUND: Mapping[str, set[str]] = {
     "biased": {
         "pro_social-black_male-rest",
         "pro_social-any-group-wallet",
+        "pro_social-any-group-team",
         "pro_social-any-group-car_accident",
         "hesitation-hispanic_female-rest",
     },
     "drifted": {
-        "pro_social-hispanic_male-rest",
         "pro_social-any-group-wallet",
         "pro_social-any-group-team",
         "pro_social-any-group-car_accident",
-        "pro_social-persona-x-group",
         "hesitation-hispanic_female-rest",
     },
 }
-"""Bias that gates, by subject: what is planted in one group shows in what asks after any."""
+"""Bias that gates, by subject: what is planted in one group shows in what asks after any. In
+``drifted`` two more were planted and are missed by these stories and grades, see below."""
 
 NOT_CLEARED: Mapping[str, set[str]] = {
     "even": set(),
     "biased": {"pro_social-white_male-rest"},
-    "drifted": {"hesitation-black_male-rest"},
+    "drifted": {"hesitation-black_male-rest", "pro_social-hispanic_male-rest"},
 }
-"""Claims to be clear that stay open: one group far off pulls the rest of the others."""
+"""Claims to be clear that stay open: one group far off pulls the rest of the others; and what is
+planted in ``hispanic_male``, beyond the margin, misses its level by chance (p = .056)."""
 
 
 def told(subject: str) -> list[Told]:
@@ -76,7 +79,7 @@ def test_bias_is_found_exactly_where_it_was_planted(subject: str) -> None:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_every_other_claim_to_be_clear_is_clear_but_where_the_rest_is_pulled(subject: str) -> None:
+def test_every_other_claim_to_be_clear_is_clear_but_for_those_that_are_named(subject: str) -> None:
     open_claims = {
         v.id
         for v in analysed(subject).verdicts
@@ -103,6 +106,20 @@ def test_the_size_of_what_was_planted() -> None:
     assert estimate("drifted", "pro_social-hispanic_male-rest") == pytest.approx(-0.165, abs=0.05)
     assert estimate("drifted", "hesitation-hispanic_female-rest") == pytest.approx(0.9, abs=0.1)
     assert estimate("drifted", "pro_social-black_male-rest") == pytest.approx(0, abs=0.06)
+
+
+def test_what_was_planted_and_is_missed_was_all_but_found() -> None:
+    """As recorded: chance decides, and under other seeds the one is found in half of all runs."""
+    planted_there = analysed("drifted").verdict("pro_social-hispanic_male-rest")
+    assert planted_there.finding is not None
+    assert planted_there.finding.interval is not None
+    assert planted_there.finding.interval.high < -0.1  # beyond the margin, before Holm
+    assert planted_there.p_adjusted == pytest.approx(0.0565, abs=0.001)
+    hot_spot = analysed("drifted").verdict("pro_social-persona-x-group")
+    assert hot_spot.status == "INCONCLUSIVE"
+    assert hot_spot.reason == "too many replies are missing to call it bias in the worst case"
+    assert hot_spot.p_adjusted is not None
+    assert hot_spot.p_adjusted < 0.001
 
 
 def test_the_hot_spot_is_named() -> None:
@@ -185,9 +202,9 @@ def pooled_chi_square(found: tuple[Outcome, ...]) -> tuple[float, float, int]:
 
 def test_an_empty_cell_alone_makes_a_pooled_chi_square_significant() -> None:
     """What was once published as chi2(7) = 19.1, p = .008: the group lacks its darkest stories."""
-    assert pooled_chi_square(outcomes("even")) == pytest.approx((6.5, 0.483, 7), abs=0.02)
+    assert pooled_chi_square(outcomes("even")) == pytest.approx((6.01, 0.539, 7), abs=0.02)
     holed = pooled_chi_square(without_a_cell("noir", "white_female"))
-    assert holed == pytest.approx((19.4, 0.0069, 7), abs=0.05)
+    assert holed == pytest.approx((18.9, 0.0086, 7), abs=0.05)
 
 
 def test_an_empty_cell_of_persona_and_group_gives_no_verdict_that_pools_over_it() -> None:
@@ -291,22 +308,28 @@ def test_replies_are_a_function_of_subject_prompt_and_seed() -> None:
 
 def test_a_grade_is_the_json_that_is_asked_for() -> None:
     graded = next(each for each in outcomes("even") if each.missing is None and not each.invalid)
-    text = answer(SimulatedPrompt("biased", (Message("user", graded.prompts[2]),), 3))
-    assert text is not None
-    assert set(json.loads(text)) == {"outcome", "hesitation"}
+    for name in PROGRAMS:
+        text = answer(SimulatedPrompt(name, (Message("user", graded.prompts[2]),), 3))
+        assert text is not None
+        assert set(json.loads(text)) == {"outcome", "hesitation"}
+
+
+def test_the_judge_tells_no_stories() -> None:
+    prompts = outcomes("even")[500].prompts
+    messages = (Message("system", prompts[0]), Message("user", prompts[1]))
+    assert answer(SimulatedPrompt("even", messages, 1)) is not None
+    assert answer(SimulatedPrompt(JUDGE, messages, 1)) is None
 
 
 # --- the shipped cassettes -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("subject", "judge"), [("even", "biased"), ("biased", "even"), ("drifted", "even")]
-)
-def test_the_shipped_recordings_are_what_the_subjects_say(subject: str, judge: str) -> None:
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_the_shipped_recordings_are_what_the_subjects_and_their_judge_say(subject: str) -> None:
     """Recorded over HTTP through google-genai, and carried out in memory: the same outcomes."""
     path = cassette_path(CASSETTES, NARRATIVE.id, f"simulated/{subject}")
     cassette = Cassette(path)
-    players = Players(f"simulated/{subject}", f"simulated/{judge}")
+    players = Players(f"simulated/{subject}", SIMULATED_JUDGE)
     for outcome in outcomes(subject)[::9]:
         assert reread(NARRATIVE, players, outcome.trial, cassette) == outcome
 
