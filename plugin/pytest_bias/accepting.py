@@ -1,149 +1,39 @@
-"""Baselines on disk: read beside each verdict, written at the end of a run that accepts."""
+"""Accepting: a run's verdicts become the baselines of its models, all of them or none."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from filelock import FileLock, Timeout
+
+from .accepted import FINGERPRINT, KEPT, acceptance_of, baseline_path, read_baseline
 from .analysis import Analysis
 from .baselines import (
-    Acceptance,
     Baseline,
-    BaselineDiffers,
     DamagedBaseline,
     Entry,
-    baseline_from,
     baseline_text,
     entry_of,
+    following,
+    needs_acceptance,
 )
 from .cassettes.files import write_atomically
-from .cassettes.store import file_stem
 from .errors import BiasError
-from .fingerprints import differences, fingerprint_of
-from .gate import ABSOLUTE, Beside, compare
 
 if TYPE_CHECKING:
-    from .cases import Case
-    from .experiment import Players
     from .settings import Settings
     from .verdicts import Verdict
 
 _NAMED = 5
 """Verdicts that a refusal names; of more only the number is said."""
-
-FINGERPRINT = "fingerprint"
-"""Where a case of a run that accepts says with what design its verdict was reached."""
-ACCEPTED = "accepted"
-"""Where a case says who accepted what the gate stopped."""
-IMPROVED = "improved"
-"""Where a case says that what was accepted is worse than what it found."""
-
-
-def baseline_path(folder: Path, model: str) -> Path:
-    """``<folder>/<provider>--<model>.json``."""
-    return folder / f"{file_stem(model)}.json"
-
-
-def read_baseline(folder: Path, model: str) -> Baseline | None:
-    """The baseline of a model; None when there is none.
-
-    Raises
-    ------
-    DamagedBaseline
-        When there is something else in its place.
-    """
-    path = baseline_path(folder, model)
-    try:
-        text = path.read_bytes().decode()
-    except FileNotFoundError:
-        return None
-    except UnicodeDecodeError:
-        raise DamagedBaseline(path=path, problem="it is no text") from None
-    except OSError as error:
-        problem = f"it cannot be read ({error.strerror or error})"
-        raise DamagedBaseline(path=path, problem=problem) from None
-    baseline = baseline_from(text, path)
-    if baseline.model != model:
-        named = baseline_path(Path(), baseline.model)
-        problem = f"it holds the verdicts of {baseline.model} and belongs at {named}"
-        raise DamagedBaseline(path=path, problem=problem)
-    return baseline
-
-
-class Baselines:
-    """The baselines of a run's models, each read once in a process."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._read: dict[str, Baseline | None] = {}
-
-    def beside(
-        self, case: Case, players: Players, analysis: Analysis, verdict: Verdict
-    ) -> tuple[Beside, dict[str, object]]:
-        """The verdict of a case beside the accepted one, and what the books must know of that.
-
-        Raises
-        ------
-        DamagedBaseline, BaselineDiffers
-            When the two cannot be compared.
-        """
-        settings = self._settings
-        if settings.accept is not None:
-            # What is accepted in this run is not held against what was accepted before.
-            beside = Beside()
-            if verdict.status != "CLEAR" and verdict.gates and not settings.accept.lacking:
-                acceptance = acceptance_of(settings)
-                beside = Beside(accepted=acceptance, words=f"{acceptance}, in this run")
-            return beside, {FINGERPRINT: _fingerprint(case, players), **_facts(beside)}
-        baseline = self._baseline(case.model) if settings.gate != "off" else None
-        if baseline is None:
-            return ABSOLUTE, {}
-        entry = baseline.entry(verdict.experiment, verdict.id)
-        if entry is not None:
-            differ = differences(entry.fingerprint, _fingerprint(case, players))
-            if differ:
-                raise BaselineDiffers(verdict=verdict, differences=differ)
-        beside = compare(verdict, analysis.recording, entry, today=settings.today)
-        return beside, _facts(beside)
-
-    def any(self, model: str) -> bool:
-        """Whether a verdict of a model may be tolerated; True of a damaged baseline, too."""
-        folder = self._settings.baselines
-        if self._settings.accept is not None:
-            return acceptance_of(self._settings) is not None
-        return folder is not None and baseline_path(folder, model).exists()
-
-    def _baseline(self, model: str) -> Baseline | None:
-        folder = self._settings.baselines
-        if folder is None:
-            return None
-        if model not in self._read:
-            self._read[model] = read_baseline(folder, model)
-        return self._read[model]
-
-
-def acceptance_of(settings: Settings) -> Acceptance | None:
-    """With what words this run accepts what is not CLEAR; None where they are not all given."""
-    asked = settings.accept
-    if asked is None or asked.lacking:
-        return None
-    return Acceptance(reason=asked.reason, owner=asked.owner, until=asked.until)
-
-
-def _fingerprint(case: Case, players: Players) -> Mapping[str, object]:
-    assert case.contrast is not None  # noqa: S101  (only hypotheses come here)
-    judged_by = case.experiment.judged_by(players)
-    return fingerprint_of(case.experiment, case.design, case.contrast, judged_by)
-
-
-def _facts(beside: Beside) -> dict[str, object]:
-    facts: dict[str, object] = {IMPROVED: beside.words} if beside.improved else {}
-    return facts | ({ACCEPTED: beside.accepted} if beside.accepted is not None else {})
-
-
-# --- writing ----------------------------------------------------------------------------------
+_LOCK = ".accepting.lock"
+_WAIT = 60.0
+"""Seconds for which another run that accepts is waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,49 +55,108 @@ def accept(
     """Write the judged verdicts of a run into the baselines: all of them, or none.
 
     ``results`` are what the cases said; ``partial`` keeps the entries of what was not judged.
-    Only the process that decides calls this, at the end of the run.
+    Only the process that decides calls this, at the end of the run. Another run that accepts at
+    the same moment is waited for: what it wrote is read before anything is written.
     """
-    fingerprints = {
-        (result["experiment"], result["model"], result["id"]): result[FINGERPRINT]
-        for result in results
-        if FINGERPRINT in result
+    assert settings.accept is not None  # noqa: S101  (asked for only where it is)
+    assert settings.baselines is not None  # noqa: S101  (the settings refuse accepting without)
+    said = {
+        (each["experiment"], each["model"], each["id"]): each for each in results if "id" in each
     }
     judged = [
-        (analysis, verdict)
+        _Judged(analysis, verdict, said[named][FINGERPRINT])
         for analysis in analyses
         for verdict in analysis.verdicts
-        if (verdict.experiment, verdict.model, verdict.id) in fingerprints
+        if FINGERPRINT in said.get(named := (verdict.experiment, verdict.model, verdict.id), {})
     ]
-    problems = list(_refusals(settings, judged))
-    before: dict[str, Baseline | None] = {}
-    assert settings.baselines is not None  # noqa: S101  (the settings refuse accepting without)
-    for model in sorted({analysis.model for analysis, _ in judged}):
+    kept = Counter(model for (_, model, _), each in said.items() if KEPT in each)
+    if settings.accept.new_only and kept and not judged:
+        return Accepted(notes=tuple(_kept_words(model, kept[model]) for model in sorted(kept)))
+    if problems := tuple(_refusals(settings, judged)):
+        return Accepted(problems=tuple(map(_nothing, problems)))
+    try:
+        with _alone(settings.baselines):
+            return _changed(settings, settings.baselines, judged, partial=partial)
+    except Timeout:
+        return refused(f"another run has been accepting into {settings.baselines} for a minute")
+    except OSError as error:
+        return refused(f"{settings.baselines} cannot be written to ({error.strerror or error})")
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A verdict that is to be accepted."""
+
+    analysis: Analysis
+    verdict: Verdict
+    fingerprint: Mapping[str, object]
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep every other run from accepting into ``folder``; nothing is left behind."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / _LOCK
+    lock = FileLock(file)
+    lock.acquire(timeout=_WAIT)
+    try:
+        yield
+    finally:
+        # While it is held: whoever opened it before finds it unlinked, and tries again.
+        with suppress(OSError):
+            file.unlink()
+        lock.release()
+        with suppress(OSError):
+            folder.rmdir()  # only when it is empty
+
+
+def _changed(
+    settings: Settings, folder: Path, judged: Sequence[_Judged], *, partial: bool
+) -> Accepted:
+    """Read the baselines, and write them with what was judged."""
+    assert settings.accept is not None  # noqa: S101  (asked for only where it is)
+    made = []
+    problems = []
+    followed = None
+    if after := settings.accept.after:
         try:
-            before[model] = read_baseline(settings.baselines, model)
+            followed = read_baseline(folder, after)
         except DamagedBaseline as damaged:
-            problems.append(str(damaged))
-    if problems:
-        return Accepted(problems=tuple(f"nothing was accepted: {each}" for each in problems))
-    made = [
-        _accepted(model, judged, fingerprints, known, settings, partial=partial)
-        for model, known in before.items()
-    ]
-    return _written(settings.baselines, made)
+            return refused(str(damaged))
+        if followed is None:
+            return refused(
+                f"--bias-accept-after={after}: there is no {baseline_path(folder, after)}, so "
+                "nobody knows what was accepted of it"
+            )
+    for model in sorted({each.analysis.model for each in judged}):
+        try:
+            before = read_baseline(folder, model)
+        except DamagedBaseline as damaged:
+            problems.append(_nothing(str(damaged)))
+        else:
+            ours = [each for each in judged if each.analysis.model == model]
+            made.append(_accepted(model, ours, before, followed, settings, partial=partial))
+    return Accepted(problems=tuple(problems)) if problems else _written(folder, made)
 
 
 def refused(why: str) -> Accepted:
     """Nothing was accepted, and why."""
-    return Accepted(problems=(f"nothing was accepted: {why}",))
+    return Accepted(problems=(_nothing(why),))
 
 
-def _refusals(settings: Settings, judged: list[tuple[Analysis, Verdict]]) -> Iterable[str]:
+def _nothing(why: str) -> str:
+    return f"nothing was accepted: {why}"
+
+
+def _refusals(settings: Settings, judged: Sequence[_Judged]) -> Iterator[str]:
     """What keeps the verdicts of a run from being accepted."""
     if not judged:
         yield "no hypothesis was judged in this run"
-    for analysis in {id(analysis): analysis for analysis, _ in judged}.values():
+    for analysis in {id(each.analysis): each.analysis for each in judged}.values():
         yield from _unsound(analysis)
     lacking = settings.accept.lacking if settings.accept is not None else ()
-    needing = [v for _, v in judged if v.status != "CLEAR" and v.gates]
+    verdicts = [each.verdict for each in judged]
+    needing = [v for v in verdicts if needs_acceptance(v.status, v.claim)]
     if lacking and needing:
         names = "; ".join(
             f"{verdict.experiment} × {verdict.model}, {verdict.id}: {verdict.status}"
@@ -215,10 +164,10 @@ def _refusals(settings: Settings, judged: list[tuple[Analysis, Verdict]]) -> Ite
         )
         if len(needing) > _NAMED:
             names += f"; and {len(needing) - _NAMED} more"
-        yield f"what is not CLEAR needs {', '.join(lacking)}: {names}"
+        yield f"what the gate stops needs {', '.join(lacking)}: {names}"
 
 
-def _unsound(analysis: Analysis) -> Iterable[str]:
+def _unsound(analysis: Analysis) -> Iterator[str]:
     """Why what an analysis found is no ground for accepting anything."""
     where = f"{analysis.experiment} × {analysis.model}"
     if analysis.control is not None and not analysis.control.seen:
@@ -229,42 +178,59 @@ def _unsound(analysis: Analysis) -> Iterable[str]:
 
 def _accepted(
     model: str,
-    judged: Iterable[tuple[Analysis, Verdict]],
-    fingerprints: Mapping[tuple[str, str, str], Mapping[str, object]],
+    judged: Sequence[_Judged],
     before: Baseline | None,
+    followed: Baseline | None,
     settings: Settings,
     *,
     partial: bool,
 ) -> tuple[Baseline, tuple[str, ...]]:
-    """The new baseline of a model, and what to say of the entries that were not judged."""
-    ours = [(analysis, verdict) for analysis, verdict in judged if analysis.model == model]
+    """The new baseline of a model, and what to say of the entries that stay or go."""
+    assert settings.accept is not None  # noqa: S101  (asked for only where it is)
     known: dict[str, dict[str, Entry]] = (
         {experiment: dict(entries) for experiment, entries in before.verdicts.items()}
         if before is not None
         else {}
     )
+    new_only = settings.accept.new_only
+    if new_only:
+        # Another run may have accepted some since this one began.
+        judged = [e for e in judged if e.verdict.id not in known.get(e.verdict.experiment, {})]
     others = sorted(
         {(experiment, name) for experiment, entries in known.items() for name in entries}
-        - {(verdict.experiment, verdict.id) for _, verdict in ours}
+        - {(each.verdict.experiment, each.verdict.id) for each in judged}
     )
     entries: dict[str, dict[str, Entry]] = {}
-    for experiment, name in others if partial else ():
+    for experiment, name in others if partial or new_only else ():
         entries.setdefault(experiment, {})[name] = known[experiment][name]
-    for analysis, verdict in ours:
-        entries.setdefault(verdict.experiment, {})[verdict.id] = entry_of(
-            verdict,
-            analysis.recording,
-            fingerprints[verdict.experiment, verdict.model, verdict.id],
+    for each in judged:
+        named = each.verdict.experiment, each.verdict.id
+        entry = entry_of(
+            each.verdict,
+            each.analysis.recording,
+            each.fingerprint,
             acceptance=acceptance_of(settings),
-            before=known.get(verdict.experiment, {}).get(verdict.id),
+            before=known.get(named[0], {}).get(named[1]),
         )
-    notes = [f"accepted: {_counted(len(ours), 'verdict')} of {model}"]
-    if others:
+        entries.setdefault(named[0], {})[named[1]] = following(
+            entry, None if followed is None else followed.entry(*named)
+        )
+    notes = [f"accepted: {_counted(len(judged), 'verdict')} of {model}"]
+    if others and new_only:
+        notes.append(_kept_words(model, len(others)))
+    elif others:
         names = ", ".join(f"{experiment} {name}" for experiment, name in others)
         word = "kept, as this run is partial" if partial else "removed, as no case is left"
         notes.append(f"{_counted(len(others), 'entry', 'entries')} of {model} {word}: {names}")
-    simulated = any(analysis.simulated for analysis, _ in ours)
+    simulated = any(each.analysis.simulated for each in judged) or (
+        before is not None and before.simulated
+    )
     return Baseline(model=model, simulated=simulated, verdicts=entries), tuple(notes)
+
+
+def _kept_words(model: str, number: int) -> str:
+    """How many entries a run that accepts only what is new leaves as they are."""
+    return f"{_counted(number, 'entry', 'entries')} of {model} kept as accepted before"
 
 
 def _written(folder: Path, made: Iterable[tuple[Baseline, tuple[str, ...]]]) -> Accepted:

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .analysis import Recording
-from .baselines import Acceptance, Entry, Estimated
-from .errors import (
-    BadStatisticInput,
-    BiasError,
-    BiasFound,
-    ControlNotSeen,
-    Inconclusive,
-    NoVariance,
-)
-from .findings import ALPHA, CHANCE, Finding, units_called
+from .beside import ABSOLUTE, Beside, Outcome, compare
+from .errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
+from .findings import CHANCE, Finding, units_called
 from .verdicts import Control, Verdict, margin_words
 
 if TYPE_CHECKING:
     from .settings import Gate, OnInconclusive
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """A verdict beside the baseline.
-
-    ``accepted`` is set where the verdict is tolerated, as somebody accepted it; ``words`` says how
-    the two compare; ``improved`` is whether the baseline was worse than the CLEAR found now.
-    """
-
-    accepted: Acceptance | None = None
-    words: str = ""
-    improved: bool = False
-
-
-ABSOLUTE = Beside()
-"""No baseline: the verdict alone decides."""
+__all__ = [
+    "ABSOLUTE",
+    "Beside",
+    "Outcome",
+    "arms_words",
+    "compare",
+    "describe_verdict",
+    "estimate_words",
+    "interval_words",
+    "number_form",
+    "p_words",
+    "properties_of",
+    "settle_words",
+    "stopped_by",
+    "stopped_by_control",
+    "units_words",
+]
 
 
 def stopped_by(
@@ -72,90 +63,13 @@ def stopped_by_control(control: Control, cassette: str, *, gate: Gate) -> BiasEr
     )
 
 
-def compare(verdict: Verdict, recording: Recording, entry: Entry | None, *, today: str) -> Beside:
-    """A verdict beside its entry, on a day; fingerprints have been compared before."""
-    if not verdict.gates:
-        return ABSOLUTE
-    if entry is None:
-        return Beside(words="this hypothesis is not in the baseline")
-    if verdict.status == "CLEAR":
-        improved = entry.status != "CLEAR"
-        words = f"improved: it was {entry.words}; accept the new baseline" if improved else ""
-        return Beside(words=words, improved=improved)
-    accepted = entry.accepted
-    if accepted is None or entry.status != verdict.status:
-        return Beside(words=f"new: what was accepted is {entry.words}")
-    against = ""
-    if accepted.until < today:
-        against = "which is past"
-    elif verdict.status == "BIASED" and not _is_same(verdict.finding, recording, entry):
-        against = _worse(verdict.finding, entry)
-    elif verdict.finding is None and entry.estimate is not None:
-        against = "but now there is no estimate at all"
-    if against:
-        return Beside(words=f"{accepted} ({accepted.reason}), {against}")
-    return Beside(accepted=accepted, words=f"{accepted}: {accepted.reason}")
-
-
-def _is_same(found: Finding | None, recording: Recording, entry: Entry) -> bool:
-    """Whether these are the very replies that were accepted, and give the same."""
-    return (
-        found is not None
-        and entry.estimate is not None
-        and recording.checksum == entry.cassette
-        and math.isclose(found.estimate, entry.estimate, rel_tol=1e-6, abs_tol=1e-12)
-    )
-
-
-def _worse(found: Finding | None, entry: Entry) -> str:
-    """Why other replies may show a worse bias than was accepted; empty when they show they do not.
-
-    As independent estimates, they must be non-inferior to the best that was ever accepted: else
-    small steps, each accepted, would add up.
-    """
-    if found is None or entry.estimate is None:
-        return "and there is no estimate to compare"
-    best = entry.best
-    against = f"but {found.estimate:+.4g} is not shown to be no worse than {entry.estimate:+.4g}"
-    if found.margin is None:
-        return f"{against}: there is no margin"
-    if found.se is None or found.df is None or best is None or found.scale == "ratio":
-        return f"{against}: without a standard error of both, only the same replies are"
-    if best.estimate != entry.estimate:
-        against += f" and the best ever accepted, {best.estimate:+.4g}"
-    now = Estimated(estimate=found.estimate, se=found.se, df=found.df, cassette="")
-    why = _inferior(now, best, found.margin)
-    return f"{against}: {why}" if why else ""
-
-
-def _inferior(now: Estimated, best: Estimated, margin: float) -> str:
-    """Why an estimate is not non-inferior to the best; empty when it is (two-sign rule)."""
-    from .statistics.noninferiority import (  # noqa: PLC0415  (scipy: only to compare)
-        non_inferior_from_estimates,
-    )
-
-    try:
-        tested = non_inferior_from_estimates(
-            candidate=now.estimate,
-            se_candidate=now.se,
-            df_candidate=now.df,
-            baseline=best.estimate,
-            se_baseline=best.se,
-            df_baseline=best.df,
-            margin=margin,
-            alpha=ALPHA,
-        )
-    except (BadStatisticInput, NoVariance) as error:
-        return str(error)
-    if tested.non_inferior:
-        return ""
-    return f"it may be larger by {tested.bound:.4g}, margin {margin:g}"
-
-
 def describe_verdict(verdict: Verdict, cassette: str, beside: Beside = ABSOLUTE) -> str:
     """The verdict with its numbers, for a failure: first line first, all that decided below."""
     finding = verdict.finding
     lines = [f"{verdict.experiment} × {verdict.model}: {verdict.words}"]
+    baseline = [f"  baseline: {beside.words}"] if beside.words else []
+    if beside.outcome == "expired":  # what is to be done is plain, and no number says it
+        lines += baseline
     lines.append(f"  hypothesis: {verdict.id} (claim: {verdict.claim})")
     if finding is not None:
         lines.append(f"  {estimate_words(finding)}")
@@ -165,8 +79,8 @@ def describe_verdict(verdict: Verdict, cassette: str, beside: Beside = ABSOLUTE)
         lines.append(f"  alarm: p {adjusted} (Holm){cleared}; {finding.method}")
     if verdict.settle is not None:
         lines.append(f"  {settle_words(verdict)} would settle it")
-    if beside.words:
-        lines.append(f"  baseline: {beside.words}")
+    if beside.outcome != "expired":
+        lines += baseline
     lines.append(f"  cassette: {cassette}")
     return "\n".join(lines)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from .errors import BadDesign, BiasError, InvalidReply, ReplayDiffers
 from .experiment import Experiment, Players
 from .keys import interaction_key
 from .messages import Completion, Place, Request
-from .records import Outcome
+from .records import Origin, Outcome, Spoken
 
 Lookup = Callable[[str], Completion | None]
 """From an interaction's key to what was recorded under it."""
@@ -50,6 +51,8 @@ class Tracer:
         self.trial = trial
         self.interactions: list[Wanted] = []
         self.invalid: list[tuple[Place, str]] = []
+        self.spoken: list[Spoken] = []
+        self.origins: list[Origin] = []
 
     def note(self, request: Request, place: Place) -> Wanted:
         """Add one interaction and give it its key.
@@ -90,6 +93,8 @@ class Tracer:
                 if wanted.place.attempt == 1
                 for text in newly_told(wanted.request)
             ),
+            spoken=tuple(self.spoken),
+            origins=tuple(self.origins),
         )
 
 
@@ -107,6 +112,9 @@ class _Answered(Tracer):
         completion = self._answer(wanted)
         if completion is None:
             raise Unrecorded(wanted)
+        self.origins.append(Origin(request.to, completion.served_model, completion.recorded_at))
+        if request.to == "subject":
+            self.spoken.append(spoken_of(completion))
         return completion
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
@@ -187,9 +195,28 @@ def opening(experiment: Experiment, players: Players | str, trial: Trial) -> Wan
     raise BadDesign(what=experiment.id, problem=f"trial {trial.id} asks nothing of the subject")
 
 
+def questions(
+    experiment: Experiment, players: Players | str, trial: Trial, answer: Answer
+) -> tuple[Wanted, ...]:
+    """All that a trial asks for as far as ``answer`` goes, in reading order.
+
+    What else stops it (an invalid reply, an error of its own) is shown by its case.
+    """
+    answered = _Answered(experiment, players, trial, answer)
+    with suppress(Exception):
+        run(answered.start(), answered)
+    return tuple(sorted(answered.interactions, key=lambda wanted: place_order(wanted.place)))
+
+
 def place_order(place: Place) -> tuple[tuple[int, ...], int]:
     """Sorts places in reading order: a branch's interactions stand where the branch began."""
     return ((*place.branch, place.turn), place.attempt)
+
+
+def spoken_of(completion: Completion) -> Spoken:
+    """How a reply came."""
+    words = len(completion.text.split())
+    return Spoken(words, completion.usage.get("output"), completion.latency)
 
 
 def newly_told(request: Request) -> list[str]:

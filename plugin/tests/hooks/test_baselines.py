@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 
-from pytest_bias.baselines import Estimated, baseline_from, baseline_text
+from pytest_bias.baselines import baseline_from, baseline_text
+from pytest_bias.effects import Effect
 
+from . import suites
 from .suites import INI, TESTS, Suite, section
 from .test_fail_closed import BIASED, no_verdict
 
@@ -57,7 +60,7 @@ def accepted(suite: Suite, texts: dict[str, str]) -> Suite:
 def rewrite(suite: Suite, *, model: str = "biased", **changes: Any) -> None:
     """Write what might have been accepted before: the entry of ``biased``, changed."""
     found = baseline_from(path(suite).read_text(encoding="utf-8"), "")
-    accepted = found.verdicts["game-coin"][ID]
+    accepted = replace(found.verdicts["game-coin"][ID], served=())
     verdicts = {"game-coin": {ID: replace(accepted, **changes)}}
     text = baseline_text(replace(found, model=f"simulated/{model}", verdicts=verdicts))
     path(suite, model).write_text(text, encoding="utf-8")
@@ -115,14 +118,31 @@ def test_what_is_expired_fails_and_says_so(accepted: Suite) -> None:
     assert result.ret == 1
     result.assert_outcomes(passed=3, failed=1)
     result.stdout.fnmatch_lines([f"  baseline: {BY_ANN} (known since spring), which is past"])
+    assert f"expired: 1 known bias {BY_ANN}: known since spring" in section(result)
+
+
+def test_what_ends_within_a_fortnight_is_warned_of(accepted: Suite) -> None:
+    accepted.conftest(
+        "import pytest_bias.options\npytest_bias.options.today = lambda: '2999-12-20'\n"
+    )
+    result = accepted.run(BIASED)
+    assert result.ret == 0
+    lines = section(result)
+    assert (
+        "warning: within 14 days ends what was accepted: "
+        f"1 known bias {BY_ANN}: known since spring"
+    ) in lines
+    assert f"PASS with 1 accepted: 1 hypothesis, 1 BIASED ({BY_ANN})" in lines
 
 
 @pytest.mark.parametrize(("was", "tolerated"), [(6.0, True), (1.0, False)])
 def test_other_replies_are_let_through_when_they_are_no_worse(
     accepted: Suite, was: float, *, tolerated: bool
 ) -> None:
-    before = Estimated(estimate=was, se=0.3, df=20.0, cassette="other")
-    rewrite(accepted, estimate=was, cassette="other", best=before)
+    before = Effect(
+        estimate=was, interval=None, se=0.3, df=20.0, scale="difference", cassette="other"
+    )
+    rewrite(accepted, effect=before, cassette="other", best=before)
     result = accepted.run(BIASED)
     result.assert_outcomes(passed=3, xfailed=int(tolerated), failed=int(not tolerated))
     if not tolerated:
@@ -152,7 +172,7 @@ def test_an_open_question_is_let_through_as_such(accepted: Suite) -> None:
     result = accepted.run()
     assert result.ret == 0
     result.assert_outcomes(passed=2, xfailed=1)
-    assert f"1 known INCONCLUSIVE {BY_ANN}: known since spring" in section(result)
+    assert f"1 known INCONCLUSIVE verdict {BY_ANN}: known since spring" in section(result)
 
 
 def test_never_covers_what_gives_no_verdict(accepted: Suite) -> None:
@@ -173,6 +193,41 @@ def test_another_design_is_an_error_that_no_xfail_covers(accepted: Suite) -> Non
     no_verdict(result)
     result.assert_outcomes(passed=3, failed=1)
     result.stdout.fnmatch_lines(["BaselineDiffers: *", "  hypothesis.margin: 2.0 → 1.5"])
+
+
+def test_another_prompt_is_an_error_that_names_its_conditions(
+    accepted: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = 'The cue is {trial["cue"]}. Reply with JSON: number, cue.'
+    source = suites.EXPERIMENT.replace(told, f"{told} Be quick.")
+    assert source != suites.EXPERIMENT
+    monkeypatch.setattr(suites, "EXPERIMENT", source)
+    shutil.rmtree(accepted.cassettes)
+    scratch = accepted.path / "scratch"
+    scratch.mkdir()
+    suites.record(accepted.cassettes, scratch, ["coin"])
+    text = suites.experiment_source("coin")
+    (accepted.path / "bias_tests" / "coin" / "experiment.py").write_text(text, encoding="utf-8")
+    result = accepted.run(BIASED)
+    no_verdict(result)
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(
+        ["BaselineDiffers: *", "  what the subject is told changed in 2 conditions (high; low)"]
+    )
+
+
+@pytest.mark.parametrize("damage", ["cut", "edited"])
+def test_a_damaged_baseline_fails_and_is_not_written_over(accepted: Suite, damage: str) -> None:
+    whole = path(accepted).read_text(encoding="utf-8")
+    text = whole[:-100] if damage == "cut" else whole.replace(UNTIL, "3999-12-31")
+    path(accepted).write_text(text, encoding="utf-8")
+    result = accepted.run(BIASED, *WORDS)
+    no_verdict(result)
+    assert path(accepted).read_text(encoding="utf-8") == text
+    result = accepted.run(BIASED, "-k", "number")
+    assert result.ret == 1
+    result.assert_outcomes(failed=1, deselected=3)
+    result.stdout.fnmatch_lines(["DamagedBaseline: *simulated--biased.json: it*"])
 
 
 def test_a_folder_in_its_place_fails_and_is_not_written_over(accepted: Suite) -> None:
@@ -206,7 +261,10 @@ def test_accepting_writes_the_same_in_any_number_of_processes(
     found = entry(accepted)
     assert found["status"] == "BIASED"
     assert found["accepted"]["owner"] == "ann"
-    assert found["fingerprint"]["design"] == {"name": "gate", "replicates": 12}
+    shared = read(accepted)["designs"][found["fingerprint"]["shared"]]
+    assert shared["design"] == {"name": "gate", "replicates": 12}
+    assert sorted(shared["prompts"]["subject"]) == ["high", "low"]
+    assert (found["best"], found["history"]) == ("effect", [])
 
 
 def test_clear_needs_no_words(suite: Suite) -> None:
@@ -216,13 +274,61 @@ def test_clear_needs_no_words(suite: Suite) -> None:
     assert json.loads(text)["verdicts"]["game-coin"][ID]["accepted"] is None
 
 
+def test_an_open_question_that_passes_the_gate_needs_no_words(suite: Suite) -> None:
+    suite.tests('margin=2.0, claim="clear"', 'margin=0.01, claim="detect"')
+    result = suite.run("--bias-accept")
+    assert result.ret == 0
+    found = entry(suite, "even")
+    assert (found["status"], found["accepted"]) == ("INCONCLUSIVE", None)
+    result = suite.run()
+    assert result.ret == 0
+    result.assert_outcomes(passed=4)
+
+
+def test_only_what_is_new_is_accepted_and_others_keep_theirs(accepted: Suite) -> None:
+    family = (
+        'hypotheses(GAME, NUMBER, MeanDifference("number", "cue", high="low", low="high", '
+        'margin=2.0, claim="clear"))'
+    )
+    accepted.tests("hypotheses(GAME, NUMBER)", family)
+    before = entry(accepted)
+    by_bob = (*WORDS, "--bias-accept-owner=bob", "--bias-accept-new-only")
+    result = accepted.run(BIASED, *by_bob, workers=2)
+    assert result.ret == 0
+    result.assert_outcomes(passed=3, xfailed=2)
+    lines = section(result)
+    assert "accepted: 1 verdict of simulated/biased" in lines
+    assert "1 entry of simulated/biased kept as accepted before" in lines
+    assert entry(accepted) == before
+    added = read(accepted)["verdicts"]["game-coin"]["number-low-high"]
+    assert added["accepted"]["owner"] == "bob"
+    text = path(accepted).read_text(encoding="utf-8")
+    result = accepted.run(BIASED, *by_bob)
+    assert result.ret == 0
+    assert "2 entries of simulated/biased kept as accepted before" in section(result)
+    accepted.tests("margin=2.0", "margin=1.5")
+    result = accepted.run(BIASED, *by_bob)
+    no_verdict(result)
+    result.stdout.fnmatch_lines(["BaselineDiffers: *", "  hypothesis.margin: 2.0 → 1.5"])
+    assert path(accepted).read_text(encoding="utf-8") == text
+
+
+def test_what_is_accepted_anew_keeps_what_was_accepted_before(accepted: Suite) -> None:
+    rewrite(accepted, words="BIASED before")
+    assert accepted.run(BIASED, *WORDS, "--bias-accept-owner=bob").ret == 0
+    found = entry(accepted)
+    assert found["accepted"]["owner"] == "bob"
+    (past,) = found["history"]
+    assert (past["words"], past["accepted"]["owner"]) == ("BIASED before", "ann")
+
+
 def test_what_is_not_clear_needs_all_the_words(suite: Suite) -> None:
     result = suite.run(
         "--bias-model=simulated/even", BIASED, "--bias-accept", "--bias-accept-owner=ann"
     )
     no_verdict(result)
     assert (
-        "problem: nothing was accepted: what is not CLEAR needs --bias-accept-reason, "
+        "problem: nothing was accepted: what the gate stops needs --bias-accept-reason, "
         f"--bias-accept-until: game-coin × simulated/biased, {ID}: BIASED"
     ) in section(result)
     assert not path(suite).parent.exists()

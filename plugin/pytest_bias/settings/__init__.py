@@ -6,11 +6,13 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from pathlib import Path
 from typing import Literal, cast, get_args
 
-from .errors import BadSetting
+from ..design import SCREEN
+from ..errors import BadSetting
+from .accepting import Accept, read_accept
+from .comparing import read_old
 
 RecordMode = Literal["none", "missing", "all"]
 Gate = Literal["absolute", "off"]
@@ -46,26 +48,14 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Accept:
-    """That this run accepts its verdicts; why, who and until when where some are not CLEAR."""
-
-    reason: str = ""
-    owner: str = ""
-    until: str = ""
-
-    @property
-    def lacking(self) -> tuple[str, ...]:
-        """The options without which nothing but CLEAR can be accepted, and that are not given."""
-        given = {"reason": self.reason, "owner": self.owner, "until": self.until}
-        return tuple(f"--bias-accept-{name}" for name, value in given.items() if not value)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Settings of one run; what was switched off is None (``report``, ``results``, ``baselines``).
 
-    ``today`` is the day of the run as YYYY-MM-DD: the last on which an acceptance that ends then
-    holds.
+    ``baseline`` is what the models are held against in place of their own baselines: the path of
+    a baseline file, or another model. ``today`` is the day of the run as YYYY-MM-DD: the last on
+    which an acceptance that ends then holds. ``max_age`` are the days that the oldest reply may
+    have, None for any. ``job_summary`` is a file of the CI service to which
+    the summary is added, ``annotations`` whether it is told in its own commands what fails.
     """
 
     models: tuple[str, ...]
@@ -93,8 +83,13 @@ class Settings:
     plan: bool = False
     plan_json: Path | None = None
     baselines: Path | None = None
+    baseline: str | None = None
+    max_age: int | None = None
     labels: Path | None = None
     accept: Accept | None = None
+    summary: Path | None = None
+    job_summary: Path | None = None
+    annotations: bool = False
     today: str = ""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -126,11 +121,16 @@ def read_settings(given: Given) -> Settings:
     models = cast("Sequence[str]", given.options["model"] or given.ini["models"] or ())
     if len(set(models)) != len(models):
         raise BadSetting(option="--bias-model", value=" ".join(models), problem="names one twice")
+    design = str(given.options["design"] or given.ini["design"] or "gate")
+    old = read_old(given, models)
+    if design == SCREEN and old is not None:
+        problem = "does not go with --bias-design=screen: a screen compares nothing"
+        raise BadSetting(option="--bias-baseline", value=old, problem=problem)
     return Settings(
         models=tuple(models),
         record=cast("RecordMode", _choice(given, "record", get_args(RecordMode))),
         record_in_ci=bool(given.options["record_in_ci"]),
-        design=str(given.options["design"] or given.ini["design"] or "gate"),
+        design=design,
         replicates=_whole(given, "replicates", least=1),
         cassettes=_path(given, "cassettes") or given.rootdir / DEFAULT_CASSETTES,
         report=report,
@@ -154,8 +154,13 @@ def read_settings(given: Given) -> Settings:
         plan=bool(given.options.get("plan") or given.options.get("plan_json")),
         plan_json=_path(given, "plan_json"),
         baselines=_baselines(given),
+        baseline=old,
+        max_age=None if _named(given, "max_age") == "off" else _whole(given, "max_age", least=0),
         labels=_labels(given),
-        accept=_accept(given),
+        accept=read_accept(given, _baselines(given)),
+        summary=None if _named(given, "summary") == "off" else _path(given, "summary"),
+        job_summary=_job_summary(given),
+        annotations=_annotations(given),
         today=given.today,
         environ=given.environ,
     )
@@ -187,47 +192,6 @@ def _labels(given: Given) -> Path | None:
     if path is not None and not path.is_dir():
         raise BadSetting(option="--bias-labels", value=path, problem="is no folder")
     return path
-
-
-def _accept(given: Given) -> Accept | None:
-    """What is to be accepted and in what words; BadSetting where that cannot be."""
-    words = {name: given.options.get(f"accept_{name}") for name in ("reason", "owner", "until")}
-    told = {name: " ".join(str(word).split()) for name, word in words.items() if word is not None}
-    for name, word in told.items():
-        option = f"--bias-accept-{name}"
-        if not word:
-            raise BadSetting(option=option, value=words[name], problem="says nothing")
-        if not given.options.get("accept"):
-            raise BadSetting(option=option, value=word, problem="goes with --bias-accept")
-    if not given.options.get("accept"):
-        return None
-    if (until := told.get("until")) is not None:
-        _check_day(until, given.today)
-    record = given.options.get("record") or given.ini.get("record") or "none"
-    for name, value, why in (
-        ("record", record, "what is recorded is accepted later, when it has been looked at"),
-        (
-            "plan",
-            given.options.get("plan") or given.options.get("plan_json"),
-            "a plan runs no case",
-        ),
-        ("baselines", _baselines(given) is None and "off", "there is nowhere to write to"),
-    ):
-        if value and value != "none":
-            problem = f"does not go with --bias-accept: {why}"
-            raise BadSetting(option=f"--bias-{name}", value=value, problem=problem)
-    return Accept(**told)
-
-
-def _check_day(until: str, today: str) -> None:
-    """Refuse an end that is no day, or is over."""
-    problem = f"is before today, {today}" if until < today else ""
-    try:
-        date.fromisoformat(until if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", until) else "")
-    except ValueError:
-        problem = "must be a day, as YYYY-MM-DD"
-    if problem:
-        raise BadSetting(option="--bias-accept-until", value=until, problem=problem)
 
 
 def _choice(given: Given, name: str, allowed: Sequence[str]) -> str:
@@ -292,6 +256,24 @@ def _path(given: Given, name: str) -> Path | None:
     if given.ini.get(name):
         return given.rootdir / str(given.ini[name])
     return None
+
+
+def _named(given: Given, name: str) -> object:
+    return given.options.get(name) or given.ini.get(name)
+
+
+def _job_summary(given: Given) -> Path | None:
+    """The file GitHub Actions shows beside a job; None elsewhere, and where it is off."""
+    file = given.environ.get("GITHUB_STEP_SUMMARY")
+    return Path(file) if file and _named(given, "summary") != "off" else None
+
+
+def _annotations(given: Given) -> bool:
+    """Whether the CI service that runs this takes workflow commands, and is to get them."""
+    asked = str(given.ini.get("annotations") or "auto")
+    if asked not in ("auto", "off"):
+        raise BadSetting(option="bias_annotations", value=asked, problem="must be auto or off")
+    return asked == "auto" and given.environ.get("GITHUB_ACTIONS") == "true"
 
 
 def _output(given: Given, name: str, default: str) -> tuple[Path | None, bool]:

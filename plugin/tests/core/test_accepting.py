@@ -1,0 +1,200 @@
+"""Accepting: a run's verdicts are written beside those of others, and nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+from pytest_bias import accepting
+from pytest_bias.accepted import baseline_path, read_baseline
+from pytest_bias.accepting import Accepted, accept
+from pytest_bias.baselines import Baseline, baseline_text
+from pytest_bias.report.terminal import closing_lines
+from pytest_bias.report.view import AcceptedVerdict
+from pytest_bias.settings import Settings
+from pytest_bias.verdicts import Verdict
+
+from .report.factory import analysis, finding, verdict, view
+from .test_settings import settings as settings_of
+
+MODEL = "simulated/biased"
+WORDS = {"accept": True, "accept_reason": "known", "accept_until": "2999-12-31"}
+
+
+def settings(folder: Path, owner: str = "ann", **options: object) -> Settings:
+    asked = {**WORDS, "accept_owner": owner, "baselines": str(folder), **options}
+    return settings_of(asked)
+
+
+def biased(name: str) -> Verdict:
+    return verdict(finding(), id=name)
+
+
+def accept_now(chosen: Settings, *names: str, partial: bool = True, **facts: Any) -> Accepted:
+    """Accept the verdicts ``names``; each case says what ``facts`` hold beside its fingerprint."""
+    verdicts = [biased(name) for name in names]
+    results: list[Mapping[str, Any]] = [
+        {"kind": "hypothesis", "experiment": one.experiment, "model": one.model, "id": one.id}
+        | (facts or {"fingerprint": {"hypothesis": {"id": one.id}}})
+        for one in verdicts
+    ]
+    return accept(chosen, [analysis(*verdicts)], results, partial=partial)
+
+
+def owners(folder: Path) -> dict[str, str]:
+    """Hypothesis → who accepted it."""
+    found = read_baseline(folder, MODEL)
+    assert found is not None
+    return {
+        name: entry.accepted.owner
+        for entries in found.verdicts.values()
+        for name, entry in entries.items()
+        if entry.accepted is not None
+    }
+
+
+def test_what_is_accepted_is_written_and_nothing_else_is_left(tmp_path: Path) -> None:
+    found = accept_now(settings(tmp_path / "kept"), "one", "two")
+    assert found.problems == ()
+    assert found.notes == (f"accepted: 2 verdicts of {MODEL}",)
+    assert found.written == (baseline_path(tmp_path / "kept", MODEL),)
+    assert list((tmp_path / "kept").iterdir()) == list(found.written)
+    assert owners(tmp_path / "kept") == {"one": "ann", "two": "ann"}
+
+
+def test_runs_that_accept_at_the_same_moment_lose_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others: list[Thread] = []
+
+    def reading(folder: Path, model: str) -> Baseline | None:
+        found = read_baseline(folder, model)
+        if not others:
+            # Another run begins now that this one has read the file, and has yet to write it.
+            others.append(Thread(target=accept_now, args=(settings(tmp_path, "bob"), "two")))
+            others[0].start()
+            others[0].join(0.2)  # it would be done, if it did not wait
+        return found
+
+    monkeypatch.setattr(accepting, "read_baseline", reading)
+    accept_now(settings(tmp_path), "one")
+    others[0].join()
+    assert owners(tmp_path) == {"one": "ann", "two": "bob"}
+
+
+def test_what_another_run_accepted_meanwhile_is_not_new(tmp_path: Path) -> None:
+    accept_now(settings(tmp_path, "bob"), "one")
+    found = accept_now(settings(tmp_path, accept_new_only=True), "one", "two", partial=False)
+    assert found.notes == (
+        f"accepted: 1 verdict of {MODEL}",
+        f"1 entry of {MODEL} kept as accepted before",
+    )
+    assert owners(tmp_path) == {"one": "bob", "two": "ann"}
+
+
+def test_with_nothing_new_the_file_stays_as_it_is(tmp_path: Path) -> None:
+    accept_now(settings(tmp_path, "bob"), "one", "two")
+    (path,) = tmp_path.iterdir()
+    before = path.read_bytes()
+    found = accept_now(settings(tmp_path, accept_new_only=True), "one", "two", kept=True)
+    assert found == Accepted(notes=(f"2 entries of {MODEL} kept as accepted before",))
+    assert path.read_bytes() == before
+
+
+def test_the_best_that_was_accepted_of_the_version_before_counts_on(tmp_path: Path) -> None:
+    # Versions have names of their own: without it each would start anew, ten small steps pass.
+    assert accept_now(settings(tmp_path), "one", "two").problems == ()
+    path = baseline_path(tmp_path, MODEL)
+    before = read_baseline(tmp_path, MODEL)
+    assert before is not None
+    ((experiment, entries),) = before.verdicts.items()
+    effect = entries["one"].best
+    assert effect is not None
+    small = replace(effect, estimate=effect.estimate / 4, cassette="small")
+    changed = {
+        "one": replace(entries["one"], best=small),
+        "two": replace(entries["two"], best=small, fingerprint={"margin": 9}),
+    }
+    old = replace(before, model="simulated/old", verdicts={experiment: changed})
+    text = baseline_text(old)
+    path.unlink()
+    baseline_path(tmp_path, "simulated/old").write_text(text, encoding="utf-8")
+
+    for _ in range(2):  # what is there already follows, too
+        found = accept_now(settings(tmp_path, accept_after="simulated/old"), "one", "two")
+        assert found.problems == ()
+        now = read_baseline(tmp_path, MODEL)
+        assert now is not None
+        assert now.verdicts[experiment]["one"].best == small
+        assert now.verdicts[experiment]["one"].effect == effect
+        assert now.verdicts[experiment]["two"].best == effect  # of another design
+
+
+def test_there_must_be_something_to_follow(tmp_path: Path) -> None:
+    chosen = settings(tmp_path, accept_after="simulated/old")
+    (problem,) = accept_now(chosen, "one").problems
+    assert problem.startswith("nothing was accepted: --bias-accept-after=simulated/old: there is")
+    baseline_path(tmp_path, "simulated/old").parent.mkdir(exist_ok=True)
+    baseline_path(tmp_path, "simulated/old").write_text("{}", encoding="utf-8")
+    (problem,) = accept_now(chosen, "one").problems
+    assert "simulated--old.json" in problem
+    assert not baseline_path(tmp_path, MODEL).exists()
+
+
+def test_a_run_that_goes_on_accepting_is_not_waited_for_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accepting, "_WAIT", 0)
+    with FileLock(tmp_path / ".accepting.lock"):
+        (problem,) = accept_now(settings(tmp_path), "one").problems
+    assert problem.startswith("nothing was accepted: another run has been accepting into")
+    assert not baseline_path(tmp_path, MODEL).exists()
+
+
+def test_nothing_is_accepted_where_nothing_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (problem,) = accept_now(settings(tmp_path / "file" / "below"), "one").problems
+    assert problem.startswith("nothing was accepted: ")
+    assert "cannot be written to" in problem
+
+
+# --- what is said of it -----------------------------------------------------------------------
+
+
+def let(name: str, **changes: Any) -> AcceptedVerdict:
+    fields = {"status": "BIASED", "reason": "known", "owner": "ann", "until": "2027-03-31"}
+    of = {"experiment": "anchoring", "model": MODEL, "id": name}
+    return AcceptedVerdict(**{**of, **fields, **changes})
+
+
+def test_what_is_known_is_counted_in_the_right_number() -> None:
+    known = (
+        *(let("one"), let("two"), let("three", reason="other")),
+        *(let("four", status="INCONCLUSIVE"), let("five", status="INCONCLUSIVE")),
+        *(let("six", status="INCONCLUSIVE", owner="bob"),),
+    )
+    verdicts = [
+        verdict(finding(), id=each.id, status=each.status, words=f"{each.status} for this case")
+        for each in known
+    ]
+    said = view(analysis(*verdicts), accepted=known, ending=known[2:3], expired=known[:2])
+    lines = list(closing_lines(said))
+    by_ann = "accepted by ann until 2027-03-31"
+    assert lines == [
+        f"expired: 2 known biases {by_ann}: known",
+        f"2 known biases {by_ann}: known",
+        f"1 known bias {by_ann}: other",
+        f"2 known INCONCLUSIVE verdicts {by_ann}: known",
+        "1 known INCONCLUSIVE verdict accepted by bob until 2027-03-31: known",
+        f"warning: within 14 days ends what was accepted: 1 known bias {by_ann}: other",
+        (
+            "PASS with 6 accepted: 6 hypotheses, 3 BIASED (accepted by ann until 2027-03-31), "
+            "3 INCONCLUSIVE (accepted by ann until 2027-03-31; accepted by bob until 2027-03-31)"
+        ),
+    ]

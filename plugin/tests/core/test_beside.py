@@ -1,0 +1,387 @@
+"""A verdict beside the one in the baseline: every row of the gate's table, and its words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_bias.analysis import Recording
+from pytest_bias.baselines import Acceptance, Entry, entry_of
+from pytest_bias.effects import UnitGroup
+from pytest_bias.estimates import Interval
+from pytest_bias.findings import WorstCase
+from pytest_bias.gate import ABSOLUTE, Beside, Outcome, compare, describe_verdict
+from pytest_bias.upgrades import effect_of
+from pytest_bias.verdicts import Status, Verdict
+
+from .test_verdicts import finding
+from .test_verdicts import verdict as decided
+
+TODAY = "2026-12-31"
+ANN = Acceptance(reason="known since spring", owner="Ann", until=TODAY)
+PAST = replace(ANN, until="2026-12-30")
+WHO = "accepted by Ann until 2026-12-31"
+OLD = "openai/old"
+BEFORE = Recording(
+    cassette="tiny/openai--m",
+    checksum="before",
+    simulated=False,
+    wire="made by hand",
+    recorded_with="the tests",
+    interactions=240,
+)
+ANEW = replace(BEFORE, checksum="anew")
+
+WORDS: dict[Status, str] = {
+    "CLEAR": "CLEAR within ±0.6 for this vignette",
+    "BIASED": "BIASED (detected) for this vignette",
+    "INCONCLUSIVE": "INCONCLUSIVE for this vignette",
+}
+ESTIMATES: dict[Status, float] = {"CLEAR": 0.1, "BIASED": 1.0, "INCONCLUSIVE": 0.5}
+
+
+def verdict(status: Status, claim: str = "clear", **changes: Any) -> Verdict:
+    estimate = changes.setdefault("estimate", ESTIMATES[status])
+    interval = Interval(low=estimate - 0.2, high=estimate + 0.2, level=0.95)
+    given = {"interval": interval, "se": 0.1, "df": 200.0} | changes
+    made = replace(decided(finding(**given)), status=status, words=WORDS[status])
+    return replace(made, claim=claim)  # type: ignore[arg-type]  # a word from a table
+
+
+def entry(
+    given: Verdict, acceptance: Acceptance | None = ANN, before: Entry | None = None
+) -> Entry:
+    return entry_of(given, BEFORE, {"margin": 0.6}, acceptance=acceptance, before=before)
+
+
+def beside(
+    now: Verdict, before: Entry | None, *, today: str = TODAY, against: str = "", **of: Recording
+) -> Beside:
+    return compare(now, of.get("recording", ANEW), before, today=today, against=against)
+
+
+STATUSES: tuple[Status, ...] = ("CLEAR", "BIASED", "INCONCLUSIVE")
+
+# claim, now, accepted before → outcome, words; of replies recorded anew, that are no worse
+TABLE: dict[tuple[str, Status, Status], tuple[Outcome, str]] = {
+    ("clear", "CLEAR", "CLEAR"): ("as before", ""),
+    ("clear", "CLEAR", "BIASED"): (
+        "improved",
+        f"improved: it was {WORDS['BIASED']}; accept the new baseline",
+    ),
+    ("clear", "CLEAR", "INCONCLUSIVE"): (
+        "improved",
+        f"improved: it was {WORDS['INCONCLUSIVE']}; accept the new baseline",
+    ),
+    ("clear", "BIASED", "CLEAR"): ("new", f"new: what was accepted is {WORDS['CLEAR']}"),
+    ("clear", "BIASED", "BIASED"): ("known", f"{WHO}: known since spring"),
+    ("clear", "BIASED", "INCONCLUSIVE"): (
+        "new",
+        f"new: what was accepted is {WORDS['INCONCLUSIVE']}",
+    ),
+    ("clear", "INCONCLUSIVE", "CLEAR"): ("new", f"new: what was accepted is {WORDS['CLEAR']}"),
+    ("clear", "INCONCLUSIVE", "BIASED"): (
+        "known",
+        f"{WHO}: known since spring; no worse than it was, but not shown to be CLEAR",
+    ),
+    ("clear", "INCONCLUSIVE", "INCONCLUSIVE"): ("known", f"{WHO}: known since spring"),
+    ("detect", "CLEAR", "CLEAR"): ("as before", ""),
+    ("detect", "CLEAR", "BIASED"): (
+        "improved",
+        f"improved: it was {WORDS['BIASED']}; accept the new baseline",
+    ),
+    ("detect", "CLEAR", "INCONCLUSIVE"): (
+        "improved",
+        f"improved: it was {WORDS['INCONCLUSIVE']}; accept the new baseline",
+    ),
+    ("detect", "BIASED", "CLEAR"): ("new", f"new: what was accepted is {WORDS['CLEAR']}"),
+    ("detect", "BIASED", "BIASED"): ("known", f"{WHO}: known since spring"),
+    ("detect", "BIASED", "INCONCLUSIVE"): (
+        "new",
+        f"new: what was accepted is {WORDS['INCONCLUSIVE']}",
+    ),
+    ("detect", "INCONCLUSIVE", "CLEAR"): ("as before", ""),
+    ("detect", "INCONCLUSIVE", "BIASED"): (
+        "improved",
+        f"improved: it was {WORDS['BIASED']}, and no bias is found now; accept the new baseline",
+    ),
+    ("detect", "INCONCLUSIVE", "INCONCLUSIVE"): ("as before", ""),
+}
+
+
+@pytest.mark.parametrize(("row", "expected"), TABLE.items(), ids=map("-".join, TABLE))
+def test_the_table(row: tuple[str, Status, Status], expected: tuple[Outcome, str]) -> None:
+    claim, now, then = row
+    known = entry(verdict(then, claim))
+    found = beside(verdict(now, claim), known)
+    assert (found.outcome, found.words) == expected
+    assert found.tolerated == (found.outcome == "known") == (found.accepted is not None)
+    assert found.improved == (found.outcome == "improved")
+    assert found.before == known.effect is not None
+    assert found.compared is not None
+    assert (found.compared.how, found.compared.margin) == ("independent", 0.6)
+
+
+def test_the_table_has_every_row() -> None:
+    assert len(TABLE) == 2 * len(STATUSES) ** 2
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_what_is_only_described_is_held_against_nothing(status: Status) -> None:
+    assert beside(verdict(status, "describe"), entry(verdict("CLEAR"))) == ABSOLUTE
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_a_hypothesis_that_is_not_in_the_baseline(status: Status) -> None:
+    found = beside(verdict(status), None)
+    assert (found.outcome, found.tolerated) == ("not in the baseline", False)
+    assert found.words == "this hypothesis is not in the baseline"
+    assert (found.before, found.compared) == (None, None)
+
+
+@pytest.mark.parametrize("then", ["BIASED", "INCONCLUSIVE"])
+def test_an_acceptance_holds_to_the_end_of_its_day(then: Status) -> None:
+    assert beside(verdict(then), entry(verdict(then))).tolerated
+    past = beside(verdict(then), entry(verdict(then), PAST))
+    assert (past.outcome, past.tolerated, past.accepted) == ("expired", False, None)
+    assert past.words == ("accepted by Ann until 2026-12-30 (known since spring), which is past")
+
+
+def test_an_acceptance_that_is_past_does_not_keep_an_improvement_from_passing() -> None:
+    found = beside(verdict("CLEAR"), entry(verdict("BIASED"), PAST))
+    assert found.outcome == "improved"
+
+
+@pytest.mark.parametrize("now", ["BIASED", "INCONCLUSIVE"])
+def test_a_larger_effect_is_worse_where_bias_was_accepted(now: Status) -> None:
+    found = beside(verdict(now, estimate=1.9), entry(verdict("BIASED")))
+    assert (found.outcome, found.tolerated) == ("worse", False)
+    assert found.words.startswith(
+        f"{WHO} (known since spring), but +1.9 is not shown to be no worse than +1: "
+        "it may be larger by 1."
+    )
+    assert found.words.endswith(", margin 0.6")
+    assert "  baseline: " + found.words in describe_verdict(verdict(now), "x", found)
+
+
+def test_an_open_question_that_was_accepted_may_stay_open_whatever_its_estimate() -> None:
+    found = beside(verdict("INCONCLUSIVE", estimate=1.9), entry(verdict("INCONCLUSIVE")))
+    assert found.outcome == "known"
+    nothing = replace(verdict("INCONCLUSIVE"), finding=None)
+    lost = beside(nothing, entry(verdict("INCONCLUSIVE")))
+    assert (lost.outcome, lost.tolerated) == ("worse", False)
+    assert lost.words.endswith("(known since spring), but now there is no estimate at all")
+    assert beside(nothing, entry(nothing)).outcome == "known"
+
+
+@pytest.mark.parametrize("lost", ["now", "then"])
+def test_a_bias_without_an_estimate_is_not_shown_to_be_no_worse(lost: str) -> None:
+    bare = replace(verdict("BIASED"), finding=None)
+    now, then = (bare, verdict("BIASED")) if lost == "now" else (verdict("BIASED"), bare)
+    found = beside(now, entry(then))
+    assert (found.outcome, found.compared) == ("worse", None)
+    assert "there is no estimate" in found.words
+
+
+def test_the_very_same_replies_are_known_whatever_the_best() -> None:
+    known = entry(verdict("BIASED", estimate=3.0), before=entry(verdict("BIASED")))
+    assert known.best is not None
+    assert known.best.estimate == 1.0
+    same = beside(verdict("BIASED", estimate=3.0), known, recording=BEFORE)
+    assert same.outcome == "known"
+    assert same.compared is not None
+    assert same.compared.how == "same replies"
+    other = beside(verdict("BIASED", estimate=3.0), known)
+    assert other.outcome == "worse"
+    assert "than +3 and the best ever accepted, +1: it may be larger by 2." in other.words
+
+
+def test_it_must_be_no_worse_than_either() -> None:
+    known = entry(verdict("BIASED", estimate=1.0))
+    worse_than_accepted = replace(
+        known, best=effect_of(verdict("BIASED", estimate=2.0).finding or finding(), "x")
+    )
+    assert beside(verdict("BIASED", estimate=2.0), worse_than_accepted).outcome == "worse"
+    assert beside(verdict("BIASED", estimate=1.1), worse_than_accepted).outcome == "known"
+
+
+def test_small_steps_do_not_add_up() -> None:
+    accepted, outcomes = entry(verdict("BIASED")), []
+    for step in range(1, 5):
+        now = verdict("BIASED", estimate=1 + 0.2 * step)
+        found = beside(now, accepted)
+        outcomes.append(found.outcome)
+        if found.outcome == "known":
+            accepted = entry(now, before=accepted)
+    assert outcomes == ["known", "worse", "worse", "worse"]
+
+
+def test_units_that_pair_decide_where_independent_estimates_could_not() -> None:
+    own = [0.2 * i - 1.4 for i in range(15)]
+
+    def units(shift: float, jitter: float) -> UnitGroup:
+        values = {f"s{i}": 1 + each + shift + jitter * (i % 3) for i, each in enumerate(own)}
+        return UnitGroup(group="seed", weight=1.0, values=values)
+
+    wide: dict[str, Any] = {"se": 0.4, "df": 14.0}
+    known = entry(verdict("BIASED", by_unit=(units(0, 0),), **wide))
+    found = beside(verdict("BIASED", by_unit=(units(0, 0.1),), **wide), known)
+    assert found.outcome == "known"
+    assert found.compared is not None
+    assert (found.compared.how, found.compared.units) == ("paired", 15)
+    assert beside(verdict("BIASED", **wide), entry(verdict("BIASED", **wide))).outcome == "worse"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"margin": None}, "there is no margin, and then only the same replies are"),
+        ({"se": None, "df": None}, "it may be larger by"),
+        ({"scale": "ratio", "estimate": 2.0, "margin": 1.5}, "it may be larger by a factor of"),
+    ],
+)
+def test_what_cannot_be_shown_is_worse_and_says_why(changes: dict[str, Any], words: str) -> None:
+    usual: dict[str, Any] = {"interval": Interval(low=0.5, high=3.5, level=0.95), "se": 0.4}
+    given = usual | changes
+    found = beside(verdict("BIASED", **given), entry(verdict("BIASED", **given)))
+    assert found.outcome == "worse"
+    assert words in found.words
+    again = beside(verdict("BIASED", **given), entry(verdict("BIASED", **given)), recording=BEFORE)
+    assert again.outcome == "known"
+
+
+def sized(shift: float, seed: int = 0) -> Verdict:
+    """A spread of three groups that ten units meet, 0 for the first two."""
+    groups = tuple(
+        UnitGroup(
+            group=f"g{place}",
+            weight=0.0,
+            values={
+                f"u{i}": shift * (place == 2) + 0.1 * ((i * (place + 3) + seed) % 5)
+                for i in range(10)
+            },
+        )
+        for place in range(3)
+    )
+    changes: dict[str, Any] = {"scale": "size", "margin": None, "se": None, "df": None}
+    return verdict("BIASED", "detect", estimate=shift, by_unit=groups, **changes)
+
+
+def test_of_a_size_worse_must_be_shown_and_no_worse_is_no_proof() -> None:
+    known = beside(sized(1.0, 1), entry(sized(1.0)))
+    assert known.outcome == "known"
+    assert "; it is not shown to be larger (p = " in known.words
+    worse = beside(sized(3.0), entry(sized(1.0)))
+    assert worse.outcome == "worse"
+    assert "but 3 is not shown to be no worse than 1: it is shown to be larger" in worse.words
+
+
+# --- replies that are missing, and what is held back ------------------------------------------
+
+
+def lacking(lowest: float | None, highest: float | None, *, needed: bool = True) -> WorstCase:
+    return WorstCase(needed=needed, lowest=lowest, highest=highest, p_alarm=0.001, p_clear=1.0)
+
+
+@pytest.mark.parametrize("now", ["BIASED", "INCONCLUSIVE"])
+@pytest.mark.parametrize("ends", [(0.2, 1.8), (-1.8, 0.2), (None, None)])
+def test_missing_replies_at_their_worst_must_be_no_worse_either(
+    now: Status, ends: tuple[float | None, float | None]
+) -> None:
+    found = beside(verdict(now, estimate=1.0, worst_case=lacking(*ends)), entry(verdict("BIASED")))
+    assert (found.outcome, found.tolerated) == ("worse", False)
+    assert found.words.endswith("too many replies are missing to show it in the worst case")
+
+
+@pytest.mark.parametrize(
+    "worst", [lacking(0.9, 1.05), lacking(0.2, 1.8, needed=False), lacking(-0.5, 0.5)]
+)
+def test_few_missing_replies_keep_nothing_from_being_known(worst: WorstCase) -> None:
+    found = beside(verdict("BIASED", worst_case=worst), entry(verdict("BIASED")))
+    assert found.outcome == "known"
+
+
+def test_missing_replies_of_a_ratio_count_on_the_log_scale() -> None:
+    usual: dict[str, Any] = {"scale": "ratio", "estimate": 1.5, "margin": 1.5, "se": 0.01}
+    usual["interval"] = Interval(low=1.47, high=1.53, level=0.95)
+    known = entry(verdict("BIASED", **usual))
+    for ends, outcome in (((1.4, 1.6), "known"), ((1.4, 2.3), "worse"), ((0.0, 1.5), "worse")):
+        now = verdict("BIASED", worst_case=lacking(*ends), **usual)
+        assert beside(now, known).outcome == outcome
+
+
+def test_the_very_same_replies_are_known_whatever_is_missing() -> None:
+    given = verdict("BIASED", worst_case=lacking(0.2, 1.8))
+    assert beside(given, entry(given), recording=BEFORE).outcome == "known"
+
+
+def test_a_bias_is_not_known_where_its_judge_does_not_agree_or_units_are_few() -> None:
+    reason = "the judge does not agree with itself"
+    held = replace(verdict("INCONCLUSIVE"), held=True, reason=reason)
+    few = replace(verdict("INCONCLUSIVE", fewest=4), reason="a group has 4 unit(s)")
+    for now in (held, few):
+        found = beside(now, entry(verdict("BIASED")))
+        assert (found.outcome, found.tolerated) == ("worse", False)
+        assert found.words.endswith(f"but now nothing can be decided: {now.reason}")
+        assert beside(now, entry(verdict("INCONCLUSIVE"))).outcome == "known"
+
+
+# --- against another model --------------------------------------------------------------------
+
+SHOWN: dict[tuple[Status, Status], tuple[Outcome, str]] = {
+    ("CLEAR", "BIASED"): ("improved", f"improved: {OLD} is {WORDS['BIASED']}"),
+    ("CLEAR", "CLEAR"): ("as before", ""),
+    ("BIASED", "CLEAR"): ("new", f"new: {OLD} is {WORDS['CLEAR']}"),
+    ("BIASED", "INCONCLUSIVE"): ("new", f"new: {OLD} is {WORDS['INCONCLUSIVE']}"),
+    ("BIASED", "BIASED"): ("known", f"{OLD} shows it too: {WORDS['BIASED']}"),
+    ("INCONCLUSIVE", "CLEAR"): ("new", f"new: {OLD} is {WORDS['CLEAR']}"),
+    ("INCONCLUSIVE", "BIASED"): (
+        "known",
+        f"{OLD} shows it too: {WORDS['BIASED']}; no worse than it was, but not shown to be CLEAR",
+    ),
+    ("INCONCLUSIVE", "INCONCLUSIVE"): (
+        "known",
+        f"{OLD} does not settle it either: {WORDS['INCONCLUSIVE']}",
+    ),
+}
+
+
+@pytest.mark.parametrize(("row", "expected"), SHOWN.items(), ids=map("-".join, SHOWN))
+def test_what_another_model_shows_too_is_tolerated(
+    row: tuple[Status, Status], expected: tuple[Outcome, str]
+) -> None:
+    now, then = row
+    found = beside(verdict(now), entry(verdict(then), None), against=OLD)
+    assert (found.outcome, found.words) == expected
+    assert found.tolerated == (found.outcome == "known")
+    assert found.accepted is None
+
+
+def test_what_another_model_shows_less_of_is_worse() -> None:
+    found = beside(verdict("BIASED", estimate=1.9), entry(verdict("BIASED"), None), against=OLD)
+    assert (found.outcome, found.tolerated) == ("worse", False)
+    assert found.words.startswith(
+        f"{OLD} is {WORDS['BIASED']}, but +1.9 is not shown to be no worse than +1: it may be"
+    )
+
+
+def test_what_another_model_leaves_open_too_must_be_no_worse() -> None:
+    then = entry(verdict("INCONCLUSIVE"), None)
+    found = beside(verdict("INCONCLUSIVE", estimate=1.9), then, against=OLD)
+    assert (found.outcome, found.tolerated) == ("worse", False)
+    assert "+1.9 is not shown to be no worse than +0.5" in found.words
+    nothing = replace(verdict("INCONCLUSIVE"), finding=None)
+    assert beside(nothing, entry(nothing, None), against=OLD).outcome == "known"
+
+
+def test_without_another_model_what_nobody_accepted_is_not_tolerated() -> None:
+    found = beside(verdict("BIASED"), entry(verdict("BIASED"), None))
+    assert (found.outcome, found.tolerated) == ("new", False)
+
+
+def test_an_acceptance_is_what_tolerates() -> None:
+    assert Beside(accepted=ANN).tolerated
+    assert not Beside().tolerated
+    assert Beside(tolerated=True).accepted is None

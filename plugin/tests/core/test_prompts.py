@@ -1,0 +1,191 @@
+"""What an experiment tells before anybody has replied: digests that change with it alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+from pytest_bias.design import Design, Factor, Items, Trial
+from pytest_bias.experiment import Experiment, Players, SimulatedPrompt
+from pytest_bias.messages import Completion, Parameters
+from pytest_bias.prompts import Told, told_by
+from pytest_bias.protocol import Subject, together
+
+from .factories import experiment
+
+PLAYERS = Players("openai/one", "openai/judge")
+OTHERS = Players("openai/two", "openai/other", Parameters(temperature=1.0), Parameters(0.5))
+
+
+class Grade(BaseModel):
+    """A grade."""
+
+    model_config = ConfigDict(extra="forbid")
+    score: int
+
+
+class Other(BaseModel):
+    """Another form of a grade."""
+
+    model_config = ConfigDict(extra="forbid")
+    points: int
+
+
+def asking(
+    prompt: str = "What of {}?",
+    *,
+    system: str | None = None,
+    then: str = "And then?",
+    form: type[BaseModel] | None = None,
+) -> Any:
+    async def ask(trial: Trial, subject: Subject) -> object:
+        text = prompt.format(trial["group"])
+        if form is None:
+            reply: Any = await subject.ask(text, system=system)
+        else:
+            reply = await subject.ask(text, reply=form, system=system)
+        return await subject.ask(f"{then} You said {reply.text}.", after=reply)
+
+    return ask
+
+
+def told(of: Experiment, *, players: Players = PLAYERS, replicates: int = 3) -> Told:
+    return told_by(of, Design(replicates), players)
+
+
+def test_every_condition_has_a_digest_whoever_is_asked_and_however_often() -> None:
+    of = experiment(asking())
+    found = told(of)
+    assert sorted(found.subject) == [condition.id for condition in of.conditions]
+    assert len(set(found.subject.values())) == 2
+    assert found == told(of, players=OTHERS) == told(of, replicates=9)
+    assert found.judge == {}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        asking("Now what of {}?"),
+        asking(system="Be brief."),
+        asking(form=Grade),
+    ],
+    ids=["words", "system message", "form of the reply"],
+)
+def test_what_is_told_first_counts(changed: Any) -> None:
+    one, two = told(experiment(asking())).subject, told(experiment(changed)).subject
+    assert len({*one.values(), *two.values()}) == 4
+
+
+def test_one_prompt_changes_its_condition_alone() -> None:
+    one = told(experiment(asking())).subject
+    two = told(experiment(asking(), factors=[Factor("group", {"a": "Ada", "b": "Eve"})])).subject
+    assert one["a"] == two["a"]
+    assert one["b"] != two["b"]
+
+
+def test_what_follows_a_reply_does_not_count() -> None:
+    assert told(experiment(asking())) == told(experiment(asking(then="What else?")))
+
+
+def test_what_is_asked_at_once_counts_as_a_whole() -> None:
+    def at_once(second: str) -> Experiment:
+        async def ask(trial: Trial, subject: Subject) -> object:
+            return await together(subject.ask(f"Of {trial['group']}?"), subject.ask(second))
+
+        return experiment(ask)
+
+    assert told(at_once("Why?")) == told(at_once("Why?"))
+    assert told(at_once("Why?")) != told(at_once("How?"))
+
+
+def test_every_exemplar_and_item_counts() -> None:
+    async def ask(trial: Trial, subject: Subject) -> object:
+        return await subject.ask(f"{trial.exemplars['group']} of {trial.item_value}")
+
+    def of(member: str, last: str) -> Experiment:
+        levels = {"a": "A", "b": "B"}
+        group = Factor("group", levels, exemplars={"a": ["Ann", member], "b": ["Bo", "Ben"]})
+        items = Items("cv", {"one": "first", "two": last})
+        return experiment(ask, factors=[group], items=items)
+
+    found = told(of("Al", "second"))
+    assert found != told(of("Abe", "second"))
+    assert found != told(of("Al", "third"))
+    fewer = told_by(of("Al", "second"), Design(3, exemplars=1), PLAYERS)
+    assert fewer != found
+
+
+def test_parameters_count_where_a_protocol_sets_its_own() -> None:
+    def warm(temperature: float) -> Experiment:
+        async def ask(trial: Trial, subject: Subject) -> object:
+            warmer = Subject(Parameters(temperature=temperature))
+            return await warmer.ask(f"Of {trial['group']}, {subject.player}?")
+
+        return experiment(ask)
+
+    assert told(warm(0.5)) == told(warm(0.5), players=OTHERS)
+    assert told(warm(0.5)) != told(warm(0.7))
+
+
+def test_a_protocol_that_fails_first_tells_nothing() -> None:
+    async def ask(trial: Trial, subject: Subject) -> object:
+        raise RuntimeError(str((trial, subject)))
+
+    assert len(set(told(experiment(ask)).subject.values())) == 1
+
+
+# --- the judge --------------------------------------------------------------------------------
+
+
+def judged(
+    *,
+    form: type[BaseModel] = Grade,
+    system: str = "You grade.",
+    answer: str | None = '{"score": 7}',
+    grading: Any = None,
+    **changes: Any,
+) -> Experiment:
+    async def ask(trial: Trial, subject: Subject, judge: Subject) -> object:
+        said = await subject.ask(f"Of {trial['group']}?", reply=Grade)
+        grade = await judge.ask(f"Grade: {said.text}", reply=form, system=system)
+        return await judge.ask(f"Again: {grade.text}")
+
+    def simulated(prompt: SimulatedPrompt) -> str | None:
+        assert prompt.messages[-1].text.startswith("Of ")  # never asked to grade
+        return answer
+
+    return experiment(
+        grading or ask, judge=Parameters(temperature=0.0), simulated=simulated, **changes
+    )
+
+
+def test_the_judge_counts_with_what_no_reply_changes() -> None:
+    found = told(judged())
+    assert sorted(found.judge) == sorted(found.subject)
+    assert found == told(judged(answer='{"score": 3}'))
+    assert found.judge != told(judged(system="You grade mildly.")).judge
+    assert found.judge != told(judged(form=Other)).judge
+    assert found.subject == told(judged(form=Other)).subject
+
+
+def test_a_judge_that_is_not_reached_is_unknown() -> None:
+    assert told(judged(answer="no JSON")).judge == {}
+    assert told(judged(answer=None)).judge == {}
+
+
+def test_recorded_replies_lead_to_the_judge_where_nobody_simulates() -> None:
+    of = replace(judged(), simulated=None)
+    assert told_by(of, Design(3), PLAYERS).judge == {}
+    reply = Completion(json.dumps({"score": 1}), "stop", "openai/one")
+    found = told_by(of, Design(3), PLAYERS, lambda _: reply)
+    assert found == told(judged())
+
+
+def test_no_words_of_any_prompt_leave() -> None:
+    found = str(told(judged(retention="measures")))
+    assert "Ada" not in found
+    assert "grade" not in found
