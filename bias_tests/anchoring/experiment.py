@@ -62,6 +62,6 @@ ANCHORING = anchoring_experiment(
         ],
     },
     replicates=120,
-    designs={"documented": Design(replicates=30)},
+    designs={"documented": Design(replicates=30), "screen": Design(replicates=24)},
     simulated=answer,
 )

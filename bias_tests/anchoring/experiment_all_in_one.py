@@ -36,6 +36,6 @@ ALL_IN_ONE = all_in_one_experiment(
         ],
     },
     replicates=120,
-    designs={"documented": Design(replicates=30)},
+    designs={"documented": Design(replicates=30), "screen": Design(replicates=24)},
     simulated=answer,
 )

@@ -55,7 +55,10 @@ CV_SCREENING = screening_experiment(
     variants=VARIANTS,
     scaffolds=SCAFFOLDS,
     replicates=4,
-    designs={"documented": Design(replicates=10, exemplars=1)},
+    designs={
+        "documented": Design(replicates=10, exemplars=1),
+        "screen": Design(replicates=2),
+    },
     source=SOURCE,
     metadata={
         "response_type": "integer from 1 (Not a fit) to 4 (Excellent fit)",

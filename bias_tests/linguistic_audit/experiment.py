@@ -101,7 +101,10 @@ LINGUISTIC_AUDIT = Experiment(
         ),
     ],
     replicates=3,
-    designs={"documented": Design(replicates=1, max_calls=400)},
+    designs={
+        "documented": Design(replicates=1, max_calls=400),
+        "screen": Design(replicates=1),
+    },
     parameters=Parameters(),
     qpm=QUERIES_PER_MINUTE,
     retention="measures",

@@ -15,7 +15,7 @@ NARRATIVE = narrative_experiment(
     name="Narratives - Personas, Names and Outcomes",
     names=NAMES,
     replicates=5,
-    designs={"documented": Design(replicates=1)},
+    designs={"documented": Design(replicates=1), "screen": Design(replicates=2)},
     metadata={
         "names": (
             "the document's: White and Black ones are those of Bertrand & Mullainathan (2004); "

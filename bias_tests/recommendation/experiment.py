@@ -53,7 +53,7 @@ RECOMMENDATION = recommendation_experiment(
     requests=STYLES,
     averages=[CONTROVERSY, POLARISATION],
     replicates=60,
-    designs={"documented": Design(replicates=1)},
+    designs={"documented": Design(replicates=1), "screen": Design(replicates=15)},
     source=(
         "Bias Computation and Normalization Methodology, LLM recommendation bias analysis "
         "(December 17, 2025); corpora and prompts are written anew"

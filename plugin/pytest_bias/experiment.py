@@ -12,12 +12,14 @@ from .agreements import Agreement, settled
 from .blinding import blinded
 from .canonical import compact, plain
 from .design import (
+    SCREEN,
     Condition,
     Design,
     Factor,
     Items,
     Trial,
     cross,
+    derived_screen,
     frozen,
     frozen_mapping,
     trials_of,
@@ -76,7 +78,8 @@ class Experiment:
     designs
         Further named designs (``{"documented": Design(replicates=30)}``); ``gate`` is given by
         ``replicates`` and meets all exemplars. A design may be larger than the gate's in one way
-        and smaller in another: one cassette serves all of them.
+        and smaller in another: one cassette serves all of them. ``screen``, a part of the
+        gate's, is :func:`.design.derived_screen` where none is given.
     items
         What every condition is crossed with.
     measures
@@ -155,23 +158,12 @@ class Experiment:
             raise BadDesign(what=what, problem="needs at least one measure")
         crossed = [factor.name for factor in self.factors]
         crossed += [self.items.name] if self.items is not None else []
-        for kind, given in (
-            ("factor and item", crossed),
-            ("measure", [measure.name for measure in self.measures]),
-        ):
+        measured = [measure.name for measure in self.measures]
+        for kind, given in (("factor and item", crossed), ("measure", measured)):
             if len(set(given)) != len(given):
                 raise BadDesign(what=what, problem=f"{kind} names must differ from each other")
         self._check_recording(what)
-        if GATE in self.designs:
-            raise BadDesign(what=what, problem="the gate design is given by replicates=")
-        Design(self.replicates, f"{GATE} of {self.id}")  # refuses what is no number of replicates
         plain(self.metadata, f"metadata of {what}")
-        designs = {name: replace(design, name=name) for name, design in self.designs.items()}
-        sampled = any(factor.exemplars for factor in self.factors)
-        for name, design in designs.items():
-            if design.exemplars is not None and not sampled:
-                problem = f"design {name!r} limits exemplars, and no factor has any"
-                raise BadDesign(what=what, problem=problem)
         object.__setattr__(self, "factors", tuple(self.factors))
         object.__setattr__(self, "conditions", cross(self.factors))
         object.__setattr__(self, "measures", tuple(self.measures))
@@ -179,14 +171,27 @@ class Experiment:
         object.__setattr__(self, "agreements", agreements)
         blind = blinded(what, self.blind, self.factors, judged=self.judge is not None)
         object.__setattr__(self, "blind", blind)
-        object.__setattr__(self, "designs", frozen_mapping(designs))
+        object.__setattr__(self, "designs", frozen_mapping(self._named_designs(what)))
         object.__setattr__(self, "metadata", frozen(self.metadata))
         object.__setattr__(self, "figures", checked(self.figures, self))
 
+    def _named_designs(self, what: str) -> dict[str, Design]:
+        """The further designs, each called by its name."""
+        if GATE in self.designs:
+            raise BadDesign(what=what, problem="the gate design is given by replicates=")
+        Design(self.replicates, f"{GATE} of {self.id}")  # refuses what is no number of replicates
+        sampled = any(factor.exemplars for factor in self.factors)
+        for name, each in self.designs.items():
+            if each.exemplars is not None and not sampled:
+                problem = f"design {name!r} limits exemplars, and no factor has any"
+                raise BadDesign(what=what, problem=problem)
+        if SCREEN in self.designs and self.designs[SCREEN].replicates > self.replicates:
+            raise BadDesign(what=what, problem="the screen is larger than the gate design")
+        return {name: replace(design, name=name) for name, design in self.designs.items()}
+
     def _check_recording(self, what: str) -> None:
         """Refuse what a recording could not be made with."""
-        unknown = sorted(set(self.may_drop) - DROPPABLE)
-        if unknown:
+        if unknown := sorted(set(self.may_drop) - DROPPABLE):
             raise BadDesign(what=what, problem=f"may_drop names no parameter: {unknown[0]!r}")
         if self.qpm is not None and (type(self.qpm) is not int or self.qpm < 1):
             raise BadDesign(what=what, problem="qpm must be a whole number from 1 up")
@@ -207,8 +212,7 @@ class Experiment:
         """Who grades a trial and how, as text that changes with it; empty where nobody does."""
         if self.judge is None:
             return ""
-        given = self.judge.filled(players.judge_defaults)
-        return compact([players.model("judge"), plain(given)])
+        return compact([players.model("judge"), plain(self.judge.filled(players.judge_defaults))])
 
     def factor(self, name: str) -> Factor:
         """The factor called ``name``; UnknownName if there is none."""
@@ -220,7 +224,8 @@ class Experiment:
 
     def design(self, name: str = GATE, replicates: int | None = None) -> Design:
         """The design called ``name``, with another number of replicates where one is given."""
-        designs = {GATE: Design(self.replicates, GATE), **self.designs}
+        screen = derived_screen(self.replicates, self.factors, self.items)
+        designs = {GATE: Design(self.replicates, GATE), SCREEN: screen, **self.designs}
         if name not in designs:
             raise UnknownName(kind=f"design of {self.id}", name=name, known=designs)
         if replicates is None or replicates == designs[name].replicates:
@@ -284,9 +289,8 @@ def first_trial(experiment: Experiment, condition: Condition) -> Trial:
 
 def _is_async(function: object) -> bool:
     """Whether calling ``function`` gives a coroutine."""
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004  (an object whose call is async)
-    )
+    called = getattr(function, "__call__", None)  # noqa: B004  (an object whose call is async)
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
 
 
 def _named(kind: str, name: str, given: Sequence[Named]) -> Named:

@@ -9,6 +9,31 @@ from dataclasses import dataclass, field
 from .design import Condition, Trial, frozen_mapping
 from .errors import BadDesign
 from .measures import Measure, MeasureValue
+from .messages import Player
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """How one reply of the subject came: words of its text, tokens of output, seconds it took.
+
+    None is what is not known: words, where no text is kept.
+    """
+
+    words: int | None
+    tokens: int | None
+    latency: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where one reply comes from: who was asked, which model the provider said answered, when.
+
+    ``served`` is empty and ``at`` (ISO 8601) None where the recording does not know.
+    """
+
+    to: Player
+    served: str
+    at: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +44,8 @@ class Outcome:
     ``invalid`` lists the reasons of replies that were tried again; ``interactions`` counts all
     calls; ``prompts`` is what the subject was told, message by message, its own replies left out.
     Where a recording keeps only measures, ``values`` holds them, ``result`` is None, and
-    ``prompts`` are digests.
+    ``prompts`` are digests. ``spoken`` are the subject's replies, in the order in which they were
+    read, ``origins`` are those of all replies; both are empty while it is recorded.
     """
 
     trial: Trial
@@ -29,6 +55,8 @@ class Outcome:
     interactions: int
     prompts: tuple[str, ...] = field(repr=False)
     values: Mapping[str, MeasureValue] | None = None
+    spoken: tuple[Spoken, ...] = field(default=(), repr=False, compare=False)
+    origins: tuple[Origin, ...] = field(default=(), repr=False, compare=False)
 
 
 CAP = "cap"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, cast
 
 from .canonical import digest
@@ -21,7 +22,7 @@ from .errors import (
 )
 from .experiment import Experiment, Players
 from .messages import DROPPABLE, Completion
-from .records import Outcome
+from .records import Origin, Outcome, Spoken
 from .replay import Lookup, Unrecorded, Wanted, newly_told, opening, replay
 
 SILENT = "this experiment keeps no text, so no more is said"
@@ -179,7 +180,18 @@ def _outcome(wanted: Wanted, measured: MeasuredTrial) -> Outcome:
         interactions=len(measured.calls),
         prompts=tuple(prompts),
         values=measured.values,
+        spoken=tuple(_spoken(call) for call in measured.calls if call["to"] == "subject"),
+        origins=tuple(_origin(call) for call in measured.calls),
     )
+
+
+def _spoken(call: Mapping[str, Any]) -> Spoken:
+    """How a reply came of which no text is kept."""
+    return Spoken(None, call["usage"].get("output"), call["latency"])
+
+
+def _origin(call: Mapping[str, Any]) -> Origin:
+    return Origin(call["to"], call["served_model"], call["recorded_at"])
 
 
 def _question(place: tuple[list[int], int, int]) -> tuple[tuple[int, ...], int]:

@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 from urllib.parse import urlsplit
@@ -54,7 +55,8 @@ class ModelEntry:
 
     ``requests_per_minute``, ``tokens_per_minute`` and ``concurrency`` (calls in flight) are limits
     of the user's account; ``refuses`` names parameters the model is known to refuse; ``alias`` is
-    true where the vendor may move the name to another model.
+    true where the vendor may move the name to another model; ``shut_down`` is the day (YYYY-MM-DD)
+    from which on it is served no more.
     """
 
     temperature: float | None = None
@@ -66,6 +68,7 @@ class ModelEntry:
     wire: Wire | None = None
     refuses: frozenset[ParameterName] = frozenset()
     alias: bool = False
+    shut_down: str = ""
 
     @property
     def defaults(self) -> Parameters:
@@ -195,18 +198,15 @@ class _Model(_Table):
     wire: Wire | None = None
     refuses: list[ParameterName] = Field(default_factory=list)
     alias: bool = False
+    shut_down: date | None = None
 
     def entry(self) -> ModelEntry:
+        given = self.model_dump(exclude={"price", "refuses", "shut_down"})
         return ModelEntry(
-            temperature=self.temperature,
-            max_output_tokens=self.max_output_tokens,
-            requests_per_minute=self.requests_per_minute,
-            tokens_per_minute=self.tokens_per_minute,
-            concurrency=self.concurrency,
+            **given,
             price=Price(self.price.input, self.price.output) if self.price else None,
-            wire=self.wire,
             refuses=frozenset(self.refuses),
-            alias=self.alias,
+            shut_down=self.shut_down.isoformat() if self.shut_down else "",
         )
 
 

@@ -10,6 +10,7 @@ from ..canonical import compact, digest
 from ..design import Condition, Trial
 from ..errors import NotRecorded
 from ..keys import parameters_of, request_parts
+from ..messages import Request
 from ..replay import Wanted
 from .format import Interaction, text_digest
 from .measured import MeasuredTrial, measured_key
@@ -18,6 +19,10 @@ from .store import Cassette
 
 _SHOWN = 3
 _DIFF_LINES = 8
+_DRIFTED = (
+    "These recordings no longer represent this model: recorded requests differ from what the "
+    "suite would send today."
+)
 _TRIED = 'This run was to record it and could not; the lines that begin with "problem" say why.'
 
 
@@ -127,7 +132,7 @@ def _measured_difference(wanted: Wanted, measured: Sequence[MeasuredTrial]) -> s
     return (
         "Nearest recording: the same trial, but its first question was another: a message, a "
         "parameter or the schema of the reply has changed, or the experiment or model is another. "
-        "No text is kept, so no more is known."
+        f"No text is kept, so no more is known. {_DRIFTED}"
     )
 
 
@@ -146,8 +151,16 @@ def _trial_difference(trial: Trial, trials: Iterable[Mapping[str, object]]) -> s
 
 
 def _request_difference(wanted: Wanted, nearest: Interaction, cassette: Cassette) -> str:
-    request = wanted.request
     start = "Nearest recording: the same trial and turn"
+    if changed := _changed(wanted.request, nearest, cassette):
+        return f"{_DRIFTED}\n  {start}, but {changed}"
+    if wanted.request.to == "judge":
+        return f"{start}, but another judge answered; name the one that did with --bias-judge."
+    return f"{start}, but its key is another: it was recorded for another experiment or model."
+
+
+def _changed(request: Request, nearest: Interaction, cassette: Cassette) -> str:
+    """What of a request has changed since it was recorded; empty where nothing has."""
     now = [(message.role, text_digest(message.text)) for message in request.messages]
     for number, (message, recorded) in enumerate(
         zip(request.messages, nearest.messages, strict=False), start=1
@@ -155,18 +168,16 @@ def _request_difference(wanted: Wanted, nearest: Interaction, cassette: Cassette
         if (message.role, text_digest(message.text)) != recorded:
             old = cassette.texts().get(recorded[1])
             changes = _diff(old, message.text) if old is not None else ""
-            return f"{start}, but message {number} ({message.role}) has changed:{changes}"
+            return f"message {number} ({message.role}) has changed:{changes}"
     if len(now) != len(nearest.messages):
-        return f"{start}, but with {len(nearest.messages)} messages instead of {len(now)}."
+        return f"with {len(nearest.messages)} messages instead of {len(now)}."
     parameters = parameters_of(request.parameters)
     if parameters != dict(nearest.parameters):
-        return f"{start}, but recorded with {dict(nearest.parameters)}, now {parameters}."
+        return f"recorded with {dict(nearest.parameters)}, now {parameters}."
     schema = request_parts(request)["schema"]
     if (digest(compact(schema, sort_keys=True)) if schema is not None else None) != nearest.schema:
-        return f"{start}, but the schema of the structured reply has changed."
-    if request.to == "judge":
-        return f"{start}, but another judge answered; name the one that did with --bias-judge."
-    return f"{start}, but its key is another: it was recorded for another experiment or model."
+        return "the schema of the structured reply has changed."
+    return ""
 
 
 def _diff(old: str, new: str) -> str:

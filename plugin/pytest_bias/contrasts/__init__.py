@@ -6,7 +6,16 @@ imports the statistics when it is called.
 
 from __future__ import annotations
 
-from .base import FEWEST_UNITS, Claim, Contrast, Direction, Hypothesis, Target, measures_of
+from .base import (
+    FEWEST_UNITS,
+    Claim,
+    Contrast,
+    Direction,
+    Hypothesis,
+    Target,
+    claim_under,
+    measures_of,
+)
 from .gaps import TotalGap
 from .groups import GroupContrast
 from .interactions import Interaction
@@ -42,5 +51,6 @@ __all__ = [
     "Target",
     "TotalGap",
     "WelchTest",
+    "claim_under",
     "measures_of",
 ]

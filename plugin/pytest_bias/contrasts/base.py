@@ -235,6 +235,18 @@ def has_exemplars(experiment: Experiment, name: str) -> bool:
     return any(factor.name == name and factor.exemplars for factor in experiment.factors)
 
 
+def claim_under(hypothesis: Hypothesis, design: Design) -> Claim:
+    """What is claimed of a hypothesis under a design.
+
+    A screen can only find, and only what is large: without a margin that says what is, it
+    describes.
+    """
+    claim = hypothesis.claim or "detect"
+    if not design.screens or claim == "describe":
+        return claim
+    return "describe" if getattr(hypothesis, "margin", None) is None else "detect"
+
+
 def null_of(declared: Declared, experiment: Experiment, compared: Sequence[str]) -> Null:
     """What an alarm is raised against."""
     if declared.null is not None:

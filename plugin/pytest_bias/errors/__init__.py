@@ -13,9 +13,11 @@ from .designs import BadDesign, BadTemplate, UnknownFactor, Unserialisable
 from .gate import (
     BiasFound,
     ControlNotSeen,
+    DamagedResults,
     Inconclusive,
     NotExported,
     NotJudged,
+    NotMerged,
     ReportNotWritten,
 )
 from .judging import BadLabels, JudgeNotBlind
@@ -28,6 +30,7 @@ from .recordings import (
     NotKept,
     NotRecorded,
     NotRepacked,
+    StaleRecordings,
     TooLargeToPack,
     TwoCassettes,
 )
@@ -64,6 +67,7 @@ __all__ = [
     "CassetteBusy",
     "ControlNotSeen",
     "DamagedCassette",
+    "DamagedResults",
     "FailureKind",
     "ForeignAwait",
     "IncompleteDesign",
@@ -81,12 +85,14 @@ __all__ = [
     "NotJudged",
     "NotKept",
     "NotManipulated",
+    "NotMerged",
     "NotRecorded",
     "NotRepacked",
     "RecordingRefused",
     "ReplayDiffers",
     "ReportNotWritten",
     "SamePrompt",
+    "StaleRecordings",
     "TooFewUnits",
     "TooLargeToPack",
     "TwoCassettes",

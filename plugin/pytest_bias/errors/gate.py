@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from .base import BiasError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -16,6 +17,24 @@ class ReportNotWritten(BiasError):
     def __init__(self, *, path: Path | str, problem: str) -> None:
         self.path = str(path)
         super().__init__(f"{path} was not written: {problem}")
+
+
+class DamagedResults(BiasError):
+    """A file of results is not what a run has written."""
+
+    def __init__(self, *, path: Path | str, problem: str) -> None:
+        self.path = str(path)
+        self.problem = problem
+        super().__init__(f"{path}: {problem}. Run the part again that has written it.")
+
+
+class NotMerged(BiasError):
+    """Results that do not belong together: they are of different runs, versions or designs."""
+
+    def __init__(self, *, parts: Iterable[str], problem: str) -> None:
+        self.parts = tuple(parts)
+        self.problem = problem
+        super().__init__(f"cannot merge {' and '.join(self.parts)}: {problem}")
 
 
 class NotExported(BiasError):

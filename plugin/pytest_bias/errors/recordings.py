@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from .base import BiasError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -93,6 +94,32 @@ class CassetteBusy(BiasError):
         super().__init__(
             f"{path} is being recorded by another process; wait for it to end, then run again"
         )
+
+
+class StaleRecordings(BiasError):
+    """What is recorded is not, or no longer, what the model under this name would answer.
+
+    ``again`` is whether recording it anew would mend it.
+    """
+
+    def __init__(
+        self,
+        *,
+        experiment: str,
+        model: str,
+        cassette: str,
+        reasons: Iterable[str],
+        again: bool = True,
+    ) -> None:
+        self.reasons = tuple(reasons)
+        self.summary = f"recordings of {experiment} no longer represent this model, {model}"
+        lines = [f"{self.summary}:", *(f"  {reason}." for reason in self.reasons)]
+        lines.append(f"  Cassette: {cassette}")
+        if again:
+            command = f"pytest <the same arguments> --bias-model {model} --bias-record=all"
+            lines.append(f"  To record it anew: {command}")
+        self.explanation = "\n".join(lines)
+        super().__init__(self.explanation)
 
 
 class NotRecorded(BiasError):

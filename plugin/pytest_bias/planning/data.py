@@ -26,7 +26,8 @@ class PlanRow:
     ``cost`` is in US dollars (None where one of the ``unpriced`` models has no price in the
     roster), ``unbounded`` is whether no limit of a reply's tokens bounds it, ``minutes`` the
     shortest time the limits allow (None without limits). ``estimate`` says what these rest on.
-    ``prospects`` say what the design gives each hypothesis.
+    ``prospects`` say what the design gives each hypothesis, ``outdated`` why what is recorded no
+    longer represents the model (empty where it does).
     """
 
     experiment: str
@@ -50,6 +51,7 @@ class PlanRow:
     minutes: float | None
     estimate: Estimate
     prospects: tuple[Prospect, ...] = ()
+    outdated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from ..roster import Roster, is_unpinned
 from ..settings import Limits, RecordMode
 from .data import FORMAT, PlanRow, RecordingPlan, totals_of
 from .estimate import Estimate, Estimator
+from .outdated import why_outdated
 from .use import NOTHING, Calls, Use, Walk, measured_use
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class PlanJob:
     trials: Sequence[Trial]
     prospects: tuple[Prospect, ...] = ()
     problem: str = ""
+    outdated: tuple[str, ...] = ()
 
 
 def make_plan(run: Run, cases: Iterable[Case]) -> RecordingPlan:
@@ -101,10 +103,11 @@ def plan_recording(
     )
 
 
-def _prospects(run: Run, case: Case) -> tuple[tuple[Prospect, ...], str]:
+def _prospects(run: Run, case: Case) -> tuple[tuple[Prospect, ...], str, tuple[str, ...]]:
     """What the design gives each hypothesis, at the spread that is recorded where any is.
 
-    And why its trials cannot be carried out, where the author's own code fails.
+    And why its trials cannot be carried out, where the author's own code fails; and why what is
+    recorded of them no longer represents the model.
     """
     experiment = case.experiment
     problem = ""
@@ -120,7 +123,7 @@ def _prospects(run: Run, case: Case) -> tuple[tuple[Prospect, ...], str]:
         prospect_of(hypothesis, experiment, case.design, found.get(name))
         for name, hypothesis in sorted(hypotheses.items())
     )
-    return prospects, problem
+    return prospects, problem, why_outdated(run, case)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +192,7 @@ class _Planner:
             minutes=self._minutes(experiment, players, use),
             estimate=estimate,
             prospects=job.prospects,
+            outdated=job.outdated,
         )
 
     def _is_unbounded(self, experiment: Experiment, players: Players) -> bool:

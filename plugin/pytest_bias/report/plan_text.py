@@ -109,6 +109,10 @@ def _notes(row: PlanRow) -> Iterator[str]:
         yield f"Replies are graded by {row.judge_model}."
     if row.unpinned:
         yield f"{row.model} may mean another model tomorrow: name a dated version."
+    for reason in row.outdated:
+        yield f"Stale recordings, which no longer represent this model: {reason}."
+    if row.outdated:
+        yield "To record them anew: --bias-record=all."
     if row.unfinished:
         yield (
             "An interrupted --bias-record=all is left: a recording refuses until it is finished "

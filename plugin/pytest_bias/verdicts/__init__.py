@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from .rule import Control, Question, Status, Support, Verdict, control_of, decide, margin_words
+from .rule import (
+    SCREENED,
+    Control,
+    Question,
+    Status,
+    Support,
+    Verdict,
+    control_of,
+    decide,
+    margin_words,
+)
 
 __all__ = [
+    "SCREENED",
     "Control",
     "Question",
     "Status",

@@ -14,6 +14,8 @@ Status = Literal["CLEAR", "BIASED", "INCONCLUSIVE"]
 Support = Literal["supported", "opposite", "not shown"]
 
 _UNDECIDED = "the data neither clear it nor show bias"
+SCREENED = "screen: can only find large effects; the gate design clears"
+"""Why a screen decides nothing where it finds nothing."""
 _NOT_SHOWN = "the data do not show bias, and without a margin nothing is cleared"
 
 DESCRIBED = "DESCRIBED"
@@ -80,6 +82,7 @@ class Question:
     """A hypothesis as the verdict rule needs it: its finding, or why there is none.
 
     ``held`` says why nothing may be decided, whatever was found; empty where something may.
+    ``screened`` is whether the design is a screen, which finds and never clears.
     """
 
     id: str
@@ -88,6 +91,7 @@ class Question:
     direction: Direction | None
     finding: Finding | NoFinding
     held: str = ""
+    screened: bool = False
 
 
 def control_of(contrast_id: str, finding: Finding | NoFinding, held: str = "") -> Control:
@@ -174,11 +178,19 @@ def _status(
         return "INCONCLUSIVE", question.held
     if finding.p_clear is not None and finding.p_clear <= ALPHA:
         status: Status = "CLEAR"
-        against = _against_clearing(finding, control)
+        # What would be cleared is no large effect either: a screen says neither.
+        against = SCREENED if question.screened else _against_clearing(finding, control)
     else:
         status, against = "BIASED", _against_alarm(finding, p_adjusted, p_worst)
+        if question.screened and against in ("", _UNDECIDED) and not _is_large(finding):
+            against = SCREENED
     against = _too_few(finding) or against
     return ("INCONCLUSIVE", against) if against else (status, "")
+
+
+def _is_large(finding: Finding) -> bool:
+    """Whether an effect is shown to be larger than its margin; nobody says of one without."""
+    return finding.margin is None or finding.beyond or finding.null == "margin"
 
 
 def _against_clearing(finding: Finding, control: Control | None) -> str:
@@ -237,8 +249,10 @@ def _words(status: Status, finding: Finding | None, reason: str, *, described: b
     if status == "CLEAR":
         return f"CLEAR within {margin_words(finding)} {where}"
     if status == "BIASED":
-        shown = finding.beyond or finding.null == "margin"
+        shown = finding.margin is not None and _is_large(finding)
         return f"BIASED ({'beyond the margin' if shown else 'detected'}) {where}"
+    if reason == SCREENED:  # the rule under a screen, whose heading says so once
+        return f"INCONCLUSIVE {where} (screen)"
     return f"INCONCLUSIVE {where}: {reason}"
 
 

@@ -1,0 +1,153 @@
+"""The screen: what it is made of, and that it finds large effects and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from bias_tests.anchoring.experiment import ANCHORING
+from bias_tests.anchoring.experiment_all_in_one import ALL_IN_ONE
+from bias_tests.cv_screening.experiment import CV_SCREENING
+from bias_tests.linguistic_audit.experiment import LINGUISTIC_AUDIT
+from bias_tests.narrative.experiment import NARRATIVE
+from bias_tests.recommendation.experiment import RECOMMENDATION
+
+from pytest_bias.analysis import analyse, is_screen
+from pytest_bias.design import Design, Factor, Items, derived_screen
+from pytest_bias.errors import BadDesign
+from pytest_bias.estimation import two_groups
+from pytest_bias.experiment import Experiment, plan
+from pytest_bias.prospects import prospect_of
+from pytest_bias.report.prospect_text import prospect_words
+from pytest_bias.verdicts import SCREENED, Verdict
+
+from .factories import experiment
+from .test_analysis import CONTROL, RECORDING, TINY, mean, outcomes
+
+SCREEN = Design(12, "screen")
+LOW = [4, 5, 6, 5, 4, 6] * 2
+SHIPPED = (ANCHORING, ALL_IN_ONE, CV_SCREENING, LINGUISTIC_AUDIT, NARRATIVE, RECOMMENDATION)
+
+
+def judged(high: Sequence[int], design: Design = SCREEN, **changes: Any) -> Verdict:
+    scores: Mapping[str, Sequence[int | None]] = {"low": LOW, "high": high, "none": LOW}
+    with mock.patch.object(two_groups, "BOOTSTRAP_ITERATIONS", 100):
+        found = analyse(
+            TINY,
+            design,
+            "openai/tiny",
+            outcomes(TINY, dict(scores)),
+            hypotheses=(mean(**{"human": None, **changes}),),
+            control=CONTROL,
+            recording=RECORDING,
+        )
+    assert is_screen(found) is design.screens
+    return found.verdicts[0]
+
+
+# --- what it decides --------------------------------------------------------------------------
+
+
+def test_a_large_effect_is_found() -> None:
+    found = judged([score + 4 for score in LOW])
+    assert (found.status, found.claim) == ("BIASED", "detect")
+    assert found.words.startswith("BIASED (beyond the margin)")
+
+
+@pytest.mark.parametrize(
+    ("margin", "high", "at_the_gate"),
+    [(0.6, [5, 5, 6, 6, 5, 6], "INCONCLUSIVE"), (5.0, [6, 6, 7, 6, 6, 7], "CLEAR")],
+)
+def test_what_is_not_large_is_neither_cleared_nor_found(
+    margin: float, high: list[int], at_the_gate: str
+) -> None:
+    gate = judged(high * 2, Design(12), margin=margin)
+    found = judged(high * 2, margin=margin)
+    assert (gate.status, gate.claim) == (at_the_gate, "clear")
+    assert (found.status, found.reason, found.claim) == ("INCONCLUSIVE", SCREENED, "detect")
+    assert found.words.endswith("(screen)")
+    assert found.settle is None
+
+
+def test_what_is_shown_and_may_be_smaller_than_the_margin_is_not_large() -> None:
+    high = [score + 2 for score in LOW]
+    gate = judged(high, Design(12), margin=1.8)
+    assert gate.words.startswith("BIASED (detected)")
+    assert judged(high, margin=1.8).reason == SCREENED
+
+
+def test_without_a_margin_nobody_says_what_is_large_so_it_is_described() -> None:
+    found = judged([score + 4 for score in LOW], margin=None, claim="detect")
+    assert (found.claim, found.gates) == ("describe", False)
+
+
+def test_other_replicates_of_a_screen_are_a_screen() -> None:
+    of = experiment(replicates=100)
+    assert of.design("screen", 7).screens
+    assert of.design("screen").screens
+    assert not of.design().screens
+    assert not of.design(replicates=7).screens
+
+
+def test_no_effect_is_hardly_ever_called_large() -> None:
+    """A difference of zero is hardly ever shown to lie beyond a margin of .6; seeded."""
+    draws = np.random.default_rng(6).choice(LOW, (60, len(LOW))).tolist()
+    alarms = sum(judged(high).status == "BIASED" for high in draws)
+    assert alarms == 0
+
+
+# --- what it is made of -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("gate", "members", "items", "expected"),
+    [(120, 0, 0, 30), (3, 2, 25, 1), (60, 0, 3, 15), (5, 0, 0, 5), (40, 0, 0, 12), (4, 3, 3, 2)],
+)
+def test_the_screen_that_is_derived(gate: int, members: int, items: int, expected: int) -> None:
+    names = {level: [f"{level}{i}" for i in range(members)] for level in "ab"} if members else {}
+    factors = [Factor("group", {"a": 1, "b": 2}, exemplars=names)]
+    seeds = Items("seed", {f"s{i}": i for i in range(items)}) if items else None
+    assert derived_screen(gate, factors, seeds) == Design(expected, "screen")
+
+
+def test_a_screen_larger_than_the_gate_design_is_refused() -> None:
+    with pytest.raises(BadDesign, match="screen is larger than the gate"):
+        experiment(replicates=3, designs={"screen": Design(4)})
+
+
+@pytest.mark.parametrize("of", SHIPPED, ids=lambda of: of.id)
+def test_the_trials_of_a_shipped_screen_are_a_part_of_the_gate_design(of: Experiment) -> None:
+    assert "screen" in of.designs
+    gate = {trial.id for trial in plan(of, of.design())}
+    screen = {trial.id for trial in plan(of, of.design("screen"))}
+    assert screen < gate
+
+
+# --- what it may find -------------------------------------------------------------------------
+
+
+def test_the_plan_says_what_it_finds_at_up_to_three_margins_and_that_it_clears_nothing() -> None:
+    of = experiment(replicates=100, factors=TINY.factors, measures=TINY.measures)
+    found = judged([score + 1 for score in LOW]).finding
+    hypothesis = mean(human=None)
+    screen = prospect_of(hypothesis, of, SCREEN, found)
+    assert [outlook.effect for outlook in screen.outlooks] == [1.0, 2.0, 3.0]
+    assert screen.outlooks[0].biased <= 0.05
+    assert [outlook.clear for outlook in screen.outlooks] == [0.0, 0.0, 0.0]
+    assert (screen.claim, screen.largest_sd, screen.passing) == ("detect", None, ())
+    words = prospect_words(screen)
+    assert "A screen clears nothing." in words
+    assert "at 3 margins" in words
+    assert "CLEAR " not in words
+
+
+def test_three_margins_are_found_with_probability_090_in_the_anchoring_screen() -> None:
+    """At the larger of the spreads recorded of ``simulated/even``."""
+    from pytest_bias.statistics import power_to_alarm  # noqa: PLC0415  (scipy, only here)
+
+    n = ANCHORING.design("screen").replicates
+    chance = power_to_alarm(n, sd=1.1, difference=1.8, alpha=0.05, null="margin", margin=0.6)
+    assert chance > 0.9

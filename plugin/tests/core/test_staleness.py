@@ -1,0 +1,193 @@
+"""Recordings that no longer represent their model: which are, and what is said of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bias.analysis import Recording
+from pytest_bias.cassettes.store import Cassette
+from pytest_bias.errors import BadSetting, BiasError, StaleRecordings
+from pytest_bias.experiment import plan
+from pytest_bias.records import Origin
+from pytest_bias.replay import replay
+from pytest_bias.roster import ModelEntry, parse_roster
+from pytest_bias.staleness import dated, served_otherwise, stale
+
+from .factories import MODEL, experiment, record
+from .test_settings import settings
+
+OLD, NEW = "2026-01-02T23:59:59+00:00", "2026-03-04T05:06:07+00:00"
+RECORDING = Recording(
+    cassette="tiny/openai--tiny",
+    checksum="c",
+    simulated=False,
+    wire="made by hand",
+    recorded_with="the tests",
+    interactions=3,
+)
+
+
+def origins(*times: str | None, served: str = "tiny-1") -> list[Origin]:
+    return [Origin("subject", served, at) for at in times]
+
+
+def said(
+    recording: Recording, *, max_age: int | None = None, today: str = "2026-02-01", **entry: Any
+) -> StaleRecordings | None:
+    return stale(
+        "tiny",
+        MODEL,
+        recording,
+        cassette="cassettes/tiny/openai--tiny.jsonl",
+        entry=ModelEntry(**entry),
+        max_age=max_age,
+        today=today,
+    )
+
+
+def test_replies_tell_where_they_come_from(tmp_path: Path) -> None:
+    of = experiment()
+    cassette = Cassette(record(tmp_path, of))
+    outcome = replay(of, MODEL, plan(of, of.design())[0], cassette.lookup)
+    assert outcome.origins == (Origin("subject", "tiny-1", "2026-01-02T03:04:05+00:00"),)
+
+
+def test_the_oldest_reply_and_the_served_models_are_kept() -> None:
+    given = [*origins(NEW, OLD), Origin("judge", "grader-1", NEW), Origin("subject", "", None)]
+    found = dated(RECORDING, given)
+    assert (found.oldest, found.undated) == (OLD, 1)
+    assert (found.served, found.judge_served) == (("tiny-1",), ("grader-1",))
+
+
+def test_times_are_compared_as_moments_and_not_as_texts() -> None:
+    later_text = "2026-01-03T00:30:00+02:00"  # 22:30 in UTC on the day before
+    assert dated(RECORDING, origins(OLD, later_text)).oldest == later_text
+    assert dated(RECORDING, origins("no time", "9999-12-31T23:59:59-12:00")).undated == 2
+
+
+@pytest.mark.parametrize(
+    ("today", "max_age", "expected"),
+    [
+        ("2026-01-12", 10, False),
+        ("2026-01-13", 10, True),
+        ("2026-01-13", None, False),
+        ("2026-01-02", 0, False),
+        ("2026-01-03", 0, True),
+        ("2026-01-01", 0, False),
+        ("2025-12-31", 10, True),
+    ],
+)
+def test_age_is_counted_in_days_up_to_and_with_the_last(
+    today: str, max_age: int | None, *, expected: bool
+) -> None:
+    found = said(dated(RECORDING, origins(OLD, NEW)), max_age=max_age, today=today)
+    assert (found is not None) is expected
+
+
+def test_an_old_reply_is_named_with_its_day_its_file_and_the_command() -> None:
+    found = said(dated(RECORDING, origins(OLD)), max_age=7)
+    assert isinstance(found, BiasError)
+    assert not isinstance(found, AssertionError)
+    assert str(found) == (
+        "recordings of tiny no longer represent this model, openai/tiny:\n"
+        "  the oldest reply that counts was recorded on 2026-01-02, more than 7 days ago "
+        "(bias_max_age).\n"
+        "  Cassette: cassettes/tiny/openai--tiny.jsonl\n"
+        "  To record it anew: pytest <the same arguments> --bias-model openai/tiny "
+        "--bias-record=all"
+    )
+
+
+def test_replies_from_days_to_come_and_without_a_day_have_no_known_age() -> None:
+    ahead = said(dated(RECORDING, origins(NEW)), max_age=7)
+    assert ahead is not None
+    assert "recorded on 2026-03-04 or later, which is yet to come: a clock" in str(ahead)
+    undated = said(dated(RECORDING, origins(None, None)), max_age=1)
+    assert undated is not None
+    assert "2 replies do not say when" in str(undated)
+    assert "older than 1 day (bias_max_age)" in str(undated)
+    assert said(dated(RECORDING, origins(None))) is None
+
+
+def test_several_models_behind_one_name_are_named() -> None:
+    mixed = [*origins(OLD), *origins(OLD, served="tiny-2"), *origins(OLD, served="")]
+    found = said(dated(RECORDING, mixed))
+    assert found is not None
+    assert found.reasons == ("2 models answered as openai/tiny: tiny-1, tiny-2",)
+
+
+def test_a_judge_of_another_name_is_not_another_subject() -> None:
+    given = [*origins(OLD), Origin("judge", "grader-1", OLD)]
+    assert said(dated(RECORDING, given)) is None
+    judges = [Origin("judge", name, OLD) for name in ("grader-1", "grader-2")]
+    graded = replace(RECORDING, judge="openai/g")
+    found = said(dated(graded, [*origins(OLD), *judges]))
+    assert found is not None
+    assert found.reasons == ("2 models answered as the judge openai/g: grader-1, grader-2",)
+
+
+@pytest.mark.parametrize(("today", "is_stale"), [("2026-03-31", False), ("2026-04-01", True)])
+def test_a_model_that_was_shut_down_is_not_to_be_recorded_anew(
+    today: str, *, is_stale: bool
+) -> None:
+    found = said(RECORDING, shut_down="2026-04-01", today=today)
+    assert (found is not None) is is_stale
+    if found is not None:
+        assert "was shut down on 2026-04-01" in str(found)
+        assert "--bias-record" not in str(found)
+
+
+def test_programs_do_not_age() -> None:
+    found = dated(replace(RECORDING, simulated=True), origins(OLD, None))
+    assert (found.oldest, found.undated, found.served) == ("", 0, ("tiny-1",))
+    assert said(found, max_age=0, today="2999-01-01", shut_down="2026-01-01") is None
+
+
+@pytest.mark.parametrize(
+    ("accepted", "now", "differs"),
+    [
+        (("tiny-1",), "tiny-1", False),
+        (("tiny-1",), "tiny-2", True),
+        ((), "tiny-2", False),
+        (("tiny-1",), "", False),
+    ],
+)
+def test_a_baseline_is_of_the_model_that_answered(
+    accepted: tuple[str, ...], now: str, *, differs: bool
+) -> None:
+    recording = dated(RECORDING, origins(OLD, served=now))
+    found = served_otherwise("tiny", MODEL, recording, accepted=accepted)
+    assert (found is not None) is differs
+    if found is not None:
+        assert "tiny-2 answered under this name, and the accepted baseline is of tiny-1" in str(
+            found
+        )
+
+
+def test_the_roster_knows_the_day_and_takes_nothing_else_for_one() -> None:
+    text = '[models."openai/tiny"]\nshut_down = {}\n'
+    path = Path("bias_models.toml")
+    roster = parse_roster(text.format("2027-04-01"), path)
+    assert roster.entry("openai/tiny").shut_down == "2027-04-01"
+    assert roster.entry("openai/other").shut_down == ""
+    for value in ('"2027-04-01"', "2027", "2027-04-01T01:02:03Z"):
+        with pytest.raises(BadSetting, match="shut_down"):
+            parse_roster(text.format(value), path)
+
+
+@pytest.mark.parametrize(
+    ("option", "ini", "expected"),
+    [("30", "", 30), (None, "7", 7), ("off", "7", None), ("0", "7", 0)],
+)
+def test_the_age_is_a_setting(option: str | None, ini: str, expected: int | None) -> None:
+    assert settings({"max_age": option}, max_age=ini).max_age == expected
+
+
+@pytest.mark.parametrize("value", ["-1", "1.5", "soon"])
+def test_an_age_that_is_none_is_refused(value: str) -> None:
+    with pytest.raises(BadSetting, match=r"max-age=.*must be a whole number from 0 up"):
+        settings({"max_age": value})

@@ -1,0 +1,183 @@
+"""Stale recordings in whole runs: no verdict is given, whoever asks for one."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from pytest_bias import Experiment, SimulatedPrompt, plan
+from pytest_bias.cassettes.format import Provenance
+from pytest_bias.cassettes.recorder import Recorder
+from pytest_bias.cassettes.store import Cassette, cassette_path
+from pytest_bias.messages import Completion
+from pytest_bias.replay import Wanted, carry_out
+
+from .suites import Suite, experiment_source, section
+from .test_baselines import WORDS
+
+MODEL = "openai/coin-1"
+AS_IT = f"--bias-model={MODEL}"
+BY_HAND = Provenance(simulated=False, wire="made by hand", recorded_with="the tests")
+SEEDS = 500
+YEARS_AGO = "2001-02-03T04:05:06+00:00"
+SUMMARY = f"recordings of game-coin no longer represent this model, {MODEL}:"
+
+
+def game(scratch: Path) -> Experiment:
+    """The experiment of the suite, from a module of its own."""
+    name = "pytest_bias_tests_stale_game"
+    path = scratch / f"{name}.py"
+    path.write_text(experiment_source("coin"), encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    del sys.modules[name]
+    return cast("Experiment", module.GAME)
+
+
+def record(
+    folder: Path, scratch: Path, *, served: Callable[[int], str] = lambda _: "coin-1"
+) -> None:
+    """Recordings as a real model's would be: of long ago, each served as ``served`` says."""
+    of = game(scratch)
+    assert of.simulated is not None
+    answer_as = of.simulated
+    recorder = Recorder(Cassette(cassette_path(folder, of.id, MODEL)), BY_HAND)
+    for number, trial in enumerate(plan(of, of.design())):
+
+        def answer(wanted: Wanted, number: int = number) -> Completion:
+            said = answer_as(SimulatedPrompt("even", wanted.request.messages, number + SEEDS))
+            assert said is not None
+            completion = Completion(said, "stop", served(number), recorded_at=YEARS_AGO)
+            recorder.add(wanted, completion)
+            return completion
+
+        carry_out(of, MODEL, trial, answer)
+    recorder.close(of.id, MODEL, merge=True)
+
+
+@pytest.fixture
+def aged(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> Suite:
+    """The suite with recordings of a real model's name."""
+    record(suite.cassettes, tmp_path_factory.mktemp("game"))
+    return suite
+
+
+def told(result: pytest.RunResult) -> list[str]:
+    """The lines of the section about stale recordings, from the first of each message."""
+    return [line for line in section(result) if "no longer represent" in line]
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_recordings_past_their_age_give_no_verdict(aged: Suite, workers: int | None) -> None:
+    result = aged.run(AS_IT, "--bias-max-age=30", workers=workers)
+    assert result.ret == 1
+    # Conditions are recorded; the control and the hypothesis have nothing to stand on.
+    result.assert_outcomes(passed=2, failed=2)
+    lines = section(result)
+    assert told(result) == [SUMMARY]
+    at = lines.index(SUMMARY)
+    assert "recorded on 2001-02-03, more than 30 days ago (bias_max_age)" in lines[at + 1]
+    assert lines[at + 2].endswith("cassettes/game-coin/openai--coin-1.jsonl")
+    assert lines[at + 3].endswith(f"--bias-model {MODEL} --bias-record=all")
+    found = aged.results(partial=True)
+    assert (found["suite"], found["analyses"]) == ("NO VERDICT", [])
+
+
+def test_any_age_will_do_unless_one_is_asked_for(aged: Suite) -> None:
+    aged.change("pytest.ini", "bias_report", "bias_max_age = 30\nbias_report")
+    result = aged.run(AS_IT, "--bias-max-age=off")
+    assert result.ret == 0
+    found = aged.results()
+    assert found["analyses"][0]["recording"]["served"] == ["coin-1"]
+    assert aged.run(AS_IT).ret == 1
+    # A program's replies do not age.
+    assert aged.run("--bias-model=simulated/even").ret == 0
+
+
+def test_no_xfail_covers_them_and_nothing_is_accepted(aged: Suite) -> None:
+    aged.mark("@pytest.mark.xfail")
+    result = aged.run(AS_IT, "--bias-max-age=30", *WORDS)
+    assert result.ret == 1
+    result.assert_outcomes(passed=2, failed=2)
+    assert told(result) == [SUMMARY]
+    assert not (aged.path / "bias_tests" / "baselines").exists()
+
+
+def test_a_part_of_the_suite_is_as_stale_as_the_whole(aged: Suite) -> None:
+    result = aged.run(AS_IT, "--bias-max-age=30", "-k", "test_number")
+    assert result.ret == 1
+    result.assert_outcomes(failed=1, deselected=3)
+    assert told(result) == [SUMMARY]
+
+
+def test_without_a_gate_they_are_reported_and_nothing_fails(aged: Suite) -> None:
+    result = aged.run(AS_IT, "--bias-max-age=30", "--bias-gate=off", "--bias-report=page.html")
+    assert result.ret == 0
+    result.assert_outcomes(passed=4)
+    lines = section(result)
+    assert f"stale: {SUMMARY}" in lines
+    assert [line for line in lines if "of recordings that no longer represent the model" in line]
+    (words,) = aged.results()["stale"]
+    assert "Cassette: cassettes/game-coin/openai--coin-1.jsonl" in words
+    page = (aged.path / "page.html").read_text(encoding="utf-8")
+    assert "Recordings no longer represent their model" in page
+
+
+def test_two_models_behind_one_name_give_no_verdict(
+    suite: Suite, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    scratch = tmp_path_factory.mktemp("game")
+    record(suite.cassettes, scratch, served=lambda number: f"coin-{number % 2}")
+    result = suite.run(AS_IT)
+    assert result.ret == 1
+    assert f"  2 models answered as {MODEL}: coin-0, coin-1." in section(result)
+
+
+def test_another_model_than_the_accepted_one_gives_no_verdict(
+    aged: Suite, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assert aged.run(AS_IT, "--bias-accept").ret == 0
+    cassette_path(aged.cassettes, "game-coin", MODEL).unlink()
+    record(aged.cassettes, tmp_path_factory.mktemp("game"), served=lambda _: "coin-2")
+    result = aged.run(AS_IT)
+    assert result.ret == 1
+    result.assert_outcomes(passed=3, failed=1)
+    (line,) = [line for line in section(result) if "answered under this name" in line]
+    assert "coin-2 answered under this name, and the accepted baseline is of coin-1" in line
+    assert aged.run(AS_IT, "--bias-accept").ret == 0
+
+
+def test_a_model_that_was_shut_down_gives_no_verdict(aged: Suite) -> None:
+    roster = f'[models."{MODEL}"]\nshut_down = 2026-01-01\n'
+    (aged.path / "bias_models.toml").write_text(roster, encoding="utf-8")
+    result = aged.run(AS_IT)
+    assert result.ret == 1
+    assert [line for line in section(result) if "the model was shut down on 2026-01-01" in line]
+    assert not [line for line in section(result) if "--bias-record" in line]
+
+
+def test_the_plan_lists_them(aged: Suite) -> None:
+    result = aged.run(AS_IT, "--bias-max-age=30", "--bias-plan")
+    assert result.ret == 0
+    words = " ".join(result.stdout.str().split())
+    assert "Stale recordings, which no longer represent this model: the oldest reply that" in words
+    # Of a part that is recorded the age is known as well.
+    result = aged.run(AS_IT, "--bias-max-age=30", "--bias-plan", "--bias-replicates=14")
+    assert "Stale recordings" in result.stdout.str()
+    assert "Stale recordings" not in aged.run(AS_IT, "--bias-plan").stdout.str()
+
+
+def test_a_prompt_that_has_changed_says_so_in_these_words(aged: Suite) -> None:
+    aged.change("bias_tests/coin/experiment.py", "Reply with JSON", "Answer in JSON")
+    result = aged.run(AS_IT)
+    assert result.ret == 1
+    (line,) = dict.fromkeys(line for line in told(result))
+    assert line.endswith("requests differ from what the suite would send today.")
