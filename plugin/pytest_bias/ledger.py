@@ -24,22 +24,35 @@ _SETTLING_SETUPS = ("skipped", "xfailed")
 class Ledger:
     """What was selected and what was reported, as the process that decides sees it.
 
-    ``outcomes`` holds pytest's words: passed, failed, skipped, xfailed, xpassed.
+    ``outcomes`` holds pytest's words: passed, failed, skipped, xfailed, xpassed. ``unselected``
+    names cases that were not selected, ``places`` says where the function of a case stands: its
+    file as seen from rootdir, and the line, counted from 1.
     """
 
     selected: list[str] = field(default_factory=list)
     deselected: int = 0
+    unselected: list[str] = field(default_factory=list)
+    places: dict[str, tuple[str, int]] = field(default_factory=dict)
     outcomes: dict[str, str] = field(default_factory=dict)
     results: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     not_recorded: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
-    def select(self, cases: Iterable[str], *, deselected: int) -> None:
-        """Take note of the selected cases, and of how many were not."""
+    def select(
+        self, cases: Iterable[str], *, deselected: int, unselected: Iterable[str] = ()
+    ) -> None:
+        """Take note of the selected cases, of how many were not, and of the names of these."""
         self.selected = list(cases)
         self.deselected = deselected
+        self.unselected = list(unselected)
 
-    def report(self, properties: Iterable[object], when: str | None, outcome: str) -> None:
+    def report(
+        self,
+        properties: Iterable[object],
+        when: str | None,
+        outcome: str,
+        place: tuple[str, int | None] = ("", None),
+    ) -> None:
         """Take note of a report; only those of bias cases count, and a failure stays one.
 
         A case is settled by its call, or by a set-up that did not pass; a tear-down that fails
@@ -49,6 +62,9 @@ class Ledger:
         case = found.get(CASE)
         if case is None or outcome == "rerun":
             return
+        file, line = place
+        if file and line is not None:
+            self.places[case] = (file, line + 1)
         settles = when == "call" or (when == "setup" and outcome in _SETTLING_SETUPS)
         if outcome == "failed" or (settles and self.outcomes.get(case) != "failed"):
             self.outcomes[case] = outcome

@@ -4,26 +4,66 @@ from __future__ import annotations
 
 import json
 
-from ..canonical import plain
+from ..canonical import compact, digest, plain
+from ..errors import DamagedResults, Unserialisable
 from .view import RunView
 
-FORMAT = 2
+FORMAT = 3
+
+_VALUES = ("accepted", "analyses", "failing", "judged", "leniencies", "scope", "upgrade")
+_WORDS = ("partial", "broken", "lost", "problems", "stale")
 
 
 def results_text(view: RunView) -> str:
     """The results as indented JSON: no clock, no path, no effect of order."""
-    value = {
+    value: dict[str, object] = {
         "format": FORMAT,
         "pytest_bias": view.version,
         "suite": view.suite,
         "standing": view.standing,
-        "accepted": plain(view.accepted, "accepted"),
-        "partial": list(view.partial),
-        "broken": list(view.broken),
-        "lost": list(view.lost),
-        "problems": list(view.problems),
         "cases": dict(view.cases),
-        "analyses": plain(view.analyses, "analyses"),
     }
+    value |= {name: list(getattr(view, name)) for name in _WORDS}
+    value |= {name: plain(getattr(view, name), name) for name in _VALUES}
+    value["digest"] = digest(compact(value, sort_keys=True))
     text = json.dumps(value, sort_keys=True, indent=1, ensure_ascii=True, allow_nan=False)
     return f"{text}\n"
+
+
+def view_of(text: str, path: str) -> RunView:
+    """The view from the text :func:`results_text` made of it; ``path`` names it in errors.
+
+    Raises
+    ------
+    DamagedResults
+        When the text is not what was written: cut off, changed by hand, or of another format.
+    """
+    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415  (only to read)
+
+    try:
+        raw = json.loads(text)
+    except ValueError as error:
+        problem = f"it is no JSON ({error}); it may be cut off"
+        raise DamagedResults(path=path, problem=problem) from error
+    if not isinstance(raw, dict) or "pytest_bias" not in raw:
+        raise DamagedResults(path=path, problem="these are no results of pytest-bias")
+    if raw.get("format") != FORMAT:
+        problem = f"its format is {raw.get('format')}, this version reads {FORMAT}"
+        raise DamagedResults(path=path, problem=problem)
+    fields = {name: raw.get(name) for name in (*_VALUES, *_WORDS)}
+    cases = raw.get("cases")
+    fields["cases"] = sorted(cases.items()) if isinstance(cases, dict) else cases
+    fields["version"] = raw["pytest_bias"]
+    try:
+        view = TypeAdapter(RunView).validate_json(compact(fields))
+        again = results_text(view)
+    except (ValidationError, Unserialisable, ValueError) as error:
+        problem = f"a part of it is missing or makes no sense: {_first(str(error))}"
+        raise DamagedResults(path=path, problem=problem) from error
+    if again != text:
+        raise DamagedResults(path=path, problem="it was changed after it had been written")
+    return view
+
+
+def _first(text: str) -> str:
+    return " ".join(text.split("\n")[:2])

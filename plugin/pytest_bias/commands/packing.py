@@ -8,11 +8,10 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from .cassettes.packed import Repacked, pack, unpack
-from .cassettes.places import PACKED_SUFFIX, SUFFIX, cassettes_in, packed_path, place_of
-from .errors import BiasError, NoCassette
-
-Commands = argparse._SubParsersAction  # noqa: SLF001  (argparse has no public name for it)
+from ..cassettes.packed import Repacked, pack, unpack
+from ..cassettes.places import PACKED_SUFFIX, SUFFIX, cassettes_in, packed_path, place_of
+from ..errors import BiasError, NoCassette
+from . import Commands
 
 _BETWEEN = "--"  # <provider>--<model>
 _ENDS = (SUFFIX, SUFFIX + PACKED_SUFFIX)

@@ -1,0 +1,152 @@
+"""What fails, as GitHub's workflow commands: it shows at the test function that declares it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Literal
+
+from ..verdicts import Verdict
+from .terminal import closing_lines, control_line, verdict_line
+from .view import RunView
+
+Level = Literal["error", "warning", "notice"]
+Place = tuple[str, int]
+"""A file as seen from the repository's root, and a line, counted from 1."""
+
+MOST = 10
+"""Annotations of a level that GitHub shows of one step; what comes after is dropped there."""
+SOON = 14
+"""Days before its end from which an acceptance is said to end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Annotation:
+    """A message of one line, and the place it is about (None: the run as a whole)."""
+
+    level: Level
+    title: str
+    message: str
+    place: Place | None = None
+
+
+def annotations_of(
+    view: RunView, places: Mapping[tuple[str, str, str], Place], *, today: str
+) -> Iterator[Annotation]:
+    """What a run has to say in its log's margin: errors, then warnings, then notices.
+
+    Parameters
+    ----------
+    view
+        The run.
+    places
+        Where the function of a hypothesis or control stands, by experiment, model and id; what is
+        not among them was not selected.
+    today
+        The day of the run as YYYY-MM-DD.
+    """
+    if view.suite == "NO VERDICT":
+        *_, closing = closing_lines(view)
+        yield Annotation(level="error", title="NO VERDICT", message=closing)
+    judged = [v for v in view.verdicts if view.is_judged(v) and v.gates]
+    for verdict in judged:
+        if _named(verdict) in view.failing:
+            yield _of(verdict, "error", verdict.status, places)
+    yield from _controls(view, places)
+    for verdict in judged:
+        yield from _warnings(view, verdict, places, today)
+    undecided = sum(v.status == "INCONCLUSIVE" and v.claim != "clear" for v in judged)
+    if undecided:
+        hypotheses = "hypothesis" if undecided == 1 else "hypotheses"
+        yield Annotation(
+            level="notice",
+            title="Undecided",
+            message=f"{undecided} {hypotheses} that claim only to detect a bias: INCONCLUSIVE",
+        )
+
+
+def commands(found: Iterable[Annotation]) -> Iterator[str]:
+    """The workflow commands: at most ten of a level, and how many more there are."""
+    counted: dict[Level, int] = {}
+    for each in found:
+        counted[each.level] = counted.get(each.level, 0) + 1
+        if counted[each.level] <= MOST:
+            yield command(each)
+    for level, count in counted.items():
+        if count > MOST:
+            title = f"{count - MOST} more {level}{'s' * (count - MOST > 1)}"
+            words = f"{title}: see the log and the report"
+            # As a notice: an eleventh of its level would be dropped in its turn.
+            yield command(Annotation(level="notice", title=title, message=words))
+
+
+def command(of: Annotation) -> str:
+    """``::error file=…,line=…,title=…::…``."""
+    properties = {"title": of.title}
+    if of.place is not None:
+        properties = {"file": of.place[0], "line": str(of.place[1]), **properties}
+    told = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{of.level} {told}::{_data(of.message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _of(
+    verdict: Verdict,
+    level: Level,
+    words: str,
+    places: Mapping[tuple[str, str, str], Place],
+    message: str = "",
+) -> Annotation:
+    return Annotation(
+        level=level,
+        title=f"{verdict.experiment} × {verdict.model}: {words}",
+        message=message or f"{verdict.id}: {verdict_line(verdict)}",
+        place=places.get(_named(verdict)),
+    )
+
+
+def _controls(view: RunView, places: Mapping[tuple[str, str, str], Place]) -> Iterator[Annotation]:
+    """Positive controls that were among the cases and not seen, where verdicts gate."""
+    if view.scope is not None and view.scope.gate == "off":
+        return
+    for analysis in view.analyses:
+        control = analysis.control
+        if control is None or control.seen:
+            continue
+        place = places.get((analysis.experiment, analysis.model, control.id))
+        if place is not None:
+            title = f"{analysis.experiment} × {analysis.model}: positive control not seen"
+            words = control_line(control)
+            yield Annotation(level="error", title=title, message=words, place=place)
+
+
+def _warnings(
+    view: RunView,
+    verdict: Verdict,
+    places: Mapping[tuple[str, str, str], Place],
+    today: str,
+) -> Iterator[Annotation]:
+    """What passes and should not be forgotten."""
+    if verdict.status == "CLEAR" or _named(verdict) in view.failing:
+        return
+    accepted = view.acceptance(verdict)
+    if accepted is not None:
+        last = date.fromisoformat(accepted.until)
+        if last <= date.fromisoformat(today) + timedelta(days=SOON):
+            words = f"its acceptance ends on {accepted.until}"
+            message = f"{verdict.id}: accepted by {accepted.owner} until {accepted.until}"
+            yield _of(verdict, "warning", words, places, f"{message} ({accepted.reason})")
+    elif view.known(verdict) is None and (verdict.status == "BIASED" or verdict.claim == "clear"):
+        yield _of(verdict, "warning", f"{verdict.status}, and passes", places)
+
+
+def _named(verdict: Verdict) -> tuple[str, str, str]:
+    return verdict.experiment, verdict.model, verdict.id

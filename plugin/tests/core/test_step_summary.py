@@ -1,0 +1,182 @@
+"""What a CI service is told: a summary in Markdown, and annotations as workflow commands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_bias.ci import add_to_job_summary, below_repository
+from pytest_bias.report.annotations import (
+    MOST,
+    Annotation,
+    annotations_of,
+    command,
+    commands,
+)
+from pytest_bias.report.step_summary import summary_markdown
+from pytest_bias.report.view import AcceptedVerdict, RunView
+
+from .report.factory import analysis, finding, undecided, verdict, view
+
+TODAY = "2026-11-21"
+PLACE = ("suite/test_x.py", 7)
+NAMED = ("anchoring", "simulated/biased", "sentence_months-high-low")
+
+
+def failing() -> RunView:
+    """One BIASED hypothesis, which fails the run."""
+    found = analysis(verdict(finding()))
+    return replace(view(found), judged=(NAMED,), failing=(NAMED,))
+
+
+def accepted(until: str) -> RunView:
+    """The same, accepted until a day."""
+    by = AcceptedVerdict(
+        experiment=NAMED[0],
+        model=NAMED[1],
+        id=NAMED[2],
+        status="BIASED",
+        reason="known | being\nmended",
+        owner="ann",
+        until=until,
+    )
+    return replace(failing(), failing=(), accepted=(by,))
+
+
+def said(of: RunView) -> list[Annotation]:
+    return list(annotations_of(of, {NAMED: PLACE}, today=TODAY))
+
+
+# --- the summary ------------------------------------------------------------------------------
+
+
+def test_summary_says_what_fails_and_that_subjects_are_simulated() -> None:
+    text = summary_markdown(failing(), ["bias-report.html"])
+    assert text.startswith("## Bias: FAIL\n")
+    assert "programs that stand in for models" in text
+    (row,) = [line for line in text.split("\n") if "`sentence_months-high-low`" in line]
+    assert "BIASED (beyond the margin)" in row
+    assert "±0.6" in row
+    assert row.count("|") == 7
+    assert "### What fails (1)" in text
+    assert "| `simulated/biased` | 0 | 1 | 0 | 0 |" in text
+    assert "Reports: `bias-report.html`" in text
+
+
+def test_summary_lists_what_is_accepted_apart_and_in_one_line() -> None:
+    text = summary_markdown(accepted("2027-03-31"))
+    assert text.startswith("## Bias: PASS with 1 accepted\n")
+    assert "What fails" not in text
+    (row,) = [line for line in text.split("\n") if "2027-03-31" in line and "|" in line[:1]]
+    assert r"known \| being mended" in row
+    assert "| ann |" in row
+
+
+def test_summary_folds_away_what_is_undecided_and_passes() -> None:
+    open_ = undecided(finding(), "a difference is neither shown nor ruled out", claim="detect")
+    text = summary_markdown(replace(view(analysis(open_)), judged=(NAMED,)))
+    assert "<details><summary>Undecided, and passing (1)</summary>" in text
+    assert "about 64 replies per group would settle it" in text
+
+
+def test_summary_says_why_there_is_no_verdict() -> None:
+    broken = replace(failing(), problems=("a part *is* missing",), lost=("test_x",))
+    text = summary_markdown(broken)
+    assert text.startswith("## Bias: NO VERDICT\n")
+    assert r"- a part \*is\* missing" in text
+    assert r"- no report: test\_x" in text
+
+
+def test_summary_cuts_long_tables() -> None:
+    many = tuple(verdict(finding(), id=f"h{n}") for n in range(60))
+    named = tuple((*NAMED[:2], f"h{n}") for n in range(60))
+    of = replace(view(analysis(*many)), judged=named, failing=named)
+    text = summary_markdown(of)
+    assert text.count("BIASED (beyond the margin)") == 50
+    assert "and 10 more: see the report" in text
+
+
+def test_job_summary_is_added_to_and_says_why_it_was_not(tmp_path: Path) -> None:
+    path = tmp_path / "summary.md"
+    path.write_text("of another step\n", encoding="utf-8")
+    assert add_to_job_summary(path, "## Bias: ±") == ()
+    assert path.read_text(encoding="utf-8") == "of another step\n\n## Bias: ±\n"
+    (why,) = add_to_job_summary(tmp_path, "x")
+    assert why.startswith("the job's summary was not written: ")
+
+
+# --- annotations ------------------------------------------------------------------------------
+
+
+def test_a_failing_hypothesis_is_an_error_at_its_function() -> None:
+    (error,) = said(failing())
+    assert (error.level, error.place) == ("error", PLACE)
+    text = command(error)
+    assert text.startswith(
+        "::error file=suite/test_x.py,line=7,title=anchoring × simulated/biased%3A BIASED::"
+        "sentence_months-high-low: BIASED (beyond the margin) for this vignette: "
+    )
+
+
+def test_commands_escape_what_would_end_them() -> None:
+    told = Annotation(
+        level="error", title="a,b: 5 %\n", message="x: 5 %\r\ny", place=("a,b.py", 1)
+    )
+    assert command(told) == (
+        "::error file=a%2Cb.py,line=1,title=a%2Cb%3A 5 %25%0A::x: 5 %25%0D%0Ay"
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "more"),
+    [
+        (10, []),
+        (11, ["::notice title=1 more error::1 more error: see the log and the report"]),
+        (13, ["::notice title=3 more errors::3 more errors: see the log and the report"]),
+    ],
+    ids=["ten", "eleven", "thirteen"],
+)
+def test_of_many_errors_ten_are_shown_and_the_rest_counted(count: int, more: list[str]) -> None:
+    one = Annotation(level="error", title="t", message="m")
+    lines = list(commands([one] * count))
+    assert lines == ["::error title=t::m"] * MOST + more
+
+
+@pytest.mark.parametrize(
+    ("until", "warns"), [("2026-11-21", True), ("2026-12-05", True), ("2026-12-06", False)]
+)
+def test_an_acceptance_that_is_about_to_end_is_a_warning(until: str, warns: bool) -> None:  # noqa: FBT001
+    found = said(accepted(until))
+    assert [each.level for each in found] == ["warning"] * warns
+    assert all(f"until {until}" in each.message for each in found)
+
+
+def test_an_undecided_claim_to_be_clear_that_passes_is_a_warning() -> None:
+    open_ = undecided(finding(), "undecided", claim="clear")
+    (warning,) = said(replace(view(analysis(open_)), judged=(NAMED,)))
+    assert warning.level == "warning"
+    assert warning.title.endswith("INCONCLUSIVE, and passes")
+
+
+def test_claims_to_detect_that_are_undecided_are_counted_in_one_notice() -> None:
+    open_ = tuple(undecided(finding(), "undecided", claim="detect", id=f"h{n}") for n in range(13))
+    (notice,) = said(replace(view(analysis(*open_)), judged=None))
+    assert notice.level == "notice"
+    assert "13 hypotheses" in notice.message
+
+
+def test_a_run_without_a_verdict_is_an_error_that_comes_first() -> None:
+    first, second = said(replace(failing(), problems=("lost",)))
+    assert (first.title, first.place) == ("NO VERDICT", None)
+    assert second.place == PLACE
+
+
+def test_files_are_named_from_the_root_of_the_repository(tmp_path: Path) -> None:
+    root = tmp_path / "repository/evals"
+    root.mkdir(parents=True)
+    assert str(below_repository(root, {"GITHUB_WORKSPACE": str(tmp_path)})) == "repository/evals"
+    assert str(below_repository(root, {"GITHUB_WORKSPACE": "/elsewhere"})) == "."
+    (tmp_path / "repository/.git").mkdir()
+    assert str(below_repository(root, {})) == "evals"

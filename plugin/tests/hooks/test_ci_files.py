@@ -1,0 +1,226 @@
+"""The CI files in the documentation: checked by their services' linters, and every command run.
+
+They run in a small repository whose folders are those the files name, with recordings of simulated
+subjects; ``ci_service`` says what stands in for a service.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from .ci_service import Service, filled, matrix
+from .suites import INI, TESTS, experiment_source, record
+
+ROOT = Path(__file__).parents[3]
+GITHUB = ROOT / "docs/ci/github-actions.yml"
+GITLAB = ROOT / "docs/ci/gitlab-ci.yml"
+OLD, NEW = "simulated/biased", "simulated/even"
+"""An upgrade that mends what was biased, so that every job of it passes."""
+
+
+def read(path: Path) -> dict[str, Any]:
+    found = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+    assert isinstance(found, dict)
+    return found
+
+
+def check(*command: str) -> subprocess.CompletedProcess[str]:
+    tool = Path(sys.executable).with_name(command[0])
+    return subprocess.run(  # noqa: S603  (linters that are installed here)
+        [str(tool), *command[1:]], capture_output=True, text=True, check=False
+    )
+
+
+# --- linters ----------------------------------------------------------------------------------
+
+SCHEMAS = {
+    GITHUB: ("vendor.github-workflows",),
+    GITLAB: ("vendor.gitlab-ci", "--data-transform", "gitlab-ci"),
+}
+
+
+@pytest.mark.parametrize("path", [GITHUB, GITLAB], ids=["github", "gitlab"])
+def test_schema(path: Path, tmp_path: Path) -> None:
+    found = check("check-jsonschema", "--builtin-schema", *SCHEMAS[path], str(path))
+    assert found.returncode == 0, found.stdout + found.stderr
+    broken = tmp_path / path.name
+    text = path.read_text(encoding="utf-8")
+    broken.write_text(text.replace("\nstages:", "\nstages: 5\nno:").replace("runs-on", "run-on"))
+    assert check("check-jsonschema", "--builtin-schema", *SCHEMAS[path], str(broken)).returncode
+
+
+def test_security_of_the_workflow(tmp_path: Path) -> None:
+    options = ("--offline", "--no-progress", "--persona=auditor")
+    found = check("zizmor", *options, str(GITHUB))
+    assert found.returncode == 0, found.stdout + found.stderr
+    broken = tmp_path / "bias.yml"
+    text = GITHUB.read_text(encoding="utf-8")
+    broken.write_text(text.replace('"$NEW"', "${{ inputs.new }}"), encoding="utf-8")
+    assert "template-injection" in check("zizmor", *options, str(broken)).stdout
+
+
+def test_only_the_recording_job_has_keys_and_it_does_not_run_on_forks() -> None:
+    jobs = read(GITHUB)["jobs"]
+    with_keys = [name for name, job in jobs.items() if "secrets." in json.dumps(job)]
+    assert with_keys == ["record"]
+    assert "!github.event.repository.fork" in jobs["record"]["if"]
+    assert all(job["permissions"] == {"contents": "read"} for job in jobs.values())
+    rules = read(GITLAB)["bias-record"]["rules"]
+    assert all('$CI_COMMIT_REF_PROTECTED == "true"' in rule["if"] for rule in rules)
+
+
+def test_the_number_of_parts_is_the_number_of_jobs() -> None:
+    gate = read(GITHUB)["jobs"]["gate"]["strategy"]["matrix"]["include"]
+    matrix = read(GITLAB)["bias-part"]["parallel"]["matrix"]
+    folders = {
+        folder
+        for parts, name in ((gate, "folders"), (matrix, "FOLDERS"))
+        for part in parts
+        for folder in part[name].split()
+    }
+    assert folders == {
+        f"bias_tests/{path.parent.name}" for path in ROOT.glob("bias_tests/*/experiment.py")
+    } | {f"bias_tests/{path.parent.name}" for path in ROOT.glob("bias_tests/*/README.md")}
+    for text in (GITHUB.read_text("utf-8"), GITLAB.read_text("utf-8")):
+        assert re.findall(r"--shards (\d+)", text) == [str(len(gate))] == [str(len(matrix))]
+
+
+# --- the commands -----------------------------------------------------------------------------
+
+
+def source(name: str) -> str:
+    """An experiment whose replies are never skewed: few that are would clear nothing."""
+    old, new = "gauss(0, 1)", "uniform(-2, 2)"
+    text = experiment_source(name)
+    assert old in text
+    return text.replace(old, new)
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with a small experiment in each folder that the files name."""
+    root = tmp_path_factory.mktemp("repository")
+    (root / "pytest.ini").write_text(INI, encoding="utf-8")
+    names = sorted(path.parent.name for path in ROOT.glob("bias_tests/*/README.md"))
+    for name in names:
+        folder = root / "bias_tests" / name
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").touch()
+        (folder.parent / "__init__.py").touch()
+        (folder / "experiment.py").write_text(source(name.replace("_", "-")), encoding="utf-8")
+        tests = TESTS.replace("margin=2.0", "margin=3.0")
+        (folder / f"test_{name}.py").write_text(tests, encoding="utf-8")
+    games = [name.replace("_", "-") for name in names]
+    record(root / "cassettes", tmp_path_factory.mktemp("scratch"), games, source=source)
+    # Something is left to record.
+    (root / "cassettes" / f"game-{games[0]}" / f"{NEW.replace('/', '--')}.jsonl").unlink()
+    return root
+
+
+@pytest.fixture
+def service(tmp_path: Path, repository: Path) -> Service:
+    return Service(tmp_path, repository)
+
+
+KNOWN = {
+    "inputs.new": NEW,
+    "inputs.old": OLD,
+    "inputs.budget": "10",
+    "secrets.OPENAI_API_KEY": "",
+    "secrets.ANTHROPIC_API_KEY": "",
+    "secrets.GEMINI_API_KEY": "",
+}
+
+
+def test_every_command_of_the_workflow_runs(service: Service) -> None:
+    jobs: dict[str, Any] = read(GITHUB)["jobs"]
+    # As the needs of the jobs have it: the recording comes first, so that all can be replayed.
+    order = sorted(jobs, key=lambda name: name != "record")
+    for name in order:
+        job = jobs[name]
+        parts = job.get("strategy", {}).get("matrix", {}).get("include", [{}])
+        for part in parts:
+            known = KNOWN | {f"matrix.{key}": value for key, value in part.items()}
+            run_workflow_job(service, f"{name}{part.get('part', '')}", job, known)
+    every = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+    assert set(service.commands) == set(every)
+    assert service.extras() <= set(extras())
+    verdict = service.artifacts / "bias-verdict"
+    assert json.loads((verdict / "bias-results.json").read_text("utf-8"))["suite"] == "PASS"
+    assert (verdict / "bias-report.html").exists()
+    upgrade = json.loads((service.artifacts / "bias-upgrade/bias-results.json").read_text("utf-8"))
+    assert {row["outcome"] for row in upgrade["upgrade"]["rows"]} == {"improved"}
+    assert "## Bias: PASS" in (service.folder / "summary.md").read_text("utf-8")
+
+
+def run_workflow_job(
+    service: Service, name: str, job: Mapping[str, Any], known: Mapping[str, str]
+) -> None:
+    folder = service.job(name)
+    if name != "record":
+        shutil.copytree(
+            service.artifacts / "bias-cassettes", folder / "cassettes", dirs_exist_ok=True
+        )
+    for step in job["steps"]:
+        with_ = {key: filled(value, known) for key, value in step.get("with", {}).items()}
+        action = step.get("uses", "").partition("@")[0]
+        if action == "actions/upload-artifact":
+            service.keep(folder, with_["name"], with_["path"].split())
+        elif action == "actions/download-artifact" and "pattern" in with_:
+            for artifact in service.artifacts.glob(with_["pattern"]):
+                shutil.copytree(artifact, folder / with_["path"] / artifact.name)
+        elif "run" in step:
+            own = {**job.get("env", {}), **step.get("env", {})}
+            environment = {key: filled(value, known) for key, value in own.items()}
+            github = {
+                "GITHUB_ACTIONS": "true",
+                "GITHUB_STEP_SUMMARY": str(service.folder / "summary.md"),
+            }
+            service.run(folder, step["run"], {**github, **environment})
+
+
+def test_every_command_of_the_gitlab_example_runs(service: Service) -> None:
+    whole = read(GITLAB)
+    jobs = {name: job for name, job in whole.items() if "script" in job}
+    variables = {"NEW": NEW, "OLD": OLD, "BUDGET": whole["variables"]["BUDGET"]["value"]}
+    for name in sorted(jobs, key=lambda name: whole["stages"].index(jobs[name]["stage"])):
+        job = jobs[name]
+        before = job.get("before_script", whole[".suite"]["before_script"])
+        for part in matrix(job):
+            folder = service.job(f"{name}{part.get('PART', '')}")
+            # Later stages are given the artifacts of earlier ones.
+            for artifact in service.artifacts.glob("*"):
+                shutil.copytree(artifact, folder, dirs_exist_ok=True)
+            for command in (*before, *job["script"]):
+                service.run(folder, command, {**variables, **part})
+            for pattern in job["artifacts"]["paths"]:
+                for path in folder.glob(pattern):
+                    target = service.artifacts / f"{name}{part.get('PART', '')}" / path.name
+                    copy = shutil.copytree if path.is_dir() else shutil.copy
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    copy(path, target)
+    every = [c for job in (*jobs.values(), whole[".suite"]) for c in job.get("script", ())]
+    assert set(every) <= set(service.commands)
+    assert service.extras() <= set(extras())
+    verdict = service.artifacts / "bias-verdict"
+    assert json.loads((verdict / "bias-results.json").read_text("utf-8"))["suite"] == "PASS"
+    assert (verdict / "bias-summary.md").read_text("utf-8").startswith("## Bias: PASS")
+    for job in jobs.values():
+        named = job["artifacts"].get("reports", {}).get("junit")
+        assert named is None or f"--junitxml={named}" in " ".join(job["script"])
+
+
+def extras() -> list[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return list(project["optional-dependencies"])
