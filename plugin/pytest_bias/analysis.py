@@ -6,8 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from .contrasts import Contrast, Hypothesis, measures_of
+from .contrasts import Contrast, Hypothesis, claim_under, measures_of
 from .design import Design, frozen_mapping
+from .drift import Readings, readings_of
 from .errors import BadDesign, NoFinding
 from .experiment import Experiment, Retention
 from .findings import CategorySummary, Finding, MeasureSummary
@@ -29,6 +30,10 @@ class Recording:
 
     ``interrupted`` is the number of interactions that stand only in the journal of a recording
     that has not ended; ``checksum`` covers them.
+
+    ``served`` are the models that the provider said answered, sorted, ``judge_served`` the same of
+    the judge; ``oldest`` is when the oldest reply was recorded (ISO 8601; empty where none says,
+    and for a program, whose replies do not age), ``undated`` how many do not say.
     """
 
     cassette: str
@@ -41,6 +46,10 @@ class Recording:
     dropped: tuple[str, ...] = ()
     retention: Retention = "raw"
     interrupted: int = 0
+    served: tuple[str, ...] = ()
+    judge_served: tuple[str, ...] = ()
+    oldest: str = ""
+    undated: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +73,7 @@ class Analysis:
     verdicts: tuple[Verdict, ...]
     figures: tuple[Illustration, ...] = field(default=(), repr=False)
     agreements: tuple[AgreementFound, ...] = ()
+    readings: Readings = field(default_factory=Readings, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metadata", frozen_mapping(self.metadata))
@@ -71,6 +81,11 @@ class Analysis:
     def verdict(self, hypothesis_id: str) -> Verdict:
         """The verdict of the hypothesis with that id; KeyError if it was not analysed."""
         return {verdict.id: verdict for verdict in self.verdicts}[hypothesis_id]
+
+
+def is_screen(analysis: Analysis) -> bool:
+    """Whether an analysis is of a screen, which clears nothing."""
+    return Design(1, analysis.design).screens
 
 
 def analyse(
@@ -89,6 +104,7 @@ def analyse(
     All hypotheses of an experiment are analysed together, whatever was selected to run: families
     and positive controls do not depend on a selection.
     """
+    outcomes = tuple(outcomes)
     records = Records(tuple(record_of(outcome, experiment.measures) for outcome in outcomes))
     agreed = (*with_itself(experiment, records), *with_people(experiment, records, labels))
     held = held_back(agreed)
@@ -104,11 +120,12 @@ def analyse(
         rests[hypothesis.id] = _measures(hypothesis, finding)
         question = Question(
             id=hypothesis.id,
-            claim=hypothesis.claim or "detect",
+            claim=claim_under(hypothesis, design),
             family=hypothesis.family,
             direction=hypothesis.direction,
             finding=finding,
             held=_held(held, rests[hypothesis.id]),
+            screened=design.screens,
         )
         questions.append(question)
     by_condition = records.by_condition()
@@ -129,6 +146,7 @@ def analyse(
         categories=tuple(categories),
         control=seen,
         figures=_figures(experiment, records),
+        readings=readings_of(outcomes, records.rows),
         agreements=_resting(agreed, rests),
         verdicts=decide(
             experiment.id,

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .accepting import ACCEPTED, IMPROVED, Accepted, accept, refused
+from .accepted import ACCEPTED, EXPIRED, IMPROVED, ends_soon
+from .accepting import Accepted, accept, refused
 from .analysis import Analysis
 from .cassettes.files import write_atomically
+from .covering import is_all, partial_words, scope_of
 from .errors import ReportNotWritten
 from .report.results import results_text
 from .report.terminal import closing_lines, section_lines
 from .report.view import AcceptedVerdict, RunView
+from .run import STALE
 from .workspace import Workspace, analysis_from
 
 if TYPE_CHECKING:
     from .session import BiasSession
-
-_FEWER_CASES = {"lf": "--lf", "stepwise": "--stepwise"}
-_FEWER_FILES = ("--ignore", "--ignore-glob")
+    from .upgrade_table import Upgrade
 
 
 def close_books(state: BiasSession, exitstatus: int) -> int:
@@ -43,17 +42,25 @@ def close_books(state: BiasSession, exitstatus: int) -> int:
         ledger.problems += accepted.problems
         state.notes += accepted.notes
         state.written += [f"written: {state.shown(path)}" for path in accepted.written]
+    upgrade = _upgrade(state, analyses)
     ledger.problems = [_portable(state, problem) for problem in ledger.problems]
+    let = tuple(_accepted(state, ACCEPTED, "xfailed"))
     view = RunView(
         analyses=analyses,
         cases=tuple(sorted(ledger.outcomes.items())),
         lost=ledger.lost,
-        partial=tuple(_partial(state)),
+        partial=tuple(partial_words(state)),
         problems=tuple(ledger.problems),
         broken=ledger.broken,
         leniencies=tuple(_leniency_words(state)),
         judged=tuple(sorted(_judged(state))),
-        accepted=tuple(_accepted(state)),
+        accepted=let,
+        ending=tuple(each for each in let if ends_soon(each.until, state.settings.today)),
+        expired=tuple(_accepted(state, EXPIRED, "failed")),
+        failing=tuple(sorted(_failing(state))),
+        scope=scope_of(state),
+        upgrade=upgrade,
+        stale=tuple(sorted(set(_stale(state)))),
         version=version("pytest-bias"),
     )
     if not analyses and view.suite == "NO VERDICT":
@@ -78,11 +85,11 @@ def _publish(state: BiasSession) -> None:
     if settings.dataset is not None:
         from . import publishing  # noqa: PLC0415  (only where data sets are asked for)
 
-        publishing.publish(state, settings.dataset, tuple(_partial(state)))
+        publishing.publish(state, settings.dataset, tuple(partial_words(state)))
     if settings.exports is not None:
         from . import exporting  # noqa: PLC0415  (only where exports are asked for)
 
-        exporting.publish(state, settings.exports, tuple(_partial(state)))
+        exporting.publish(state, settings.exports, tuple(partial_words(state)))
 
 
 def print_section(state: BiasSession, view: RunView, reporter: pytest.TerminalReporter) -> None:
@@ -91,6 +98,12 @@ def print_section(state: BiasSession, view: RunView, reporter: pytest.TerminalRe
     for line in section_lines(view):
         reporter.write_line(line)
     reporter.write_line("")
+    if view.upgrade is not None:
+        from .report.upgrade_text import upgrade_lines  # noqa: PLC0415  (only for an upgrade)
+
+        for line in upgrade_lines(view.upgrade):
+            reporter.write_line(line)
+        reporter.write_line("")
     # What is missing and how to record it: once per experiment and model, not per case.
     for text in (*dict.fromkeys(state.ledger.not_recorded.values()), *state.notes):
         reporter.write_line(text)
@@ -100,6 +113,11 @@ def print_section(state: BiasSession, view: RunView, reporter: pytest.TerminalRe
         reporter.write_line(line, green=good, red=bad, bold=good or bad)
     for path in state.written:
         reporter.write_line(path)
+    if state.settings.annotations:
+        from .ci import workflow_commands  # noqa: PLC0415  (only in a job that takes them)
+
+        for command in workflow_commands(state, view):
+            reporter.write_line(command)
 
 
 def _analyses(state: BiasSession) -> Iterator[Analysis]:
@@ -124,6 +142,35 @@ def _judged(state: BiasSession) -> Iterator[tuple[str, str, str]]:
             yield result["experiment"], result["model"], result["id"]
 
 
+def _failing(state: BiasSession) -> Iterator[tuple[str, str, str]]:
+    """The hypotheses that the gate stopped and nothing let through, named like the judged."""
+    for case in state.ledger.stopped:
+        result = state.ledger.results[case]
+        if result["kind"] == "hypothesis" and state.ledger.outcomes.get(case) == "failed":
+            yield result["experiment"], result["model"], result["id"]
+
+
+def _stale(state: BiasSession) -> Iterator[str]:
+    """Which recordings no longer represent their model, where the gate is off."""
+    for result in state.ledger.results.values():
+        if STALE in result:
+            yield _portable(state, result[STALE])
+
+
+def _upgrade(state: BiasSession, analyses: tuple[Analysis, ...]) -> Upgrade | None:
+    """How the verdicts compare with the old model's, where one was named."""
+    if state.settings.baseline is None:
+        return None
+    from .comparing import upgrade_of_run  # noqa: PLC0415  (only for an upgrade)
+
+    ledger = state.ledger
+    upgrade, problems = upgrade_of_run(
+        state.settings, ledger.results, ledger.outcomes, analyses, Workspace(state.folder)
+    )
+    ledger.problems += problems
+    return upgrade
+
+
 def _accept(state: BiasSession, analyses: tuple[Analysis, ...], exitstatus: int) -> Accepted:
     """Accept the verdicts of this run; those of a run that was cut short are never accepted."""
     ledger = state.ledger
@@ -136,7 +183,7 @@ def _accept(state: BiasSession, analyses: tuple[Analysis, ...], exitstatus: int)
     if ledger.problems:
         return refused("see the other problems")
     results = ledger.results.values()
-    partial = any(_partial(state)) or not _is_all(state.config)
+    partial = any(partial_words(state)) or not is_all(state.config)
     return accept(state.settings, analyses, results, partial=partial)
 
 
@@ -148,17 +195,17 @@ def _failed_all_the_same(state: BiasSession) -> Iterator[str]:
                 yield case
 
 
-def _accepted(state: BiasSession) -> Iterator[AcceptedVerdict]:
-    """What the gate stopped and an acceptance let through, by experiment, model and hypothesis."""
+def _accepted(state: BiasSession, fact: str, outcome: str) -> Iterator[AcceptedVerdict]:
+    """What the gate stopped and an acceptance let through, or did before, sorted."""
     found = [
         result
         for case, result in state.ledger.results.items()
-        if result["stopped"] and ACCEPTED in result
-        if state.ledger.outcomes.get(case) == "xfailed"
+        if result["stopped"] and fact in result
+        if state.ledger.outcomes.get(case) == outcome
     ]
     for result in sorted(found, key=lambda r: (r["experiment"], r["model"], r["id"])):
         named = {name: result[name] for name in ("experiment", "model", "id", "status")}
-        yield AcceptedVerdict(**named, **result[ACCEPTED])
+        yield AcceptedVerdict(**named, **result[fact])
 
 
 def _leniencies(state: BiasSession) -> Iterator[str]:
@@ -166,9 +213,9 @@ def _leniencies(state: BiasSession) -> Iterator[str]:
     results = state.ledger.results
     for case, outcome in sorted(state.ledger.outcomes.items()):
         result = results.get(case, {})
-        if outcome == "xfailed" and ACCEPTED not in result:
+        if outcome == "xfailed" and not _is_known(result):
             yield f"accepted by xfail: {case}"
-        if IMPROVED in result:
+        if IMPROVED in result and "upgrade" not in result:  # its table says so
             where = f"{result['experiment']} × {result['model']}, {result['id']}"
             yield f"{where}: {result[IMPROVED]}"
     if state.settings.gate == "off":
@@ -177,13 +224,18 @@ def _leniencies(state: BiasSession) -> Iterator[str]:
         yield "bias_inconclusive = pass: INCONCLUSIVE does not fail this run"
 
 
+def _is_known(result: Mapping[str, Any]) -> bool:
+    """Whether a case says itself why it passes: an acceptance, or what the old model shows too."""
+    return ACCEPTED in result or bool(result.get("upgrade", {}).get("row", {}).get("tolerated"))
+
+
 def _leniency_words(state: BiasSession) -> Iterator[str]:
     """The same in a few words, for the closing line of a run that is not PASS."""
     if state.settings.gate == "off":
         yield "not gated"
         return
     results = state.ledger.results
-    stopped = [case for case in state.ledger.stopped if ACCEPTED not in results[case]]
+    stopped = [case for case in state.ledger.stopped if not _is_known(results[case])]
     accepted = [case for case in stopped if state.ledger.outcomes.get(case) == "xfailed"]
     if accepted:
         yield f"{'' if len(accepted) == len(stopped) else f'{len(accepted)} '}accepted by xfail"
@@ -201,81 +253,6 @@ def _portable(state: BiasSession, problem: str) -> str:
     return problem
 
 
-# --- partial runs -----------------------------------------------------------------------------
-
-
-def _partial(state: BiasSession) -> Iterator[str]:
-    """Why this run does not cover the whole suite."""
-    config = state.config
-    for name, flag in _FEWER_CASES.items():
-        if getattr(config.option, name, None):
-            yield flag
-    typed = [*config.invocation_params.args, *shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))]
-    for flag in _FEWER_FILES:
-        # What an ini file leaves out is no part of the suite; what is typed is left out today.
-        if any(str(argument).split("=")[0] == flag for argument in typed):
-            yield flag
-    for argument in config.args:
-        if _is_part(config, argument):
-            yield f"only {_below_root(config, argument)} was asked for"
-    for number, noun, words in (
-        (_collection_errors(config), "error", "during collection"),
-        (state.ledger.deselected, "case", "not selected"),
-        (len(state.ledger.lost), "case", "without a verdict"),
-    ):
-        if number:
-            yield f"{number} {noun}{'s' * (number > 1)} {words}"
-    if state.interrupted:
-        yield "recording was interrupted"
-
-
-def _is_part(config: pytest.Config, argument: str) -> bool:
-    """Whether an argument names a part of ``testpaths``, of a package, or of a module."""
-    path, node, _ = argument.partition("::")
-    asked = (config.invocation_params.dir / path).resolve()
-    inside = any(path in asked.parents for path in _test_paths(config))
-    return bool(node or inside or _in_package(asked))
-
-
-def _is_all(config: pytest.Config) -> bool:
-    """Whether the arguments cover ``testpaths``, or all below rootdir where there are none.
-
-    Beside a suite that was asked for by its path there may be others, with verdicts of their own.
-    """
-    asked = [(config.invocation_params.dir / argument).resolve() for argument in config.args]
-    whole = _test_paths(config) or [config.rootpath.resolve()]
-    return all(any(a == path or a in path.parents for a in asked) for path in whole)
-
-
-def _test_paths(config: pytest.Config) -> list[Path]:
-    return [
-        found.resolve()
-        for pattern in config.getini("testpaths")
-        for found in sorted(config.rootpath.glob(pattern))
-    ]
-
-
-def _collection_errors(config: pytest.Config) -> int:
-    """Number of modules and packages whose cases nobody knows, where the others were run."""
-    if not config.option.continue_on_collection_errors:
-        return 0  # no case was run, and every one says so
-    reporter = config.pluginmanager.get_plugin("terminalreporter")
-    errors = reporter.stats.get("error", ()) if reporter is not None else ()
-    return sum(isinstance(report, pytest.CollectReport) for report in errors)
-
-
-def _in_package(path: Path) -> bool:
-    return (path.parent / "__init__.py").exists()
-
-
-def _below_root(config: pytest.Config, argument: str) -> str:
-    """An argument as a path below rootdir, so that results do not depend on the machine."""
-    path, separator, node = argument.partition("::")
-    asked = (config.invocation_params.dir / path).resolve()
-    shown = asked.relative_to(config.rootpath) if asked.is_relative_to(config.rootpath) else path
-    return f"{shown}{separator}{node}"
-
-
 # --- outputs ----------------------------------------------------------------------------------
 
 
@@ -287,6 +264,22 @@ def _write_reports(state: BiasSession, view: RunView) -> None:
         from .report.html import report_html  # noqa: PLC0415  (charts: only to write a page)
 
         _write(state, view, settings.report, report_html(view), asked=settings.report_asked)
+    if settings.summary is not None or settings.job_summary is not None:
+        _summarise(state, view)
+
+
+def _summarise(state: BiasSession, view: RunView) -> None:
+    """Write the summary: last, so that it says where the reports are."""
+    from .ci import add_to_job_summary  # noqa: PLC0415  (only where a summary is wanted)
+    from .report.step_summary import summary_markdown  # noqa: PLC0415
+
+    settings = state.settings
+    places = [words.removeprefix("written: ") for words in state.written]
+    text = summary_markdown(replace(view, problems=tuple(state.ledger.problems)), places)
+    if settings.summary is not None:
+        _write(state, view, settings.summary, text, asked=True)
+    if settings.job_summary is not None:
+        state.notes += add_to_job_summary(settings.job_summary, text)
 
 
 def _write(state: BiasSession, view: RunView, path: Path, text: str, *, asked: bool) -> None:

@@ -239,7 +239,7 @@ def amend(
 
     Errors become plain text: it shows in the short summary, in JUnit and through xdist alike.
     """
-    from .errors import BiasError, NotRecorded  # noqa: PLC0415  (nothing is imported without cases)
+    from .errors import BiasError, NotRecorded, StaleRecordings  # noqa: PLC0415  (nothing is imported without cases)
 
     if report.when == "call" and not item.stash.get(_JUDGED, False):
         return  # a subtest's
@@ -251,7 +251,7 @@ def amend(
         report.outcome = "failed"
         error = error if isinstance(error, BiasError) else missing() or error
         report.longrepr = "nothing was tested, and an xfail does not cover that"
-    if report.failed and isinstance(error, NotRecorded):
+    if report.failed and isinstance(error, NotRecorded | StaleRecordings):
         set_property(item, NOT_RECORDED, error.explanation)
         report.user_properties = list(item.user_properties)
     if report.failed and isinstance(error, BiasError):

@@ -24,7 +24,11 @@ _INI: dict[str, tuple[str, Any, str]] = {
     "exports": ("string", "", "folder of the experiments' own files (see --bias-exports), or off"),
     "dataset_license": ("string", "", "licence of data sets, by SPDX identifier (CC-BY-4.0)"),
     "baselines": ("string", "", "folder of accepted verdicts (see --bias-baselines), or off"),
+    "baseline": ("string", "", "baseline file or model to hold against (see --bias-baseline)"),
+    "max_age": ("string", "", "days until recordings are stale (see --bias-max-age), or off"),
     "labels": ("string", "", "folder of labels people gave (see --bias-labels), or off"),
+    "summary": ("string", "", "path of a summary in Markdown (see --bias-summary), or off"),
+    "annotations": ("string", "", "auto (default): annotate failures on GitHub Actions; or off"),
     "gate": ("string", "", "absolute (default) or off: report without failing"),
     "inconclusive": ("string", "", "fail (default) or pass: INCONCLUSIVE claims to be clear"),
     "simulated_url": ("string", "", "base URL of a running 'pytest-bias serve'"),
@@ -42,11 +46,17 @@ _INI: dict[str, tuple[str, Any, str]] = {
 
 _OPTIONS = (
     *("model", "record", "record_in_ci", "design", "replicates", "cassettes"),
+    "summary",
     *("report", "results", "dataset", "exports", "gate", "plan", "plan_json", "judge", "env_file"),
     *("qpm", "max_calls", "budget", "concurrency", "order_seed"),
-    *("baselines", "labels", "accept", "accept_reason", "accept_owner", "accept_until"),
+    *("baselines", "baseline", "max_age", "labels"),
+    *("accept", "accept_reason", "accept_owner", "accept_until"),
+    *("accept_new_only", "accept_after"),
 )
-_ACCEPTING = ("accept", "accept_reason", "accept_owner", "accept_until")  # without an ini key
+_ACCEPTING = (  # without an ini key
+    *("accept", "accept_reason", "accept_owner", "accept_until"),
+    *("accept_new_only", "accept_after"),
+)
 _LOOKING = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
 
 
@@ -85,6 +95,12 @@ def add_options(parser: pytest.Parser) -> None:
         help="where the JSON results go (default: bias-results.json; off: nowhere)",
     )
     add(
+        "--bias-summary",
+        metavar="PATH",
+        help="write a summary in Markdown here; on GitHub Actions the job shows it in any case "
+        "(off: nowhere)",
+    )
+    add(
         "--bias-dataset",
         metavar="DIR",
         help="write a data set per experiment and model here: labels and measures, no text",
@@ -119,9 +135,31 @@ def _add_accepting_options(add: Callable[..., None]) -> None:
         "them)",
     )
     add(
+        "--bias-baseline",
+        metavar="OLD",
+        help="hold the models against this baseline file, or against this other model and its "
+        "recordings: the upgrade from OLD (ini: bias_baseline)",
+    )
+    add(
         "--bias-accept",
         action="store_true",
         help="accept this run's verdicts: write them into the baseline of each model",
+    )
+    add(
+        "--bias-accept-new-only",
+        action="store_true",
+        help="with --bias-accept: only hypotheses without an accepted verdict; others keep theirs",
+    )
+    add(
+        "--bias-max-age",
+        metavar="DAYS",
+        help="recordings of which a reply is older no longer represent the model (off: any age)",
+    )
+    add(
+        "--bias-accept-after",
+        metavar="PROVIDER/MODEL",
+        help="with --bias-accept: the model is the successor of this one, and the best ever "
+        "accepted of that counts on, so that small steps from version to version cannot add up",
     )
     add("--bias-accept-reason", metavar="TEXT", help="why what is not CLEAR is accepted")
     add("--bias-accept-owner", metavar="NAME", help="who accepts what is not CLEAR")
@@ -229,6 +267,10 @@ def check_settings(config: pytest.Config) -> None:
             from .report.parquet import check_installed  # noqa: PLC0415
 
             check_installed()
+        if config.getoption("bias_baseline"):
+            from .comparing import check_old  # noqa: PLC0415  (not for an ini key alone)
+
+            check_old(settings)
         recording = settings.record != "none" and not settings.plan
         if recording and os.environ.get("CI") and not settings.record_in_ci:
             raise RecordingRefused(

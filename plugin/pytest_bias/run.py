@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
-from .accepting import Baselines
-from .analysis import Analysis, Recording, analyse
+from .accepted import Baselines
+from .analysis import Analysis, analyse
 from .canonical import dumps
-from .cases import Case, Declared, Recorded, Registry, cases_of
-from .cassettes.misses import all_capped, not_recorded
-from .cassettes.store import Cassette, cassette_path, file_stem
-from .casting import check_models, players_of
-from .errors import BiasError, NotManipulated, NotRecorded
-from .experiment import Experiment, Players, first_trial, plan_condition
+from .cases import Case, Declared, Registry, cases_of
+from .cassettes.misses import all_capped
+from .casting import check_models
+from .errors import BiasError, UnknownName
 from .gate import properties_of, stopped_by, stopped_by_control
 from .labels import read_labels
-from .providers.base import is_simulated
-from .records import Outcome, carried_out, lost_to_cap
-from .replay import Unrecorded, Wanted
-from .rereading import reread
-from .roster import Roster, read_roster
+from .recordings import Recordings
+from .records import carried_out
 from .settings import Settings
-from .twins import find_twins
+from .staleness import dated
 from .workspace import Workspace
 
 if TYPE_CHECKING:
-    from .design import Condition, Trial
+    from .comparing import Against
     from .judging import Labels
+
+
+STALE = "stale"
+"""Where a case of a run without a gate says that its recordings no longer represent the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,140 +42,46 @@ class CaseResult:
     tolerated: str = ""
 
 
-class Run:
-    """Holds the state of one process of a session."""
+class Run(Recordings):
+    """Holds the state of one process of a session: what is declared, and what each case found."""
 
     def __init__(self, settings: Settings, workspace: Workspace) -> None:
-        self.settings = settings
+        super().__init__(settings)
         check_models(settings, self.roster, settings.models)
         self.workspace = workspace
         self.registry = Registry()
-        self._baselines = Baselines(settings)
-        self._players: dict[tuple[str, str], Players] = {}
-        self._cassettes: dict[tuple[str, str], Cassette] = {}
-        self._outcomes: dict[tuple[str, str, str], tuple[Recorded, tuple[Wanted, ...]]] = {}
-        self._held: dict[tuple[str, str, str, int], Outcome | Wanted] = {}
-        self._twins: dict[tuple[str, str], dict[str, str]] = {}
+        self.without: dict[str, UnknownName] = {}
+        """Experiments that lack the design asked for, and in what words."""
+        self._baselines = self._held_against()
+
+    def _held_against(self) -> Baselines | Against:
+        accepted = Baselines(self.settings, self.lookup)
+        if self.settings.baseline is None:
+            return accepted
+        from .comparing import Against  # noqa: PLC0415  (only for an upgrade)
+
+        return Against(
+            self.settings,
+            accepted,
+            analysis=self.analysis,
+            players=lambda case: self.players(case.experiment, case.model),
+            recorded=lambda case: self.cassette(case).exists,
+        )
 
     def cases(self, declared: Declared) -> list[Case]:
-        """Register a declaration and give its cases."""
+        """Register a declaration and give its cases.
+
+        Those of an experiment without the design that is asked for are only there to be counted
+        as not selected; ``without`` names it.
+        """
         self.registry.add(declared)
         settings = self.settings
-        design = declared.experiment.design(settings.design, settings.replicates)
-        return cases_of(declared, settings.models, design)
-
-    # --- recordings ---------------------------------------------------------------------------
-
-    @cached_property
-    def roster(self) -> Roster:
-        """What the user knows of models; BadSetting for a file that is no roster."""
-        return read_roster(self.settings.roster)
-
-    def players(self, experiment: Experiment, model: str) -> Players:
-        """Who answers in a trial of ``experiment`` with ``model`` as its subject."""
-        key = (experiment.id, model)
-        if key not in self._players:
-            self._players[key] = players_of(experiment, model, self.settings, self.roster)
-        return self._players[key]
-
-    def forget(self) -> None:
-        """Read every cassette anew: they have been recorded into."""
-        self._cassettes.clear()
-        self._outcomes.clear()
-        self._held.clear()
-        self._twins.clear()
-
-    def cassette(self, case: Case) -> Cassette:
-        """The cassette of a case, loaded once per process."""
-        key = (case.experiment.id, case.model)
-        if key not in self._cassettes:
-            path = cassette_path(self.settings.cassettes, *key)
-            self._cassettes[key] = Cassette(path)
-        return self._cassettes[key]
-
-    def replayed(self, case: Case) -> Recorded:
-        """The outcomes of a case's trials, in the plan's order.
-
-        Raises
-        ------
-        NotRecorded
-            When any of them is not recorded; all that are missing are named at once.
-        DamagedCassette
-            When the cassette is not what was written.
-        """
-        conditions = [case.condition] if case.condition is not None else case.experiment.conditions
-        parts = [self._replayed(case, condition) for condition in conditions]
-        misses = [wanted for _, missing in parts for wanted in missing]
-        outcomes = tuple(outcome for found, _ in parts for outcome in found)
-        if misses:
-            raise not_recorded(
-                experiment_id=case.experiment.id,
-                model=case.model,
-                cassette=self.cassette(case),
-                misses=misses,
-                planned=len(misses) + len(outcomes),
-                tried=self.settings.record != "none",
-            )
-        return outcomes
-
-    def _replayed(self, case: Case, condition: Condition) -> tuple[Recorded, tuple[Wanted, ...]]:
-        """Outcomes of one condition, and the first miss of each trial that has one; done once."""
-        key = (case.experiment.id, case.model, condition.id)
-        if key not in self._outcomes:
-            trials = plan_condition(case.experiment, case.design, condition)
-            found = [self._at(case, condition, 0)]
-            found += [self._replay(case, trial) for trial in trials[1:]]
-            self._outcomes[key] = (
-                tuple(each for each in found if isinstance(each, Outcome)),
-                tuple(each for each in found if isinstance(each, Wanted)),
-            )
-        return self._outcomes[key]
-
-    def _replay(self, case: Case, trial: Trial) -> Outcome | Wanted:
-        """The outcome of a trial, or the first interaction that is missing."""
-        cassette = self.cassette(case)
-        players = self.players(case.experiment, case.model)
         try:
-            return reread(case.experiment, players, trial, cassette)
-        except Unrecorded as missing:
-            return lost_to_cap(trial) if trial.id in cassette.lost else missing.wanted
-
-    def _at(self, case: Case, condition: Condition, position: int) -> Outcome | Wanted:
-        """The trial of a condition at a place of its plan; kept, as others are held against it."""
-        key = (case.experiment.id, case.model, condition.id, position)
-        if key not in self._held:
-            trial = (
-                first_trial(case.experiment, condition)
-                if position == 0
-                else plan_condition(case.experiment, case.design, condition)[position]
-            )
-            self._held[key] = self._replay(case, trial)
-        return self._held[key]
-
-    def _check_manipulated(self, case: Case) -> None:
-        """Raise NotManipulated when another condition tells the subject the very same."""
-        assert case.condition is not None  # noqa: S101  (only condition cases come here)
-        key = (case.experiment.id, case.model)
-        if key not in self._twins:
-            self._twins[key] = self._find_twins(case)
-        twin = self._twins[key].get(case.condition.id)
-        if twin is not None:
-            raise NotManipulated(
-                experiment=case.experiment.id, first=case.condition.id, second=twin
-            )
-
-    def _find_twins(self, case: Case) -> dict[str, str]:
-        """Condition → another in which the subject is told the very same."""
-
-        def look(condition: Condition, place: int) -> Outcome | None:
-            found = self._at(case, condition, place)
-            return found if isinstance(found, Outcome) else None
-
-        return find_twins(
-            case.experiment.conditions,
-            look,
-            lambda condition: len(plan_condition(case.experiment, case.design, condition)),
-        )
+            design = declared.experiment.design(settings.design, settings.replicates)
+        except UnknownName as unknown:
+            self.without[declared.experiment.id] = unknown
+            design = declared.experiment.design()
+        return cases_of(declared, settings.models, design)
 
     # --- analyses -----------------------------------------------------------------------------
 
@@ -189,6 +93,7 @@ class Run:
         registered = self.registry[case.experiment.id]
         whole = Case("hypothesis", case.experiment, case.model, case.design)
         outcomes = self.replayed(whole)
+        origins = (origin for outcome in outcomes for origin in outcome.origins)
         return analyse(
             case.experiment,
             case.design,
@@ -196,7 +101,7 @@ class Run:
             outcomes,
             hypotheses=tuple(registered.hypotheses.values()),
             control=registered.control,
-            recording=self.recording(case),
+            recording=dated(self.recording(case), origins),
             labels=self._labels(case),
         )
 
@@ -205,27 +110,6 @@ class Run:
         folder = self.settings.labels
         return read_labels(folder, case.experiment, case.design, case.model)
 
-    def recording(self, case: Case) -> Recording:
-        """Where the replies to a case's experiment come from."""
-        cassette = self.cassette(case)
-        provenance = cassette.provenance
-        return Recording(
-            cassette=self.cassette_name(case),
-            checksum=cassette.checksum,
-            simulated=provenance.simulated or is_simulated(case.model),
-            wire=provenance.wire,
-            recorded_with=provenance.recorded_with,
-            judge=self.players(case.experiment, case.model).judge,
-            dropped=cassette.dropped,
-            retention=case.experiment.retention,
-            interactions=cassette.calls,
-            interrupted=cassette.interrupted,
-        )
-
-    def cassette_name(self, case: Case) -> str:
-        """The cassette as ``<experiment>/<provider>--<model>``, the same on every machine."""
-        return f"{case.experiment.id}/{file_stem(case.model)}"
-
     # --- cases --------------------------------------------------------------------------------
 
     def finish(self, case: Case) -> CaseResult:
@@ -233,7 +117,7 @@ class Run:
 
         Raises
         ------
-        NotRecorded, DamagedCassette, NotManipulated
+        NotRecorded, DamagedCassette, NotManipulated, StaleRecordings
             When there is nothing to judge.
         DamagedBaseline, BaselineDiffers
             When there is an accepted verdict that cannot be compared.
@@ -242,7 +126,7 @@ class Run:
             outcomes = self.replayed(case)
             if not carried_out(outcomes):
                 raise all_capped(case.experiment.id, case.model, case.condition, len(outcomes))
-            self._check_manipulated(case)
+            self.check_manipulated(case)
             payload = {"kind": case.kind, "trials": len(outcomes), "stopped": False}
             return CaseResult(dumps(payload), None)
         analysis, digest = self.analysis(case)
@@ -252,6 +136,10 @@ class Run:
             "model": case.model,
             "analysis": digest,
         }
+        if outdated := self.stale(case, analysis.recording):
+            if self.settings.gate != "off":
+                raise outdated
+            facts[STALE] = outdated.explanation
         cassette = str(self.cassette(case).path)
         assert case.contrast is not None  # noqa: S101  (hypotheses and controls have one)
         if case.kind == "control":
@@ -271,7 +159,7 @@ class Run:
             beside=beside,
         )
         facts |= {"id": verdict.id, "status": verdict.status, "stopped": stopped is not None}
-        tolerated = beside.words if stopped is not None and beside.accepted else ""
+        tolerated = beside.words if stopped is not None and beside.tolerated else ""
         return CaseResult(
             dumps(facts | said, "result"), stopped, properties_of(verdict, beside), tolerated
         )
@@ -287,13 +175,3 @@ class Run:
             return self.finish(case).tolerated
         except BiasError:
             return ""
-
-    def missing(self, case: Case) -> NotRecorded | None:
-        """Why a case cannot be replayed, if recordings are missing; looks without its body."""
-        try:
-            self.replayed(case)
-        except NotRecorded as missing:
-            return missing
-        except BiasError:
-            return None
-        return None

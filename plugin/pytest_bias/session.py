@@ -63,8 +63,9 @@ class BiasSession:
         self.view: RunView | None = None
         self.exporting: list[Case] = []
         self.is_worker = hasattr(config, "workerinput")
-        self._deselected = 0
-        self._parametrized: set[str] = set()
+        self._deselected: list[str] = []
+        # What was made, by its origin, and its name in the books.
+        self._parametrized: dict[str, str] = {}
         self._session: pytest.Session | None = None
         self._status: int | None = None
         if not self.is_worker and is_given(config):
@@ -126,8 +127,8 @@ class BiasSession:
             metafunc.fixturenames.append(ARGUMENT)
         marked = [pytest.param(case, id=case.id, marks=pytest.mark.bias) for case in cases]
         metafunc.parametrize(ARGUMENT, marked)
-        function = metafunc.definition.nodeid
-        self._parametrized.update(f"{function} {case.id}" for case in cases)
+        function, name = metafunc.definition.nodeid, name_of(metafunc.definition)
+        self._parametrized |= {f"{function} {c.id}": f"{name}[{c.id}]" for c in cases}
 
     def _cases(self, declared: Declared, module: ModuleType) -> list[Case]:
         """The cases of a function; what its module declares beside it belongs to its family."""
@@ -147,11 +148,15 @@ class BiasSession:
         """Count deselected bias cases."""
         for item in items:
             if case := case_of(item):
-                self._deselected += 1
-                self._parametrized.discard(origin_of(item, case))
+                self._deselected.append(name_of(item))
+                self._parametrized.pop(origin_of(item, case), None)
 
     def drop_refused(self, items: list[pytest.Item]) -> None:
-        """Run nothing where the user asked wrongly."""
+        """Run nothing where the user asked wrongly, nor an experiment without the design."""
+        if not self.refused and "run" in vars(self) and self.run.without:
+            from .vetting import drop_without  # noqa: PLC0415  (only where a design is lacking)
+
+            drop_without(self, items)
         if self.refused:
             items.clear()
 
@@ -172,16 +177,16 @@ class BiasSession:
                 repeats[name] += 1
                 names.append(name if repeats[name] == 1 else f"{name} #{repeats[name]}")
                 set_property(item, CASE, names[-1])
-                self._parametrized.discard(origin_of(item, case))
+                self._parametrized.pop(origin_of(item, case), None)
                 if self.settings.exports is not None:
                     self.exporting.append(case)
-        self.ledger.select(names, deselected=self._deselected + len(self._parametrized))
+        unselected = [*self._deselected, *self._parametrized.values()]
+        self.ledger.select(names, deselected=len(unselected), unselected=unselected)
         if self.is_worker and (self.refused or self.ledger.concerned):
-            from .workspace import Workspace  # noqa: PLC0415
+            from .workspace import Selected, Workspace  # noqa: PLC0415
 
-            Workspace(self.folder).write_selected(
-                names, deselected=self.ledger.deselected, refused=self.refused
-            )
+            told = Selected(names, len(unselected), self.refused, unselected, self.notes)
+            Workspace(self.folder).write_selected(told)
         if self.exporting and not self.refused:
             from .exporting import announce  # noqa: PLC0415
 
@@ -253,7 +258,8 @@ class BiasSession:
         outcome: str = report.outcome
         if hasattr(report, "wasxfail") and outcome in ("skipped", "passed"):
             outcome = "xfailed" if outcome == "skipped" else "xpassed"
-        self.ledger.report(getattr(report, "user_properties", ()), report.when, outcome)
+        place = getattr(report, "location", ("", None))[:2]
+        self.ledger.report(getattr(report, "user_properties", ()), report.when, outcome, place)
 
     def equip_worker(self, worker_input: MutableMapping[str, Any]) -> None:
         """Tell a worker where the shared folder is."""
@@ -272,8 +278,10 @@ class BiasSession:
 
             told = Workspace(self.folder).read_selected()
             if told is not None:
-                self.ledger.select(told.cases, deselected=told.deselected)
+                deselected, names = told.deselected, told.unselected
+                self.ledger.select(told.cases, deselected=deselected, unselected=names)
                 self.refused = told.refused
+                self.notes += told.notes
         if self.refused and exitstatus != pytest.ExitCode.USAGE_ERROR:
             session.exitstatus = self._status = int(pytest.ExitCode.USAGE_ERROR)
         elif self.ledger.concerned and not self.refused:

@@ -1,4 +1,7 @@
-"""Before anything is run or paid for: experiments whose prompts are at fault run no case."""
+"""Before anything is run or paid for: which experiments run no case.
+
+Those whose prompts are at fault, and those without the design that is asked for.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +41,24 @@ def drop_faulty(state: BiasSession, items: list[pytest.Item]) -> None:
         for item in items
         if (case := case_of(item)) is None or case.experiment.id not in faulty
     ]
+
+
+def drop_without(state: BiasSession, items: list[pytest.Item]) -> None:
+    """Drop the cases of experiments that lack the design asked for; they count as not selected.
+
+    Where no experiment has it, the user asked wrongly.
+    """
+    without = state.run.without
+    of = [case.experiment.id if (case := case_of(item)) else "" for item in items]
+    lacking = [name for name in dict.fromkeys(of) if name in without]
+    if not lacking:
+        return
+    if not any(name and name not in without for name in of):
+        state.refused = str(without[lacking[0]])
+        return
+    items[:] = [item for item, name in zip(items, of, strict=True) if name not in without]
+    what = f"left out, for want of a design {state.settings.design!r}: {', '.join(lacking)}"
+    state.notes.append(what)
 
 
 def _said(experiment: Experiment) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from filelock import FileLock
@@ -21,11 +21,16 @@ _SELECTED = "selected.json"
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """Cases that were selected, how many were not, and why none can be run (empty if they can)."""
+    """Cases that were selected, how many were not, and why none can be run (empty if they can).
+
+    ``unselected`` are the names of those that were not, ``notes`` what is to be said of it.
+    """
 
     cases: list[str]
     deselected: int
     refused: str
+    unselected: list[str]
+    notes: list[str] = field(default_factory=list)
 
 
 class Workspace:
@@ -75,12 +80,11 @@ class Workspace:
         said: str = json.loads(path.read_text(encoding="ascii"))
         return said
 
-    def write_selected(self, cases: Sequence[str], *, deselected: int, refused: str) -> None:
+    def write_selected(self, selected: Selected) -> None:
         """Tell the controller what a worker was given; all workers are given the same."""
         path = self._make() / _SELECTED
         if not path.exists():
-            text = compact({"cases": cases, "deselected": deselected, "refused": refused})
-            write_atomically(path, text.encode("ascii"))
+            write_atomically(path, dumps(selected, "selected").encode("ascii"))
 
     def read_selected(self) -> Selected | None:
         """What the workers were given; None when none of them came so far."""

@@ -6,16 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..analysis import Analysis
+from ..analysis import Analysis, is_screen
 from ..experiment import Retention
 from ..gate import interval_words
-from ..verdicts import Control
+from ..upgrade_table import Row
+from ..verdicts import SCREENED, Control
 from .judge import JudgePage, judge_pages
 from .numbers import p_value
 from .page_figures import FigurePage, figure_page
 from .page_replies import Cells, Distribution, categorical, completeness, numeric
 from .page_verdict import VerdictPage, told_apart, verdict_page
 from .terminal import closing_lines
+from .upgrade_page import UpgradePage, upgrade_page
 from .view import SIMULATED_WARNING, AcceptedVerdict, RunView
 
 _NONE = "–"
@@ -75,6 +77,7 @@ class Page:
     unpassed: tuple[tuple[str, str], ...]
     banners: tuple[Banner, ...]
     analyses: tuple[AnalysisPage, ...]
+    upgrade: UpgradePage | None
 
     @property
     def overview(self) -> tuple[tuple[AnalysisPage, tuple[VerdictPage, ...]], ...]:
@@ -103,18 +106,32 @@ def page_of(view: RunView) -> Page:
     *_, closing = closing_lines(view)
     outcomes = Counter(outcome for _, outcome in view.cases)
     cases = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+    analyses = tuple(
+        _analysis_page(analysis, f"analysis-{number}", view)
+        for number, analysis in enumerate(view.analyses, 1)
+    )
+    anchors = {
+        (each.verdict.experiment, each.verdict.model, each.verdict.id): each.anchor
+        for section in analyses
+        for each in section.verdicts
+    }
     return Page(
         view=view,
-        suite=_SUITE[view.suite] if view.standing == view.suite else _ACCEPTED,
+        suite=_SUITE[view.suite] if view.standing == view.suite else _let_through(view),
         counts=closing.partition(": ")[2],
         cases=f"{_counted(len(view.cases), 'case')}: {cases}" if view.cases else "",
         unpassed=tuple((case, outcome) for case, outcome in view.cases if outcome != "passed"),
         banners=tuple(_banners(view)),
-        analyses=tuple(
-            _analysis_page(analysis, f"analysis-{number}", view)
-            for number, analysis in enumerate(view.analyses, 1)
-        ),
+        analyses=analyses,
+        upgrade=upgrade_page(view.upgrade, anchors, view.reserved),
     )
+
+
+def _let_through(view: RunView) -> str:
+    """Why the run passes all the same."""
+    if view.upgrade is None or view.upgrade.file:
+        return _ACCEPTED
+    return f"All that stands in the way of a PASS, {view.upgrade.old} shows too."
 
 
 def _banners(view: RunView) -> Iterator[Banner]:
@@ -130,6 +147,10 @@ def _banners(view: RunView) -> Iterator[Banner]:
         outcomes = dict(view.cases)
         lines = tuple(f"{outcomes.get(case, 'no report')}: {case}" for case in view.lost)
         yield Banner("problem", title, lines)
+    if any(map(is_screen, view.analyses)):
+        yield Banner("partial", "A screen: it clears nothing", (SCREENED,))
+    if view.stale:
+        yield Banner("problem", "Recordings no longer represent their model", view.stale)
     if view.partial:
         yield Banner("partial", "Partial run: it does not cover the whole suite", view.partial)
 
@@ -145,7 +166,7 @@ def _analysis_page(analysis: Analysis, anchor: str, view: RunView) -> AnalysisPa
                 analysis.control,
                 f"{anchor}-hypothesis-{number}",
                 judged=view.is_judged(verdict),
-                accepted=_accepted(view.acceptance(verdict)),
+                accepted=_accepted(view.acceptance(verdict), view.known(verdict)),
             )
             for number, verdict in enumerate(analysis.verdicts, 1)
         ),
@@ -159,9 +180,9 @@ def _analysis_page(analysis: Analysis, anchor: str, view: RunView) -> AnalysisPa
     )
 
 
-def _accepted(accepted: AcceptedVerdict | None) -> str:
+def _accepted(accepted: AcceptedVerdict | None, known: Row | None) -> str:
     if accepted is None:
-        return ""
+        return "" if known is None else f"Known: {known.said}"
     return f"Accepted by {accepted.owner} until {accepted.until}: {accepted.reason}"
 
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from ..analysis import Analysis
+from ..accepted import SOON
+from ..analysis import Analysis, is_screen
 from ..gate import interval_words, settle_words, units_words
-from ..verdicts import Control, Status, Verdict, margin_words
+from ..verdicts import SCREENED, Control, Status, Verdict, margin_words
 from .judge import judge_line
 from .view import SIMULATED_WARNING, AcceptedVerdict, RunView
+
+_KNOWN = {
+    "BIASED": ("bias", "biases"),
+    "INCONCLUSIVE": ("INCONCLUSIVE verdict", "INCONCLUSIVE verdicts"),
+}
+"""What is known, by its status: one, and several."""
 
 
 def section_lines(view: RunView) -> Iterator[str]:
@@ -19,6 +26,8 @@ def section_lines(view: RunView) -> Iterator[str]:
     for analysis in view.analyses:
         yield ""
         yield _heading(analysis)
+        if is_screen(analysis):
+            yield f"  {SCREENED}"
         if analysis.control is not None:
             yield f"  {control_line(analysis.control)}"
         for agreement in analysis.agreements:
@@ -27,7 +36,8 @@ def section_lines(view: RunView) -> Iterator[str]:
             apart = "" if view.is_judged(verdict) else " (not selected in this run)"
             apart += "" if verdict.gates else " (does not gate)"
             accepted = view.acceptance(verdict)
-            yield f"  {verdict_line(verdict)}{apart}{' (accepted)' if accepted else ''}"
+            let = " (accepted)" if accepted else " (known)" if view.known(verdict) else ""
+            yield f"  {verdict_line(verdict)}{apart}{let}"
             human = verdict.finding.human if verdict.finding is not None else None
             if human is not None:
                 yield (
@@ -38,14 +48,7 @@ def section_lines(view: RunView) -> Iterator[str]:
 
 def closing_lines(view: RunView) -> Iterator[str]:
     """The suite's verdict and what stands in its way."""
-    for problem in view.problems:
-        yield f"problem: {problem}"
-    outcomes = dict(view.cases)
-    for case in view.lost:
-        # passed or skipped without saying what was found; or nothing was heard of it at all
-        yield f"{outcomes.get(case, 'no report')}, but without a verdict: {case}"
-    for reason in view.partial:
-        yield f"partial run: {reason}"
+    yield from _in_the_way(view)
     if view.suite == "NO VERDICT":
         yield f"NO VERDICT: {_why_none(view)}"
         return
@@ -53,8 +56,7 @@ def closing_lines(view: RunView) -> Iterator[str]:
         gating = "that gates " if any(map(view.is_judged, view.verdicts)) else ""
         yield f"NOT JUDGED: no hypothesis {gating}was selected in this run"
         return
-    for accepted, count in _accepted(view).items():
-        yield f"{count} {accepted}"
+    yield from _acceptance_lines(view)
     found = [
         f"{view.count(status)} {status}{_acceptances(view, status)}"
         for status in ("CLEAR", "BIASED", "INCONCLUSIVE")
@@ -64,9 +66,32 @@ def closing_lines(view: RunView) -> Iterator[str]:
     number = sum(verdict.gates for verdict in judged)
     if described := len(judged) - number:
         found.append(f"{described} described")
-    if view.suite != "PASS":
-        found += view.leniencies
+    found += _reservations(view)
     yield f"{view.standing}: {number} hypothes{'is' if number == 1 else 'es'}, {', '.join(found)}"
+
+
+def _in_the_way(view: RunView) -> Iterator[str]:
+    """What keeps a run from being judged, or from being whole."""
+    for problem in view.problems:
+        yield f"problem: {problem}"
+    outcomes = dict(view.cases)
+    for case in view.lost:
+        # passed or skipped without saying what was found; or nothing was heard of it at all
+        yield f"{outcomes.get(case, 'no report')}, but without a verdict: {case}"
+    for reason in view.partial:
+        yield f"partial run: {reason}"
+    for words in view.stale:
+        yield f"stale: {words}"
+
+
+def _reservations(view: RunView) -> Iterator[str]:
+    """What the suite's verdict does not say by itself."""
+    if any(map(is_screen, view.analyses)):
+        yield "a screen finds large effects and clears nothing"
+    if view.stale:
+        yield "of recordings that no longer represent the model"
+    if view.suite != "PASS":
+        yield from view.leniencies
 
 
 def verdict_line(verdict: Verdict) -> str:
@@ -95,15 +120,21 @@ def control_line(control: Control) -> str:
     )
 
 
-def _accepted(view: RunView) -> Counter[str]:
-    """What is known and tolerated, in words, and how many verdicts of it there are."""
-    found: Counter[str] = Counter()
-    for each in view.accepted:
-        bias = each.status == "BIASED"
-        of = [a for a in view.accepted if (a.status, _by(a)) == (each.status, _by(each))]
-        word = f"bias{'es' if len(of) > 1 else ''}" if bias else each.status
-        found[f"known {word} {_by(each)}: {each.reason}"] += 1
-    return found
+def _acceptance_lines(view: RunView) -> Iterator[str]:
+    """What is not accepted any more, what is, and what soon will not be."""
+    for words in _accepted(view.expired):
+        yield f"expired: {words}"
+    yield from _accepted(view.accepted)
+    for words in _accepted(view.ending):
+        yield f"warning: within {SOON} days ends what was accepted: {words}"
+
+
+def _accepted(verdicts: Iterable[AcceptedVerdict]) -> Iterator[str]:
+    """``2 known biases accepted by ann until 2027-03-31: reason``, once for the same words."""
+    found = Counter((each.status, _by(each), each.reason) for each in verdicts)
+    for (status, by, reason), count in found.items():
+        word = _KNOWN.get(status, (status, status))[count > 1]
+        yield f"{count} known {word} {by}: {reason}"
 
 
 def _acceptances(view: RunView, status: Status) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Literal
 
 from ..analysis import Analysis
+from ..upgrade_table import Row, Upgrade
 from ..verdicts import Status, Verdict
 
 SuiteVerdict = Literal["PASS", "FAIL", "INCONCLUSIVE", "NOT JUDGED", "NO VERDICT"]
@@ -31,6 +33,26 @@ class AcceptedVerdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What of the suite a run covers, and under which settings.
+
+    ``files`` are the modules of the suite's tests and ``asked`` the paths that were asked for,
+    below rootdir, empty where they cover all of them. ``unselected`` names cases that were made
+    and not selected. ``cut`` says why, apart from that, something may have been left out.
+    """
+
+    models: tuple[str, ...]
+    design: str
+    replicates: int | None
+    gate: str
+    inconclusive: str
+    asked: tuple[str, ...]
+    files: tuple[str, ...]
+    unselected: tuple[str, ...]
+    cut: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
     """One run: its analyses, sorted, and how complete it is.
 
@@ -39,7 +61,12 @@ class RunView:
     ``judged`` names the hypotheses that were among the cases, as (experiment, model, id), None for
     all of them: others are analysed too, since they share families and controls with these.
     ``broken`` names cases that failed by themselves and not by the gate. ``leniencies`` says why
-    a FAIL or INCONCLUSIVE may not fail the run, ``accepted`` which verdicts do not, sorted.
+    a FAIL or INCONCLUSIVE may not fail the run, ``accepted`` which verdicts do not, sorted;
+    ``ending`` those of them whose acceptance ends soon, ``expired`` what failed as it has ended.
+    ``failing`` names the hypotheses, as in ``judged``, that failed the run. ``scope`` is what of
+    the suite it covers, None where nobody told. ``upgrade`` is how the verdicts compare with those
+    of an old model, None where none was named. ``stale`` says which recordings no longer represent
+    their model, where nothing fails for it.
     """
 
     analyses: tuple[Analysis, ...]
@@ -52,6 +79,12 @@ class RunView:
     broken: tuple[str, ...] = ()
     leniencies: tuple[str, ...] = ()
     accepted: tuple[AcceptedVerdict, ...] = ()
+    ending: tuple[AcceptedVerdict, ...] = ()
+    expired: tuple[AcceptedVerdict, ...] = ()
+    failing: tuple[tuple[str, str, str], ...] = ()
+    scope: Scope | None = None
+    upgrade: Upgrade | None = None
+    stale: tuple[str, ...] = ()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -61,7 +94,8 @@ class RunView:
     @property
     def simulated(self) -> tuple[str, ...]:
         """The models that are simulated subjects."""
-        return tuple(sorted({a.model for a in self.analyses if a.simulated}))
+        old = self.upgrade.simulated if self.upgrade is not None else ()
+        return tuple(sorted({*(a.model for a in self.analyses if a.simulated), *old}))
 
     @property
     def suite(self) -> SuiteVerdict:
@@ -78,18 +112,50 @@ class RunView:
 
     @property
     def standing(self) -> str:
-        """The suite's verdict; PASS with so many accepted, where only these stand in its way."""
-        if self.suite not in ("FAIL", "INCONCLUSIVE") or not self.accepted or self.broken:
+        """The suite's verdict; PASS with so many accepted, where only these stand in its way.
+
+        Against another model, what that model shows too is known, and nobody has accepted it.
+        """
+        known = sum(self.known(verdict) is not None for verdict in self.verdicts)
+        tolerated = len(self.accepted) + known
+        if self.suite not in ("FAIL", "INCONCLUSIVE") or not tolerated or self.broken:
             return self.suite
-        rest = [v for v in self.verdicts if self.is_judged(v) and self.acceptance(v) is None]
+        rest = [
+            verdict
+            for verdict in self.verdicts
+            if self.is_judged(verdict)
+            and self.acceptance(verdict) is None
+            and self.known(verdict) is None
+        ]
         if suite_verdict(rest) != "PASS":
             return self.suite
-        return f"PASS with {len(self.accepted)} accepted"
+        words = (f"{len(self.accepted)} accepted", f"{known} known")
+        there = [text for text in words if not text.startswith("0 ")]
+        return f"PASS with {' and '.join(there)}"
+
+    @property
+    def reserved(self) -> str:
+        """What keeps an upgrade from passing where no hypothesis does; else empty."""
+        if not self.standing.startswith("PASS"):
+            return f"the run is {self.standing}"
+        if self.stale:
+            return "its recordings no longer represent the model"
+        return "this is a part of the suite only" if self.partial else ""
 
     def acceptance(self, verdict: Verdict) -> AcceptedVerdict | None:
         """Who accepted a verdict that the gate stopped; None where nobody did."""
         named = (verdict.experiment, verdict.model, verdict.id)
         return next((a for a in self.accepted if (a.experiment, a.model, a.id) == named), None)
+
+    def known(self, verdict: Verdict) -> Row | None:
+        """How a verdict that the gate stopped is let through, as the old model shows it too.
+
+        None where it is not, and where somebody has accepted it.
+        """
+        rows = self.upgrade.rows if self.upgrade is not None else ()
+        named = (verdict.experiment, verdict.model, verdict.id)
+        found = next((row for row in rows if row.passes and row.named == named), None)
+        return found if self.acceptance(verdict) is None else None
 
     def is_judged(self, verdict: Verdict) -> bool:
         """Whether a hypothesis was among the cases of this run."""
@@ -111,3 +177,9 @@ def suite_verdict(verdicts: Sequence[Verdict]) -> SuiteVerdict:
     if all(verdict.status == "CLEAR" for verdict in verdicts if verdict.claim == "clear"):
         return "PASS"
     return "INCONCLUSIVE"
+
+
+def is_below(file: str, place: str) -> bool:
+    """Whether a file is the one a path or node id names, or lies below it; both from rootdir."""
+    path = PurePath(place.partition("::")[0])
+    return path == PurePath(file) or path in PurePath(file).parents

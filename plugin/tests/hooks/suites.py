@@ -7,7 +7,7 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -114,12 +114,19 @@ def experiment_source(name: str = "coin") -> str:
     return EXPERIMENT.replace("NAME", name).replace("REPLICATES", str(REPLICATES))
 
 
-def record(folder: Path, scratch: Path, names: Iterable[str]) -> None:
+def record(
+    folder: Path,
+    scratch: Path,
+    names: Iterable[str],
+    *,
+    models: Sequence[str] = MODELS,
+    source: Callable[[str], str] = experiment_source,
+) -> None:
     """Record games with every model, through the simulator, into ``folder``."""
     for name in names:
         module_name = f"pytest_bias_tests_game_{name}"
         path = scratch / f"{module_name}.py"
-        path.write_text(experiment_source(name), encoding="utf-8")
+        path.write_text(source(name), encoding="utf-8")
         spec = importlib.util.spec_from_file_location(module_name, path)
         assert spec is not None
         assert spec.loader is not None
@@ -128,7 +135,7 @@ def record(folder: Path, scratch: Path, names: Iterable[str]) -> None:
         game = cast("Experiment", module.GAME)
         assert game.simulated is not None
         report = collect(
-            [Job(game, Players(model), plan(game, game.design())) for model in MODELS],
+            [Job(game, Players(model), plan(game, game.design())) for model in models],
             Terms(
                 mode="missing",
                 folder=folder,

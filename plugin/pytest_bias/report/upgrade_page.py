@@ -1,0 +1,142 @@
+"""An upgrade on the page: every hypothesis before and now, and what drifted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ..drift import Drift
+from ..effects import Compared
+from ..upgrade_table import (
+    Row,
+    Upgrade,
+    bound_words,
+    counts_words,
+    difference_words,
+    drifted_value,
+    hint_words,
+    shipping_words,
+)
+from .numbers import together
+
+_NONE = "–"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowPage:
+    """One hypothesis; ``anchor`` is where the page tells of it, empty where it does not."""
+
+    row: Row
+    anchor: str
+    title: str
+    tone: str
+    held: str
+    bound: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriftPage:
+    """One quantity of an experiment, before and now."""
+
+    experiment: str
+    new: str
+    what: str
+    old: str
+    now: str
+    difference: str
+    cells: int
+    marked: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpgradePage:
+    """The section: the table, what stops the upgrade first, and the drift."""
+
+    upgrade: Upgrade
+    title: str
+    verdict: str
+    counts: str
+    notes: tuple[str, ...]
+    rows: tuple[RowPage, ...]
+    drift: tuple[DriftPage, ...]
+
+    @property
+    def several(self) -> bool:
+        """Whether more than one model was held against the old one."""
+        return len(self.upgrade.new) > 1
+
+    @property
+    def apart(self) -> tuple[RowPage, ...]:
+        """The rows that are not as before."""
+        return tuple(each for each in self.rows if each.row.outcome != "as before")
+
+    @property
+    def same(self) -> tuple[RowPage, ...]:
+        """The rows that are."""
+        return tuple(each for each in self.rows if each.row.outcome == "as before")
+
+
+def upgrade_page(
+    upgrade: Upgrade | None, anchors: Mapping[tuple[str, str, str], str], but: str = ""
+) -> UpgradePage | None:
+    """The section of an upgrade; ``anchors`` are by experiment, model and hypothesis.
+
+    ``but`` says what keeps the upgrade from passing beside its rows.
+    """
+    if upgrade is None:
+        return None
+    old = f"{upgrade.old}{', as accepted' if upgrade.file else ''}"
+    return UpgradePage(
+        upgrade=upgrade,
+        title=f"{', '.join(upgrade.new)} compared with {old}",
+        verdict=f"{shipping_words(upgrade, but)}.",
+        counts=counts_words(upgrade),
+        notes=tuple(note for note in (hint_words(upgrade), *upgrade.notes) if note),
+        rows=tuple(_row(row, anchors) for row in upgrade.rows),
+        drift=tuple(page for drift in upgrade.drift for page in _drift(drift)),
+    )
+
+
+def _row(row: Row, anchors: Mapping[tuple[str, str, str], str]) -> RowPage:
+    return RowPage(
+        row=row,
+        anchor=anchors.get((row.experiment, row.model, row.hypothesis), ""),
+        title=f"{row.measure}: {row.contrast}" if row.measure else row.hypothesis,
+        tone=_tone(row),
+        held=_held(row.compared),
+        bound=_bound(row),
+    )
+
+
+def _tone(row: Row) -> str:
+    """The colour of an outcome: what stops the upgrade, what is known, what is well."""
+    if row.fails:
+        return "biased"
+    return "inconclusive" if row.outcome in ("known", "worse", "new", "expired") else "clear"
+
+
+def _held(compared: Compared | None) -> str:
+    if compared is None:
+        return _NONE
+    return f"{compared.how}{f', {compared.units} units' if compared.units else ''}"
+
+
+def _bound(row: Row) -> str:
+    bound, margin = (text.replace("a factor of ", "× ") for text in bound_words(row))
+    if row.scale == "ratio":
+        margin = f"× {margin}"
+    return f"{together(bound)} of {together(margin)}" if bound else _NONE
+
+
+def _drift(drift: Drift) -> Iterator[DriftPage]:
+    for each in drift.quantities:
+        yield DriftPage(
+            experiment=drift.experiment,
+            new=drift.new,
+            what=each.what if each.unit.startswith("share") else each.unit,
+            old=together(drifted_value(each, each.old)),
+            now=together(drifted_value(each, each.new)),
+            difference=together(difference_words(each)),
+            cells=each.cells,
+            marked=each.marked,
+        )

@@ -1,0 +1,158 @@
+"""What the reports say of an upgrade: whether anything stops it, and what drifted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bias.cli import main
+from pytest_bias.drift import Drift, Drifted
+from pytest_bias.report.page import page_of
+from pytest_bias.report.results import results_text
+from pytest_bias.report.step_summary import summary_markdown
+from pytest_bias.report.upgrade_markdown import upgrade_markdown
+from pytest_bias.report.upgrade_text import printed, upgrade_lines
+from pytest_bias.report.view import RunView, Scope
+from pytest_bias.upgrade_table import Row, Side, Upgrade, drift_words
+
+from .report.factory import analysis, between, finding, verdict, view
+
+OLD, NEW = "openai/one", "openai/two"
+NOTHING = "Nothing stops this upgrade"
+SIDE = Side(status="CLEAR", words="CLEAR within ±1", shown="+0.0", estimate=0.0, interval=None)
+ROW = Row(
+    experiment="eggs",
+    model=NEW,
+    hypothesis="minutes-polite-curt",
+    claim="clear",
+    measure="minutes",
+    contrast="polite − curt",
+    margin="±1",
+    scale="difference",
+    before=replace(SIDE, status="BIASED"),
+    now=SIDE,
+    outcome="improved",
+    compared=None,
+    said="improved: it was BIASED",
+    stops=False,
+    tolerated=False,
+)
+UPGRADE = Upgrade(old=OLD, new=(NEW,), rows=(ROW,))
+
+
+def clear(**changed: Any) -> RunView:
+    """A run in which all is CLEAR, beside an old model."""
+    words = "CLEAR within ±0.6 for this vignette"
+    found = verdict(finding(estimate=0.0), status="CLEAR", words=words)
+    return view(analysis(found), upgrade=UPGRADE, **changed)
+
+
+def test_where_the_run_passes_nothing_stops_the_upgrade() -> None:
+    assert clear().standing == "PASS"
+    page = page_of(clear()).upgrade
+    assert page is not None
+    assert page.verdict == f"{NOTHING}."
+    assert f"**{NOTHING}**: 1 improved" in summary_markdown(clear())
+
+
+@pytest.mark.parametrize(
+    ("of", "but"),
+    [
+        (clear(problems=("a case is lost",)), "the run is NO VERDICT"),
+        (clear(broken=("test_eggs.py::test_x",)), "the run is NO VERDICT"),
+        (clear(stale=("eggs is old",)), "its recordings no longer represent the model"),
+        (clear(partial=("-k eggs",)), "this is a part of the suite only"),
+    ],
+)
+def test_a_run_that_gives_no_verdict_does_not_say_that_nothing_stops_it(
+    of: RunView, but: str
+) -> None:
+    page = page_of(of).upgrade
+    assert page is not None
+    assert page.verdict == f"No hypothesis stops this upgrade, but {but}."
+    text = summary_markdown(of)
+    assert f"**No hypothesis stops this upgrade, but {but}**: 1 improved" in text
+    assert NOTHING not in text
+
+
+def test_what_stops_the_upgrade_is_said_whatever_else_there_is() -> None:
+    stopped = replace(UPGRADE, rows=(replace(ROW, outcome="worse", stops=True),))
+    *_, last = printed(stopped, "not everything could be judged")
+    assert last == "1 hypothesis stops this upgrade."
+    text = upgrade_markdown(stopped, "not everything could be judged", ["eggs: *no* cassette"])
+    assert "**1 hypothesis stops this upgrade**: " in text
+    assert "\n- eggs: \\*no\\* cassette\n" in text
+
+
+@pytest.mark.parametrize(
+    ("of", "ends"),
+    [
+        (UPGRADE, f"accept {NEW}: --bias-accept"),
+        (replace(UPGRADE, file=True), f"accept {NEW}: --bias-accept --bias-accept-after={OLD}"),
+        (replace(UPGRADE, file=True, old=NEW), f"accept {NEW}: --bias-accept"),
+    ],
+)
+def test_what_is_improved_comes_with_the_hint_to_accept_it(of: Upgrade, ends: str) -> None:
+    (hint,) = [line for line in upgrade_lines(of) if "to hold the next version" in line]
+    assert hint.endswith(ends)
+    assert "- to hold the next version" in upgrade_markdown(of)
+
+
+def test_no_hint_where_something_stops_the_upgrade_or_nothing_improved() -> None:
+    worse = replace(ROW, outcome="worse", stops=True)
+    for rows in ((ROW, worse), (replace(ROW, outcome="as before"),)):
+        assert not any("accept" in line for line in upgrade_lines(replace(UPGRADE, rows=rows)))
+
+
+def test_the_interval_of_a_drift_stands_beside_the_difference_it_belongs_to() -> None:
+    words = Drifted(
+        what="words",
+        unit="words a reply",
+        old=212.06,
+        new=198.4,
+        difference=-13.66,
+        interval=between(-15.2, -12.1),
+        cells=30,
+        marked=True,
+    )
+    share = replace(
+        words, what="refused", unit="share of trials", old=0.0, new=0.1, difference=0.1
+    )
+    same = replace(share, difference=0.0, new=0.0, interval=None, marked=False)
+    drift = Drift(
+        experiment="eggs",
+        old=OLD,
+        new=NEW,
+        quantities=(words, replace(share, interval=None, marked=False), same),
+    )
+    assert list(drift_words(drift)) == [
+        "words a reply 212.1 → 198.4 (-13.7 [-15.2, -12.1]) *",
+        "refused 0.0 % → 10.0 % (+10.0)",
+        "refused 0.0 % → 0.0 %",
+    ]
+
+
+def test_merged_parts_print_the_table_of_the_upgrade(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scope = Scope(
+        models=(NEW,),
+        design="gate",
+        replicates=None,
+        gate="absolute",
+        inconclusive="fail",
+        asked=(),
+        files=(),
+        unselected=(),
+        cut=(),
+    )
+    part = tmp_path / "part.json"
+    part.write_text(results_text(clear(scope=scope)), encoding="utf-8")
+    main(["merge", str(part)])
+    printed = capsys.readouterr().out.splitlines()
+    table = list(upgrade_lines(UPGRADE))
+    start = printed.index(table[0])
+    assert printed[start : start + len(table)] == table

@@ -1,0 +1,182 @@
+"""A new model held against the old one: known biases pass, new and worse ones do not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from pytest_bias.baselines import baseline_from, baseline_text
+
+from .suites import INI, Suite, record, section
+from .test_baselines import BY_ANN, WORDS
+from .upgrade_games import EVEN, FIXED, FRESH, KNOWN, NEW, OLD, TESTS, WORSE, source
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Cassettes of the game ``many`` with all three subjects."""
+    folder = tmp_path_factory.mktemp("cassettes")
+    scratch = tmp_path_factory.mktemp("games")
+    record(folder, scratch, ["many"], models=(OLD, NEW, EVEN), source=source)
+    return folder
+
+
+@pytest.fixture
+def many(empty: Suite, played: Path) -> Suite:
+    """The suite of the game ``many``."""
+    empty.recordings = played
+    empty.write(name="many", tests=TESTS, ini=INI.replace("simulated/even", NEW))
+    experiment = empty.path / "bias_tests" / "many" / "experiment.py"
+    experiment.write_text(source("many"), encoding="utf-8")
+    return empty
+
+
+@pytest.fixture(scope="module")
+def kept() -> dict[str, str]:
+    """The baseline that is accepted of the old model, written by the first test that asks."""
+    return {}
+
+
+@pytest.fixture
+def accepted(many: Suite, kept: dict[str, str]) -> Suite:
+    """The suite with the old model's verdicts accepted."""
+    if not kept:
+        assert many.run(f"--bias-model={OLD}", *WORDS).ret == 0
+        kept["text"] = path(many).read_text(encoding="utf-8")
+    path(many).parent.mkdir(exist_ok=True)
+    path(many).write_text(kept["text"], encoding="utf-8")
+    return many
+
+
+def path(suite: Suite) -> Path:
+    return suite.path / "bias_tests" / "baselines" / "simulated--biased.json"
+
+
+def upgrade(suite: Suite) -> dict[str, Any]:
+    return cast("dict[str, Any]", suite.results()["upgrade"])
+
+
+def outcomes(suite: Suite) -> dict[str, str]:
+    return {row["hypothesis"]: row["outcome"] for row in upgrade(suite)["rows"]}
+
+
+# --- what passes and what does not ------------------------------------------------------------
+
+
+def test_the_old_model_passes_against_what_was_accepted_with_its_biases_named(
+    accepted: Suite,
+) -> None:
+    result = accepted.run(f"--bias-model={OLD}", f"--bias-baseline={path(accepted)}")
+    assert result.ret == 0
+    result.assert_outcomes(passed=2, xfailed=3)
+    for name in (KNOWN, WORSE, FIXED):
+        result.stdout.fnmatch_lines([f"XFAIL *{OLD}-{name}* - {BY_ANN}: known since spring*"])
+    (line,) = [line for line in section(result) if line.startswith("PASS")]
+    assert line.startswith("PASS with 3 accepted: 4 hypotheses")
+
+
+@pytest.mark.parametrize("file", [True, False])
+def test_a_drifted_model_is_stopped_by_exactly_what_is_worse_and_what_is_new(
+    accepted: Suite, *, file: bool
+) -> None:
+    old = str(path(accepted)) if file else OLD
+    whose = f"{BY_ANN}: known since spring" if file else f"{OLD} shows it too"
+    found = []
+    for workers in (None, 2):
+        result = accepted.run(f"--bias-baseline={old}", workers=workers)
+        assert result.ret == 1
+        result.assert_outcomes(passed=2, xfailed=1, failed=2)
+        assert outcomes(accepted) == {
+            WORSE: "worse",
+            FRESH: "new",
+            KNOWN: "known",
+            FIXED: "improved",
+        }
+        failed = [
+            line.split("[")[1].split("]")[0] for line in result.outlines if "FAILED " in line
+        ]
+        assert sorted(failed) == [f"{NEW}-{FRESH}", f"{NEW}-{WORSE}"]
+        result.stdout.fnmatch_lines([f"XFAIL *{NEW}-{KNOWN}* - {whose}*"])
+        lines = section(result)
+        start = lines.index(
+            f"Compared with {OLD}{', as accepted' if file else ''}: "
+            "1 improved, 0 as before, 1 known, 1 new, 1 worse"
+        )
+        for line, name in zip(
+            lines[start + 1 :], ("worse", "new", "known", "improved"), strict=False
+        ):
+            assert line.startswith(f"  {name}: game-many, ")
+        assert "paired (12 units)" in lines[start + 1]
+        found.append(accepted.results_path().read_bytes())
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("file", "workers"), [(True, None), (False, 2)])
+def test_an_even_model_passes_with_what_is_improved_named(
+    accepted: Suite, workers: int | None, *, file: bool
+) -> None:
+    old = str(path(accepted)) if file else OLD
+    arguments = (f"--bias-model={EVEN}", f"--bias-baseline={old}", "--bias-report=report.html")
+    result = accepted.run(*arguments, workers=workers)
+    assert result.ret == 0
+    result.assert_outcomes(passed=5)
+    improved = [line for line in section(result) if line.startswith("  improved: game-many, ")]
+    assert [line.split(", ")[1].split(":")[0] for line in improved] == [FIXED, KNOWN, WORSE]
+    assert "PASS: 4 hypotheses, 4 CLEAR" in section(result)
+    page = (accepted.path / "report.html").read_text(encoding="utf-8")
+    assert f"{EVEN} compared with {OLD}" in page
+    assert "Nothing stops this upgrade." in page
+    assert ("Drift in refusals, length and latency" in page) is not file
+
+
+def test_only_what_the_old_model_shows_is_a_pass_that_says_so(many: Suite) -> None:
+    result = many.run(f"--bias-baseline={OLD}", "-k", "known or fixed")
+    assert result.ret == 0
+    result.assert_outcomes(passed=1, xfailed=1, deselected=3)
+    assert many.results(partial=True)["standing"] == "PASS with 1 known"
+    assert many.results(partial=True)["suite"] == "FAIL"
+    result = many.run(f"--bias-baseline={OLD}", "-k", "known", "--runxfail")
+    assert result.ret == 1
+
+
+def test_the_best_ever_accepted_of_the_old_model_counts(accepted: Suite) -> None:
+    found = baseline_from(path(accepted).read_text(encoding="utf-8"), "")
+    entry = found.verdicts["game-many"][KNOWN]
+    assert entry.best is not None
+    units = tuple(
+        replace(group, values={unit: value - 5 for unit, value in group.values.items()})
+        for group in entry.best.by_unit
+    )
+    best = replace(entry.best, estimate=entry.best.estimate - 5, by_unit=units, cassette="another")
+    verdicts = {"game-many": {KNOWN: replace(entry, best=best)}}
+    path(accepted).write_text(baseline_text(replace(found, verdicts=verdicts)), encoding="utf-8")
+    result = accepted.run(f"--bias-baseline={OLD}", "-k", "known", "--bias-gate=off")
+    assert result.ret == 0
+    (row,) = accepted.results(partial=True)["upgrade"]["rows"]
+    assert (row["outcome"], row["stops"]) == ("worse", False)
+    assert "the best ever accepted" in row["said"]
+
+
+# --- what is not there ------------------------------------------------------------------------
+
+
+def test_what_is_neither_a_file_nor_a_recorded_model_is_named_as_both(many: Suite) -> None:
+    for arguments in (["--bias-baseline=lost.json"], []):
+        result = many.run(*arguments)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        said = "\n".join([*result.errlines, *result.outlines])
+        assert "=lost.json: is no baseline file (a file that exists" in said
+        assert "no model of which anything is recorded" in said
+        ini = many.path / "pytest.ini"
+        ini.write_text(f"{ini.read_text()}bias_baseline = lost.json\n", encoding="utf-8")
+
+
+def test_the_new_model_can_be_recorded_in_the_same_run(many: Suite) -> None:
+    (many.cassettes / "game-many" / "simulated--drifted.jsonl").unlink()
+    result = many.run(f"--bias-baseline={OLD}", "--bias-record=missing")
+    assert result.ret == 1
+    assert outcomes(many)[WORSE] == "worse"
+    assert (many.cassettes / "game-many" / "simulated--drifted.jsonl").exists()
