@@ -77,9 +77,13 @@ def content(path: Path) -> bytes:
     Raises
     ------
     DamagedCassette
-        When it cannot be unpacked, or is a pointer to a file that was not fetched.
+        When it cannot be read or unpacked, or is a pointer to a file that was not fetched.
     """
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        problem = f"it cannot be read ({error.strerror or error})"
+        raise DamagedCassette(path=path, line=1, problem=problem) from None
     if data.startswith(_POINTER):
         problem = "Git LFS left a pointer to the recording here; git lfs pull fetches it"
         raise DamagedCassette(path=path, line=1, problem=problem)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from ..errors import BadSetting
+from ..rehearsal import JUDGE
 from ..simulator.faults import FAULTS, Fault, chooser
 from ..simulator.server import SimulatorServer
 from ..simulator.subjects import SUBJECTS
@@ -97,7 +98,7 @@ def _serve(given: argparse.Namespace) -> int:
         ) from error
     known = ", ".join(experiment.id for experiment in experiments)
     sys.stdout.write(
-        f"serving simulated subjects {', '.join(SUBJECTS)} at {server.url}\n"
+        f"serving simulated subjects {', '.join(SUBJECTS)}, and their {JUDGE}, at {server.url}\n"
         f"experiments: {known}\n"
         f"OpenAI SDK:    base_url {server.url}/v1 (chat.completions, responses)\n"
         f"Anthropic SDK: base_url {server.url} (messages)\n"

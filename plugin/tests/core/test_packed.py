@@ -313,6 +313,13 @@ def test_a_pointer_in_place_of_a_plain_cassette_says_how_to_fetch_it(plain: Path
         Cassette(plain)
 
 
+def test_a_folder_in_place_of_a_cassette_is_named(plain: Path) -> None:
+    plain.unlink()
+    plain.mkdir()
+    with pytest.raises(DamagedCassette, match=rf"^{plain}, line 1: it cannot be read \("):
+        Cassette(plain)
+
+
 def test_a_window_larger_than_zstd_itself_reads_is_read(packed: Path) -> None:
     text = zstd.decompress(packed.read_bytes())
     packer = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: 30})

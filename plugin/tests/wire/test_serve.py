@@ -33,7 +33,8 @@ def test_it_serves_until_interrupted() -> None:
             assert process.stdout is not None
             lines = [process.stdout.readline() for _ in range(7)]
             found = re.fullmatch(
-                r"serving simulated subjects even, biased, drifted at (http://127.0.0.1:\d+)\n",
+                "serving simulated subjects even, biased, drifted, and their judge, "
+                r"at (http://127.0.0.1:\d+)\n",
                 lines[0],
             )
             assert found is not None
