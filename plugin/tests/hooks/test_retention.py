@@ -230,9 +230,8 @@ def test_of_levels_in_the_locals_of_a_body(planted: Suite) -> None:
     run(planted, "-k", "asked", *RECORD).assert_outcomes(failed=2)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_of_bodies_that_fail(planted: Suite) -> None:
+    bodies = [
         "assert recorded == ()",
         "assert recorded[0].result == 5",
         "assert recorded[0].prompts[0] == ''",
@@ -241,12 +240,15 @@ def test_of_levels_in_the_locals_of_a_body(planted: Suite) -> None:
         "raise ValueError(recorded, condition)",
         "game = GAME; assert game.id == ''",
         "trial = recorded[0].trial; assert trial is None",
-    ],
-)
-def test_of_a_body_that_fails(planted: Suite, body: str) -> None:
-    change(planted, "#BODY", body)
+    ]
+    whole = TESTS[TESTS.index("@conditions") : TESTS.index("@positive_control")]
+    cases = [
+        whole.replace("#BODY", body).replace("test_asked", f"test_asked_{number}")
+        for number, body in enumerate(bodies)
+    ]
+    planted.tests(whole, "".join(cases))
     for arguments in (RECORD, ()):
-        run(planted, *arguments).assert_outcomes(passed=2, failed=2)
+        run(planted, *arguments).assert_outcomes(passed=2, failed=2 * len(bodies))
 
 
 @pytest.mark.parametrize(
