@@ -21,7 +21,8 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def empty(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, recordings: Path) -> Suite:
     """A suite of which nothing is written yet, away from this run's environment."""
-    for name in ("CI", "BUILD_NUMBER", "PYTEST_ADDOPTS", "PYTEST_XDIST_AUTO_NUM_WORKERS"):
+    service = ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY")
+    for name in (*service, "PYTEST_ADDOPTS", "PYTEST_XDIST_AUTO_NUM_WORKERS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "200")
     return Suite(pytester, monkeypatch, recordings)
