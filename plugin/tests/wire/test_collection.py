@@ -254,11 +254,12 @@ def test_a_killed_recording_resumes_without_paying_twice(tmp_path: Path) -> None
         assert len(paid) == 50
         assert len(Cassette(path)) == 50
         endpoint.release()
-    with serving(endpoint) as server:
-        endpoint.answered.clear()
+    # Other books: the first may still count calls that were held when their caller was killed.
+    resumed = Endpoint()
+    with serving(resumed) as server:
         job, _ = recorded(of, tmp_path, server.url)
     assert job.calls == 160 - 50
-    assert not paid & set(endpoint.answered)
+    assert not paid & set(resumed.answered)
     assert files(tmp_path) == {path.name}
     assert is_whole(of, tmp_path)
 
@@ -288,11 +289,11 @@ def test_everything_recorded_again_resumes_where_it_was_killed(tmp_path: Path) -
         assert files(tmp_path) == {path.name, path.name + REJOURNAL_SUFFIX}
         assert is_whole(of, tmp_path)
         endpoint.release()
-    with serving(endpoint) as server:
-        endpoint.answered.clear()
+    resumed = Endpoint()  # as above
+    with serving(resumed) as server:
         job, _ = recorded(of, tmp_path, server.url, mode="all")
         assert job.calls == 160 - 50
-        assert endpoint.answered.total() == 110
+        assert resumed.answered.total() == 110
         assert files(tmp_path) == {path.name}
         job, _ = recorded(of, tmp_path, server.url, mode="all")
         assert job.calls == 160

@@ -168,10 +168,11 @@ def test_a_killed_recording_goes_on_with_whole_trials(tmp_path: Path, mode: Any)
         begun_only = 50 - 2 * whole
         assert 0 <= begun_only <= CONCURRENCY
         endpoint.release()
-    with serving(endpoint) as server:
-        endpoint.answered.clear()
+    # Other books: the first may still count calls that were held when their caller was killed.
+    resumed = Endpoint()
+    with serving(resumed) as server:
         job, _ = recorded(of, tmp_path, server.url, mode=mode)
-    assert job.calls == endpoint.answered.total() == 160 - 2 * whole
+    assert job.calls == resumed.answered.total() == 160 - 2 * whole
     assert files(tmp_path) == {path.name}
     assert measured(of, tmp_path) == [{"score": 5.0}] * 80
 
