@@ -6,7 +6,7 @@ import pytest
 
 from .suites import Suite, section
 
-EVERYWHERE = pytest.mark.parametrize("workers", [0, 1, 4])
+EVERYWHERE = pytest.mark.parametrize("workers", [0, 1, 8])
 ALONE_AND_WORKER = pytest.mark.parametrize("workers", [None, 1])
 BIASED = "--bias-model=simulated/biased"
 
@@ -128,7 +128,7 @@ def test_internal_error_in_a_report_says_no_verdict(suite: Suite, workers: int |
     result.stdout.fnmatch_lines(["NO VERDICT: pytest had an internal error"])
 
 
-@pytest.mark.parametrize("workers", [1, 4])
+@pytest.mark.parametrize("workers", [1, 8])
 def test_report_that_xdist_loses(suite: Suite, workers: int) -> None:
     suite.body("record_property('mine', object())", "record_property")
     result = suite.run(workers=workers)

@@ -296,7 +296,7 @@ def test_phi_changes_its_sign_with_the_rows(counts: list[int]) -> None:
     assert swapped == pytest.approx(-found.phi, abs=1e-6)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(full)
 def test_freeman_halton_is_sound_and_close_to_chi_square_in_order(table: Any) -> None:
     found = fisher_freeman_halton(table, resamples=100, seed=1)
