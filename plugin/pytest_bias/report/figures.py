@@ -12,6 +12,7 @@ from ..findings import HumanComparison, MeasureSummary
 from .vega import (
     LETTER,
     SIDE,
+    Plane,
     Spec,
     chart,
     layer,
@@ -31,6 +32,9 @@ _GUTTER = 178
 _ROW, _HEAD, _STRIP = 54, 24, 13
 _HISTOGRAM, _BARS, _FOOT = 132, 78, 18
 _MOST_BARS = 40
+_MOST_NUMBERED = 12
+"""Conditions above which bars go without their numbers: nobody reads thousands, and drawing
+letters is what takes the time. The raw values below the chart have them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,8 @@ def histogram_spec(summaries: Sequence[MeasureSummary], *, title: str, width: in
     most = max(max(table) for table in tables)
     domain = padded(edges[0], edges[-1])
     gap = (edges[1] - edges[0]) * (0.12 if whole else 0.03)
-    numbered = plot / (len(edges) - 1) >= 3 * LETTER
+    wide_enough = plot / (len(edges) - 1) >= 3 * LETTER
+    numbered = wide_enough and len(summaries) <= _MOST_NUMBERED
     layers: list[Spec] = []
     for number, (summary, table) in enumerate(zip(summaries, tables, strict=True)):
         base = _HISTOGRAM * (number + 1) - _FOOT
@@ -189,25 +194,31 @@ def _reference(
     spans: list[Spec] = [{"y": top, "y2": bottom} for top, bottom in strips]
     if band is not None:
         inside: list[Spec] = [{"x": band.low, "x2": band.high, **span} for span in spans]
-        yield layer(inside, {"type": "rect", "color": "var(--band)"}, "x", "x2", "y", "y2")
+        ground: Spec = {"type": "rect", "color": "var(--band)"}
+        yield layer(inside, ground, "x", "x2", "y", "y2", plane=Plane.GROUND)
         edges: list[Spec] = [
             {"x": edge, **span} for edge in (band.low, band.high) for span in spans
         ]
-        yield layer(edges, line("var(--band-edge)", dash=(4, 3)), "x", "y", "y2")
+        dashed = line("var(--band-edge)", dash=(4, 3))
+        yield layer(edges, dashed, "x", "y", "y2", plane=Plane.RULES)
     middle: list[Spec] = [{"x": no_effect, **span} for span in spans]
-    yield layer(middle, line("var(--ink)"), "x", "y", "y2")
+    yield layer(middle, line("var(--ink)"), "x", "y", "y2", plane=Plane.RULES)
 
 
 def _interval(row: Row, at: float) -> Iterator[Spec]:
-    stroke = line(row.colour, width=2)
-    caps: list[Spec] = [{"x": end, "y": at - 6, "y2": at + 6} for end in (row.low, row.high)]
-    yield layer([{"x": row.low, "x2": row.high, "y": at}], stroke, "x", "x2", "y")
-    yield layer(caps, stroke, "x", "y", "y2")
+    stroke = line(width=2)
+    whole: Spec = {"x": row.low, "x2": row.high, "y": at, "colour": row.colour}
+    caps: list[Spec] = [
+        {"x": end, "y": at - 6, "y2": at + 6, "colour": row.colour} for end in (row.low, row.high)
+    ]
+    yield layer([whole], stroke, "x", "x2", "y", plane=Plane.LINES, colour="colour")
+    yield layer(caps, stroke, "x", "y", "y2", plane=Plane.LINES, colour="colour")
     if row.inner is not None:
-        inner: Spec = {"x": row.inner.low, "x2": row.inner.high, "y": at}
-        yield layer([inner], line(row.colour, width=6), "x", "x2", "y")
+        inner = whole | {"x": row.inner.low, "x2": row.inner.high}
+        yield layer([inner], line(width=6), "x", "x2", "y", plane=Plane.BOLD, colour="colour")
     if row.point is not None:
-        yield layer([{"x": row.point, "y": at}], point(row.shape, row.colour, 140), "x", "y")
+        mark = point(row.shape, row.colour, 140)
+        yield layer([{"x": row.point, "y": at}], mark, "x", "y", plane=Plane.POINTS)
 
 
 def _histogram(
@@ -222,15 +233,17 @@ def _histogram(
     if summary.description is not None:
         text += f", mean {summary.description.mean:.2f}"
     yield words(f"{summary.condition}: {text}", 0, base - _BARS - 26)
-    yield layer(bars, {"type": "rect", "color": "var(--bar)"}, "x", "x2", "y", "y2")
+    bar_mark: Spec = {"type": "rect", "color": "var(--bar)"}
+    yield layer(bars, bar_mark, "x", "x2", "y", "y2", plane=Plane.GROUND)
     floor: Spec = {"x": domain[0], "x2": domain[1], "y": base}
-    yield layer([floor], line("var(--rule)"), "x", "x2", "y")
+    yield layer([floor], line("var(--rule)"), "x", "x2", "y", plane=Plane.RULES)
     if numbered:
         tops: list[Spec] = [
             {"x": bar["middle"], "y": bar["y2"], "n": bar["count"]} for bar in bars
         ]
         mark: Spec = {"type": "text", "dy": -7, "fontSize": 11.5, "color": "var(--muted)"}
-        yield layer(tops, mark, "x", "y", text="n")
+        yield layer(tops, mark, "x", "y", plane=Plane.WORDS, text="n")
     if summary.description is not None:
         mean: Spec = {"x": summary.description.mean, "y": base + 7}
-        yield layer([mean], point("triangle-up", "var(--ink)", 90), "x", "y")
+        triangle = point("triangle-up", "var(--ink)", 90)
+        yield layer([mean], triangle, "x", "y", plane=Plane.POINTS)

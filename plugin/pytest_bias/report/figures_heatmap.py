@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..illustrations import Illustration, Spot
 from .figures import NARROW, WIDE, Chart
 from .numbers import end_words, value_words, writable
-from .vega import LETTER, Spec, layer, line, plate, to_svg, words
+from .vega import LETTER, Plane, Spec, layer, line, plate, to_svg, words
 
 STEPS = 9
 """Colours of the scale: ``--heat-0`` to ``--heat-8`` of the page, each with its own ink."""
@@ -139,7 +139,9 @@ def _heads(
             for middle, name in zip(middles, names, strict=True)
         ]
         upright = {"align": "left", "baseline": "middle", "angle": 270}
-    return [layer(heads, {**mark, **upright}, "x", "y", text="head")], bottom + 2
+    return [
+        layer(heads, {**mark, **upright}, "x", "y", plane=Plane.WORDS, text="head")
+    ], bottom + 2
 
 
 def _cells(shown: Illustration, boxes: Sequence[tuple[_Box, Spot]]) -> Iterator[Spec]:
@@ -160,9 +162,9 @@ def _cells(shown: Illustration, boxes: Sequence[tuple[_Box, Spot]]) -> Iterator[
             }
         )
     mark: Spec = {"type": "rect", "cornerRadius": 2, "stroke": "var(--line)", "strokeWidth": 1}
-    yield layer(filled, mark, "x", "x2", "y", "y2", colour="fill")
+    yield layer(filled, mark, "x", "x2", "y", "y2", plane=Plane.GROUND, colour="fill")
     text: Spec = {"type": "text", "align": "center", "baseline": "middle", "fontSize": 12.5}
-    yield layer(texts, text, "x", "y", text="words", colour="ink")
+    yield layer(texts, text, "x", "y", plane=Plane.WORDS, text="words", colour="ink")
 
 
 def _hatched(box: _Box, *, text: str = "none") -> Iterator[Spec]:
@@ -178,14 +180,14 @@ def _hatched(box: _Box, *, text: str = "none") -> Iterator[Spec]:
                 "y2": box.y + right - start,
             }
         )
-    yield layer(lines, line("var(--rule)"), "x", "x2", "y", "y2")
+    yield layer(lines, line("var(--rule)"), "x", "x2", "y", "y2", plane=Plane.GROUND)
     frame: Spec = {"type": "rect", "fill": None, "stroke": "var(--rule)", "strokeDash": [3, 2]}
-    yield layer([_sides(box)], frame, "x", "x2", "y", "y2")
+    yield layer([_sides(box)], frame, "x", "x2", "y", "y2", plane=Plane.RULES)
     if text:
         middle, half = box.x + box.width / 2, len(text) * LETTER / 2
         behind = _Box(middle - half, box.y + box.height / 2 - 8, 2 * half, 16)
         plain: Spec = {"type": "rect", "color": "var(--paper)"}
-        yield layer([_sides(behind)], plain, "x", "x2", "y", "y2")
+        yield layer([_sides(behind)], plain, "x", "x2", "y", "y2", plane=Plane.BOLD)
         yield words(text, middle, box.y + box.height / 2, align="center", quiet=True)
 
 
@@ -199,9 +201,11 @@ def _legend(shown: Illustration, gutter: int, top: float) -> Iterator[Spec]:
         _sides(_Box(left + step * side, top + 1, side, 14)) | {"fill": f"var(--heat-{step})"}
         for step in range(STEPS)
     ]
-    yield layer(strip, {"type": "rect"}, "x", "x2", "y", "y2", colour="fill")
+    rect: Spec = {"type": "rect"}
+    yield layer(strip, rect, "x", "x2", "y", "y2", plane=Plane.GROUND, colour="fill")
     frame: Spec = {"type": "rect", "fill": None, "stroke": "var(--rule)", "strokeWidth": 1}
-    yield layer([_sides(_Box(left, top + 1, STEPS * side, 14))], frame, "x", "x2", "y", "y2")
+    whole = _sides(_Box(left, top + 1, STEPS * side, 14))
+    yield layer([whole], frame, "x", "x2", "y", "y2", plane=Plane.RULES)
     unit = f" {shown.unit}" if shown.unit else ""
     yield words(f"{high}{unit}", left + STEPS * side + 8, top + 8, quiet=True)
     if any(spot.value is None for spot in shown.spots):

@@ -8,7 +8,7 @@ from ..illustrations import Illustration, Spot
 from .figures import NARROW, WIDE, Chart
 from .figures_heatmap import spaced
 from .numbers import plain_number, rate_end, value_words
-from .vega import LETTER, SIDE, Spec, chart, layer, line, padded, point, to_svg, words
+from .vega import LETTER, SIDE, Plane, Spec, chart, layer, line, padded, point, to_svg, words
 
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 COLOURS = 6
@@ -106,15 +106,16 @@ def _keys(series: Sequence[str], gutter: int, plot: int, top: float) -> tuple[li
         room = len(name) * LETTER + 34
         if x > -gutter and x + room > plot:
             x, y = float(-gutter), y + _KEY
-        mark = _mark(place) | {"x": x + 6, "y": y}
-        layers += [layer([{}], mark), words(name, x + 18, y)]
+        key: Spec = {"x": x + 6, "y": y}
+        drawn = layer([key], _mark(place), "x", "y", plane=Plane.POINTS, pixels=True)
+        layers += [drawn, words(name, x + 18, y)]
         x += room
     return layers, y + _KEY
 
 
 def _rule(domain: tuple[float, float], at: float) -> Spec:
     across: Spec = {"x": domain[0], "x2": domain[1], "y": at}
-    return layer([across], line("var(--line)"), "x", "x2", "y")
+    return layer([across], line("var(--line)"), "x", "x2", "y", plane=Plane.RULES)
 
 
 def _spot(
@@ -123,15 +124,20 @@ def _spot(
     if spot.value is None:
         where: Spec = {"x": domain[0], "y": at, "words": "none"}
         mark: Spec = {"type": "text", "align": "left", "baseline": "middle", "dx": 6}
-        yield layer([where], {**mark, "color": "var(--muted)"}, "x", "y", text="words")
+        quiet: Spec = {**mark, "color": "var(--muted)"}
+        yield layer([where], quiet, "x", "y", plane=Plane.WORDS, text="words")
         return
     if spot.interval is not None:
         low, high = spot.interval.low * factor, spot.interval.high * factor
-        stroke = line(_colour(place), width=2)
-        yield layer([{"x": low, "x2": high, "y": at}], stroke, "x", "x2", "y")
-        caps: list[Spec] = [{"x": end, "y": at - 5, "y2": at + 5} for end in (low, high)]
-        yield layer(caps, stroke, "x", "y", "y2")
-    yield layer([{"x": spot.value * factor, "y": at}], _mark(place), "x", "y")
+        stroke, colour = line(width=2), _colour(place)
+        across: Spec = {"x": low, "x2": high, "y": at, "colour": colour}
+        yield layer([across], stroke, "x", "x2", "y", plane=Plane.LINES, colour="colour")
+        caps: list[Spec] = [
+            {"x": end, "y": at - 5, "y2": at + 5, "colour": colour} for end in (low, high)
+        ]
+        yield layer(caps, stroke, "x", "y", "y2", plane=Plane.LINES, colour="colour")
+    where = {"x": spot.value * factor, "y": at}
+    yield layer([where], _mark(place), "x", "y", plane=Plane.POINTS)
 
 
 def _mark(place: int) -> Spec:

@@ -7,8 +7,11 @@ variables, which follow light and dark mode. Vertical positions are pixels from 
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
+from enum import IntEnum
+from typing import cast
 
 from .numbers import writable
 
@@ -21,6 +24,21 @@ LETTER = 7
 """Width of a letter, generously; it decides what fits, never where it stands."""
 
 _BELOW = 46
+
+
+class Plane(IntEnum):
+    """What lies over what. On one plane nothing overlaps, so layers alike are drawn as one."""
+
+    GROUND = 0
+    """Bands, bars and cells."""
+    RULES = 1
+    """Edges, floors and frames."""
+    LINES = 2
+    """Intervals with their caps."""
+    BOLD = 3
+    """Inner intervals, and what keeps words apart from lines."""
+    POINTS = 4
+    WORDS = 5
 
 
 def to_svg(spec: Spec) -> str:
@@ -72,7 +90,7 @@ def chart(
             "x": {"type": "quantitative", "axis": axis, "scale": across},
             "y": {"type": "quantitative", "axis": None, "scale": down},
         },
-        "layer": list(layers),
+        "layer": _drawn(layers),
         "config": _CONFIG,
     }
 
@@ -95,32 +113,42 @@ def plate(layers: Sequence[Spec], *, width: int, height: int) -> Spec:
         "padding": {"left": 1, "right": 1, "top": 4, "bottom": 4},
         "background": None,
         "encoding": {"x": across, "y": down},
-        "layer": list(layers),
+        "layer": _drawn(layers),
         "config": _CONFIG,
     }
 
 
 def layer(
-    values: Sequence[Spec], mark: Spec, *channels: str, text: str = "", colour: str = ""
+    values: Sequence[Spec],
+    mark: Spec,
+    *channels: str,
+    plane: Plane,
+    text: str = "",
+    colour: str = "",
+    pixels: bool = False,
 ) -> Spec:
-    """Marks that read each channel from the field of the same name.
+    """Marks on a plane that read each channel from the field of the same name.
 
-    ``colour`` names the field that holds each mark's own colour.
+    ``colour`` names the field that holds each mark's own colour. ``pixels``: x counts pixels from
+    the left of the plot, whatever the axis says.
     """
     encoding: dict[str, Spec] = {
         name: {"field": name} if name.endswith("2") else {"field": name, "type": "quantitative"}
         for name in channels
     }
+    if pixels:
+        encoding["x"] |= {"scale": None, "axis": None}
     if text:
         encoding["text"] = {"field": text, "type": "nominal"}
     if colour:
         encoding["color"] = {"field": colour, "type": "nominal", "scale": None}
-    return {"data": {"values": list(values)}, "mark": mark, "encoding": encoding}
+    return {"data": {"values": list(values)}, "mark": mark, "encoding": encoding, _PLANE: plane}
 
 
-def line(colour: str, *, width: float = 1, dash: Sequence[int] = (1, 0)) -> Spec:
-    """The mark of a straight line."""
-    return {"type": "rule", "color": colour, "strokeWidth": width, "strokeDash": list(dash)}
+def line(colour: str = "", *, width: float = 1, dash: Sequence[int] = (1, 0)) -> Spec:
+    """The mark of a straight line; without a colour where each has its own."""
+    mark: Spec = {"type": "rule", "strokeWidth": width, "strokeDash": list(dash)}
+    return mark | ({"color": colour} if colour else {})
 
 
 def point(shape: str, colour: str, size: int) -> Spec:
@@ -148,10 +176,9 @@ def words(
         "fontSize": 13,
         "fontWeight": 600 if bold else 400,
         "color": "var(--muted)" if quiet else "var(--ink)",
-        "x": x,
-        "y": y,
     }
-    return layer([{"words": writable(text)}], mark, text="words")
+    said: Spec = {"x": x, "y": y, "words": writable(text)}
+    return layer([said], mark, "x", "y", plane=Plane.WORDS, text="words", pixels=True)
 
 
 def ticks(low: float, high: float, *, about: int) -> list[float]:
@@ -178,6 +205,25 @@ def multiples(step: float, first: int, last: int) -> list[float]:
     digits = max(0, 1 - math.floor(math.log10(step)))
     return [round(index * step, digits) + 0.0 for index in range(first, last + 1)]
 
+
+def _drawn(layers: Sequence[Spec]) -> list[Spec]:
+    """The layers from the lowest plane up, those alike as one: each costs its own compilation."""
+    found: dict[str, Spec] = {}
+    for each in sorted(layers, key=lambda each: cast("Plane", each[_PLANE])):
+        alike = json.dumps([each[_PLANE], each["mark"], each["encoding"]], sort_keys=True)
+        shared = found.setdefault(
+            alike,
+            {"data": {"values": []}, "mark": each["mark"], "encoding": each["encoding"]},
+        )
+        _values(shared).extend(_values(each))
+    return list(found.values())
+
+
+def _values(of: Spec) -> list[Spec]:
+    return cast("dict[str, list[Spec]]", of["data"])["values"]
+
+
+_PLANE = "plane"
 
 _CONFIG: Spec = {
     "aria": False,

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pytest_bias.estimates import Interval
 from pytest_bias.report.figures import (
     NARROW,
     WIDE,
@@ -115,6 +117,34 @@ def test_conditions_share_one_scale() -> None:
     low, high = spec["encoding"]["x"]["scale"]["domain"]
     assert low < 1
     assert high > 9
+
+
+def test_what_is_drawn_alike_is_drawn_as_one_layer() -> None:
+    rows = [replace(ROW, colour=f"var(--series-{number})") for number in range(3)]
+    few, many = (
+        interval_spec(chosen, band=band(0.6), title="months", width=WIDE)["layer"]
+        for chosen in (rows, rows * 10)
+    )
+    assert isinstance(few, list)
+    assert isinstance(many, list)
+    assert len(few) == len(many)
+
+
+def test_points_lie_over_lines_and_words_over_all() -> None:
+    inner = Interval(low=0.5, high=1.0, level=0.90)
+    rows = [replace(ROW, point=None), ROW, replace(ROW, inner=inner, point=0.8)]
+    spec: Any = interval_spec(rows, band=band(0.6), title="months", width=WIDE)
+    marks = [layer["mark"]["type"] for layer in spec["layer"]]
+    order = ["rect", "rule", "point", "text"]
+    assert sorted(marks, key=order.index) == marks
+    assert spec["layer"][marks.index("point") - 1]["mark"]["strokeWidth"] == 6
+
+
+@pytest.mark.parametrize(("conditions", "numbered"), [(12, True), (13, False)])
+def test_bars_of_many_conditions_go_without_numbers(conditions: int, *, numbered: bool) -> None:
+    summaries = [summary(f"c{number}", (1.0, 1.0, 2.0)) for number in range(conditions)]
+    spec: Any = histogram_spec(summaries, title="months", width=WIDE)
+    assert any("n" in layer["data"]["values"][0] for layer in spec["layer"]) is numbered
 
 
 def test_words_in_charts_are_data() -> None:

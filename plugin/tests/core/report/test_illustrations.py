@@ -317,9 +317,10 @@ def test_charts_are_drawn_twice_the_same_without_ids(shown: Illustration) -> Non
 def test_series_differ_in_shape_and_colour() -> None:
     shown = drawn.illustrations()[4]
     spec: Any = means_spec(shown, width=WIDE)
-    marks = [layer["mark"] for layer in spec["layer"] if layer["mark"]["type"] == "point"]
-    assert len({(mark["shape"], mark["color"]) for mark in marks}) == 8
-    assert len(marks) == 8 + 3 * 8
+    points = [layer for layer in spec["layer"] if layer["mark"]["type"] == "point"]
+    looks = {(layer["mark"]["shape"], layer["mark"]["color"]) for layer in points}
+    assert len(looks) == 8
+    assert sum(len(layer["data"]["values"]) for layer in points) == 8 + 3 * 8
 
 
 def test_means_without_any_valid_reply_have_no_chart_but_a_table() -> None:
