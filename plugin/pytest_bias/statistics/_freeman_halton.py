@@ -13,7 +13,8 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special, stats  # type: ignore[import-untyped, unused-ignore]  # no types
+import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -153,7 +154,7 @@ def sampled_p(table: Counts, *, resamples: int, rng: np.random.Generator) -> flo
     scipy's `fisher_exact` compares probabilities, which underflow to equal zeros for large tables
     (p = 1 whatever the table); so random tables come from scipy and are compared by logarithms.
     """
-    drawn = stats.random_table(table.sum(axis=1), table.sum(axis=0))
+    drawn = scipy.stats.random_table(table.sum(axis=1), table.sum(axis=0))
     highest = float(-special.gammaln(table + 1.0).sum()) + EQUAL
     extreme, step = 0, max(1, CHUNK // table.size)
     for start in range(0, resamples, step):

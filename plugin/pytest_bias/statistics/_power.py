@@ -14,8 +14,9 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
+import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 from numpy.typing import NDArray
-from scipy import optimize, special  # type: ignore[import-untyped, unused-ignore]  # no types
+from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
 
@@ -149,5 +150,7 @@ def solve(power_at: Callable[[float], float], *, power: float, start: float = 0.
     while power_at(start + step) < power:
         step *= 2
     return float(
-        optimize.brentq(lambda x: power_at(x) - power, start, start + step, xtol=1e-13, rtol=1e-12)
+        scipy.optimize.brentq(
+            lambda x: power_at(x) - power, start, start + step, xtol=1e-13, rtol=1e-12
+        )
     )

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from scipy import optimize, stats  # type: ignore[import-untyped, unused-ignore]  # no types
+import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
 from pytest_bias.estimates import Interval
 
 from ._arrays import ROUNDING, count, probability, sample
+from ._distributions import normal_cdf, normal_isf, normal_sf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -195,11 +196,11 @@ def z_ratio(strata: Strata, null: float) -> float:
 def p_of_z(z: float, alternative: Alternative, *, function: str) -> float:
     """Return the p-value of a standard normal statistic, floored."""
     if alternative == "two-sided":
-        return probability(2 * float(stats.norm.sf(abs(z))))
+        return probability(2 * normal_sf(abs(z)))
     if alternative == "greater":
-        return probability(float(stats.norm.sf(z)))
+        return probability(normal_sf(z))
     if alternative == "less":
-        return probability(float(stats.norm.cdf(z)))
+        return probability(normal_cdf(z))
     raise BadStatisticInput(
         function=function, argument="alternative", problem=f"{alternative!r} is not known"
     )
@@ -211,12 +212,12 @@ def _crossing(falling: Callable[[float], float], low: float, high: float) -> flo
         return low
     if falling(high) >= 0:
         return high
-    return float(optimize.brentq(falling, low, high, xtol=1e-14))
+    return float(scipy.optimize.brentq(falling, low, high, xtol=1e-14))
 
 
 def difference_interval(strata: Strata, *, level: float) -> Interval:
     """Return the differences that a two-sided score test at 1 - level does not reject."""
-    z = float(stats.norm.isf((1 - level) / 2))
+    z = normal_isf((1 - level) / 2)
     estimate = strata.rate_a - strata.rate_b
     low = _crossing(lambda null: z_difference(strata, null) - z, -FULL, min(estimate, FULL))
     high = _crossing(lambda null: z_difference(strata, null) + z, max(estimate, -FULL), FULL)
@@ -233,7 +234,7 @@ def ratio_interval(strata: Strata, *, level: float) -> Interval:
 
     For strata with an event in a group of positive weight.
     """
-    z = float(stats.norm.isf((1 - level) / 2))
+    z = normal_isf((1 - level) / 2)
     farthest = math.log(LARGEST_RATIO)
     rate_a, rate_b = strata.rate_a, strata.rate_b
     ratio = min(LARGEST_RATIO, rate_a / rate_b) if rate_b else LARGEST_RATIO

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
 from pytest_bias.estimates import Interval
 
 from ._arrays import count, fraction, sample
+from ._distributions import normal_isf
 from .resampling import FEWEST_ITERATIONS
 from .superiority import snapped
 
@@ -261,7 +261,7 @@ def cohen_kappa(
     se = math.sqrt(variance) if variance > 1e-15 / len(a) else None  # else 0 but for rounding
     interval = None
     if se is not None:
-        half = float(stats.norm.isf((1 - level) / 2)) * se
+        half = normal_isf((1 - level) / 2) * se
         interval = Interval(low=max(-1.0, kappa - half), high=min(1.0, kappa + half), level=level)
     return Kappa(
         kappa=kappa,

@@ -42,7 +42,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scipy import optimize  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
 from pytest_bias.estimates import Interval
@@ -157,7 +157,9 @@ def _share(n: int, alpha: float) -> float:
     """Return the s at which the two bounds together fail with probability at most alpha."""
     if alpha <= 2.0 ** (1 - n):
         return float((alpha / 2) ** (1 / n))
-    return float(optimize.brentq(lambda s: s**n + (1 - s) ** n - alpha, 0.5, 1.0, xtol=1e-15))
+    return float(
+        scipy.optimize.brentq(lambda s: s**n + (1 - s) ** n - alpha, 0.5, 1.0, xtol=1e-15)
+    )
 
 
 def _constant_value(

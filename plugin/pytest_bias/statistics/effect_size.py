@@ -6,11 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import (  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
-    optimize,
-    special,
-    stats,
-)
+import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance
 from pytest_bias.estimates import EffectSize, Interval
@@ -88,17 +85,24 @@ def _tails(t: float, df: float) -> tuple[Callable[[float], float], Callable[[flo
     series = t <= max(SERIES_LIMIT, 0.02 * math.sqrt(df))
 
     def tail(
-        nc: float, from_series: Callable[..., Any], from_chi_square: Callable[..., Any]
+        nc: float, from_series: Callable[..., float], from_chi_square: Callable[..., Any]
     ) -> float:
-        p = float(from_series(t, df, nc)) if series else math.nan
+        p = from_series(nc) if series else math.nan
         if math.isnan(p):
             ratio = np.maximum(0.0, (_Z + nc) / max(t, 1 / LARGEST))
-            p = float(_Z_WEIGHTS @ from_chi_square(df * ratio**2, df))
+            p = float(_Z_WEIGHTS @ from_chi_square(df, df * ratio**2))
         return p
 
+    def below(nc: float) -> float:
+        return float(special.nctdtr(df, nc, t))
+
+    def above(nc: float) -> float:
+        p = float(special.nctdtr(df, -nc, -t))  # more precise in its tail than the complement
+        return 1 - below(nc) if math.isnan(p) else p
+
     return (
-        lambda nc: tail(nc, stats.nct.cdf, stats.chi2.sf),
-        lambda nc: tail(nc, stats.nct.sf, stats.chi2.cdf),
+        lambda nc: tail(nc, below, special.chdtrc),
+        lambda nc: tail(nc, above, special.chdtr),
     )
 
 
@@ -109,7 +113,7 @@ def _noncentrality(tail: Callable[[float], float], p: float, start: float, step:
     """
     while tail(start + step) > p:
         step *= 2
-    return float(optimize.brentq(lambda nc: tail(nc) - p, start, start + step, rtol=1e-12))
+    return float(scipy.optimize.brentq(lambda nc: tail(nc) - p, start, start + step, rtol=1e-12))
 
 
 def _interval(d: float, n_a: int, n_b: int, *, level: float, function: str) -> Interval:

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance
 from pytest_bias.estimates import Tost
@@ -21,6 +20,7 @@ from ._arrays import (
     sample,
     units,
 )
+from ._distributions import t_cdf, t_sf
 from .means import Moments, moments, moments_from_summary, t_interval
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def tost_from_moments(found: Moments, *, margin: float, alpha: float, function: 
     alpha = fraction(alpha, function=function, argument="alpha", below=LARGEST_ALPHA)
     t_lower = (found.difference + margin) / found.se
     t_upper = (found.difference - margin) / found.se
-    p_lower = probability(float(stats.t.sf(t_lower, found.df)))
-    p_upper = probability(float(stats.t.cdf(t_upper, found.df)))
+    p_lower = probability(t_sf(t_lower, found.df))
+    p_upper = probability(t_cdf(t_upper, found.df))
     return Tost(
         t_lower=t_lower,
         p_lower=p_lower,

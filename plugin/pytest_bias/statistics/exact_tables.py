@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput
 from pytest_bias.estimates import Permutation
@@ -56,7 +56,7 @@ def fisher_exact(
         )
     (a, b), (c, d) = array.tolist()
     return Fisher(
-        p=probability(float(stats.fisher_exact(array, alternative=alternative).pvalue)),
+        p=probability(float(scipy.stats.fisher_exact(array, alternative=alternative).pvalue)),
         odds_ratio=a * d / (b * c) if b * c else None,
         alternative=alternative,
     )

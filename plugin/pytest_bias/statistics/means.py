@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import NoVariance, TooFewUnits
 from pytest_bias.estimates import Interval
@@ -27,6 +26,7 @@ from ._arrays import (
     probability,
     units,
 )
+from ._distributions import t_isf, t_sf
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -78,13 +78,13 @@ def satterthwaite(se_a: float, df_a: float, se_b: float, df_b: float) -> tuple[f
 
 def t_interval(estimate: float, se: float, df: float, *, level: float) -> Interval:
     """Return the two-sided Student t interval of an estimate."""
-    half = se * float(stats.t.isf((1 - level) / 2, df))
+    half = se * t_isf((1 - level) / 2, df)
     return Interval(low=estimate - half, high=estimate + half, level=level)
 
 
 def two_sided_p(t: float, df: float) -> float:
     """Return the two-sided p-value of a t statistic, floored."""
-    return probability(2 * float(stats.t.sf(abs(t), df)))
+    return probability(2 * t_sf(abs(t), df))
 
 
 def moments_from_summary(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput
 
@@ -81,7 +81,7 @@ def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
     array = _p_values(p, function="benjamini_hochberg")
     if array.size == 0:
         return array
-    return _floored(np.asarray(stats.false_discovery_control(array, method="bh")))
+    return _floored(np.asarray(scipy.stats.false_discovery_control(array, method="bh")))
 
 
 def benjamini_yekutieli(p: ArrayLike) -> NDArray[np.float64]:
@@ -94,4 +94,4 @@ def benjamini_yekutieli(p: ArrayLike) -> NDArray[np.float64]:
     array = _p_values(p, function="benjamini_yekutieli")
     if array.size == 0:
         return array
-    return _floored(np.asarray(stats.false_discovery_control(array, method="by")))
+    return _floored(np.asarray(scipy.stats.false_discovery_control(array, method="by")))

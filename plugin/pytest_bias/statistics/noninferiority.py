@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance
 
@@ -76,8 +76,8 @@ def _two_signs(
         difference = np.array([each.difference for each in both])
         se = np.array([each.se for each in both])
         df = np.array([each.df for each in both])
-        best.append(float((difference + stats.t.isf(alpha / 2, df) * se).min()))
-        p_values.append(float(stats.t.cdf((difference - margin) / se, df).min()))
+        best.append(float((difference - special.stdtrit(df, alpha / 2) * se).min()))
+        p_values.append(float(special.stdtr(df, (difference - margin) / se).min()))
     bound = max(best)
     return NonInferiority(
         candidate=candidate,

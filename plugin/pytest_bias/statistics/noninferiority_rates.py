@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 from numpy.typing import NDArray
-from scipy import special, stats  # type: ignore[import-untyped, unused-ignore]  # no types
+from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
 
@@ -105,9 +106,9 @@ def _sizes(n: int, high: float, low: float) -> tuple[Array, Array, Array]:
 
 def _counts(n: int, rate: float) -> tuple[NDArray[np.int64], Array]:
     """The counts that come up at all, and their probabilities."""
-    least, most = (int(stats.binom.ppf(p, n, rate)) for p in (RARE, 1 - RARE))
+    least, most = (int(scipy.stats.binom.ppf(p, n, rate)) for p in (RARE, 1 - RARE))
     counts = np.arange(max(0, least), min(n, most) + 1)
-    return counts, np.asarray(stats.binom.pmf(counts, n, rate))
+    return counts, np.asarray(scipy.stats.binom.pmf(counts, n, rate))
 
 
 def _wilson(counts: NDArray[np.int64], n: int) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
 
@@ -98,12 +98,18 @@ def mann_whitney(a: ArrayLike, b: ArrayLike) -> MannWhitney:
     p = p_uncorrected = 1.0
     if distinct > 1:
         p, p_uncorrected = (
-            float(stats.mannwhitneyu(first, second, use_continuity=c, method="asymptotic").pvalue)
+            float(
+                scipy.stats.mannwhitneyu(
+                    first, second, use_continuity=c, method="asymptotic"
+                ).pvalue
+            )
             for c in (True, False)
         )
     p_exact = None
     if distinct == pooled.size and max(first.size, second.size) <= MOST_EXACT:
-        p_exact = probability(float(stats.mannwhitneyu(first, second, method="exact").pvalue))
+        p_exact = probability(
+            float(scipy.stats.mannwhitneyu(first, second, method="exact").pvalue)
+        )
     return MannWhitney(
         u=pairs_above(first, second),
         p=probability(p),
@@ -136,7 +142,7 @@ def kruskal(groups: Sequence[ArrayLike]) -> Kruskal:
     if np.ptp(pooled) == 0:
         raise NoVariance(statistic=function)
     ends = np.cumsum([group.size for group in checked])
-    found = stats.kruskal(*np.split(pooled, ends[:-1]))
+    found = scipy.stats.kruskal(*np.split(pooled, ends[:-1]))
     h = max(0.0, float(found.statistic))
     return Kruskal(
         h=h,
@@ -176,7 +182,7 @@ def friedman(blocks: ArrayLike) -> Friedman:
     rows = [snapped(sample(row, function=function, argument="blocks")) for row in array]
     if all(np.ptp(row) == 0 for row in rows):
         raise NoVariance(statistic=function)
-    found = stats.friedmanchisquare(*np.array(rows).T)
+    found = scipy.stats.friedmanchisquare(*np.array(rows).T)
     chi2 = max(0.0, float(found.statistic))
     return Friedman(
         chi2=chi2,
@@ -221,14 +227,16 @@ def signed_rank(differences: ArrayLike, *, magnitude: float = 0.0) -> SignedRank
         raise NoVariance(statistic=function)
     kept = np.sign(kept) * snapped(np.abs(kept))
     exact = kept.size <= MOST_EXACT
-    ranks = stats.rankdata(np.abs(kept))
+    ranks = scipy.stats.rankdata(np.abs(kept))
     v = float(ranks[kept > 0].sum())
     if exact and np.unique(ranks).size < kept.size:
         greater, less = _tied_tails(ranks, v)
     else:
         method = "exact" if exact else "asymptotic"
         greater, less = (
-            float(stats.wilcoxon(kept, alternative=side, method=method, correction=True).pvalue)
+            float(
+                scipy.stats.wilcoxon(kept, alternative=side, method=method, correction=True).pvalue
+            )
             for side in ("greater", "less")
         )
     return SignedRank(

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 from numpy.typing import NDArray
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
 
 from ._arrays import count, fraction, number
+from ._distributions import normal_cdf, normal_isf
 
 Array = NDArray[np.float64]
 
@@ -107,8 +108,8 @@ def _enumerated(groups: _Groups) -> tuple[Array, Array, Array]:
     """Return every pair of observed rates and its probability."""
     k_a, k_b = np.arange(groups.n_a + 1), np.arange(groups.n_b + 1)
     mass = np.outer(
-        stats.binom.pmf(k_a, groups.n_a, groups.rate_a),
-        stats.binom.pmf(k_b, groups.n_b, groups.rate_b),
+        scipy.stats.binom.pmf(k_a, groups.n_a, groups.rate_a),
+        scipy.stats.binom.pmf(k_b, groups.n_b, groups.rate_b),
     )
     a, b = np.meshgrid(k_a / groups.n_a, k_b / groups.n_b, indexing="ij")
     return a, b, mass
@@ -116,7 +117,7 @@ def _enumerated(groups: _Groups) -> tuple[Array, Array, Array]:
 
 def _normal(distance: float, se: float) -> float:
     """Return P(Z se < distance), where nothing varies by whether it is so."""
-    return float(stats.norm.cdf(distance / se)) if se > 0 else float(distance >= 0)
+    return normal_cdf(distance / se) if se > 0 else float(distance >= 0)
 
 
 def power_to_clear_rate(
@@ -141,7 +142,7 @@ def power_to_clear_rate(
     function = "power_to_clear_rate"
     groups = _checked(n_a, n_b, rate=rate, difference=difference, alpha=alpha, function=function)
     margin = fraction(margin, function=function, argument="margin")
-    z = float(stats.norm.isf(groups.alpha))
+    z = normal_isf(groups.alpha)
     if groups.small:
         a, b, mass = _enumerated(groups)
         above = (a - b + margin) / score_se(a, b, n_a=n_a, n_b=n_b, null=-margin)
@@ -173,7 +174,7 @@ def power_to_alarm_rate(
     """
     function = "power_to_alarm_rate"
     groups = _checked(n_a, n_b, rate=rate, difference=difference, alpha=alpha, function=function)
-    z = float(stats.norm.isf(groups.alpha / 2))
+    z = normal_isf(groups.alpha / 2)
     if groups.small:
         a, b, mass = _enumerated(groups)
         found = (np.abs(a - b) >= z * _pooled_se(a, b, n_a=n_a, n_b=n_b)) & (a != b)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import optimize, special  # type: ignore[import-untyped, unused-ignore]  # no types
+import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
 
@@ -119,7 +120,7 @@ def separated(standard: NDArray[np.float64], y: NDArray[np.intp], categories: in
             np.hstack([-thresholds[y[lower] - 1], standard[lower]]),
         ]
     )
-    found = optimize.linprog(
+    found = scipy.optimize.linprog(
         -rows.mean(axis=0), A_ub=-rows, b_ub=np.zeros(len(rows)), bounds=(-1, 1), method="highs"
     )
     return bool(found.status != 0 or -found.fun > SMALLEST_GAIN)

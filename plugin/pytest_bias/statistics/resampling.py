@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
 from pytest_bias.estimates import Permutation
@@ -57,7 +57,7 @@ def label_permutation(
         drawn = _mean_difference(a, b, axis)
         return np.where(np.abs(drawn - observed) <= rounding, observed, drawn)
 
-    found = stats.permutation_test(
+    found = scipy.stats.permutation_test(
         (first, second),
         tied,
         permutation_type="independent",

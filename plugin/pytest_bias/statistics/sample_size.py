@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from scipy import optimize, stats  # type: ignore[import-untyped, unused-ignore]  # no types
+import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput
 
 from ._arrays import count, fraction, number, positive, scale_bounds
+from ._distributions import normal_isf, normal_ppf
 from ._power import (
     LARGEST_ALPHA,
     MOST_POWER,
@@ -73,7 +74,7 @@ def units_per_group(*, sd: float, margin: float, alpha: float = 0.05, power: flo
         raise BadStatisticInput(
             function=function, argument="power", problem=f"{power} is not above alpha = {alpha}"
         )
-    z = float(stats.norm.isf(alpha)) + float(stats.norm.ppf(power))
+    z = normal_isf(alpha) + normal_ppf(power)
     return max(SMALLEST_GROUP, _whole(2 * z * z * ratio * ratio, function=function))
 
 
@@ -149,7 +150,7 @@ def fractional_units_for_t(
     while missing(2 * low) < 0:
         low *= 2
         _whole(low, function="units_for_t")
-    return float(optimize.brentq(missing, low, 2 * low, xtol=1e-10, rtol=1e-13))
+    return float(scipy.optimize.brentq(missing, low, 2 * low, xtol=1e-10, rtol=1e-13))
 
 
 def units_for_t(
@@ -219,7 +220,7 @@ def fractional_units_for_rates(
     pooled = (rate_a + rate_b) / 2
     null = math.sqrt(2 * pooled * (1 - pooled))
     own = math.sqrt(rate_a * (1 - rate_a) + rate_b * (1 - rate_b))
-    z_alpha, z_power = float(stats.norm.isf(alpha / 2)), float(stats.norm.ppf(power))
+    z_alpha, z_power = normal_isf(alpha / 2), normal_ppf(power)
     return ((z_alpha * null + z_power * own) / difference) ** 2
 
 

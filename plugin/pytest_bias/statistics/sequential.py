@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy import optimize, special  # type: ignore[import-untyped, unused-ignore]  # no types
+import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput
 
@@ -111,7 +112,7 @@ def obrien_fleming_boundaries(*, looks: int = 5, alpha: float = 0.05) -> Boundar
     if looks > 1:
         # Between one look and the continuous walk, which crosses at most twice as often.
         constant = float(
-            optimize.brentq(
+            scipy.optimize.brentq(
                 lambda c: 1 - alpha - _never_crossed(c, looks),
                 one_look,
                 -float(special.ndtri(alpha / 4)),

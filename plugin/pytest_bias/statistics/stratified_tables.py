@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
 from pytest_bias.estimates import Interval
 
 from ._arrays import ROUNDING, fraction, probability
+from ._distributions import chi2_sf, normal_isf
 from .tables import FOURFOLD, counted
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _risk_difference(tables: NDArray[np.float64], *, level: float) -> CommonRisk
     if variance <= ROUNDING / total:  # complete separation: 0 but for rounding
         return None
     se = math.sqrt(variance)
-    half = float(stats.norm.isf((1 - level) / 2)) * se
+    half = normal_isf((1 - level) / 2) * se
     return CommonRiskDifference(
         estimate=estimate,
         se=se,
@@ -135,9 +135,9 @@ def mantel_haenszel(tables: ArrayLike, *, level: float = 0.95) -> MantelHaenszel
         )
     return MantelHaenszel(
         chi2=chi2,
-        p=probability(float(stats.chi2.sf(chi2, 1))),
+        p=probability(chi2_sf(chi2, 1)),
         chi2_corrected=chi2_corrected,
-        p_corrected=probability(float(stats.chi2.sf(chi2_corrected, 1))),
+        p_corrected=probability(chi2_sf(chi2_corrected, 1)),
         odds_ratio=odds_ratio,
         risk_difference=_risk_difference(kept, level=level),
         strata=len(kept),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import NoVariance
 from pytest_bias.estimates import Interval
@@ -61,7 +61,7 @@ def two_samples(
 
 def pairs_above(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     """Return the number of pairs with the first above the second, ties as one half."""
-    ranks = stats.rankdata(np.concatenate([first, second]))[: first.size]
+    ranks = scipy.stats.rankdata(np.concatenate([first, second]))[: first.size]
     return float(ranks.sum()) - first.size * (first.size + 1) / 2
 
 
@@ -126,9 +126,9 @@ def brunner_munzel(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Brunne
         )
 
     # scipy's own function gives neither degrees of freedom nor interval
-    ranks = stats.rankdata(np.concatenate([first, second]))
-    placed_a = (ranks[: first.size] - stats.rankdata(first)) / second.size
-    placed_b = (ranks[first.size :] - stats.rankdata(second)) / first.size
+    ranks = scipy.stats.rankdata(np.concatenate([first, second]))
+    placed_a = (ranks[: first.size] - scipy.stats.rankdata(first)) / second.size
+    placed_b = (ranks[first.size :] - scipy.stats.rankdata(second)) / first.size
     se, df = satterthwaite(
         float(placed_a.std(ddof=1)) / math.sqrt(first.size),
         first.size - 1,

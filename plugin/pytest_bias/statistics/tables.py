@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import (  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
-    special,
-    stats,
-)
+import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
 from pytest_bias.estimates import Interval
 
 from ._arrays import MOST_UNITS, count, fraction, probability
+from ._distributions import chi2_sf, normal_ppf
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -111,12 +110,22 @@ def without_empty(array: NDArray[np.int64], *, function: str) -> NDArray[np.int6
     return kept
 
 
+def _pearson(table: NDArray[np.int64], *, yates: bool = False) -> tuple[float, float]:
+    """Return the chi-square of a table without empty rows, and its smallest expected count."""
+    sides = table.sum(axis=1, dtype=np.float64), table.sum(axis=0, dtype=np.float64)
+    expected = np.outer(*sides) / table.sum()
+    apart = np.abs(table - expected)
+    if yates:  # no observed count is taken past what was expected
+        apart -= np.minimum(0.5, apart)
+    return float((apart**2 / expected).sum()), float(expected.min())
+
+
 def _noncentrality(chi2: float, df: int, share: float) -> float:
     """Return the noncentrality with which a chi-square is at most `chi2` at rate `share`."""
     if special.chdtr(df, chi2) <= share:
         return 0.0
     if chi2 > SERIES_LIMIT:  # the root is normal of variance 1 here, to nine digits
-        return (math.sqrt(chi2) - float(stats.norm.ppf(share))) ** 2
+        return (math.sqrt(chi2) - normal_ppf(share)) ** 2
     return float(special.chndtrinc(chi2, df, share))
 
 
@@ -154,9 +163,9 @@ def chi_square(table: ArrayLike, *, yates: bool = False, level: float = 0.95) ->
     rows, columns = kept.shape
     n = int(kept.sum())
     fourfold = kept.shape == FOURFOLD
-    pearson = max(0.0, float(stats.chi2_contingency(kept, correction=False).statistic))
-    found = stats.chi2_contingency(kept, correction=yates and fourfold)
-    chi2, df = max(0.0, float(found.statistic)), int(found.dof)
+    plain, smallest = _pearson(kept)
+    chi2 = _pearson(kept, yates=True)[0] if yates and fourfold else plain
+    df = (rows - 1) * (columns - 1)
     largest = n * (min(rows, columns) - 1)
     phi = None
     if fourfold:
@@ -169,14 +178,14 @@ def chi_square(table: ArrayLike, *, yates: bool = False, level: float = 0.95) ->
     return ChiSquare(
         chi2=chi2,
         df=df,
-        p=probability(float(found.pvalue)),
+        p=probability(chi2_sf(chi2, df)),
         n=n,
-        smallest_expected=float(found.expected_freq.min()),
+        smallest_expected=smallest,
         yates=yates and fourfold,
         phi=phi,
         cramers_v=min(1.0, math.sqrt(chi2 / largest)),
         interval=Interval(low=low, high=high, level=level),
-        bergsma_v=_bergsma_v(pearson / n, rows, columns, n),
+        bergsma_v=_bergsma_v(plain / n, rows, columns, n),
         dropped_rows=array.shape[0] - rows,
         dropped_columns=array.shape[1] - columns,
     )
@@ -202,8 +211,8 @@ def mcnemar(b: int, c: int) -> McNemar:
         b=b,
         c=c,
         chi2=chi2,
-        p=probability(float(stats.chi2.sf(chi2, 1))),
-        p_exact=probability(float(stats.binomtest(b, b + c).pvalue)),
+        p=probability(chi2_sf(chi2, 1)),
+        p_exact=probability(float(scipy.stats.binomtest(b, b + c).pvalue)),
     )
 
 
@@ -227,11 +236,12 @@ def equal_proportions(successes: Sequence[int], n: Sequence[int]) -> EqualPropor
         raise TooFewUnits(group=f"n[{sizes.index(0)}]", found=0, needed=1)
     misses = [size - h for h, size in zip(hits, sizes, strict=True)]
     table = counted([hits, misses], function=function, argument="n")
-    found = stats.chi2_contingency(without_empty(table, function=function), correction=False)
+    chi2, smallest = _pearson(without_empty(table, function=function))
+    df = len(sizes) - 1
     return EqualProportions(
-        chi2=max(0.0, float(found.statistic)),
-        df=int(found.dof),
-        p=probability(float(found.pvalue)),
+        chi2=chi2,
+        df=df,
+        p=probability(chi2_sf(chi2, df)),
         rates=tuple(h / size for h, size in zip(hits, sizes, strict=True)),
-        smallest_expected=float(found.expected_freq.min()),
+        smallest_expected=smallest,
     )
