@@ -100,7 +100,7 @@ LINGUISTIC_AUDIT = Experiment(
             meaning="time to the reply, without queueing and failed attempts",
         ),
     ],
-    replicates=3,
+    replicates=4,
     designs={
         "documented": Design(replicates=1, max_calls=400),
         "screen": Design(replicates=1),

@@ -122,7 +122,7 @@ def test_without_pyarrow_nothing_is_run(suite: Suite) -> None:
     ("folder", "experiment", "trials", "mark"),
     [
         ("anchoring/test_anchoring.py", "anchoring-prosecutor-sentencing", 240, "Lena M."),
-        ("linguistic_audit", "linguistic-audit", 1200, "volcano for"),
+        ("linguistic_audit", "linguistic-audit", 1600, "volcano for"),
     ],
 )
 def test_shipped_experiments(

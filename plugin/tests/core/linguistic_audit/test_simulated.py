@@ -242,4 +242,4 @@ def test_no_prompt_and_no_reply_stands_in_a_cassette() -> None:
 
 
 def test_the_cassettes_are_small() -> None:
-    assert sum(file.stat().st_size for file in path_of("even").parent.iterdir()) < 3_000_000
+    assert sum(file.stat().st_size for file in path_of("even").parent.iterdir()) < 3_600_000
