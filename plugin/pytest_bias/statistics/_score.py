@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
 from pytest_bias.estimates import Interval
 
 from ._arrays import ROUNDING, count, probability, sample
 from ._distributions import normal_cdf, normal_isf, normal_sf
+from ._roots import crossing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -212,7 +212,7 @@ def _crossing(falling: Callable[[float], float], low: float, high: float) -> flo
         return low
     if falling(high) >= 0:
         return high
-    return float(scipy.optimize.brentq(falling, low, high, xtol=1e-14))
+    return crossing(falling, low, high)
 
 
 def difference_interval(strata: Strata, *, level: float) -> Interval:

@@ -42,8 +42,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
-
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
 from pytest_bias.estimates import Interval
 
@@ -59,6 +57,7 @@ from ._arrays import (
     scale_bounds,
     units,
 )
+from ._roots import crossing
 from .resampling import exact_separation_p
 
 if TYPE_CHECKING:
@@ -157,9 +156,7 @@ def _share(n: int, alpha: float) -> float:
     """Return the s at which the two bounds together fail with probability at most alpha."""
     if alpha <= 2.0 ** (1 - n):
         return float((alpha / 2) ** (1 / n))
-    return float(
-        scipy.optimize.brentq(lambda s: s**n + (1 - s) ** n - alpha, 0.5, 1.0, xtol=1e-15)
-    )
+    return crossing(lambda s: s**n + (1 - s) ** n - alpha, 0.5, 1.0)
 
 
 def _constant_value(

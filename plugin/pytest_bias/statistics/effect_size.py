@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance
 from pytest_bias.estimates import EffectSize, Interval
 
 from ._arrays import LARGEST, fraction, mean_and_sd, units
+from ._roots import crossing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,7 +113,7 @@ def _noncentrality(tail: Callable[[float], float], p: float, start: float, step:
     """
     while tail(start + step) > p:
         step *= 2
-    return float(scipy.optimize.brentq(lambda nc: tail(nc) - p, start, start + step, rtol=1e-12))
+    return crossing(lambda nc: tail(nc) - p, start, start + step)
 
 
 def _interval(d: float, n_a: int, n_b: int, *, level: float, function: str) -> Interval:
