@@ -42,7 +42,7 @@ def shipped(empty: Suite) -> Suite:
         shutil.copytree(SHIPPED / folder, empty.path / folder, ignore=ignored)
     (empty.path / "pytest.ini").write_text(
         "[pytest]\ntestpaths = bias_tests\nfilterwarnings = error\nbias_report = off\n"
-        "bias_models = simulated/even simulated/biased\n",
+        "bias_models = simulated/biased\n",
         encoding="utf-8",
     )
     return empty
