@@ -14,7 +14,7 @@ from .accepted import ACCEPTED, EXPIRED, IMPROVED, ends_soon
 from .accepting import Accepted, accept, refused
 from .analysis import Analysis
 from .cassettes.files import write_atomically
-from .covering import is_all, partial_words, scope_of
+from .covering import is_part, partial_words, scope_of
 from .errors import ReportNotWritten
 from .report.results import results_text
 from .report.terminal import closing_lines, section_lines
@@ -161,14 +161,9 @@ def _upgrade(state: BiasSession, analyses: tuple[Analysis, ...]) -> Upgrade | No
     """How the verdicts compare with the old model's, where one was named."""
     if state.settings.baseline is None:
         return None
-    from .comparing import upgrade_of_run  # noqa: PLC0415  (only for an upgrade)
+    from .upgrading import upgrade_of_run  # noqa: PLC0415  (only for an upgrade)
 
-    ledger = state.ledger
-    upgrade, problems = upgrade_of_run(
-        state.settings, ledger.results, ledger.outcomes, analyses, Workspace(state.folder)
-    )
-    ledger.problems += problems
-    return upgrade
+    return upgrade_of_run(state, analyses)
 
 
 def _accept(state: BiasSession, analyses: tuple[Analysis, ...], exitstatus: int) -> Accepted:
@@ -183,8 +178,7 @@ def _accept(state: BiasSession, analyses: tuple[Analysis, ...], exitstatus: int)
     if ledger.problems:
         return refused("see the other problems")
     results = ledger.results.values()
-    partial = any(partial_words(state)) or not is_all(state.config)
-    return accept(state.settings, analyses, results, partial=partial)
+    return accept(state.settings, analyses, results, partial=is_part(state))
 
 
 def _failed_all_the_same(state: BiasSession) -> Iterator[str]:

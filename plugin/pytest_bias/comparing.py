@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,6 @@ from .gate import Beside, compare, stopped_by
 from .settings.comparing import FILE_SUFFIX, OPTION
 from .staleness import of_several
 from .upgrade_table import Row, Upgrade, row_of, worst_first
-from .workspace import analysis_from
 
 if TYPE_CHECKING:
     from .analysis import Analysis
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from .experiment import Players
     from .settings import Settings
     from .verdicts import Verdict
-    from .workspace import Workspace
 
 UPGRADE = "upgrade"
 """Where a case says how its verdict compares with that of the old model."""
@@ -93,6 +91,29 @@ def read_file(path: Path) -> Baseline:
     except OSError as error:
         problem = f"it cannot be read ({error.strerror or error})"
         raise DamagedBaseline(path=path, problem=problem) from None
+
+
+def unasked(
+    old: Path,
+    asked: Collection[tuple[str, str]],
+    where: str,
+    *,
+    among: Collection[str] | None = None,
+) -> tuple[str, ...]:
+    """What a baseline file has of hypotheses that are not among those asked, in words.
+
+    ``asked`` are pairs of experiment and hypothesis, ``where`` says where they are lacking,
+    ``among`` are the experiments that are looked at (None: all). What nobody tests again is not
+    shown to be no worse, and an upgrade that asks less finds less.
+    """
+    return tuple(
+        f"{experiment}, {name} is in {old.name} and not in {where}: nothing shows that it is no "
+        "worse"
+        for experiment, entries in sorted(read_file(old).verdicts.items())
+        if among is None or experiment in among
+        for name, entry in sorted(entries.items())
+        if entry.claim != "describe" and (experiment, name) not in asked
+    )
 
 
 class Against:
@@ -267,31 +288,3 @@ def upgrade_of(
         ),
         simulated=tuple(sorted(simulated)),
     )
-
-
-def upgrade_of_run(
-    settings: Settings,
-    results: Mapping[str, Mapping[str, Any]],
-    outcomes: Mapping[str, str],
-    analyses: Iterable[Analysis],
-    workspace: Workspace,
-) -> tuple[Upgrade | None, tuple[str, ...]]:
-    """The same at the end of a run, from its books, and what is wrong with them."""
-    known = {(analysis.experiment, analysis.model): analysis for analysis in analyses}
-    problems: list[str] = []
-
-    def old(experiment: str, model: str, digest: str) -> Analysis | None:
-        read = workspace.read(experiment, model)
-        if read is not None and read[1] == digest:
-            return analysis_from(read[0])
-        problems.append(f"the analysis of {experiment} with {model} is lost or was changed")
-        return None
-
-    upgrade = upgrade_of(
-        settings,
-        results,
-        tolerated=lambda case: outcomes.get(case) == "xfailed",
-        new=lambda experiment, model: known.get((experiment, model)),
-        old=old,
-    )
-    return upgrade, tuple(problems)

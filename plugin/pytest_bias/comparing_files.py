@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .analysis import Recording
 from .baselines import BaselineDiffers
-from .comparing import read_file
+from .comparing import read_file, unasked
 from .findings import Finding
 from .fingerprints import differences
 from .gate import compare, stopped_by
@@ -40,15 +40,8 @@ def upgrade_of_files(old: Path, new: Path, *, today: str) -> tuple[Upgrade, tupl
                 problems.append(str(BaselineDiffers(verdict=verdict, differences=differ)))
             elif verdict.gates:
                 rows.append(_row(verdict, entry, was, today))
-    lacking = sorted(
-        f"{experiment}, {name} is in {old.name} and not in {new.name}: nothing shows that it "
-        "is no worse"
-        for experiment, entries in before.verdicts.items()
-        for name, entry in entries.items()
-        if entry.claim != "describe" and now.entry(experiment, name) is None
-    )
-    # What nobody tested again is not shown to be no worse.
-    problems += lacking
+    there = [(experiment, name) for experiment, names in now.verdicts.items() for name in names]
+    problems += unasked(old, there, new.name)
     simulated = {each.model for each in (before, now) if each.simulated}
     return (
         Upgrade(

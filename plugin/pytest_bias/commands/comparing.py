@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..canonical import plain
 from ..cassettes.files import write_atomically
-from ..comparing import upgrade_of
+from ..comparing import unasked, upgrade_of
 from ..comparing_files import upgrade_of_files
 from ..design import SCREEN
 from ..errors import BadSetting, BiasError, ReportNotWritten
@@ -211,7 +211,12 @@ def _judged(run: Run, modules: list[ModuleType], given: argparse.Namespace) -> _
     if run.without:
         lacking = f"left out, for want of a design {given.design!r}: {', '.join(run.without)}"
         upgrade = replace(upgrade, notes=(*upgrade.notes, lacking))
-    return _Compared(upgrade, tuple(stopped), tuple(map(_once, problems.values())))
+    found = [*map(_once, problems.values())]
+    if upgrade.file:  # of the experiments that are tested: a suite may be named in part
+        asked = {(c.experiment.id, c.contrast.id) for _, c in every if c.contrast is not None}
+        tried = {experiment for experiment, _ in asked}
+        found += unasked(Path(given.old), asked, "the suite", among=tried)
+    return _Compared(upgrade, tuple(stopped), tuple(found))
 
 
 def _once(alike: list[str]) -> str:

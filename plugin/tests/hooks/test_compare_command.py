@@ -172,6 +172,18 @@ def test_another_design_in_the_file_is_named(
     assert "nothing could be compared" in out
 
 
+def test_a_suite_that_asks_less_than_the_file_has_is_no_pass(
+    many: Games, files: Mapping[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = many.tests.read_text(encoding="utf-8")
+    fewer = text.replace("for name in NAMES", 'for name in NAMES if name == "fixed"')
+    many.tests.write_text(fewer, encoding="utf-8")
+    status, out, err = compare(capsys, files[OLD], EVEN, *many.arguments)
+    assert status == 2
+    assert err.count("and not in the suite: nothing shows that it is no worse") == 3
+    assert "1 improved, 0 as before, 0 known, 0 new, 0 worse" in out
+
+
 def test_another_judge_of_the_old_model_is_named() -> None:
     verdict = Verdict(
         id="a-b",

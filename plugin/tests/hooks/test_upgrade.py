@@ -132,6 +132,21 @@ def test_an_even_model_passes_with_what_is_improved_named(
     assert ("Drift in refusals, length and latency" in page) is not file
 
 
+def test_who_asks_less_than_the_old_file_has_gets_no_verdict(accepted: Suite) -> None:
+    said = f"game-many, {WORSE} is in simulated--biased.json and not in this suite: nothing shows*"
+    arguments = (f"--bias-model={EVEN}", f"--bias-baseline={path(accepted)}")
+    asked = "for name in NAMES\n"
+    accepted.change(
+        "bias_tests/many/test_many.py", asked, 'for name in NAMES if name != "worse"\n'
+    )
+    result = accepted.run(*arguments)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([f"*{said}", "NO VERDICT*"])
+    part = accepted.run(*arguments, "bias_tests/many")
+    assert part.ret == 0
+    part.stdout.no_fnmatch_line(f"*{said}")
+
+
 def test_only_what_the_old_model_shows_is_a_pass_that_says_so(many: Suite) -> None:
     result = many.run(f"--bias-baseline={OLD}", "-k", "known or fixed")
     assert result.ret == 0
