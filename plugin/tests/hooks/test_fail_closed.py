@@ -6,7 +6,7 @@ import pytest
 
 from .suites import Suite, section
 
-EVERYWHERE = pytest.mark.parametrize("workers", [0, 1, 8])
+EVERYWHERE = pytest.mark.parametrize("workers", [0, 1, 3])
 ALONE_AND_WORKER = pytest.mark.parametrize("workers", [None, 1])
 BIASED = "--bias-model=simulated/biased"
 
@@ -69,7 +69,7 @@ def test_kinds_of_unserialisable(suite: Suite, value: str, kind: str) -> None:
 
 @pytest.mark.parametrize(
     ("death", "workers"),
-    [("os.kill(os.getpid(), 9)", 8), ("os.kill(os.getpid(), 9)", 1), ("os._exit(0)", 1)],
+    [("os.kill(os.getpid(), 9)", 3), ("os.kill(os.getpid(), 9)", 1), ("os._exit(0)", 1)],
 )
 def test_killed_worker(suite: Suite, death: str, workers: int) -> None:
     suite.body(f"import os\n{death}", "")
@@ -102,7 +102,7 @@ def test_worker_killed_before_it_collects(suite: Suite) -> None:
     ("hook", "workers"),
     [
         ("pytest_runtest_logreport(report)", 0),
-        ("pytest_runtest_logreport(report)", 8),
+        ("pytest_runtest_logreport(report)", 3),
         ("pytest_runtest_makereport(item, call)", 0),
         ("pytest_runtest_makereport(item, call)", 1),
         ("pytest_sessionfinish(session)", 0),
@@ -128,7 +128,7 @@ def test_internal_error_in_a_report_says_no_verdict(suite: Suite, workers: int |
     result.stdout.fnmatch_lines(["NO VERDICT: pytest had an internal error"])
 
 
-@pytest.mark.parametrize("workers", [1, 8])
+@pytest.mark.parametrize("workers", [1, 3])
 def test_report_that_xdist_loses(suite: Suite, workers: int) -> None:
     suite.body("record_property('mine', object())", "record_property")
     result = suite.run(workers=workers)

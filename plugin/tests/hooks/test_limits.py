@@ -115,7 +115,7 @@ def test_an_env_file_that_is_not_there(unkeyed: Suite) -> None:
 # --- caps ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workers", [None, 8])
+@pytest.mark.parametrize("workers", [None, 3])
 def test_a_cap_on_calls_is_told_and_the_next_run_goes_on(
     unkeyed: Suite, workers: int | None
 ) -> None:

@@ -251,9 +251,8 @@ def test_of_bodies_that_fail(planted: Suite) -> None:
         run(planted, *arguments).assert_outcomes(passed=2, failed=2 * len(bodies))
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
+def test_of_protocols_that_quote_a_reply_in_their_errors(planted: Suite) -> None:
+    codes = [
         "raise ValueError(heard.text)",
         "assert heard.text == QUESTION",
         "raise InvalidReply(heard.text, heard.text)",
@@ -263,12 +262,24 @@ def test_of_bodies_that_fail(planted: Suite) -> None:
         "await subject.ask(heard.text, attempts=0)",
         "import asyncio; await asyncio.sleep(0, heard.text)",
         "trial.condition.values['cue' if heard is None else heard.text]",
-    ],
-)
-def test_of_a_protocol_that_quotes_a_reply_in_its_error(planted: Suite, code: str) -> None:
-    change(planted, "#AFTER", code)
+    ]
+    whole = planted.path / "bias_tests" / "coin"
+    source = (whole / "experiment.py").read_text(encoding="utf-8")
+    for number, code in enumerate(codes):
+        package = whole.with_name(f"coin{number}")
+        shutil.copytree(whole, package)
+        changed = source.replace("#AFTER", code).replace("game-planted", f"game-planted{number}")
+        (package / "experiment.py").write_text(changed, encoding="utf-8")
+    shutil.rmtree(whole)
     for arguments in (RECORD, ()):
-        assert run(planted, *arguments).ret == 1
+        result = run(planted, *arguments)
+        assert result.ret == 1
+        ends = [line.split("/") for line in result.outlines if line.startswith(("FAIL", "ERROR "))]
+        assert {end[1] for end in ends if len(end) > 1} == {f"coin{n}" for n in range(len(codes))}
+        if arguments:
+            named = [line for line in result.outlines if line.startswith("problem: recording")]
+            for number in {*range(len(codes))} - {2, 3}:  # an invalid reply is a missing trial
+                assert any(f"game-planted{number} with" in line for line in named)
 
 
 def test_of_a_protocol_that_fails_before_it_asks(planted: Suite) -> None:
