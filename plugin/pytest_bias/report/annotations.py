@@ -9,6 +9,7 @@ from typing import Literal
 
 from ..verdicts import Verdict
 from .terminal import closing_lines, control_line, verdict_line
+from .upgrade_text import row_line
 from .view import RunView
 
 Level = Literal["error", "warning", "notice"]
@@ -50,9 +51,13 @@ def annotations_of(
         *_, closing = closing_lines(view)
         yield Annotation(level="error", title="NO VERDICT", message=closing)
     judged = [v for v in view.verdicts if view.is_judged(v) and v.gates]
+    rows = {row.named: row for row in view.upgrade.rows} if view.upgrade is not None else {}
     for verdict in judged:
         if _named(verdict) in view.failing:
-            yield _of(verdict, "error", verdict.status, places)
+            row = rows.get(_named(verdict))
+            words = verdict.status if row is None else f"{row.outcome} ({verdict.status})"
+            message = "" if row is None else row_line(row, several=False)
+            yield _of(verdict, "error", words, places, message)
     yield from _controls(view, places)
     for verdict in judged:
         yield from _warnings(view, verdict, places, today)

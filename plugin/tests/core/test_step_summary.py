@@ -16,9 +16,12 @@ from pytest_bias.report.annotations import (
     commands,
 )
 from pytest_bias.report.step_summary import summary_markdown
+from pytest_bias.report.upgrade_text import row_line
 from pytest_bias.report.view import AcceptedVerdict, RunView
+from pytest_bias.upgrade_table import Upgrade
 
 from .report.factory import analysis, finding, undecided, verdict, view
+from .test_upgrade_words import OLD, ROW
 
 TODAY = "2026-11-21"
 PLACE = ("suite/test_x.py", 7)
@@ -118,6 +121,15 @@ def test_a_failing_hypothesis_is_an_error_at_its_function() -> None:
         "::error file=suite/test_x.py,line=7,title=anchoring × simulated/biased%3A BIASED::"
         "sentence_months-high-low: BIASED (beyond the margin) for this vignette: "
     )
+
+
+def test_in_an_upgrade_the_error_says_new_or_worse_and_from_what_to_what() -> None:
+    row = replace(ROW, experiment=NAMED[0], model=NAMED[1], hypothesis=NAMED[2], outcome="worse")
+    (error,) = said(replace(failing(), upgrade=Upgrade(old=OLD, new=(NAMED[1],), rows=(row,))))
+    assert error.title == "anchoring × simulated/biased: worse (BIASED)"
+    assert error.message == row_line(row, several=False)
+    assert error.message.startswith("worse: anchoring, sentence_months-high-low: ")
+    assert error.place == PLACE
 
 
 def test_commands_escape_what_would_end_them() -> None:
