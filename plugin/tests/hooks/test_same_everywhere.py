@@ -52,7 +52,6 @@ def test_shipped_suite_in_any_order_over_any_workers(shipped: Suite) -> None:
     seen = set()
     for arguments, workers in (
         ([], 0),
-        ([], 2),
         ([], 8),
         (["--dist=worksteal"], 2),
     ):
