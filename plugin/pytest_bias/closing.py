@@ -14,7 +14,7 @@ from .accepted import ACCEPTED, EXPIRED, IMPROVED, ends_soon
 from .accepting import Accepted, accept, refused
 from .analysis import Analysis
 from .cassettes.files import write_atomically
-from .covering import is_part, partial_words, scope_of
+from .covering import is_all, partial_words, scope_of
 from .errors import ReportNotWritten
 from .report.results import results_text
 from .report.terminal import closing_lines, section_lines
@@ -178,7 +178,8 @@ def _accept(state: BiasSession, analyses: tuple[Analysis, ...], exitstatus: int)
     if ledger.problems:
         return refused("see the other problems")
     results = ledger.results.values()
-    return accept(state.settings, analyses, results, partial=is_part(state))
+    partial = any(partial_words(state)) or not is_all(state.config)
+    return accept(state.settings, analyses, results, partial=partial)
 
 
 def _failed_all_the_same(state: BiasSession) -> Iterator[str]:

@@ -16,7 +16,7 @@ from .fingerprints import differences
 from .gate import Beside, compare, stopped_by
 from .settings.comparing import FILE_SUFFIX, OPTION
 from .staleness import of_several
-from .upgrade_table import Row, Upgrade, row_of, worst_first
+from .upgrade_table import Named, Row, Upgrade, row_of, worst_first
 
 if TYPE_CHECKING:
     from .analysis import Analysis
@@ -93,24 +93,14 @@ def read_file(path: Path) -> Baseline:
         raise DamagedBaseline(path=path, problem=problem) from None
 
 
-def unasked(
-    old: Path,
-    asked: Collection[tuple[str, str]],
-    where: str,
-    *,
-    among: Collection[str] | None = None,
-) -> tuple[str, ...]:
-    """What a baseline file has of hypotheses that are not among those asked, in words.
+def unasked(old: Baseline, asked: Collection[Named]) -> tuple[Named, ...]:
+    """Experiment and hypothesis of what a baseline claims and is not among those asked, sorted.
 
-    ``asked`` are pairs of experiment and hypothesis, ``where`` says where they are lacking,
-    ``among`` are the experiments that are looked at (None: all). What nobody tests again is not
-    shown to be no worse, and an upgrade that asks less finds less.
+    What nobody tests again is not shown to be no worse, and an upgrade that asks less finds less.
     """
     return tuple(
-        f"{experiment}, {name} is in {old.name} and not in {where}: nothing shows that it is no "
-        "worse"
-        for experiment, entries in sorted(read_file(old).verdicts.items())
-        if among is None or experiment in among
+        (experiment, name)
+        for experiment, entries in sorted(old.verdicts.items())
         for name, entry in sorted(entries.items())
         if entry.claim != "describe" and (experiment, name) not in asked
     )
@@ -178,9 +168,7 @@ class Against:
         )
         said: dict[str, object] = {
             "old": self.old,
-            "file": self._file is not None,
             "digest": digest,
-            "simulated": self._file is not None and self._file.simulated,
             "absent": entry is None and digest is None and self._file is None,
         }
         if verdict.gates:
@@ -251,14 +239,12 @@ def upgrade_of(
 
     if settings.baseline is None:
         return None
-    said = [result[UPGRADE] for result in results.values() if UPGRADE in result]
     rows = [
         replace(row, tolerated=row.tolerated and (not row.stops or tolerated(case)))
         for case, row in rows_from(results).items()
     ]
-    name = next((each["old"] for each in said), Path(settings.baseline).name)
-    if not is_file(settings.baseline):
-        name = settings.baseline
+    accepted = read_file(Path(settings.baseline)) if is_file(settings.baseline) else None
+    name = settings.baseline if accepted is None else accepted.model
     pairs = sorted(
         {
             (result["experiment"], result["model"], result[UPGRADE]["digest"])
@@ -266,7 +252,7 @@ def upgrade_of(
             if result.get(UPGRADE, {}).get("digest") is not None
         }
     )
-    drift, simulated = [], {name} if any(each["simulated"] for each in said) else set()
+    drift, simulated = [], {name} if accepted is not None and accepted.simulated else set()
     for experiment, model, digest in pairs:
         ours, theirs = new(experiment, model), old(experiment, name, digest)
         if ours is not None and theirs is not None:
@@ -279,7 +265,7 @@ def upgrade_of(
     return Upgrade(
         old=name,
         new=settings.models,
-        file=any(each["file"] for each in said),
+        file=accepted is not None,
         rows=worst_first(rows),
         drift=tuple(drift),
         notes=tuple(

@@ -11,7 +11,7 @@ from .comparing import read_file, unasked
 from .findings import Finding
 from .fingerprints import differences
 from .gate import compare, stopped_by
-from .upgrade_table import Row, Upgrade, row_of, worst_first
+from .upgrade_table import Row, Upgrade, row_of, unasked_words, worst_first
 from .verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def upgrade_of_files(old: Path, new: Path, *, today: str) -> tuple[Upgrade, tupl
                 problems.append(str(BaselineDiffers(verdict=verdict, differences=differ)))
             elif verdict.gates:
                 rows.append(_row(verdict, entry, was, today))
-    there = [(experiment, name) for experiment, names in now.verdicts.items() for name in names]
-    problems += unasked(old, there, new.name)
+    there = {(experiment, name) for experiment, names in now.verdicts.items() for name in names}
+    problems += unasked_words(unasked(before, there), before.model, new.name)
     simulated = {each.model for each in (before, now) if each.simulated}
     return (
         Upgrade(

@@ -104,12 +104,7 @@ def _is_part(config: pytest.Config, argument: str) -> bool:
     return bool(node or inside or _in_package(asked))
 
 
-def is_part(state: BiasSession) -> bool:
-    """Whether this run leaves out any of the suite."""
-    return any(partial_words(state)) or not _is_all(state.config)
-
-
-def _is_all(config: pytest.Config) -> bool:
+def is_all(config: pytest.Config) -> bool:
     """Whether the arguments cover ``testpaths``, or all below rootdir where there are none.
 
     Beside a suite that was asked for by its path there may be others, with verdicts of their own.

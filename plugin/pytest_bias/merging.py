@@ -11,7 +11,7 @@ from .analysis import Analysis
 from .canonical import digest, dumps
 from .errors import NotMerged
 from .report.view import AcceptedVerdict, RunView, Scope, is_below
-from .upgrade_table import Upgrade, worst_first
+from .upgrade_table import Upgrade, unasked_words, worst_first
 
 _T = TypeVar("_T")
 _SHOWN = 5
@@ -70,6 +70,9 @@ def merged(parts: Sequence[Part], *, version: str, expected: int | None = None) 
     problems += _missing(parts, dict(cases))
     if expected is not None and len(parts) != expected:
         problems.append(f"{len(parts)} of {expected} parts are there")
+    upgrade = _upgrade(parts)
+    if upgrade is not None and not problems:
+        problems += unasked_words(upgrade.unasked, upgrade.old, "this suite")
     judged = _union(part.view.judged or () for part in parts)
     problems += _unjudged(analyses, judged, cases, problems)
     return RunView(
@@ -85,7 +88,7 @@ def merged(parts: Sequence[Part], *, version: str, expected: int | None = None) 
         accepted=_accepted(parts),
         failing=_union(part.view.failing for part in parts),
         scope=_scope(parts),
-        upgrade=_upgrade(parts),
+        upgrade=upgrade,
         stale=_union(part.view.stale for part in parts),
     )
 
@@ -218,6 +221,7 @@ def _upgrade(parts: Sequence[Part]) -> Upgrade | None:
         drift=tuple(drift[key] for key in sorted(drift)),
         notes=_union(table.notes for table in tables),
         simulated=_union(table.simulated for table in tables),
+        unasked=tuple(sorted(set.intersection(*(set(table.unasked) for table in tables)))),
     )
 
 

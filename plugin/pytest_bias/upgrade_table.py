@@ -90,12 +90,17 @@ class Row:
         return self.stops and not self.tolerated
 
 
+Named = tuple[str, str]
+"""An experiment and a hypothesis on it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgrade:
     """From ``old`` (a model; ``file`` is whether its accepted verdicts) to the ``new`` models.
 
     ``rows`` stand worst first; ``notes`` say of which experiments there is nothing to hold
-    against, and what could not be compared.
+    against, and what could not be compared. ``unasked`` is what the file of ``old`` claims and
+    nobody asked here, though it may be asked in another part of the suite.
     """
 
     old: str
@@ -105,6 +110,7 @@ class Upgrade:
     drift: tuple[Drift, ...] = ()
     notes: tuple[str, ...] = ()
     simulated: tuple[str, ...] = field(default=())
+    unasked: tuple[Named, ...] = ()
 
     @property
     def counts(self) -> tuple[tuple[Outcome, int], ...]:
@@ -285,3 +291,16 @@ def _shown(estimate: float, interval: Interval | None, finding: Finding | None) 
     if interval is None:
         return f"{estimate:{form}}"
     return f"{estimate:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
+
+
+def unasked_words(found: Iterable[Named], old: str, where: str) -> tuple[str, ...]:
+    """What of ``old`` was accepted and is not asked again: a sentence for each experiment."""
+    by_experiment: dict[str, list[str]] = {}
+    for experiment, name in found:
+        by_experiment.setdefault(experiment, []).append(name)
+    return tuple(
+        f"{experiment}: accepted of {old} and not in {where}: {', '.join(names)}. Nothing shows "
+        f"that there it is no worse: ask it again, or accept {old} anew with this suite "
+        f"(--bias-model={old} --bias-accept)"
+        for experiment, names in by_experiment.items()
+    )

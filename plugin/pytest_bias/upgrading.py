@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .comparing import is_file, unasked, upgrade_of
-from .covering import is_part
+from .comparing import read_file, unasked, upgrade_of
+from .covering import is_all, partial_words
+from .upgrade_table import unasked_words
 from .workspace import Workspace, analysis_from
 
 if TYPE_CHECKING:
     from .analysis import Analysis
     from .session import BiasSession
-    from .upgrade_table import Upgrade
+    from .upgrade_table import Named, Upgrade
 
 
 def upgrade_of_run(state: BiasSession, analyses: Iterable[Analysis]) -> Upgrade | None:
     """How the verdicts compare with the old model's; None where none was named.
 
-    What is wrong with the books, and what the old model's file has and a run of the whole suite
+    What is wrong with the books, and what the old model's file claims and a run of the whole suite
     does not ask, goes to the problems of the run.
     """
     ledger, workspace = state.ledger, Workspace(state.folder)
@@ -40,18 +42,34 @@ def upgrade_of_run(state: BiasSession, analyses: Iterable[Analysis]) -> Upgrade 
         new=lambda experiment, model: known.get((experiment, model)),
         old=old,
     )
-    if upgrade is not None:
-        ledger.problems += _unasked(state)
-    return upgrade
+    if upgrade is None or not upgrade.file:
+        return upgrade
+    lacking = _unasked(state)
+    ledger.problems += unasked_words(_expected(state, lacking), upgrade.old, "this suite")
+    return replace(upgrade, unasked=lacking)
 
 
-def _unasked(state: BiasSession) -> tuple[str, ...]:
-    """What the baseline file has and a run of the whole suite does not ask.
+def _unasked(state: BiasSession) -> tuple[Named, ...]:
+    """What the baseline file claims and this run does not ask.
 
     Where a case has no result it is not known what it asked; the run fails for that already.
     """
-    old, results = str(state.settings.baseline), state.ledger.results
-    if is_part(state) or not is_file(old) or not results.keys() >= set(state.ledger.selected):
+    ledger = state.ledger
+    if state.settings.gate == "off" or not ledger.results.keys() >= set(ledger.selected):
         return ()
-    asked = {(r["experiment"], r["id"]) for r in results.values() if r["kind"] == "hypothesis"}
-    return unasked(Path(old), asked, "this suite")
+    results = ledger.results.values()
+    asked = {(r["experiment"], r["id"]) for r in results if r["kind"] == "hypothesis"}
+    return unasked(read_file(Path(str(state.settings.baseline))), asked)
+
+
+def _expected(state: BiasSession, lacking: Iterable[Named]) -> Iterator[Named]:
+    """What of it this run should have asked: nothing where it is a part.
+
+    Without ``testpaths`` nobody knows what else there is: then only of the experiments it tests.
+    """
+    if any(partial_words(state)):
+        return
+    tested = {result["experiment"] for result in state.ledger.results.values()}
+    for experiment, name in lacking:
+        if experiment in tested or is_all(state.config):
+            yield experiment, name

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..canonical import plain
 from ..cassettes.files import write_atomically
-from ..comparing import unasked, upgrade_of
+from ..comparing import read_file, unasked, upgrade_of
 from ..comparing_files import upgrade_of_files
 from ..design import SCREEN
 from ..errors import BadSetting, BiasError, ReportNotWritten
@@ -32,6 +32,7 @@ from ..settings import (
     Settings,
 )
 from ..settings.comparing import FILE_SUFFIX, OPTION, check_other
+from ..upgrade_table import unasked_words
 from ..workspace import Workspace
 from .suite import suite_modules
 
@@ -213,9 +214,15 @@ def _judged(run: Run, modules: list[ModuleType], given: argparse.Namespace) -> _
         upgrade = replace(upgrade, notes=(*upgrade.notes, lacking))
     found = [*map(_once, problems.values())]
     if upgrade.file:  # of the experiments that are tested: a suite may be named in part
-        asked = {(c.experiment.id, c.contrast.id) for _, c in every if c.contrast is not None}
-        tried = {experiment for experiment, _ in asked}
-        found += unasked(Path(given.old), asked, "the suite", among=tried)
+        asked = {
+            (case.experiment.id, case.contrast.id)
+            for _, case in every
+            if case.kind == "hypothesis" and case.contrast is not None
+        }
+        among = {case.experiment.id for _, case in every}
+        unasked_here = unasked(read_file(Path(given.old)), asked)
+        expected = [named for named in unasked_here if named[0] in among]
+        found += unasked_words(expected, upgrade.old, "the suite")
     return _Compared(upgrade, tuple(stopped), tuple(found))
 
 

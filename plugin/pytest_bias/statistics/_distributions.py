@@ -1,6 +1,7 @@
 """Tail areas and quantiles of the distributions that verdicts rest on.
 
-They are `scipy.special`'s, which `scipy.stats` calls too: the same numbers to the last bit.
+They are `scipy.special`'s, which `scipy.stats` calls too: the same numbers to the last bit
+(of a chi-square below 0, which there is not, it knows no tail).
 Importing `scipy.stats` takes a second, in every process that analyses a few replies; whatever else
 is needed of it is reached through `scipy`, which loads its parts when they are first used.
 """

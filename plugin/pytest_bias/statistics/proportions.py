@@ -113,8 +113,9 @@ def newcombe(
         table = np.array([[successes_a, n_a - successes_a], [successes_b, n_b - successes_b]])
         test, p = "fisher", float(scipy.stats.fisher_exact(table).pvalue)
     else:
-        rate = events / units
-        z = difference / math.sqrt(rate * (1 - rate) * (1 / n_a + 1 / n_b))
+        # in whole numbers up to the root: rates near 1 lose their digits
+        lead = successes_a * n_b - successes_b * n_a
+        z = lead / math.sqrt(n_a * n_b * events * (units - events) / units)
         test, p = "pearson", 2 * normal_sf(abs(z))  # z squared is Pearson's chi-square
     return RateDifferenceResult(
         difference=difference,

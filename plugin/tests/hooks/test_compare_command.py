@@ -23,7 +23,7 @@ from pytest_bias.verdicts import Verdict
 
 from .suites import record
 from .test_baselines import WORDS
-from .upgrade_games import EVEN, FRESH, KNOWN, NEW, OLD, TESTS, WORSE, source
+from .upgrade_games import EVEN, FIXED, FRESH, KNOWN, NEW, OLD, TESTS, WORSE, source
 
 ROOT = Path(__file__).parents[3]
 _NUMBERS = count(1)
@@ -180,8 +180,32 @@ def test_a_suite_that_asks_less_than_the_file_has_is_no_pass(
     many.tests.write_text(fewer, encoding="utf-8")
     status, out, err = compare(capsys, files[OLD], EVEN, *many.arguments)
     assert status == 2
-    assert err.count("and not in the suite: nothing shows that it is no worse") == 3
+    lacking = f"{FRESH}, {KNOWN}, {WORSE}"
+    assert f"game-many: accepted of {OLD} and not in the suite: {lacking}. Nothing shows" in err
     assert "1 improved, 0 as before, 0 known, 0 new, 0 worse" in out
+
+
+def test_a_suite_that_asks_nothing_any_more_is_no_pass(
+    many: Games, files: Mapping[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = many.tests.read_text(encoding="utf-8")
+    many.tests.write_text(text[: text.index("@hypotheses(")], encoding="utf-8")
+    status, out, err = compare(capsys, files[OLD], EVEN, *many.arguments)
+    assert status == 2
+    assert f"and not in the suite: {FIXED}, {FRESH}, {KNOWN}, {WORSE}. Nothing shows" in err
+    assert f"Compared with {OLD}, as accepted: nothing could be compared" in out
+
+
+def test_what_has_become_the_positive_control_is_not_asked(
+    many: Games, files: Mapping[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = many.tests.read_text(encoding="utf-8")
+    control = text.replace('RateDifference("noticed"', 'MeanDifference("fixed"')
+    fewer = control.replace("for name in NAMES", 'for name in NAMES if name != "fixed"')
+    many.tests.write_text(fewer, encoding="utf-8")
+    status, _, err = compare(capsys, files[OLD], OLD, *many.arguments)
+    assert status == 2
+    assert f"and not in the suite: {FIXED}. Nothing shows" in err
 
 
 def test_another_judge_of_the_old_model_is_named() -> None:
@@ -353,6 +377,5 @@ def test_what_the_new_file_lacks_is_no_pass(
     less.write_text(text, encoding="utf-8")
     status, _, err = compare(capsys, files[OLD], str(less))
     assert status == 2
-    assert f"game-many, {WORSE} is in " in err
-    assert "nothing shows that it is no worse" in err
+    assert f"game-many: accepted of {OLD} and not in less.json: {WORSE}. Nothing shows" in err
     assert compare(capsys, str(less), files[OLD])[0] == 1  # and what OLD lacks stands by itself

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -132,19 +133,49 @@ def test_an_even_model_passes_with_what_is_improved_named(
     assert ("Drift in refusals, length and latency" in page) is not file
 
 
+def ask_less(suite: Suite) -> None:
+    asked, fewer = "for name in NAMES\n", 'for name in NAMES if name != "worse"\n'
+    suite.change("bias_tests/many/test_many.py", asked, fewer)
+
+
 def test_who_asks_less_than_the_old_file_has_gets_no_verdict(accepted: Suite) -> None:
-    said = f"game-many, {WORSE} is in simulated--biased.json and not in this suite: nothing shows*"
+    said = f"game-many: accepted of {OLD} and not in this suite: {WORSE}. Nothing shows*"
     arguments = (f"--bias-model={EVEN}", f"--bias-baseline={path(accepted)}")
-    asked = "for name in NAMES\n"
-    accepted.change(
-        "bias_tests/many/test_many.py", asked, 'for name in NAMES if name != "worse"\n'
-    )
-    result = accepted.run(*arguments)
+    ask_less(accepted)
+    for more, workers in (((), 2), (("bias_tests",), None)):
+        result = accepted.run(*arguments, *more, workers=workers)
+        assert result.ret == 1
+        result.stdout.fnmatch_lines([f"*{said}", "NO VERDICT*"])
+    for part_of in (["bias_tests/many"], ["-k", "fresh or noticed"], ["--bias-gate=off"]):
+        part = accepted.run(*arguments, *part_of)
+        assert part.ret == 0
+        part.stdout.no_fnmatch_line(f"*{said}")
+    # Nobody knows what else there is where no folder of tests is named: what is tested counts.
+    accepted.change("pytest.ini", "testpaths = bias_tests\n", "")
+    result = accepted.run(*arguments, "bias_tests")
     assert result.ret == 1
     result.stdout.fnmatch_lines([f"*{said}", "NO VERDICT*"])
-    part = accepted.run(*arguments, "bias_tests/many")
-    assert part.ret == 0
-    part.stdout.no_fnmatch_line(f"*{said}")
+
+
+def test_parts_that_ask_less_than_the_old_file_has_are_merged_to_no_verdict(
+    accepted: Suite,
+) -> None:
+    def merged() -> pytest.RunResult:
+        names = []
+        for number, which in enumerate(("known or noticed", "fresh or fixed or worse")):
+            assert accepted.run(*arguments, "-k", which).ret == 0
+            names.append(f"part{number}.json")
+            accepted.results_path(partial=True).rename(accepted.path / names[-1])
+        command = (sys.executable, "-m", "pytest_bias.cli", "merge", *names)
+        return accepted.pytester.run(*command, "--shards=2", "--report=off")
+
+    arguments = (f"--bias-model={EVEN}", f"--bias-baseline={path(accepted)}")
+    assert merged().ret == 0
+    ask_less(accepted)
+    found = merged()
+    assert found.ret == 1
+    said = f"game-many: accepted of {OLD} and not in this suite: {WORSE}. Nothing shows*"
+    found.stdout.fnmatch_lines([f"*{said}", "NO VERDICT*"])
 
 
 def test_only_what_the_old_model_shows_is_a_pass_that_says_so(many: Suite) -> None:

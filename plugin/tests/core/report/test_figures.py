@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from dataclasses import replace
+from html import unescape
 from typing import Any
 
 import pytest
@@ -145,6 +148,16 @@ def test_bars_of_many_conditions_go_without_numbers(conditions: int, *, numbered
     summaries = [summary(f"c{number}", (1.0, 1.0, 2.0)) for number in range(conditions)]
     spec: Any = histogram_spec(summaries, title="months", width=WIDE)
     assert any("n" in layer["data"]["values"][0] for layer in spec["layer"]) is numbered
+
+
+@pytest.mark.parametrize("text", ["a", "b", "aa", "NaN", "x & y", "\\1", "1", "<b>'\""])
+def test_every_text_comes_out_as_it_went_in(text: str) -> None:
+    rows = [Row(name=name, numbers="a", low=0.0, high=1.0) for name in (text, "other", text)]
+    spec: Any = interval_spec(rows, band=None, title=f"{text} b", width=WIDE)
+    shown = re.findall(r">([^<>]*)</text>", to_svg(spec))
+    ticked = [f"{value:.12g}" for value in spec["encoding"]["x"]["axis"]["values"]]
+    expected = [text, "other", text, "a", "a", "a", f"{text} b", *ticked]
+    assert Counter(map(unescape, shown)) == Counter(expected)
 
 
 def test_words_in_charts_are_data() -> None:

@@ -120,6 +120,13 @@ def test_p_values_that_underflow_are_floored() -> None:
     assert newcombe(5000, 5000, 0, 5000).p == sys.float_info.min
 
 
+def test_rates_near_1_of_huge_groups_keep_their_digits() -> None:
+    hits = newcombe(5, 5 * 10**14, 45, 5 * 10**14)
+    misses = newcombe(5 * 10**14 - 5, 5 * 10**14, 5 * 10**14 - 45, 5 * 10**14)
+    assert misses.p == pytest.approx(hits.p, rel=1e-12)
+    assert hits.p == pytest.approx(1.5417e-8, rel=1e-4)
+
+
 def test_probability() -> None:
     assert probability(0) == probability(-1e-20) == sys.float_info.min
     assert probability(1 + 1e-15) == 1
