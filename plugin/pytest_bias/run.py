@@ -127,8 +127,8 @@ class Run(Recordings):
             if not carried_out(outcomes):
                 raise all_capped(case.experiment.id, case.model, case.condition, len(outcomes))
             self.check_manipulated(case)
-            payload = {"kind": case.kind, "trials": len(outcomes), "stopped": False}
-            return CaseResult(dumps(payload), None)
+            named = {"kind": case.kind, "experiment": case.experiment.id}
+            return CaseResult(dumps({**named, "trials": len(outcomes), "stopped": False}), None)
         analysis, digest = self.analysis(case)
         facts: dict[str, object] = {
             "kind": case.kind,

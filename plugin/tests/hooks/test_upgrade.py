@@ -134,8 +134,11 @@ def test_an_even_model_passes_with_what_is_improved_named(
 
 
 def ask_less(suite: Suite) -> None:
-    asked, fewer = "for name in NAMES\n", 'for name in NAMES if name != "worse"\n'
-    suite.change("bias_tests/many/test_many.py", asked, fewer)
+    tests = "bias_tests/many/test_many.py"
+    suite.change(tests, "for name in NAMES\n", 'for name in NAMES if name != "worse"\n')
+    suite.change(tests, "import MeanDifference", "import conditions, MeanDifference")
+    with (suite.path / tests).open("a", encoding="utf-8") as file:
+        file.write("\n\n@conditions(GAME)\ndef test_asked():\n    pass\n")
 
 
 def test_who_asks_less_than_the_old_file_has_gets_no_verdict(accepted: Suite) -> None:
@@ -162,7 +165,7 @@ def test_parts_that_ask_less_than_the_old_file_has_are_merged_to_no_verdict(
 ) -> None:
     def merged() -> pytest.RunResult:
         names = []
-        for number, which in enumerate(("known or noticed", "fresh or fixed or worse")):
+        for number, which in enumerate(("known or noticed or asked", "fresh or fixed or worse")):
             assert accepted.run(*arguments, "-k", which).ret == 0
             names.append(f"part{number}.json")
             accepted.results_path(partial=True).rename(accepted.path / names[-1])
