@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Literal, TypeVar, cast
 
 from .contrasts import Contrast, Hypothesis
+from .declarations import REGISTER
 from .design import Condition, Design, Trial
 from .errors import BadDesign, NotJudged
 from .experiment import Experiment, plan, plan_condition
@@ -27,14 +28,16 @@ ATTRIBUTE = "_pytest_bias_declared"
 """Attribute under which a decorator leaves what it declares on the test function."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Declared:
-    """What a decorator says about its function; ``module`` is where the function stands."""
+    """What a decorator says about its function, which is ``name`` in ``module``, at ``line``."""
 
     kind: Kind
     experiment: Experiment
     contrasts: tuple[Contrast, ...]
     module: str
+    name: str
+    line: int
 
     def becomes(self, case: Case) -> bool:
         """Whether a case is one of those this declaration becomes."""
@@ -147,12 +150,29 @@ def _declare(
                 what=name,
                 problem="one function is one kind of case: it has two bias decorators",
             )
-        declared = Declared(kind, experiment, tuple(contrasts), function.__module__)
+        declared = Declared(
+            kind,
+            experiment,
+            tuple(contrasts),
+            function.__module__,
+            function.__qualname__,
+            function.__code__.co_firstlineno,
+        )
         guard = _guarded(function, declared, name)
         setattr(guard, ATTRIBUTE, declared)
+        # In the module itself, so that the register lives as long as what it lists.
+        function.__globals__.setdefault(REGISTER, []).append(declared)
         return cast("Function", guard)
 
     return decorate
+
+
+def declared_in(module: ModuleType) -> tuple[Declared, ...]:
+    """Everything that was declared in a module, also what its names no longer lead to.
+
+    A later definition of the same name, a ``del`` or a loop drops a function, not what it claimed.
+    """
+    return tuple(vars(module).get(REGISTER, ()))
 
 
 def _yields(function: FunctionType) -> bool:

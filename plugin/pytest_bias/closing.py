@@ -35,21 +35,27 @@ def close_books(state: BiasSession, exitstatus: int) -> int:
         f"{case} did not pass the gate and was not reported as failed: a hook or plugin changed it"
         for case in ledger.overruled
     ]
+    scope, partial = scope_of(state), tuple(partial_words(state))
+    is_part = bool(set(partial) - set(scope.varied))
+    upgrade = _upgrade(state, analyses, is_part=is_part)
+    if not is_part:
+        from .upgrading import unclaimed_words  # noqa: PLC0415  (scipy, below)
+
+        ledger.problems += unclaimed_words(state)
     if exitstatus != pytest.ExitCode.INTERNAL_ERROR:
-        _publish(state)
+        _publish(state, partial)
     if state.settings.accept is not None:
-        accepted = _accept(state, analyses, exitstatus)
+        accepted = _accept(state, analyses, exitstatus, is_part=is_part)
         ledger.problems += accepted.problems
         state.notes += accepted.notes
         state.written += [f"written: {state.shown(path)}" for path in accepted.written]
-    upgrade = _upgrade(state, analyses)
     ledger.problems = [_portable(state, problem) for problem in ledger.problems]
     let = tuple(_accepted(state, ACCEPTED, "xfailed"))
     view = RunView(
         analyses=analyses,
         cases=tuple(sorted(ledger.outcomes.items())),
         lost=ledger.lost,
-        partial=tuple(partial_words(state)),
+        partial=partial,
         problems=tuple(ledger.problems),
         broken=ledger.broken,
         leniencies=tuple(_leniency_words(state)),
@@ -58,9 +64,10 @@ def close_books(state: BiasSession, exitstatus: int) -> int:
         ending=tuple(each for each in let if ends_soon(each.until, state.settings.today)),
         expired=tuple(_accepted(state, EXPIRED, "failed")),
         failing=tuple(sorted(_failing(state))),
-        scope=scope_of(state),
+        scope=scope,
         upgrade=upgrade,
         stale=tuple(sorted(set(_stale(state)))),
+        failures=tuple(sorted(ledger.failures)),
         version=version("pytest-bias"),
     )
     if not analyses and view.suite == "NO VERDICT":
@@ -71,25 +78,45 @@ def close_books(state: BiasSession, exitstatus: int) -> int:
         if reporter is not None:
             reporter.write_line("NO VERDICT: pytest had an internal error", red=True, bold=True)
         return exitstatus
-    _write_reports(state, view)
-    state.view = replace(view, problems=tuple(ledger.problems))
+    state.view = _write_all(state, view, exitstatus)
     state.notes += _leniencies(state)
-    if exitstatus == pytest.ExitCode.OK and state.view.suite == "NO VERDICT":
-        return int(pytest.ExitCode.TESTS_FAILED)
-    return exitstatus
+    return state.view.exit_status
 
 
-def _publish(state: BiasSession) -> None:
+def _settled(state: BiasSession, view: RunView, exitstatus: int) -> RunView:
+    """The run with all its problems so far, and the exit status that follows from it."""
+    view = replace(view, problems=tuple(state.ledger.problems))
+    bad = exitstatus == pytest.ExitCode.OK and not view.passes
+    return replace(view, exit_status=int(pytest.ExitCode.TESTS_FAILED if bad else exitstatus))
+
+
+def _write_all(state: BiasSession, view: RunView, exitstatus: int) -> RunView:
+    """Write reports and summary; what they say is what the run ends with.
+
+    Where one of them could not be written, and is missed, the reports are written again: they then
+    say so.
+    """
+    first = _settled(state, view, exitstatus)
+    _write_reports(state, first)
+    if state.settings.summary is not None or state.settings.job_summary is not None:
+        _summarise(state, _settled(state, view, exitstatus))
+    last = _settled(state, view, exitstatus)
+    if last != first:
+        _write_reports(state, last)
+    return last
+
+
+def _publish(state: BiasSession, partial: tuple[str, ...]) -> None:
     """Write data sets and exports, before the view is made: what fails is a problem of the run."""
     settings = state.settings
     if settings.dataset is not None:
         from . import publishing  # noqa: PLC0415  (only where data sets are asked for)
 
-        publishing.publish(state, settings.dataset, tuple(partial_words(state)))
+        publishing.publish(state, settings.dataset, partial)
     if settings.exports is not None:
         from . import exporting  # noqa: PLC0415  (only where exports are asked for)
 
-        exporting.publish(state, settings.exports, tuple(partial_words(state)))
+        exporting.publish(state, settings.exports, partial)
 
 
 def print_section(state: BiasSession, view: RunView, reporter: pytest.TerminalReporter) -> None:
@@ -105,7 +132,7 @@ def print_section(state: BiasSession, view: RunView, reporter: pytest.TerminalRe
             reporter.write_line(line)
         reporter.write_line("")
     # What is missing and how to record it: once per experiment and model, not per case.
-    for text in (*dict.fromkeys(state.ledger.not_recorded.values()), *state.notes):
+    for text in (*_first_failure(state), *dict.fromkeys(state.ledger.not_recorded.values()), *state.notes):
         reporter.write_line(text)
     for line in closing_lines(view):
         good = line.startswith("PASS")
@@ -157,16 +184,20 @@ def _stale(state: BiasSession) -> Iterator[str]:
             yield _portable(state, result[STALE])
 
 
-def _upgrade(state: BiasSession, analyses: tuple[Analysis, ...]) -> Upgrade | None:
+def _upgrade(
+    state: BiasSession, analyses: tuple[Analysis, ...], *, is_part: bool
+) -> Upgrade | None:
     """How the verdicts compare with the old model's, where one was named."""
     if state.settings.baseline is None:
         return None
     from .upgrading import upgrade_of_run  # noqa: PLC0415  (only for an upgrade)
 
-    return upgrade_of_run(state, analyses)
+    return upgrade_of_run(state, analyses, is_part=is_part)
 
 
-def _accept(state: BiasSession, analyses: tuple[Analysis, ...], exitstatus: int) -> Accepted:
+def _accept(
+    state: BiasSession, analyses: tuple[Analysis, ...], exitstatus: int, *, is_part: bool
+) -> Accepted:
     """Accept the verdicts of this run; those of a run that was cut short are never accepted."""
     ledger = state.ledger
     if state.interrupted or exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
@@ -178,8 +209,8 @@ def _accept(state: BiasSession, analyses: tuple[Analysis, ...], exitstatus: int)
     if ledger.problems:
         return refused("see the other problems")
     results = ledger.results.values()
-    partial = any(partial_words(state)) or not is_all(state.config)
-    return accept(state.settings, analyses, results, partial=partial)
+    is_part = is_part or not is_all(state.config)
+    return accept(state.settings, analyses, results, partial=is_part)
 
 
 def _failed_all_the_same(state: BiasSession) -> Iterator[str]:
@@ -217,6 +248,16 @@ def _leniencies(state: BiasSession) -> Iterator[str]:
         yield "the gate is off: no verdict fails this run"
     if state.settings.inconclusive == "pass":
         yield "bias_inconclusive = pass: INCONCLUSIVE does not fail this run"
+
+
+def _first_failure(state: BiasSession) -> Iterator[str]:
+    """What failed first in a run that did not come to its end."""
+    ledger = state.ledger
+    first = next((case for case, outcome in ledger.outcomes.items() if outcome == "failed"), None)
+    if ledger.lost and first is not None:
+        result = ledger.results.get(first, {})
+        words = result.get("status", "a control that was not seen") if result.get("stopped") else ""
+        yield f"failed first: {first}{f' ({words})' if words else ''}"
 
 
 def _is_known(result: Mapping[str, Any]) -> bool:
@@ -259,8 +300,6 @@ def _write_reports(state: BiasSession, view: RunView) -> None:
         from .report.html import report_html  # noqa: PLC0415  (charts: only to write a page)
 
         _write(state, view, settings.report, report_html(view), asked=settings.report_asked)
-    if settings.summary is not None or settings.job_summary is not None:
-        _summarise(state, view)
 
 
 def _summarise(state: BiasSession, view: RunView) -> None:
@@ -270,7 +309,7 @@ def _summarise(state: BiasSession, view: RunView) -> None:
 
     settings = state.settings
     places = [words.removeprefix("written: ") for words in state.written]
-    text = summary_markdown(replace(view, problems=tuple(state.ledger.problems)), places)
+    text = summary_markdown(view, places)
     if settings.summary is not None:
         _write(state, view, settings.summary, text, asked=True)
     if settings.job_summary is not None:
@@ -280,7 +319,8 @@ def _summarise(state: BiasSession, view: RunView) -> None:
 def _write(state: BiasSession, view: RunView, path: Path, text: str, *, asked: bool) -> None:
     """Write an output; a partial run gets a name of its own, so that it overwrites no full one.
 
-    Where the user asked for the place, not being able to write there is a problem of the run.
+    Not being able to is a problem of the run where the user asked for the place, and where an
+    earlier run's output stays that would be taken for this one's.
     """
     if view.partial:
         path = path.with_name(f"{path.stem}.partial{path.suffix}")
@@ -289,6 +329,8 @@ def _write(state: BiasSession, view: RunView, path: Path, text: str, *, asked: b
         write_atomically(path, text.encode())
     except OSError as error:
         problem = str(ReportNotWritten(path=shown, problem=error.strerror or str(error)))
-        (state.ledger.problems if asked else state.notes).append(problem)
+        said = state.ledger.problems if asked or path.is_file() else state.notes
+        said += [problem] * (problem not in said)
     else:
-        state.written.append(f"written: {shown}")
+        words = f"written: {shown}"
+        state.written += [words] * (words not in state.written)

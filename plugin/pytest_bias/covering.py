@@ -4,40 +4,58 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 import pytest
 
-from .report.view import Scope, is_below
+from .declarations import REGISTER, declares, imported, python_files
 
 if TYPE_CHECKING:
+    from .report.view import Scope
     from .session import BiasSession
 
 _FEWER_CASES = {"lf": "--lf", "stepwise": "--stepwise"}
 _FEWER_FILES = ("--ignore", "--ignore-glob")
+_COLLECTING = (
+    *("testpaths", "python_files", "python_classes", "python_functions"),
+    *("norecursedirs", "collect_imported_tests"),
+)
+"""Ini keys that say what is collected: typed for one run, they leave something out today."""
+_SILENT = (
+    "has a bias decorator, but pytest collects no case from it. Its name must begin with test_, "
+    "that of its class with Test (with no __init__, no __test__ = False and no TestCase), and "
+    "nothing after it may take its name or delete it"
+)
+_SETTINGS = {"design": "gate", "replicates": "", "gate": "absolute"}
+_SETTINGS_OF_INI = ("inconclusive", "models")
 
 
 def partial_words(state: BiasSession) -> Iterator[str]:
-    """Why this run does not cover the whole suite."""
-    yield from _narrowed(state.config)
-    for argument in state.config.args:
-        if _is_part(state.config, argument):
-            yield f"only {_below_root(state.config, argument)} was asked for"
-    errors, lost = _collection_errors(state.config), len(state.ledger.lost)
+    """Why this run is not the whole suite as its ini file configures it."""
+    config = state.config
+    yield from _narrowed(config)
+    for argument in config.args:
+        if _is_part(config, argument):
+            yield f"only {_below_root(config, argument)} was asked for"
+    errors, lost = _collection_errors(config), len(state.ledger.lost)
     yield from _counted(errors, "error", "during collection")
-    yield from _counted(state.ledger.deselected, "case", "not selected")
+    yield from _counted(len(state.ledger.unselected), "case", "not selected")
     yield from _counted(lost, "case", "without a verdict")
     if state.interrupted:
         yield "recording was interrupted"
+    yield from _varied(state)
 
 
 def scope_of(state: BiasSession) -> Scope:
     """What of the suite this run covers, so that others can be found to cover the rest."""
+    from .report.view import Scope, is_below  # noqa: PLC0415  (the other rules cost every run)
+
     config, settings, ledger = state.config, state.settings, state.ledger
     asked = {_below_root(config, argument) for argument in config.args}
-    files = {str(path.relative_to(config.rootpath)) for path in _suite_files(config)}
+    root = config.rootpath.resolve()
+    files = {path.relative_to(root).as_posix() for path in _suite_files(config)}
     covered = {file for file in files if any(is_below(file, place) for place in asked)}
     return Scope(
         models=tuple(sorted(settings.models)),
@@ -54,7 +72,48 @@ def scope_of(state: BiasSession) -> Scope:
             *_counted(_collection_errors(config), "error", "during collection"),
             *(("recording was interrupted",) if state.interrupted else ()),
         ),
+        varied=tuple(_varied(state)),
     )
+
+
+def unjudged_words(state: BiasSession, collected: Iterable[object]) -> Iterator[str]:
+    """What files that were asked for as a whole declare and no case judges, and why.
+
+    ``collected`` are the declarations that became cases. A file that was not imported to its end
+    is read: what it would have declared, nobody knows.
+    """
+    made, files = set(map(id, collected)), _whole_files(state)
+    modules = imported(files)
+    for path in files:
+        place = _below_root(state.config, str(path))
+        reason = _unfinished(state, place)
+        if (reason or path not in modules) and declares(path):
+            yield f"{place} {reason or 'was not collected'}: what it declares is not judged"
+        elif path in modules and REGISTER in vars(modules[path]):
+            from .cases import declared_in  # noqa: PLC0415  (nothing is imported without cases)
+
+            for declared in declared_in(modules[path]):
+                if id(declared) not in made:
+                    yield f"{place}:{declared.line}: {declared.name} {_SILENT}"
+
+
+def _unfinished(state: BiasSession, place: str) -> str:
+    """Why a file, or a folder above it, was not imported to its end; empty where it was."""
+    above = [place, *(folder.as_posix() for folder in PurePath(place).parents)]
+    return next((state.unfinished[each] for each in above if each in state.unfinished), "")
+
+
+def _varied(state: BiasSession) -> Iterator[str]:
+    """The settings in which this run is another than the one its ini file configures."""
+    config = state.config
+    for name, default in _SETTINGS.items():
+        typed = config.getoption(f"bias_{name}", None)
+        if typed and str(typed) != str(config.getini(f"bias_{name}") or default):
+            yield f"--bias-{name}={typed}"
+    yield from _overridden(config, [f"bias_{name}" for name in (*_SETTINGS, *_SETTINGS_OF_INI)])
+    models, usual = state.settings.models, config.getini("bias_models")
+    if set(models) < set(usual):
+        yield f"only {', '.join(models)} of bias_models"
 
 
 def _narrowed(config: pytest.Config) -> Iterator[str]:
@@ -67,6 +126,14 @@ def _narrowed(config: pytest.Config) -> Iterator[str]:
         # What an ini file leaves out is no part of the suite; what is typed is left out today.
         if any(str(argument).split("=")[0] == flag for argument in typed):
             yield flag
+    yield from _overridden(config, _COLLECTING)
+
+
+def _overridden(config: pytest.Config, keys: Sequence[str]) -> Iterator[str]:
+    """Those of some ini keys that are typed for this run."""
+    for override in config.option.override_ini or ():
+        if (key := override.partition("=")[0].strip()) in keys:
+            yield f"-o {key}"
 
 
 def _counted(number: int, noun: str, words: str) -> tuple[str, ...]:
@@ -74,20 +141,43 @@ def _counted(number: int, noun: str, words: str) -> tuple[str, ...]:
 
 
 def _suite_files(config: pytest.Config) -> Iterator[Path]:
-    """The modules of tests of the suites that were asked for, as far as they lie below rootdir."""
-    root = config.rootpath.resolve()
+    """The modules of tests, and what else declares cases, of the suites that were asked for."""
     patterns = config.getini("python_files")
-    for place in _suites(config):
-        if place == root or root not in place.parents:
-            continue
-        found = place.rglob("*.py") if place.is_dir() else (place,)
-        yield from (path for path in found if any(path.match(each) for each in patterns))
+    for path in _python_files(config, _suites(config)):
+        if any(path.match(each) for each in patterns) or declares(path):
+            yield path
+
+
+def _whole_files(state: BiasSession) -> list[Path]:
+    """All files of the suites that were asked for by their path or a folder above it, sorted.
+
+    Where no case was selected, nothing but ``testpaths`` is taken for a suite.
+    """
+    config = state.config
+    if any(_narrowed(config)):
+        return []
+    suites = set(_suites(config))
+    if not state.ledger.concerned:
+        suites &= set(_test_paths(config))
+    asked = [_asked(config, argument) for argument in config.args if "::" not in argument]
+    return sorted(
+        path
+        for path in set(_python_files(config, suites))
+        if any(place == path or place in path.parents for place in asked)
+    )
+
+
+def _python_files(config: pytest.Config, places: Iterable[Path]) -> Iterator[Path]:
+    """The Python files in folders below rootdir, as far as pytest's ini keys let it go there."""
+    root = config.rootpath.resolve()
+    inside = [place for place in dict.fromkeys(places) if root in place.parents]
+    return python_files(inside, skipping=config.getini("norecursedirs"))
 
 
 def _suites(config: pytest.Config) -> Iterator[Path]:
     """The folders of the suites an argument lies in: of ``testpaths``, else its top package."""
     for argument in config.args:
-        asked = (config.invocation_params.dir / argument.partition("::")[0]).resolve()
+        asked = _asked(config, argument)
         near = [p for p in _test_paths(config) if p == asked or p in asked.parents]
         near += [p for p in _test_paths(config) if asked in p.parents]
         top = asked
@@ -97,21 +187,31 @@ def _suites(config: pytest.Config) -> Iterator[Path]:
 
 
 def _is_part(config: pytest.Config, argument: str) -> bool:
-    """Whether an argument names a part of ``testpaths``, of a package, or of a module."""
-    path, node, _ = argument.partition("::")
-    asked = (config.invocation_params.dir / path).resolve()
-    inside = any(path in asked.parents for path in _test_paths(config))
-    return bool(node or inside or _in_package(asked))
+    """Whether an argument names a part of ``testpaths``, of a package, or of a module.
+
+    One of several ``testpaths`` is a part where another one declares cases.
+    """
+    asked, paths = _asked(config, argument), _test_paths(config)
+    if "::" in argument or (config.option.pyargs and not asked.exists()):
+        return True
+    if any(path in asked.parents for path in paths) or _in_package(asked):
+        return True
+    others = [path for path in paths if not is_all(config, [path])]
+    return asked in paths and any(map(declares, _python_files(config, others)))
 
 
-def is_all(config: pytest.Config) -> bool:
+def is_all(config: pytest.Config, whole: Iterable[Path] | None = None) -> bool:
     """Whether the arguments cover ``testpaths``, or all below rootdir where there are none.
 
     Beside a suite that was asked for by its path there may be others, with verdicts of their own.
     """
-    asked = [(config.invocation_params.dir / argument).resolve() for argument in config.args]
-    whole = _test_paths(config) or [config.rootpath.resolve()]
-    return all(any(a == path or a in path.parents for a in asked) for path in whole)
+    asked = [_asked(config, argument) for argument in config.args]
+    places = whole or _test_paths(config) or [config.rootpath.resolve()]
+    return all(any(a == path or a in path.parents for a in asked) for path in places)
+
+
+def _asked(config: pytest.Config, argument: str) -> Path:
+    return (config.invocation_params.dir / argument.partition("::")[0]).resolve()
 
 
 def _test_paths(config: pytest.Config) -> list[Path]:
@@ -139,5 +239,6 @@ def _below_root(config: pytest.Config, argument: str) -> str:
     """An argument as a path below rootdir, so that results do not depend on the machine."""
     path, separator, node = argument.partition("::")
     asked = (config.invocation_params.dir / path).resolve()
-    shown = asked.relative_to(config.rootpath) if asked.is_relative_to(config.rootpath) else path
+    root = config.rootpath.resolve()
+    shown = asked.relative_to(root).as_posix() if asked.is_relative_to(root) else path
     return f"{shown}{separator}{node}"

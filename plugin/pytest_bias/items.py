@@ -7,12 +7,12 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from .ledger import NOT_RECORDED, RESULT
+from .ledger import NOT_RECORDED, RESULT, SEEN
 
 if TYPE_CHECKING:
     from .cases import Case, Declared
@@ -39,61 +39,6 @@ def declared_on(function: object) -> Declared | None:
     return cast("Declared | None", function.__dict__.get(_DECLARED))
 
 
-def check_collectable(collector: pytest.Collector, name: str, thing: object) -> None:
-    """Refuse a decorated function or method that pytest would pass over in silence."""
-    if not isinstance(collector, pytest.Module | pytest.Class):
-        return
-    if declared_on(thing) is not None and not collector.istestfunction(thing, name):
-        problem = f"{name} has a bias decorator, but by its name pytest does not collect it"
-        raise collector.CollectError(f"{problem}: call it test_{name}")  # noqa: EM102
-    module = getattr(collector.getparent(pytest.Module), "obj", None)
-    if not isinstance(thing, type) or thing.__module__ != getattr(module, "__name__", ""):
-        return
-    method = next(declared_in(thing, thing.__module__), None)
-    around = vars(collector.obj).items()
-    if method is None or any(_is_collected(collector, as_, it, thing) for as_, it in around):
-        return
-    problem = f"{method[0]} has a bias decorator, but pytest collects no case in {name}"
-    mend = f"call the class Test{name.removeprefix('Test')}, with no __init__ and no TestCase"
-    raise collector.CollectError(f"{problem}: {mend}")  # noqa: EM102
-
-
-def declared_in(place: ModuleType | type, module: str) -> Iterator[tuple[str, Declared]]:
-    """What is declared in a module or class and its classes, where it stands in ``module``."""
-    seen: set[int] = set()
-    places: list[ModuleType | type] = [place]
-    while places:
-        for thing in tuple(vars(place := places.pop(0)).values()):
-            declared = declared_on(thing)
-            if declared is not None and declared.module == module:
-                yield f"{place.__name__}.{getattr(thing, '__name__', '')}", declared
-            elif isinstance(thing, type) and thing.__module__ == module and id(thing) not in seen:
-                seen.add(id(thing))
-                places.append(thing)
-
-
-def declared_beside(declared: Declared, module: ModuleType) -> Iterator[Declared]:
-    """All that is declared in the same module: a part of it must know the whole family."""
-    place = sys.modules.get(declared.module, module)
-    return (beside for _, beside in declared_in(place, declared.module))
-
-
-def _is_collected(
-    collector: pytest.Module | pytest.Class, name: str, thing: object, base: type
-) -> bool:
-    """Whether pytest collects the cases of a class that is ``base`` or inherits from it."""
-    if not isinstance(thing, type) or base not in thing.__mro__:
-        return False
-    plain = cast("Any", thing)
-    unittest = sys.modules.get("unittest")
-    return (
-        bool(collector.istestclass(thing, name) and getattr(thing, "__test__", True))
-        and plain.__init__ == object.__init__
-        and plain.__new__ == object.__new__
-        and not (unittest is not None and issubclass(thing, unittest.TestCase))
-    )
-
-
 def case_of(item: pytest.Item) -> Case | None:
     """The case an item runs as; None for any other test."""
     callspec = getattr(item, "callspec", None)
@@ -101,14 +46,18 @@ def case_of(item: pytest.Item) -> Case | None:
 
 
 def name_of(item: pytest.Item) -> str:
-    """The item's name in the books: the names below rootdir, whatever rootdir is called."""
+    """The item's name in the books: the node id that pytest takes from rootdir.
+
+    Made from the path and the names below it: what other plugins add to a node id is no name.
+    """
     parent = item.parent
     assert parent is not None  # noqa: S101  (an item stands in a module or class)
     if _PLACE not in parent.stash:
-        chain = parent.listchain()[1:]
-        below = [node.name for node in chain if node.path != item.config.rootpath]
-        parent.stash[_PLACE] = "".join(f"{name}::" for name in below)
-    return f"{parent.stash[_PLACE]}{item.name}"
+        root, path = item.config.rootpath, parent.path
+        place = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+        within = [node.name for node in parent.listchain() if isinstance(node, pytest.Class)]
+        parent.stash[_PLACE] = "::".join((place, *within))
+    return f"{parent.stash[_PLACE]}::{item.name}"
 
 
 def origin_of(item: pytest.Item, case: Case) -> str:
@@ -245,17 +194,26 @@ def amend(
         return  # a subtest's
     error = call.excinfo.value if call.excinfo is not None else None
     if report.skipped and hasattr(report, "wasxfail"):
-        if any(pair[:1] == (RESULT,) for pair in item.user_properties):
-            return
-        del report.wasxfail
-        report.outcome = "failed"
-        error = error if isinstance(error, BiasError) else missing() or error
-        report.longrepr = "nothing was tested, and an xfail does not cover that"
+        words = _unexpected(item, error)
+        if words:
+            del report.wasxfail
+            report.outcome, report.longrepr = "failed", words
+            error = error if isinstance(error, BiasError) else missing() or error
     if report.failed and isinstance(error, NotRecorded | StaleRecordings):
         set_property(item, NOT_RECORDED, error.explanation)
         report.user_properties = list(item.user_properties)
     if report.failed and isinstance(error, BiasError):
         report.longrepr = f"{type(error).__name__}: {error}"
+    report.user_properties.append((SEEN, report.outcome))
+
+
+def _unexpected(item: pytest.Item, error: BaseException | None) -> str:
+    """Why a failure is none that somebody expected; empty where it is one."""
+    if not any(item.iter_markers("xfail")) and not isinstance(error, pytest.xfail.Exception):
+        return "reported as an expected failure, and nothing marks it as one"
+    if not any(pair[:1] == (RESULT,) for pair in item.user_properties):
+        return "nothing was tested, and an xfail does not cover that"
+    return ""
 
 
 def amend_unjudged(call: pytest.CallInfo[None], report: pytest.TestReport) -> None:

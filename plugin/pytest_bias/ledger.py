@@ -13,11 +13,15 @@ CASE = "bias_case"
 RESULT = "bias_result"
 """Report property with the outcome of a case as JSON text of our own encoder."""
 
+SEEN = "bias_seen"
+"""Report property with the outcome as the plugin left it: what comes after may not better it."""
+
 NOT_RECORDED = "bias_not_recorded"
 """Report property with the explanation of what is not recorded."""
 
 
 _SETTLING_SETUPS = ("skipped", "xfailed")
+_WELL = ("passed", "skipped", "xfailed", "xpassed")
 
 
 @dataclass(slots=True)
@@ -26,24 +30,24 @@ class Ledger:
 
     ``outcomes`` holds pytest's words: passed, failed, skipped, xfailed, xpassed. ``unselected``
     names cases that were not selected, ``places`` says where the function of a case stands: its
-    file as seen from rootdir, and the line, counted from 1.
+    file as seen from rootdir, and the line, counted from 1. ``bettered`` are cases whose report
+    said "failed" when the plugin let it go, and no more when it arrived; ``failures`` what failed
+    that is no case, in the order it did.
     """
 
     selected: list[str] = field(default_factory=list)
-    deselected: int = 0
     unselected: list[str] = field(default_factory=list)
     places: dict[str, tuple[str, int]] = field(default_factory=dict)
     outcomes: dict[str, str] = field(default_factory=dict)
     results: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     not_recorded: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    bettered: set[str] = field(default_factory=set)
+    failures: dict[str, None] = field(default_factory=dict)
 
-    def select(
-        self, cases: Iterable[str], *, deselected: int, unselected: Iterable[str] = ()
-    ) -> None:
-        """Take note of the selected cases, of how many were not, and of the names of these."""
+    def select(self, cases: Iterable[str], *, unselected: Iterable[str]) -> None:
+        """Take note of the selected cases and of those that were not."""
         self.selected = list(cases)
-        self.deselected = deselected
         self.unselected = list(unselected)
 
     def report(
@@ -68,10 +72,19 @@ class Ledger:
         settles = when == "call" or (when == "setup" and outcome in _SETTLING_SETUPS)
         if outcome == "failed" or (settles and self.outcomes.get(case) != "failed"):
             self.outcomes[case] = outcome
+        if found.get(SEEN) == "failed" and outcome in _WELL:
+            self.bettered.add(case)
+        elif settles:
+            self.bettered.discard(case)
         if NOT_RECORDED in found:
             self.not_recorded[case] = found[NOT_RECORDED]
         if when == "call" and RESULT in found:
             self.results[case] = cast("Mapping[str, Any]", json.loads(found[RESULT]))
+
+    def fail(self, name: str, properties: Iterable[object] = ()) -> None:
+        """Take note of what failed and is no case: an ordinary test, or a module."""
+        if CASE not in _texts(properties):
+            self.failures[name] = None
 
     @property
     def lost(self) -> tuple[str, ...]:
@@ -96,10 +109,9 @@ class Ledger:
 
     @property
     def overruled(self) -> tuple[str, ...]:
-        """Cases that the gate stopped and that were reported as if it had not, sorted."""
-        return tuple(
-            case for case in self.stopped if self.outcomes.get(case) not in ("failed", "xfailed")
-        )
+        """Cases that failed or that the gate stopped, and that were reported as if not, sorted."""
+        let = {c for c in self.stopped if self.outcomes.get(c) not in ("failed", "xfailed")}
+        return tuple(sorted(let | self.bettered))
 
     @property
     def broken(self) -> tuple[str, ...]:

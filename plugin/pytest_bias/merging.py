@@ -11,7 +11,7 @@ from .analysis import Analysis
 from .canonical import digest, dumps
 from .errors import NotMerged
 from .report.view import AcceptedVerdict, RunView, Scope, is_below
-from .upgrade_table import Upgrade, unasked_words, worst_first
+from .upgrade_table import Upgrade, unasked_words, uncompared_words, worst_first
 
 _T = TypeVar("_T")
 _SHOWN = 5
@@ -73,9 +73,10 @@ def merged(parts: Sequence[Part], *, version: str, expected: int | None = None) 
     upgrade = _upgrade(parts)
     if upgrade is not None and not problems:
         problems += unasked_words(upgrade.unasked, upgrade.old, "this suite")
+        problems += uncompared_words(upgrade)
     judged = _union(part.view.judged or () for part in parts)
     problems += _unjudged(analyses, judged, cases, problems)
-    return RunView(
+    view = RunView(
         analyses=analyses,
         cases=tuple(sorted(cases.items())),
         lost=_union(part.view.lost for part in parts),
@@ -90,7 +91,15 @@ def merged(parts: Sequence[Part], *, version: str, expected: int | None = None) 
         scope=_scope(parts),
         upgrade=upgrade,
         stale=_union(part.view.stale for part in parts),
+        failures=_union(part.view.failures for part in parts),
     )
+    red = [part for part in parts if part.view.exit_status]
+    if red and view.passes and not view.failures:
+        words = [f"{p.name}: its run ended with exit status {p.view.exit_status}" for p in red]
+        view = replace(view, problems=(*view.problems, *words))
+    # What nobody judged is no pass of the whole, though it may be one of a part.
+    good = view.passes and view.suite != "NOT JUDGED" and not red
+    return replace(view, exit_status=int(not good))
 
 
 def _check_one_run(parts: Sequence[Part], version: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .items import check_collectable, condition_of, control_of, verdict_of, watched
+from .items import condition_of, control_of, verdict_of, watched
 
 if TYPE_CHECKING:
     from .cases import Case, Recorded
@@ -25,12 +25,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add_options(parser)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Recording runs in one process: turn distribution off before it begins."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_cmdline_main(
+    config: pytest.Config,
+) -> Generator[None, int | pytest.ExitCode | None, int | pytest.ExitCode | None]:
+    """Turn distribution off before a recording begins; at the very end, hold the exit status."""
     from .options import undistribute  # noqa: PLC0415
 
     undistribute(config)
+    status = yield
+    hooks = config.pluginmanager.get_plugin(SESSION)
+    return status if hooks is None or status is None else hooks.session.held(status)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -99,12 +104,9 @@ class BiasHooks:
         """Say what a recording run will do; say nothing otherwise."""
         return self.session.header()
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_pycollect_makeitem(
-        self, collector: pytest.Module | pytest.Class, name: str, obj: object
-    ) -> None:
-        """Refuse a decorated function that would not be collected."""
-        check_collectable(collector, name, obj)
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Take note of what was not imported to its end."""
+        self.session.book_collection(report)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Turn decorated functions into cases."""

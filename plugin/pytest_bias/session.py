@@ -8,9 +8,10 @@ the machinery comes in with the first bias case.
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections import Counter
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .ending import hold_exit
 from .items import (
     ARGUMENT,
     amend,
     amend_unjudged,
     case_of,
-    declared_beside,
     declared_on,
     judged,
     name_of,
@@ -62,14 +63,20 @@ class BiasSession:
         self.notes: list[str] = []
         self.view: RunView | None = None
         self.exporting: list[Case] = []
+        # Why modules and folders were not imported to their end, by node id.
+        self.unfinished: dict[str, str] = {}
         self.is_worker = hasattr(config, "workerinput")
         self._deselected: list[str] = []
         # What was made, by its origin, and its name in the books.
         self._parametrized: dict[str, str] = {}
+        self._declared: list[Declared] = []
         self._session: pytest.Session | None = None
         self._status: int | None = None
-        if not self.is_worker and is_given(config):
+        self._given = is_given(config)
+        self._let_go: Callable[[], None] | None = None
+        if not self.is_worker and self._given:
             check_settings(config)
+            self._let_go = hold_exit()
 
     # --- state --------------------------------------------------------------------------------
 
@@ -116,6 +123,7 @@ class BiasSession:
             return
         from .errors import BadSetting, BiasError, UnknownName  # noqa: PLC0415
 
+        self._declared.append(declared)
         try:
             cases = self._cases(declared, metafunc.module)
         except (BadSetting, UnknownName) as error:
@@ -132,6 +140,7 @@ class BiasSession:
 
     def _cases(self, declared: Declared, module: ModuleType) -> list[Case]:
         """The cases of a function; what its module declares beside it belongs to its family."""
+        from .cases import declared_in  # noqa: PLC0415
         from .errors import BadSetting  # noqa: PLC0415
 
         if not self.settings.models:
@@ -140,9 +149,18 @@ class BiasSession:
                 value="",
                 problem="no model is named; give PROVIDER/MODEL here or set bias_models",
             )
-        for beside in declared_beside(declared, module):
+        for beside in declared_in(sys.modules.get(declared.module, module)):
             self.run.registry.add(beside)
         return self.run.cases(declared)
+
+    def book_collection(self, report: pytest.CollectReport) -> None:
+        """Take note of a module or folder that was not imported to its end."""
+        if report.outcome == "skipped":
+            words = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else "")
+            self.unfinished[report.nodeid] = f"was skipped ({words.removeprefix('Skipped: ')})"
+        elif report.outcome == "failed":
+            self.unfinished[report.nodeid] = "could not be imported"
+            self.ledger.fail(report.nodeid)
 
     def deselect(self, items: Sequence[pytest.Item]) -> None:
         """Count deselected bias cases."""
@@ -181,11 +199,21 @@ class BiasSession:
                 if self.settings.exports is not None:
                     self.exporting.append(case)
         unselected = [*self._deselected, *self._parametrized.values()]
-        self.ledger.select(names, deselected=len(unselected), unselected=unselected)
+        self.ledger.select(names, unselected=unselected)
+        if not self.refused and (names or self._given):
+            from .covering import unjudged_words  # noqa: PLC0415
+
+            self.ledger.problems += unjudged_words(self, self._declared)
         if self.is_worker and (self.refused or self.ledger.concerned):
             from .workspace import Selected, Workspace  # noqa: PLC0415
 
-            told = Selected(names, len(unselected), self.refused, unselected, self.notes)
+            told = Selected(
+                cases=names,
+                unselected=unselected,
+                refused=self.refused,
+                notes=self.notes,
+                problems=self.ledger.problems,
+            )
             Workspace(self.folder).write_selected(told)
         if self.exporting and not self.refused:
             from .exporting import announce  # noqa: PLC0415
@@ -259,6 +287,8 @@ class BiasSession:
         if hasattr(report, "wasxfail") and outcome in ("skipped", "passed"):
             outcome = "xfailed" if outcome == "skipped" else "xpassed"
         place = getattr(report, "location", ("", None))[:2]
+        if outcome == "failed":
+            self.ledger.fail(report.nodeid, getattr(report, "user_properties", ()))
         self.ledger.report(getattr(report, "user_properties", ()), report.when, outcome, place)
 
     def equip_worker(self, worker_input: MutableMapping[str, Any]) -> None:
@@ -278,10 +308,10 @@ class BiasSession:
 
             told = Workspace(self.folder).read_selected()
             if told is not None:
-                deselected, names = told.deselected, told.unselected
-                self.ledger.select(told.cases, deselected=deselected, unselected=names)
+                self.ledger.select(told.cases, unselected=told.unselected)
                 self.refused = told.refused
                 self.notes += told.notes
+                self.ledger.problems += told.problems
         if self.refused and exitstatus != pytest.ExitCode.USAGE_ERROR:
             session.exitstatus = self._status = int(pytest.ExitCode.USAGE_ERROR)
         elif self.ledger.concerned and not self.refused:
@@ -313,14 +343,21 @@ class BiasSession:
 
     def close(self) -> None:
         """Remove the shared folder; nothing that ran after us may have turned red into green."""
+        if self._let_go is not None:
+            self._let_go()
         if self.is_worker:
             return
-        session, status = self._session, self._status
-        if session is not None and session.exitstatus == pytest.ExitCode.OK:
-            if status is None and self.ledger.concerned:
-                status = int(pytest.ExitCode.TESTS_FAILED)
-            session.exitstatus = status or session.exitstatus
+        if self._session is not None:
+            self._session.exitstatus = self.held(self._session.exitstatus)
         if "folder" in vars(self) and self.folder.exists():
             from .workspace import Workspace  # noqa: PLC0415
 
             Workspace(self.folder).remove()
+
+    def held(self, status: int) -> int:
+        """The exit status of a run of cases: never 0 where its books say otherwise, or are open."""
+        if status != pytest.ExitCode.OK or self._session is None:
+            return status
+        if self._status is None and self.ledger.concerned:
+            return int(pytest.ExitCode.TESTS_FAILED)
+        return self._status or status

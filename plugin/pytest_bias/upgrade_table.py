@@ -304,3 +304,10 @@ def unasked_words(found: Iterable[Named], old: str, where: str) -> tuple[str, ..
         f"(--bias-model={old} --bias-accept)"
         for experiment, names in by_experiment.items()
     )
+
+
+def uncompared_words(upgrade: Upgrade) -> tuple[str, ...]:
+    """That nothing was held against anything, where it was not: to judge alone is no comparison."""
+    if any(row.before is not None for row in upgrade.rows):
+        return ()
+    return (f"nothing could be compared: {upgrade.old} has no verdict on what is asked here",)

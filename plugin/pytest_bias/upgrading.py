@@ -7,22 +7,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .accepted import read_baseline
+from .baselines import DamagedBaseline
 from .comparing import read_file, unasked, upgrade_of
-from .covering import is_all, partial_words
-from .upgrade_table import unasked_words
+from .covering import is_all
+from .upgrade_table import unasked_words, uncompared_words
 from .workspace import Workspace, analysis_from
 
 if TYPE_CHECKING:
     from .analysis import Analysis
+    from .baselines import Baseline
     from .session import BiasSession
     from .upgrade_table import Named, Upgrade
 
 
-def upgrade_of_run(state: BiasSession, analyses: Iterable[Analysis]) -> Upgrade | None:
+def upgrade_of_run(
+    state: BiasSession, analyses: Iterable[Analysis], *, is_part: bool
+) -> Upgrade | None:
     """How the verdicts compare with the old model's; None where none was named.
 
     What is wrong with the books, and what the old model's file claims and a run of the whole suite
-    does not ask, goes to the problems of the run.
+    does not ask (``is_part``: it runs but a part), goes to the problems of the run.
     """
     ledger, workspace = state.ledger, Workspace(state.folder)
     known = {(analysis.experiment, analysis.model): analysis for analysis in analyses}
@@ -42,33 +47,52 @@ def upgrade_of_run(state: BiasSession, analyses: Iterable[Analysis]) -> Upgrade 
         new=lambda experiment, model: known.get((experiment, model)),
         old=old,
     )
+    if upgrade is not None and not is_part and ledger.results.keys() >= set(ledger.selected):
+        ledger.problems += uncompared_words(upgrade)
     if upgrade is None or not upgrade.file:
         return upgrade
-    lacking = _unasked(state)
-    ledger.problems += unasked_words(_expected(state, lacking), upgrade.old, "this suite")
+    lacking = _unasked(state, read_file(Path(str(state.settings.baseline))))
+    if not is_part:
+        ledger.problems += unasked_words(_expected(state, lacking), upgrade.old, "this suite")
     return replace(upgrade, unasked=lacking)
 
 
-def _unasked(state: BiasSession) -> tuple[Named, ...]:
-    """What the baseline file claims and this run does not ask.
+def unclaimed_words(state: BiasSession) -> Iterator[str]:
+    """What the accepted baselines of the models claim, and a run of the whole suite did not ask."""
+    settings = state.settings
+    if settings.baselines is None or settings.baseline or settings.accept is not None:
+        return
+    for model in settings.models:
+        try:
+            accepted = read_baseline(settings.baselines, model)
+        except DamagedBaseline:
+            continue  # its cases say so
+        if accepted is not None:
+            lacking = _expected(state, _unasked(state, accepted, model))
+            yield from unasked_words(lacking, model, "this suite")
+
+
+def _unasked(state: BiasSession, old: Baseline, model: str = "") -> tuple[Named, ...]:
+    """What a baseline claims and this run does not ask (of ``model`` where one is given).
 
     Where a case has no result it is not known what it asked; the run fails for that already.
     """
     ledger = state.ledger
     if state.settings.gate == "off" or not ledger.results.keys() >= set(ledger.selected):
         return ()
-    results = ledger.results.values()
-    asked = {(r["experiment"], r["id"]) for r in results if r["kind"] == "hypothesis"}
-    return unasked(read_file(Path(str(state.settings.baseline))), asked)
+    asked = {
+        (result["experiment"], result["id"])
+        for result in ledger.results.values()
+        if result["kind"] == "hypothesis" and model in ("", result["model"])
+    }
+    return unasked(old, asked)
 
 
 def _expected(state: BiasSession, lacking: Iterable[Named]) -> Iterator[Named]:
-    """What of it this run should have asked: nothing where it is a part.
+    """What of it a run of the whole suite should have asked.
 
     Without ``testpaths`` nobody knows what else there is: then only of the experiments it tests.
     """
-    if any(partial_words(state)):
-        return
     tested = {result["experiment"] for result in state.ledger.results.values()}
     for experiment, name in lacking:
         if experiment in tested or is_all(state.config):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock
@@ -19,18 +19,18 @@ _NAME_LENGTH = 24
 _SELECTED = "selected.json"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Selected:
-    """Cases that were selected, how many were not, and why none can be run (empty if they can).
+    """Cases that were selected, those that were not, and why none can be run (empty if they can).
 
-    ``unselected`` are the names of those that were not, ``notes`` what is to be said of it.
+    ``notes`` and ``problems`` are what is to be said of it at the end of the run.
     """
 
     cases: list[str]
-    deselected: int
-    refused: str
     unselected: list[str]
-    notes: list[str] = field(default_factory=list)
+    refused: str
+    notes: list[str]
+    problems: list[str]
 
 
 class Workspace:

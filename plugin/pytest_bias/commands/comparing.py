@@ -14,12 +14,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..canonical import plain
+from ..cases import declared_in
 from ..cassettes.files import write_atomically
 from ..comparing import read_file, unasked, upgrade_of
 from ..comparing_files import upgrade_of_files
 from ..design import SCREEN
 from ..errors import BadSetting, BiasError, ReportNotWritten
-from ..items import declared_in
 from ..options import today
 from ..report.upgrade_markdown import upgrade_markdown
 from ..report.upgrade_text import printed
@@ -32,7 +32,7 @@ from ..settings import (
     Settings,
 )
 from ..settings.comparing import FILE_SUFFIX, OPTION, check_other
-from ..upgrade_table import unasked_words
+from ..upgrade_table import unasked_words, uncompared_words
 from ..workspace import Workspace
 from .suite import suite_modules
 
@@ -141,7 +141,7 @@ def _of_files(given: argparse.Namespace) -> _Compared:
         problem = "is a baseline file, and OLD is none: where NEW is a file, OLD is one too"
         raise BadSetting(option="NEW", value=given.new, problem=problem)
     upgrade, problems = upgrade_of_files(Path(given.old), Path(given.new), today=today())
-    return _Compared(upgrade, problems=problems)
+    return _Compared(upgrade, problems=(*problems, *uncompared_words(upgrade)))
 
 
 def _of_models(given: argparse.Namespace) -> _Compared:
@@ -172,7 +172,11 @@ def _judged(run: Run, modules: list[ModuleType], given: argparse.Namespace) -> _
     analyses: dict[tuple[str, str], Analysis] = {}
     stopped: list[str] = []
     problems: dict[tuple[object, ...], list[str]] = {}
-    declarations = [each for module in modules for each in declared_in(module, module.__name__)]
+    declarations = [
+        (f"{declared.module}.{declared.name}", declared)
+        for module in modules
+        for declared in declared_in(module)
+    ]
     if not declarations:
         problem = "declares no case: no function in it has a bias decorator"
         raise BadSetting(option="--suite", value=given.suite, problem=problem)
@@ -223,6 +227,7 @@ def _judged(run: Run, modules: list[ModuleType], given: argparse.Namespace) -> _
         unasked_here = unasked(read_file(Path(given.old)), asked)
         expected = [named for named in unasked_here if named[0] in among]
         found += unasked_words(expected, upgrade.old, "the suite")
+    found += uncompared_words(upgrade)
     return _Compared(upgrade, tuple(stopped), tuple(found))
 
 

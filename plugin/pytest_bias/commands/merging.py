@@ -69,21 +69,7 @@ def _merge(given: argparse.Namespace) -> int:
         for why in add_to_job_summary(Path(job), text):
             sys.stderr.write(f"{why}\n")
     _print(parts, view, written)
-    return status_of(view)
-
-
-def status_of(view: RunView) -> int:
-    """0 where one run of all parts had passed, else 1.
-
-    A FAIL or INCONCLUSIVE that the parts' own settings let pass (the gate is off, an xfail, an
-    acceptance) passes here as it did there; what nobody judged does not.
-    """
-    if view.suite == "PASS" or view.standing.startswith("PASS"):
-        return int("failed" in dict(view.cases).values())
-    if view.suite in ("NO VERDICT", "NOT JUDGED"):
-        return 1
-    let_pass = bool(view.leniencies or view.accepted)
-    return int(not let_pass or "failed" in dict(view.cases).values())
+    return view.exit_status
 
 
 def _part(path: Path) -> Part:

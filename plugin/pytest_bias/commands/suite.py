@@ -7,8 +7,10 @@ import os
 import pkgutil
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
+from ..declarations import declares, imported, python_files
 from ..errors import BadSetting
 from ..experiment import Experiment
 
@@ -19,21 +21,35 @@ def suite_modules(suite: str) -> list[ModuleType]:
     Raises
     ------
     BadSetting
-        When there is no such package below the current folder or on the path, or a module of it
-        cannot be imported.
+        When there is no such package below the current folder or on the path, a module of it
+        cannot be imported to its end, or a file of it declares cases and is in no package.
     """
     if "" not in sys.path:
         sys.path.insert(0, "")
     # As a shell completes it: bias_tests/ and ./bias_tests are the package bias_tests.
     name = os.path.normpath(suite).strip("/").replace("/", ".")
+    module = name
     try:
         package = importlib.import_module(name)
-        found = pkgutil.walk_packages(getattr(package, "__path__", []), f"{name}.")
-        return [package, *(importlib.import_module(module.name) for module in found)]
-    except Exception as error:
-        # Whatever a module of the user's raises when it is imported.
-        problem = f"cannot be imported ({type(error).__name__}: {error})"
+        modules = [package]
+        for found in pkgutil.walk_packages(getattr(package, "__path__", []), f"{name}."):
+            module = found.name
+            modules.append(importlib.import_module(module))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        # Whatever a module of the user's raises when it is imported: one that skips itself or ends
+        # the process must not pass for one that declares nothing.
+        problem = f"{module} cannot be imported ({type(error).__name__}: {error})"
         raise BadSetting(option="suite", value=suite, problem=problem) from error
+    places = [Path(place).resolve() for place in getattr(package, "__path__", [])]
+    files = sorted(python_files(places, skipping=(".*", "__pycache__")))
+    known = imported(files)
+    for path in files:
+        if path not in known and declares(path):
+            problem = f"{path} declares cases and is in no package: an __init__.py beside it is lacking"
+            raise BadSetting(option="suite", value=suite, problem=problem)
+    return modules
 
 
 def find_experiments(suite: str) -> Iterator[Experiment]:

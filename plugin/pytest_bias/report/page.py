@@ -147,6 +147,8 @@ def _banners(view: RunView) -> Iterator[Banner]:
         outcomes = dict(view.cases)
         lines = tuple(f"{outcomes.get(case, 'no report')}: {case}" for case in view.lost)
         yield Banner("problem", title, lines)
+    if view.failures:
+        yield Banner("problem", "Failed as well, besides the cases", view.failures)
     if any(map(is_screen, view.analyses)):
         yield Banner("partial", "A screen: it clears nothing", (SCREENED,))
     if view.stale:

@@ -8,10 +8,10 @@ from ..canonical import compact, digest, plain
 from ..errors import DamagedResults, Unserialisable
 from .view import RunView
 
-FORMAT = 3
+FORMAT = 4
 
 _VALUES = ("accepted", "analyses", "failing", "judged", "leniencies", "scope", "upgrade")
-_WORDS = ("partial", "broken", "lost", "problems", "stale")
+_WORDS = ("partial", "broken", "failures", "lost", "problems", "stale")
 
 
 def results_text(view: RunView) -> str:
@@ -22,6 +22,7 @@ def results_text(view: RunView) -> str:
         "suite": view.suite,
         "standing": view.standing,
         "cases": dict(view.cases),
+        "exit_status": view.exit_status,
     }
     value |= {name: list(getattr(view, name)) for name in _WORDS}
     value |= {name: plain(getattr(view, name), name) for name in _VALUES}
@@ -50,7 +51,7 @@ def view_of(text: str, path: str) -> RunView:
     if raw.get("format") != FORMAT:
         problem = f"its format is {raw.get('format')}, this version reads {FORMAT}"
         raise DamagedResults(path=path, problem=problem)
-    fields = {name: raw.get(name) for name in (*_VALUES, *_WORDS)}
+    fields = {name: raw.get(name) for name in (*_VALUES, *_WORDS, "exit_status")}
     cases = raw.get("cases")
     fields["cases"] = sorted(cases.items()) if isinstance(cases, dict) else cases
     fields["version"] = raw["pytest_bias"]

@@ -47,6 +47,7 @@ def _lines(view: RunView, written: Sequence[str]) -> Iterator[str]:
     lost = [f"{outcomes.get(case, 'no report')}: {case}" for case in view.lost]
     yield from _listed("Selected cases without a verdict", lost)
     yield from _listed("Cases that failed by themselves", view.broken)
+    yield from _listed("Failed as well", view.failures)
     yield from _listed("A part of the suite only", view.partial)
     rows = [v for v in view.verdicts if view.is_judged(v) and v.gates and v.status != "CLEAR"]
     failing = [v for v in rows if _named(v) in view.failing]

@@ -12,6 +12,9 @@ from ..verdicts import SCREENED, Control, Status, Verdict, margin_words
 from .judge import judge_line
 from .view import SIMULATED_WARNING, AcceptedVerdict, RunView
 
+NAMED = 5
+"""Names of one kind that are printed; of more only the number is said."""
+
 _KNOWN = {
     "BIASED": ("bias", "biases"),
     "INCONCLUSIVE": ("INCONCLUSIVE verdict", "INCONCLUSIVE verdicts"),
@@ -75,9 +78,15 @@ def _in_the_way(view: RunView) -> Iterator[str]:
     for problem in view.problems:
         yield f"problem: {problem}"
     outcomes = dict(view.cases)
-    for case in view.lost:
+    for case in view.lost[:NAMED]:
         # passed or skipped without saying what was found; or nothing was heard of it at all
         yield f"{outcomes.get(case, 'no report')}, but without a verdict: {case}"
+    if (more := len(view.lost) - NAMED) > 0:
+        yield f"and {more} more without a verdict"
+    for failure in view.failures[:NAMED]:
+        yield f"failed as well: {failure}"
+    if (more := len(view.failures) - NAMED) > 0:
+        yield f"and {more} more that failed"
     for reason in view.partial:
         yield f"partial run: {reason}"
     for words in view.stale:

@@ -38,7 +38,8 @@ class Scope:
 
     ``files`` are the modules of the suite's tests and ``asked`` the paths that were asked for,
     below rootdir, empty where they cover all of them. ``unselected`` names cases that were made
-    and not selected. ``cut`` says why, apart from that, something may have been left out.
+    and not selected. ``cut`` says why, apart from that, something may have been left out, and
+    ``varied`` in which settings the run is another than its ini file configures.
     """
 
     models: tuple[str, ...]
@@ -50,6 +51,7 @@ class Scope:
     files: tuple[str, ...]
     unselected: tuple[str, ...]
     cut: tuple[str, ...]
+    varied: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,8 @@ class RunView:
     ``failing`` names the hypotheses, as in ``judged``, that failed the run. ``scope`` is what of
     the suite it covers, None where nobody told. ``upgrade`` is how the verdicts compare with those
     of an old model, None where none was named. ``stale`` says which recordings no longer represent
-    their model, where nothing fails for it.
+    their model, where nothing fails for it. ``failures`` names what else failed in the session:
+    ordinary tests, and modules that could not be imported. ``exit_status`` is how it ended.
     """
 
     analyses: tuple[Analysis, ...]
@@ -85,6 +88,8 @@ class RunView:
     scope: Scope | None = None
     upgrade: Upgrade | None = None
     stale: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    exit_status: int = 0
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -134,13 +139,27 @@ class RunView:
         return f"PASS with {' and '.join(there)}"
 
     @property
+    def passes(self) -> bool:
+        """Whether the session may end well, as far as bias goes: its exit status follows from this.
+
+        A FAIL or INCONCLUSIVE that somebody let pass (the gate is off, an xfail, an acceptance)
+        passes; a case that failed for whatever reason does not.
+        """
+        if self.suite == "NO VERDICT" or "failed" in dict(self.cases).values():
+            return False
+        if self.suite in ("PASS", "NOT JUDGED") or self.standing.startswith("PASS"):
+            return True
+        return bool(self.leniencies or self.accepted)
+
+    @property
     def reserved(self) -> str:
         """What keeps an upgrade from passing where no hypothesis does; else empty."""
         if not self.standing.startswith("PASS"):
             return f"the run is {self.standing}"
         if self.stale:
             return "its recordings no longer represent the model"
-        return "this is a part of the suite only" if self.partial else ""
+        varied = self.scope.varied if self.scope is not None else ()
+        return "this is a part of the suite only" if set(self.partial) - set(varied) else ""
 
     def acceptance(self, verdict: Verdict) -> AcceptedVerdict | None:
         """Who accepted a verdict that the gate stopped; None where nobody did."""

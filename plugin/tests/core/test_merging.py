@@ -12,7 +12,6 @@ import pytest
 
 from pytest_bias.canonical import digest
 from pytest_bias.cli import main
-from pytest_bias.commands.merging import status_of
 from pytest_bias.errors import DamagedResults, NotMerged
 from pytest_bias.merging import Part, merged
 from pytest_bias.report.results import results_text, view_of
@@ -74,7 +73,7 @@ def test_results_are_read_as_they_were_written() -> None:
 DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
     "cut off": (lambda text: text[: len(text) // 2], "it may be cut off"),
     "no results": (lambda _: "[]", "these are no results"),
-    "format": (lambda text: text.replace('"format": 3', '"format": 2'), "its format is 2"),
+    "format": (lambda text: text.replace('"format": 4', '"format": 3'), "its format is 3"),
     "suite": (lambda text: text.replace('"suite": "FAIL"', '"suite": "PASS"'), "was changed"),
     "verdict": (lambda text: text.replace('"BIASED"', '"CLEAR"'), "was changed"),
     "NaN": (lambda text: text.replace('"estimate": 1.6667', '"estimate": NaN'), "makes no sense"),
@@ -101,14 +100,14 @@ def test_parts_that_cover_the_suite_are_one_whole_run() -> None:
     assert (whole.suite, whole.partial, whole.problems) == ("PASS", (), ())
     assert [each.experiment for each in whole.analyses] == ["a", "b"]
     assert whole.cases == (("test_a", "passed"), ("test_b", "passed"))
-    assert status_of(whole) == 0
+    assert whole.exit_status == 0
     assert merge(run("b"), run("a"), expected=2) == whole
     assert view_of(results_text(whole), "whole.json") == whole
 
 
 def test_a_bias_in_one_part_fails_the_run() -> None:
     whole = merge(run("a", biased=True), run("b"))
-    assert (whole.suite, status_of(whole)) == ("FAIL", 1)
+    assert (whole.suite, whole.exit_status) == ("FAIL", 1)
     assert whole.failing == (("a", MODEL, "h"),)
 
 
@@ -150,7 +149,7 @@ def test_what_is_accepted_in_a_part_is_accepted_in_the_whole() -> None:
     )
     known = run("a", biased=True, failing=(), accepted=(by,), cases=(("test_a", "xfailed"),))
     whole = merge(known, run("b"))
-    assert (whole.standing, status_of(whole)) == ("PASS with 1 accepted", 0)
+    assert (whole.standing, whole.exit_status) == ("PASS with 1 accepted", 0)
 
 
 def test_what_the_settings_of_all_parts_let_pass_passes() -> None:
@@ -162,7 +161,7 @@ def test_what_the_settings_of_all_parts_let_pass_passes() -> None:
         )
 
     whole = merge(off("a", biased=True), off("b", biased=False))
-    assert (whole.suite, whole.leniencies, status_of(whole)) == ("FAIL", ("not gated",), 0)
+    assert (whole.suite, whole.leniencies, whole.exit_status) == ("FAIL", ("not gated",), 0)
 
 
 # --- no verdict -------------------------------------------------------------------------------
@@ -195,7 +194,7 @@ def test_a_run_with_a_hole_gives_no_verdict(
 ) -> None:
     whole = merge(*views, expected=expected)
     assert problem in whole.problems
-    assert (whole.suite, status_of(whole)) == ("NO VERDICT", 1)
+    assert (whole.suite, whole.exit_status) == ("NO VERDICT", 1)
 
 
 @pytest.mark.parametrize("field", ["lost", "broken"])
@@ -203,7 +202,7 @@ def test_what_is_lost_or_broken_in_a_part_is_so_in_the_whole(field: str) -> None
     cases = () if field == "lost" else (("test_a", "failed"),)
     changed: dict[str, Any] = {"cases": cases, field: ("test_a",)}
     whole = merge(run("a", **changed), run("b"))
-    assert (whole.suite, status_of(whole)) == ("NO VERDICT", 1)
+    assert (whole.suite, whole.exit_status) == ("NO VERDICT", 1)
 
 
 # --- no parts of one run ----------------------------------------------------------------------

@@ -16,7 +16,7 @@ from . import suites
 from .suites import INI, TESTS, Suite, section
 from .test_fail_closed import BIASED, no_verdict
 
-CASE = "bias_tests::coin::test_coin.py::test_number[simulated/biased]"
+CASE = "bias_tests/coin/test_coin.py::test_number[simulated/biased]"
 UNTIL = "2999-12-31"
 WORDS = (
     *("--bias-accept", "--bias-accept-reason=known since spring"),

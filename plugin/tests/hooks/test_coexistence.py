@@ -39,7 +39,7 @@ def test_rerun_rolls_no_verdict_again(suite: Suite, workers: int | None) -> None
     outcomes = result.parseoutcomes()
     assert outcomes == {"passed": 3, "failed": 1, "rerun": 2}
     assert (suite.path / "runs.txt").read_text(encoding="utf-8") == "xxx"
-    name = "bias_tests::coin::test_coin.py::test_number[simulated/biased]"
+    name = "bias_tests/coin/test_coin.py::test_number[simulated/biased]"
     results = suite.results()
     assert results["cases"][name] == "failed"
     assert results["suite"] == "FAIL"
@@ -89,7 +89,7 @@ def test_classes_and_the_users_own_parameters(suite: Suite) -> None:
     result = suite.run(workers=2)
     assert result.ret == 0
     result.assert_outcomes(passed=6)
-    name = "bias_tests::coin::test_coin.py::TestNumber::test_number[simulated/even-{}]"
+    name = "bias_tests/coin/test_coin.py::TestNumber::test_number[simulated/even-{}]"
     assert {name.format("good"), name.format("bad")} <= set(suite.results()["cases"])
     assert PASSES in section(result)
 

@@ -107,7 +107,7 @@ def test_a_case_that_is_left_out_leaves_no_verdict(suite: Suite, workers: int) -
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.assert_outcomes(passed=4, errors=1)
     assert said(result, "NO VERDICT: ") == 1
-    assert said(result, "bias_tests::coin::test_coin.py::test_number[simulated/even]") > 0
+    assert said(result, "bias_tests/coin/test_coin.py::test_number[simulated/even]") > 0
 
 
 def test_no_text_where_none_is_kept(suite: Suite) -> None:

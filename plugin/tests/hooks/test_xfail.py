@@ -51,7 +51,7 @@ def test_over_a_bias_accepts_it(suite: Suite, mark: str, workers: int | None) ->
     result = suite.run(BIASED, workers=workers)
     assert result.ret == 0
     result.assert_outcomes(passed=3, xfailed=1)
-    name = "bias_tests::coin::test_coin.py::test_number[simulated/biased]"
+    name = "bias_tests/coin/test_coin.py::test_number[simulated/biased]"
     assert f"accepted by xfail: {name}" in section(result)
     assert "FAIL: 1 hypothesis, 1 BIASED, accepted by xfail" in section(result)
     assert suite.results()["cases"][name] == "xfailed"

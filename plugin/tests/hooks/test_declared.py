@@ -1,0 +1,183 @@
+"""What is declared is collected and judged, or the run says so and is not green."""
+
+from __future__ import annotations
+
+import pytest
+
+from .suites import Suite, section
+from .test_fail_closed import BIASED
+
+CASE = "@hypotheses(GAME, NUMBER)\ndef test_number():\n    pass\n"
+FILE = "bias_tests/coin/test_coin.py"
+OTHER = 'MeanDifference("number", "cue", high="low", low="high", margin=2.0, claim="clear")'
+SILENT = f"problem: {FILE}:*: test_number has a bias decorator, but pytest collects no case from it*"
+BESIDE = '''
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def plain():
+    """Something that is no bias case."""
+
+
+def test_plain():
+    pass
+'''
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize(
+    "after",
+    [
+        f"\n\n@hypotheses(GAME, {OTHER})\ndef test_number():\n    pass\n",
+        "\n\ndel test_number\n",
+        "\n\ntest_number.__test__ = False\n",
+        "\n\ntest_number = None\n",
+    ],
+    ids=["second", "del", "__test__", "None"],
+)
+def test_function_that_is_lost_after_it_was_declared(
+    suite: Suite, after: str, workers: int | None
+) -> None:
+    suite.tests(CASE, CASE + after)
+    result = suite.run(BIASED, workers=workers)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([SILENT, "NO VERDICT: see the problems above"])
+
+
+def test_hypotheses_of_a_loop(suite: Suite) -> None:
+    looped = CASE.replace("NUMBER", "each").replace("\n", "\n    ")
+    suite.tests(CASE, f"for each in (NUMBER, {OTHER}):\n    {looped}")
+    result = suite.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([SILENT])
+
+
+def test_lost_function_counts_in_its_family_all_the_same(suite: Suite) -> None:
+    suite.tests(CASE, f"@hypotheses(GAME, {OTHER})\ndef test_first():\n    pass\n\n\n{CASE}")
+    whole = suite.run()
+    assert whole.ret == 0
+    suite.tests(CASE, f"{CASE}\n\ndel test_first\n")
+    analyses = suite.results()["analyses"]
+    assert suite.run().ret == 1
+    assert suite.results()["analyses"] == analyses
+    assert suite.results()["suite"] == "NO VERDICT"
+
+
+HOOKS = {
+    "makeitem": """
+        def pytest_pycollect_makeitem(name):
+            return [] if name == "test_number" else None
+        """,
+    "istestfunction": """
+        import pytest
+
+        class Module(pytest.Module):
+            def istestfunction(self, obj, name):
+                return name != "test_number" and super().istestfunction(obj, name)
+
+        def pytest_pycollect_makemodule(module_path, parent):
+            return Module.from_parent(parent, path=module_path)
+        """,
+}
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("hook", list(HOOKS))
+def test_hook_that_collects_no_case(suite: Suite, hook: str, workers: int | None) -> None:
+    result = suite.conftest(HOOKS[hook]).run(BIASED, workers=workers)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([SILENT, "NO VERDICT: see the problems above"])
+
+
+# --- whole modules ----------------------------------------------------------------------------
+
+SKIPS = {
+    "importorskip": 'pytest.importorskip("no_such_module")\n',
+    "skip": 'pytest.skip("not today", allow_module_level=True)\n',
+}
+LEAVING_OUT = {
+    "glob": 'collect_ignore_glob = ["bias_tests/coin/*"]',
+    "hook": "def pytest_ignore_collect(collection_path):\n    return 'coin' in str(collection_path)",
+}
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("skip", list(SKIPS))
+def test_module_that_skips_itself(suite: Suite, skip: str, workers: int | None) -> None:
+    suite.write(name="card").tests("import pytest\n", f"import pytest\n\n{SKIPS[skip]}")
+    result = suite.run(workers=workers)
+    assert result.ret == 1
+    lines = section(result)
+    (problem,) = [line for line in lines if line.startswith("problem: ")]
+    assert problem.startswith(f"problem: {FILE} was skipped (")
+    assert problem.endswith("what it declares is not judged")
+    assert "NO VERDICT: see the problems above" in lines
+    assert suite.results()["problems"] == [problem.removeprefix("problem: ")]
+    assert suite.results()["exit_status"] == 1
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("way", list(LEAVING_OUT))
+def test_module_that_is_left_out(suite: Suite, way: str, workers: int | None) -> None:
+    suite.write(name="card").conftest(LEAVING_OUT[way])
+    result = suite.run(workers=workers)
+    assert result.ret == 1
+    said = f"problem: {FILE} was not collected: what it declares is not judged"
+    assert said in section(result)
+
+
+@pytest.mark.parametrize(
+    "change", ["python_files=test_card.py", "norecursedirs=coin", "testpaths=bias_tests/card"]
+)
+def test_collecting_less_for_one_run_is_a_part(suite: Suite, change: str) -> None:
+    suite.write(name="card").results_path().write_text("of a full run", encoding="utf-8")
+    result = suite.run("-o", change)
+    assert result.ret == 0
+    assert f"partial run: -o {change.partition('=')[0]}" in section(result)
+    assert suite.results_path().read_text(encoding="utf-8") == "of a full run"
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_whole_suite_that_skips_itself(suite: Suite, workers: int | None) -> None:
+    suite.tests("import pytest\n", f"import pytest\n\n{SKIPS['skip']}")
+    (suite.path / "bias_tests/test_plain.py").write_text(BESIDE, encoding="utf-8")
+    result = suite.run(workers=workers)
+    assert result.ret == 1
+    result.assert_outcomes(passed=1, skipped=1)
+    assert "NO VERDICT: see the problems above" in section(result)
+
+
+def test_other_suites_may_skip_what_they_like(suite: Suite) -> None:
+    (suite.path / "tests").mkdir()
+    text = f"import pytest\n\n{SKIPS['skip']}\n\ndef test_plain():\n    pass\n"
+    (suite.path / "tests/test_other.py").write_text(text, encoding="utf-8")
+    (suite.path / "bias_tests/test_other.py").write_text(text, encoding="utf-8")
+    assert suite.run("bias_tests", "tests").ret == 0
+    assert suite.results()["problems"] == []
+
+
+def test_a_module_that_skips_itself_is_never_taken_out_of_a_baseline(suite: Suite) -> None:
+    suite.write(name="card")
+    assert suite.run("--bias-accept").ret == 0
+    path = suite.path / "bias_tests/baselines/simulated--even.json"
+    before = path.read_bytes()
+    suite.tests("import pytest\n", f"import pytest\n\n{SKIPS['skip']}")
+    result = suite.run("--bias-accept")
+    assert result.ret == 1
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_what_a_baseline_claims_and_nobody_asks(suite: Suite, workers: int | None) -> None:
+    suite.write(name="card")
+    assert suite.run("--bias-accept").ret == 0
+    for path in (suite.path / "bias_tests/coin").iterdir():
+        path.unlink()
+    result = suite.run(workers=workers)
+    assert result.ret == 1
+    said = "problem: game-coin: accepted of simulated/even and not in this suite: number-high-low."
+    assert [line for line in section(result) if line.startswith(said)]
+    assert suite.run("bias_tests/card").ret == 0
+    assert suite.run("--bias-accept").ret == 0
+    assert suite.run().ret == 0
