@@ -6,8 +6,10 @@ import os
 import sys
 from collections.abc import Callable
 
+import pytest
 
-def hold_exit() -> Callable[[], None]:
+
+def hold_exit(config: pytest.Config) -> Callable[[], None]:
     """Have ``os._exit(0)`` in this process say that there is no verdict, and exit with 1.
 
     Nothing can run after ``os._exit``, so no book would notice that a test called it. Processes
@@ -17,6 +19,9 @@ def hold_exit() -> Callable[[], None]:
 
     def held(status: int) -> None:
         if os.getpid() == process and status == 0:
+            captured = config.pluginmanager.get_plugin("capturemanager")
+            if captured is not None:
+                captured.suspend(in_=True)
             sys.stderr.write("NO VERDICT: something ended pytest with os._exit(0)\n")
             sys.stderr.flush()
             status = 1

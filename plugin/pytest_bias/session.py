@@ -76,7 +76,7 @@ class BiasSession:
         self._let_go: Callable[[], None] | None = None
         if not self.is_worker and self._given:
             check_settings(config)
-            self._let_go = hold_exit()
+            self._let_go = hold_exit(config)
 
     # --- state --------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from pytest_bias.cli import main
 from pytest_bias.errors import DamagedResults, NotMerged
 from pytest_bias.merging import Part, merged
 from pytest_bias.report.results import results_text, view_of
+from pytest_bias.report.terminal import closing_lines
 from pytest_bias.report.view import AcceptedVerdict, RunView, Scope
 
 from .report.factory import analysis, finding, verdict, view
@@ -109,6 +110,20 @@ def test_a_bias_in_one_part_fails_the_run() -> None:
     whole = merge(run("a", biased=True), run("b"))
     assert (whole.suite, whole.exit_status) == ("FAIL", 1)
     assert whole.failing == (("a", MODEL, "h"),)
+
+
+def test_an_ordinary_test_that_failed_in_one_part_keeps_the_whole_from_being_green() -> None:
+    failed = "suite/b/test_b.py::test_ordinary"
+    whole = merge(run("a"), run("b", failures=(failed,), exit_status=1))
+    assert (whole.suite, whole.failures, whole.exit_status) == ("PASS", (failed,), 1)
+    assert f"failed as well: {failed}" in list(closing_lines(whole))
+
+
+@pytest.mark.parametrize("status", [1, 2, 3])
+def test_a_part_that_ended_badly_for_no_reason_it_knows_leaves_no_verdict(status: int) -> None:
+    whole = merge(run("a"), run("b", exit_status=status))
+    assert (whole.suite, whole.exit_status) == ("NO VERDICT", 1)
+    assert whole.problems == (f"2.json: its run ended with exit status {status}",)
 
 
 def test_models_may_be_parts() -> None:

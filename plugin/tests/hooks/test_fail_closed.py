@@ -251,6 +251,106 @@ def test_hook_that_calls_a_failure_passed(suite: Suite) -> None:
     no_verdict(suite.run(BIASED, workers=1))
 
 
+@pytest.mark.parametrize("workers", [None, 1])
+@pytest.mark.parametrize("last", ["", "tryfirst=True"])
+def test_hook_that_calls_a_failure_expected(suite: Suite, last: str, workers: int | None) -> None:
+    suite.conftest(
+        f"""
+        import pytest
+
+        @pytest.hookimpl(wrapper=True, {last})
+        def pytest_runtest_makereport(item, call):
+            report = yield
+            if report.failed:
+                report.outcome, report.wasxfail = "skipped", "as ever"
+            return report
+        """
+    )
+    suite.body("assert verdict.status == 'CLEAR'")
+    assert suite.run(workers=workers).ret == 0
+    result = suite.run(BIASED, workers=workers)
+    assert result.ret == 1
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+def test_hook_that_betters_a_case_which_failed_by_itself(
+    suite: Suite, workers: int | None
+) -> None:
+    suite.tests("assert all(", "assert not all(")
+    suite.conftest(
+        """
+        import pytest
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_logreport(report):
+            report.outcome = "passed"
+        """
+    )
+    result = suite.run(workers=workers)
+    assert result.ret == 1
+    result.assert_outcomes(passed=4)
+    assert "NO VERDICT: see the problems above" in section(result)
+
+
+def test_hook_that_betters_a_report_after_it_was_booked(suite: Suite) -> None:
+    suite.conftest(
+        """
+        import pytest
+
+        @pytest.hookimpl(wrapper=True)
+        def pytest_runtest_logreport(report):
+            yield
+
+        def pytest_configure(config):
+            config.pluginmanager.register(Late())
+
+        class Late:
+            @pytest.hookimpl(tryfirst=True)
+            def pytest_sessionfinish(self, session):
+                session.testsfailed, session.exitstatus = 0, 0
+
+            @pytest.hookimpl(trylast=True)
+            def pytest_unconfigure(self, config):
+                config.session_status = 0
+
+        @pytest.hookimpl(wrapper=True)
+        def pytest_cmdline_main(config):
+            yield
+            return 0
+        """
+    )
+    result = suite.run(BIASED)
+    assert result.ret == 1
+    assert "FAIL: 1 hypothesis, 1 BIASED" in section(result)
+    assert suite.results()["exit_status"] == 1
+
+
+@pytest.mark.parametrize("place", ["body", "module", "fixture"])
+def test_process_that_is_ended_at_once(suite: Suite, place: str) -> None:
+    if place == "body":
+        suite.body("import os\nos._exit(0)", "")
+    elif place == "module":
+        suite.tests("import pytest\n", "import os\n\nimport pytest\n\nos._exit(0)\n")
+    else:
+        suite.conftest(
+            "import os, pytest\n\n@pytest.fixture(autouse=True)\ndef end():\n    os._exit(0)\n"
+        )
+    result = suite.run()
+    assert result.ret == 1
+    assert "NO VERDICT: something ended pytest with os._exit(0)" in result.errlines
+
+
+def test_forked_processes_end_as_they_like(suite: Suite) -> None:
+    body = """
+    import os
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    """
+    assert suite.body(body, "").run().ret == 0
+
+
 @pytest.mark.parametrize(
     "hook",
     [

@@ -9,6 +9,11 @@ from .suites import Suite, section
 MODULE = "bias_tests/coin/test_coin.py"
 CONTROL = f"{MODULE}::test_noticed[simulated/even]"
 DROPPING = "def pytest_collection_modifyitems(items):\n    del items[0]\n"
+INTERRUPTING = """
+def pytest_runtest_logreport(report):
+    if report.failed:
+        raise KeyboardInterrupt
+"""
 FAMILY = (
     'hypotheses(GAME, NUMBER, MeanDifference("number", "cue", high="low", low="high", '
     'margin=2.0, claim="clear"))'
@@ -26,6 +31,12 @@ FAMILY = (
         (["bias_tests/coin"], None, "only bias_tests/coin was asked for"),
         ([f"--ignore={MODULE}x"], None, "--ignore"),
         (["-p", "dropping"], 2, "1 case not selected"),
+        (["--bias-design=screen"], None, "--bias-design=screen"),
+        (["--bias-replicates=12"], None, "--bias-replicates=12"),
+        (["--bias-gate=off"], 1, "--bias-gate=off"),
+        (["-o", "bias_gate=off"], None, "-o bias_gate"),
+        (["--bias-model=simulated/even"], None, "only simulated/even of bias_models"),
+        (["--pyargs", "bias_tests.coin"], None, "only bias_tests.coin was asked for"),
     ],
 )
 def test_leaves_the_full_results_alone(
@@ -35,6 +46,13 @@ def test_leaves_the_full_results_alone(
         "pytest.ini", "addopts = -ra", "addopts = -ra\nmarkers = slow\npythonpath = ."
     )
     (suite.path / "dropping.py").write_text(DROPPING, encoding="utf-8")
+    suite.change(
+        "bias_tests/coin/experiment.py",
+        "    replicates=12,\n",
+        '    replicates=12,\n    designs={"screen": Design(replicates=10)},\n',
+    ).change("bias_tests/coin/experiment.py", "import Experiment", "import Design, Experiment")
+    if "bias_models" in reason:
+        suite.change("pytest.ini", "simulated/even", "simulated/even simulated/biased")
     suite.results_path().write_text("of a full run", encoding="utf-8")
     result = suite.run(*arguments, workers=workers)
     assert result.ret == 0
@@ -45,12 +63,37 @@ def test_leaves_the_full_results_alone(
     assert "written: bias-results.partial.json" in lines
 
 
-def test_stopped_early(suite: Suite) -> None:
-    suite.tests("assert all(", "assert not all(")
-    result = suite.run("-x")
-    assert result.ret == 1
+def test_one_of_several_suites_is_a_part(suite: Suite) -> None:
+    suite.write(name="card")
+    (suite.path / "bias_tests/card").rename(suite.path / "more")
+    suite.change("pytest.ini", "testpaths = bias_tests", "testpaths = bias_tests more plain")
+    (suite.path / "plain").mkdir()
+    suite.run("bias_tests")
+    assert suite.results(partial=True)["partial"] == ["only bias_tests was asked for"]
+    suite.change("pytest.ini", "bias_tests more plain", "bias_tests plain")
+    suite.run("bias_tests")
+    assert suite.results()["partial"] == []
+
+
+@pytest.mark.parametrize("stop", ["-x", "--maxfail=1", "interrupt"])
+def test_stopped_early(suite: Suite, stop: str) -> None:
+    suite.write(name="card")
+    if stop == "interrupt":
+        suite.conftest(INTERRUPTING)
+    first = "bias_tests/card/test_card.py::test_asked[simulated/even-low]"
+    suite.change("bias_tests/card/test_card.py", "assert all(", "assert not all(")
+    result = suite.run(*([stop] if stop.startswith("-") else []))
+    assert result.ret == (pytest.ExitCode.INTERRUPTED if stop == "interrupt" else 1)
+    lines = section(result)
+    assert f"failed first: {first}" in lines
+    names = [line.partition(": ")[2] for line in lines if "but without a verdict: " in line]
+    assert len(names) == 5
+    assert "and 2 more without a verdict" in lines
     assert suite.results(partial=True)["suite"] == "NO VERDICT"
     assert not suite.results_path().exists()
+    (suite.path / "conftest.py").unlink(missing_ok=True)
+    again = suite.run(*names)
+    assert sum(again.parseoutcomes().values()) == len(names)
 
 
 @pytest.mark.parametrize(
