@@ -12,7 +12,6 @@ from types import FunctionType, ModuleType
 from typing import Literal, TypeVar, cast
 
 from .contrasts import Contrast, Hypothesis
-from .declarations import REGISTER
 from .design import Condition, Design, Trial
 from .errors import BadDesign, NotJudged
 from .experiment import Experiment, plan, plan_condition
@@ -26,6 +25,9 @@ Recorded = tuple[Outcome, ...]
 
 ATTRIBUTE = "_pytest_bias_declared"
 """Attribute under which a decorator leaves what it declares on the test function."""
+
+_REGISTER = "__pytest_bias_declared__"
+"""Name in a module under which the decorators list what they declare in it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,7 +163,7 @@ def _declare(
         guard = _guarded(function, declared, name)
         setattr(guard, ATTRIBUTE, declared)
         # In the module itself, so that the register lives as long as what it lists.
-        function.__globals__.setdefault(REGISTER, []).append(declared)
+        function.__globals__.setdefault(_REGISTER, []).append(declared)
         return cast("Function", guard)
 
     return decorate
@@ -172,7 +174,7 @@ def declared_in(module: ModuleType) -> tuple[Declared, ...]:
 
     A later definition of the same name, a ``del`` or a loop drops a function, not what it claimed.
     """
-    return tuple(vars(module).get(REGISTER, ()))
+    return tuple(vars(module).get(_REGISTER, ()))
 
 
 def _yields(function: FunctionType) -> bool:

@@ -132,7 +132,11 @@ def print_section(state: BiasSession, view: RunView, reporter: pytest.TerminalRe
             reporter.write_line(line)
         reporter.write_line("")
     # What is missing and how to record it: once per experiment and model, not per case.
-    for text in (*_first_failure(state), *dict.fromkeys(state.ledger.not_recorded.values()), *state.notes):
+    for text in (
+        *_first_failure(state),
+        *dict.fromkeys(state.ledger.not_recorded.values()),
+        *state.notes,
+    ):
         reporter.write_line(text)
     for line in closing_lines(view):
         good = line.startswith("PASS")
@@ -256,7 +260,9 @@ def _first_failure(state: BiasSession) -> Iterator[str]:
     first = next((case for case, outcome in ledger.outcomes.items() if outcome == "failed"), None)
     if ledger.lost and first is not None:
         result = ledger.results.get(first, {})
-        words = result.get("status", "a control that was not seen") if result.get("stopped") else ""
+        words = (
+            result.get("status", "a control that was not seen") if result.get("stopped") else ""
+        )
         yield f"failed first: {first}{f' ({words})' if words else ''}"
 
 

@@ -12,8 +12,7 @@ from types import ModuleType
 
 PACKAGE = "pytest_bias"
 _DECORATORS = frozenset({"conditions", "hypotheses", "positive_control"})
-REGISTER = "__pytest_bias_declared__"
-"""Name in a module under which the decorators list what they declare in it."""
+REGISTER = "__pytest_bias_declared__"  # as in cases, which is imported only where cases are
 
 
 def python_files(places: Iterable[Path], *, skipping: Sequence[str]) -> Iterator[Path]:
@@ -36,7 +35,7 @@ def python_files(places: Iterable[Path], *, skipping: Sequence[str]) -> Iterator
 
 
 def imported(files: Collection[Path]) -> dict[Path, ModuleType]:
-    """The modules that were imported from some of ``files``, which are resolved, in their order."""
+    """The modules that were imported from some of ``files``, which are resolved, by file."""
     names = {path.name for path in files}
     found: dict[Path, ModuleType] = {}
     for module in tuple(sys.modules.values()):

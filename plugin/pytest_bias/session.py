@@ -355,7 +355,7 @@ class BiasSession:
             Workspace(self.folder).remove()
 
     def held(self, status: int) -> int:
-        """The exit status of a run of cases: never 0 where its books say otherwise, or are open."""
+        """The exit status of a run of cases: never 0 where its books say otherwise."""
         if status != pytest.ExitCode.OK or self._session is None:
             return status
         if self._status is None and self.ledger.concerned:

@@ -307,7 +307,7 @@ def unasked_words(found: Iterable[Named], old: str, where: str) -> tuple[str, ..
 
 
 def uncompared_words(upgrade: Upgrade) -> tuple[str, ...]:
-    """That nothing was held against anything, where it was not: to judge alone is no comparison."""
+    """That nothing was held against anything, where it was not: to judge is not to compare."""
     if any(row.before is not None for row in upgrade.rows):
         return ()
     return (f"nothing could be compared: {upgrade.old} has no verdict on what is asked here",)

@@ -58,7 +58,7 @@ def upgrade_of_run(
 
 
 def unclaimed_words(state: BiasSession) -> Iterator[str]:
-    """What the accepted baselines of the models claim, and a run of the whole suite did not ask."""
+    """What accepted baselines of the models claim and a run of the whole suite did not ask."""
     settings = state.settings
     if settings.baselines is None or settings.baseline or settings.accept is not None:
         return

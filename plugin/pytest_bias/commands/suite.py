@@ -47,7 +47,9 @@ def suite_modules(suite: str) -> list[ModuleType]:
     known = imported(files)
     for path in files:
         if path not in known and declares(path):
-            problem = f"{path} declares cases and is in no package: an __init__.py beside it is lacking"
+            problem = (
+                f"{path} declares cases and is in no package: an __init__.py beside it is lacking"
+            )
             raise BadSetting(option="suite", value=suite, problem=problem)
     return modules
 

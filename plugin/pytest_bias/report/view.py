@@ -140,7 +140,7 @@ class RunView:
 
     @property
     def passes(self) -> bool:
-        """Whether the session may end well, as far as bias goes: its exit status follows from this.
+        """Whether the session may end well, as far as bias goes; its exit status follows.
 
         A FAIL or INCONCLUSIVE that somebody let pass (the gate is off, an xfail, an acceptance)
         passes; a case that failed for whatever reason does not.

@@ -130,12 +130,45 @@ def test_what_was_never_recorded_of_the_old_model_is_judged_by_itself(
         many.cassettes / "game-other" / "simulated--biased.jsonl"
     )
     status, out, err = compare(capsys, OLD, EVEN, *many.arguments)
-    assert (status, err) == (0, "")
+    assert status == 2
+    assert err == (
+        f"pytest-bias: nothing could be compared: {OLD} has no verdict on what is asked here\n"
+    )
     note = f"{OLD} has no recordings of game-many: its hypotheses are judged by themselves"
     assert out.count(f"  {note}\n") == 1
     assert f"  not in the baseline: game-many, {KNOWN}: not there → CLEAR" in out
-    status, out, _ = compare(capsys, OLD, NEW, *many.arguments)
-    assert status == 1
+    assert compare(capsys, OLD, NEW, *many.arguments)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("import sys; sys.exit(0)", "SystemExit: 0"),
+        ('pytest.importorskip("no_such_module")', "Skipped: could not import 'no_such_module'"),
+        ('pytest.skip("not today", allow_module_level=True)', "Skipped: not today"),
+        ("pytest.exit('enough', 0)", "Exit: enough"),
+    ],
+)
+def test_a_module_that_is_not_imported_to_its_end_is_no_pass(
+    many: Games, capsys: pytest.CaptureFixture[str], line: str, said: str
+) -> None:
+    text = many.tests.read_text(encoding="utf-8")
+    many.tests.write_text(f"import pytest\n\n{line}\n\n{text}", encoding="utf-8")
+    status, out, err = compare(capsys, OLD, EVEN, *many.arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"pytest-bias: --suite={many.package}: {many.package}.many.test_many ")
+    assert said in err
+
+
+def test_a_file_that_no_package_holds_is_no_pass(
+    many: Games, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = many.folder / many.package / "alone"
+    folder.mkdir()
+    shutil.copy(many.tests, folder)
+    status, _, err = compare(capsys, OLD, EVEN, *many.arguments)
+    assert status == 2
+    assert "alone/test_many.py declares cases and is in no package" in err
 
 
 def test_half_a_recording_of_the_old_model_is_no_recording(

@@ -10,7 +10,9 @@ from .test_fail_closed import BIASED
 CASE = "@hypotheses(GAME, NUMBER)\ndef test_number():\n    pass\n"
 FILE = "bias_tests/coin/test_coin.py"
 OTHER = 'MeanDifference("number", "cue", high="low", low="high", margin=2.0, claim="clear")'
-SILENT = f"problem: {FILE}:*: test_number has a bias decorator, but pytest collects no case from it*"
+SILENT = (
+    f"problem: {FILE}:*: test_number has a bias decorator, but pytest collects no case from it*"
+)
 BESIDE = '''
 import pytest
 
@@ -98,7 +100,7 @@ SKIPS = {
 }
 LEAVING_OUT = {
     "glob": 'collect_ignore_glob = ["bias_tests/coin/*"]',
-    "hook": "def pytest_ignore_collect(collection_path):\n    return 'coin' in str(collection_path)",
+    "hook": "def pytest_ignore_collect(collection_path):\n    return collection_path.name == 'coin'",
 }
 
 

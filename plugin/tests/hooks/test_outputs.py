@@ -179,3 +179,34 @@ def test_collected_names_are_short(suite: Suite) -> None:
         "test_noticed[simulated/even]",
         "test_number[simulated/even]",
     ]
+
+
+@pytest.mark.parametrize("output", ["results", "report"])
+def test_yesterdays_output_that_cannot_be_replaced_is_no_pass(suite: Suite, output: str) -> None:
+    if output == "report":
+        suite.change("pytest.ini", "bias_report = off\n", "")
+    path = suite.path / {"results": "bias-results.json", "report": "bias-report.html"}[output]
+    assert suite.run().ret == 0
+    suite.conftest(
+        f"""
+        import os
+
+        replace = os.replace
+
+        def refused(old, new, **options):
+            if str(new).endswith({path.name!r}):
+                raise PermissionError(13, "Permission denied", str(new))
+            return replace(old, new, **options)
+
+        os.replace = refused
+        """
+    )
+    result = suite.run()
+    assert result.ret == 1
+    assert f"problem: {path.name} was not written: Permission denied" in section(result)
+    path.unlink()
+    result = suite.run()
+    assert result.ret == 0
+    assert f"{path.name} was not written: Permission denied" in section(result)
+    if output == "report":
+        assert suite.results()["exit_status"] == 0
