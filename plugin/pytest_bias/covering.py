@@ -28,7 +28,7 @@ _SILENT = (
     "that of its class with Test (with no __init__, no __test__ = False and no TestCase), and "
     "nothing after it may take its name or delete it"
 )
-_SETTINGS = {"design": "gate", "replicates": "", "gate": "absolute"}
+_SETTINGS = {"design": "gate", "replicates": "", "gate": "absolute", "max_age": "off"}
 _SETTINGS_OF_INI = ("inconclusive", "models")
 
 
@@ -109,7 +109,7 @@ def _varied(state: BiasSession) -> Iterator[str]:
     for name, default in _SETTINGS.items():
         typed = config.getoption(f"bias_{name}", None)
         if typed and str(typed) != str(config.getini(f"bias_{name}") or default):
-            yield f"--bias-{name}={typed}"
+            yield f"--bias-{name.replace('_', '-')}={typed}"
     yield from _overridden(config, [f"bias_{name}" for name in (*_SETTINGS, *_SETTINGS_OF_INI)])
     models, usual = state.settings.models, config.getini("bias_models")
     if set(models) < set(usual):
@@ -143,7 +143,10 @@ def _counted(number: int, noun: str, words: str) -> tuple[str, ...]:
 def _suite_files(config: pytest.Config) -> Iterator[Path]:
     """The modules of tests, and what else declares cases, of the suites that were asked for."""
     patterns = config.getini("python_files")
+    root = config.rootpath.resolve()
     for path in _python_files(config, _suites(config)):
+        if root not in path.parents:
+            continue
         if any(path.match(each) for each in patterns) or declares(path):
             yield path
 
@@ -168,10 +171,15 @@ def _whole_files(state: BiasSession) -> list[Path]:
 
 
 def _python_files(config: pytest.Config, places: Iterable[Path]) -> Iterator[Path]:
-    """The Python files in folders below rootdir, as far as pytest's ini keys let it go there."""
-    root = config.rootpath.resolve()
-    inside = [place for place in dict.fromkeys(places) if root in place.parents]
-    return python_files(inside, skipping=config.getini("norecursedirs"))
+    """The Python files in some places, as far as pytest's ini keys let it go there.
+
+    Not all that lies below rootdir is a suite: where that is asked for, only modules of tests.
+    """
+    root, patterns = config.rootpath.resolve(), config.getini("python_files")
+    for place in dict.fromkeys(places):
+        for path in python_files([place], skipping=config.getini("norecursedirs")):
+            if place != root or any(path.match(pattern) for pattern in patterns):
+                yield path
 
 
 def _suites(config: pytest.Config) -> Iterator[Path]:

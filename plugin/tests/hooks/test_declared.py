@@ -100,7 +100,10 @@ SKIPS = {
 }
 LEAVING_OUT = {
     "glob": 'collect_ignore_glob = ["bias_tests/coin/*"]',
-    "hook": "def pytest_ignore_collect(collection_path):\n    return collection_path.name == 'coin'",
+    "hook": """
+        def pytest_ignore_collect(collection_path):
+            return collection_path.name == "coin"
+        """,
 }
 
 
@@ -148,6 +151,21 @@ def test_whole_suite_that_skips_itself(suite: Suite, workers: int | None) -> Non
     assert result.ret == 1
     result.assert_outcomes(passed=1, skipped=1)
     assert "NO VERDICT: see the problems above" in section(result)
+
+
+@pytest.mark.parametrize("importing", ["prepend", "importlib"])
+def test_suite_that_no_ini_key_names(suite: Suite, importing: str) -> None:
+    suite.write(name="card").change("pytest.ini", "testpaths = bias_tests\n", "")
+    assert suite.run(f"--import-mode={importing}").ret == 0
+    (suite.path / "venv").mkdir()
+    (suite.path / "venv/test_coin.py").write_bytes((suite.path / FILE).read_bytes())
+    suite.tests("import pytest\n", f"import pytest\n\n{SKIPS['skip']}")
+    result = suite.run(f"--import-mode={importing}")
+    assert result.ret == 1
+    lines = [line for line in section(result) if line.startswith("problem: ")]
+    assert [line.partition(" was ")[0] for line in lines] == [f"problem: {FILE}"]
+    result = suite.run("bias_tests/card")
+    assert result.ret == 0
 
 
 def test_other_suites_may_skip_what_they_like(suite: Suite) -> None:
