@@ -93,6 +93,7 @@ class Subject:
         self,
         prompt: str,
         *,
+        check: Callable[[str], None] | None = None,
         after: Reply[Any] | None = None,
         system: str | None = None,
         attempts: int = ATTEMPTS,
@@ -130,8 +131,9 @@ class Subject:
             Pydantic model of a structured reply. The text must be one JSON object of exactly its
             fields and nothing else; validation is strict.
         check
-            Called with the parsed object; raises ``InvalidReply(reason)`` for what a schema
-            cannot say ("the echoed demand must be the condition's").
+            Called with the parsed object, or without ``reply`` with the text; raises
+            ``InvalidReply(reason)`` for what a schema cannot say ("the echoed demand must be the
+            condition's"). It returns nothing: an answer such as False would be overheard.
         after
             Reply whose conversation goes on; without it a new one starts.
         system
@@ -165,7 +167,7 @@ class Subject:
         def accept(completion: Completion) -> Reply[Any]:
             text = completion.text
             value: object = (
-                accept_text(text, completion.finish)
+                accept_text(text, completion.finish, check)
                 if reply is None
                 else accept_object(text, completion.finish, reply, check, told=told)
             )

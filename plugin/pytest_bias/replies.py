@@ -15,6 +15,7 @@ from .design import frozen
 from .errors import BadDesign, InvalidReply
 
 Structured = TypeVar("Structured", bound=BaseModel)
+Checked = TypeVar("Checked")
 
 REFUSAL = re.compile(
     r"\b(?:I(?:['’]m| am)? (?:cannot|can['’]t|can not|unable|not able|won['’]t|will not"
@@ -90,8 +91,8 @@ def _plain_schema(node: object) -> object:
     }
 
 
-def accept_text(text: str, finish: str) -> str:
-    """``text`` itself when it says something.
+def accept_text(text: str, finish: str, check: Callable[[str], None] | None = None) -> str:
+    """``text`` itself when it says something, and ``check`` has nothing against it.
 
     Raises
     ------
@@ -101,6 +102,7 @@ def accept_text(text: str, finish: str) -> str:
     _check_finish(finish)
     if not text.strip():
         raise InvalidReply("truncated" if finish == "length" else "empty")
+    _apply(check, text)
     return text
 
 
@@ -137,9 +139,21 @@ def accept_object(
         value = model.model_validate_json(text, strict=True)
     except ValidationError as error:
         raise _as_invalid(error) from None
-    if check is not None:
-        check(value)
+    _apply(check, value)
     return value
+
+
+def _apply(check: Callable[[Checked], None] | None, value: Checked) -> None:
+    """Have ``check`` raise what it has against ``value``; whatever else it does says nothing."""
+    said: object = None if check is None else check(value)
+    if said is not None:
+        raise BadDesign(
+            what="ask()",
+            problem=(
+                f"check= returned a {type(said).__name__}; it must raise InvalidReply(reason) for "
+                "a reply that does not pass, and return nothing"
+            ),
+        )
 
 
 def _check_finish(finish: str) -> None:

@@ -132,6 +132,38 @@ def test_check_says_what_a_schema_cannot(carry_out: CarryOut) -> None:
     assert script.rejected == [(Place((), 1, 1), "even")]
 
 
+def test_check_holds_for_plain_text_too(carry_out: CarryOut) -> None:
+    heard: list[str] = []
+
+    def signed(text: str) -> None:
+        heard.append(text)
+        if "yours" not in text:
+            raise InvalidReply("unsigned")
+
+    async def body(subject: Subject) -> Reply[str]:
+        return await subject.ask("A letter?", check=signed)
+
+    script = Script(lambda _, place: "Sincerely yours" if place.attempt == 3 else "Bye")
+    assert cast("Reply[str]", carry_out(body, script)).value == "Sincerely yours"
+    assert [reason for _, reason in script.rejected] == ["unsigned", "unsigned"]
+    assert heard == ["Bye", "Bye", "Sincerely yours"]
+    never = Script(lambda *_: "Bye")
+    with pytest.raises(InvalidReply, match=r"^unsigned$"):
+        carry_out(body, never)
+    assert len(never.requests) == 3
+
+
+@pytest.mark.parametrize("shape", [None, Score])
+def test_a_check_that_answers_is_refused(carry_out: CarryOut, shape: Any) -> None:
+    answers: Any = lambda _: False  # noqa: E731  (nothing says that it returns anything)
+
+    async def body(subject: Subject) -> object:
+        return await subject.ask("Score?", reply=shape, check=answers)
+
+    with pytest.raises(BadDesign, match="check= returned a bool; it must raise"):
+        carry_out(body, Script(always_five))
+
+
 def test_bad_questions_are_refused(carry_out: CarryOut) -> None:
     async def two_systems(subject: Subject) -> None:
         first = await subject.ask("One", system="x")
