@@ -8,7 +8,10 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_HANGUP = (signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()
+"""What a terminal's end sends; Windows has none."""
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, *_HANGUP)
 
 _TALKATIVE = ("anthropic", "google_genai", "httpcore2", "httpx2", "openai")
 """Loggers of the SDKs and what they call through."""
@@ -16,12 +19,26 @@ _TALKATIVE = ("anthropic", "google_genai", "httpcore2", "httpx2", "openai")
 
 @contextmanager
 def signals_told(tell: Callable[[], None]) -> Iterator[None]:
-    """Have SIGINT and SIGTERM call ``tell``, inside the running event loop."""
+    """Have SIGINT, SIGTERM and SIGHUP call ``tell``, inside the running event loop.
+
+    A SIGHUP calls it only as the first of them: a terminal that ends sends several, and none is
+    anybody's word that nothing should be waited for. Where it is ignored (nohup) it stays so.
+    """
     loop = asyncio.get_running_loop()
     caught = []
+    heard: set[signal.Signals] = set()
+
+    def hear(number: signal.Signals) -> None:
+        if number in _HANGUP and heard:
+            return
+        heard.add(number)
+        tell()
+
     for number in _SIGNALS:
+        if number in _HANGUP and signal.getsignal(number) is signal.SIG_IGN:
+            continue
         try:
-            loop.add_signal_handler(number, tell)
+            loop.add_signal_handler(number, hear, number)
         except (NotImplementedError, RuntimeError, ValueError):
             # Not the main thread, or a platform without it: the default handlers stay.
             continue

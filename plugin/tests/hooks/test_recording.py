@@ -121,7 +121,7 @@ def test_problems_name_no_place_of_this_machine(suite: Suite, place: str) -> Non
     assert str(suite.path) not in suite.results_path(partial=True).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted(suite: Suite, number: signal.Signals) -> None:
     experiment = "bias_tests/coin/experiment.py"
     os.mkfifo(suite.path / "go")

@@ -180,14 +180,14 @@ def test_a_killed_recording_goes_on_with_whole_trials(tmp_path: Path, mode: Any)
 @pytest.fixture
 def _handlers() -> Iterator[None]:
     """Signal handlers are left as they were."""
-    numbers = (signal.SIGINT, signal.SIGTERM)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = [signal.getsignal(number) for number in numbers]
     yield
     assert [signal.getsignal(number) for number in numbers] == before
 
 
 @pytest.mark.usefixtures("_handlers")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_after_the_first_signal_what_has_begun_ends(
     tmp_path: Path, number: signal.Signals
 ) -> None:
