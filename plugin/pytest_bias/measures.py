@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from .design import check_label
-from .errors import BadDesign
+from .errors import BadDesign, InvalidReply
 
 MeasureValue = float | str | bool
 
 MISSING = "missing"
 """A measure every experiment has: whether a trial gave no valid reply (mostly a refusal)."""
+
+LONGEST_REASON = 40
+"""Characters of a reason for which a trial is missing, where no text may be kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +28,16 @@ class Measure:
     name
         Label of the measure, its column in the records.
     take
-        From the protocol's result to the value; by default its attribute called ``name``.
+        From the protocol's result to the value; by default its attribute called ``name``. It may
+        raise ``InvalidReply(reason)`` where the reply has none: the trial is missing then. Any
+        other error of it, NaN, and a value of another type stay errors, for it is to blame.
     unit
         Unit in print ("months on probation").
     bounds
         Smallest and largest possible value of a numeric measure. Worst cases for missing replies
-        and statements about deterministic replies need them.
+        and statements about deterministic replies need them. A trial whose value lies outside is
+        missing, as ``out_of_bounds_<name>``, and is not asked again; put limits into the reply's
+        schema or ``check=`` where it should be.
     version
         Raise it when ``take`` comes to measure something else: recordings that keep only measures
         cannot be measured again, and are then not taken for what they no longer are.
@@ -56,24 +63,40 @@ class Measure:
                 raise BadDesign(what=what, problem="bounds must be two finite numbers, rising")
 
     def of(self, result: object) -> MeasureValue:
-        """The value of this measure in ``result``."""
+        """The value of this measure in ``result``.
+
+        Raises
+        ------
+        InvalidReply
+            When it lies outside the bounds, or is a whole number too large for any.
+        BadDesign
+            When it is no value at all.
+        """
         value = self._taken(result)
         if isinstance(value, bool):
             return value
         if isinstance(value, str):
             return str.__str__(value)  # of an enum its value, and no enum travels on
-        number = _finite(value)
+        self.check_bounds(value)
+        number = finite_number(value)
         if number is not None:
-            if self.bounds is not None and not self.bounds[0] <= number <= self.bounds[1]:
-                raise BadDesign(
-                    what=f"Measure({self.name!r})",
-                    problem=f"a value lies outside its bounds {self.bounds}",
-                )
             return number
+        if isinstance(value, int):
+            raise self._outside()
         raise BadDesign(
             what=f"Measure({self.name!r})",
             problem=f"gave a {type(value).__name__}; a finite number, str or bool is needed",
         )
+
+    def check_bounds(self, value: object) -> None:
+        """Raise InvalidReply for a number outside the bounds; NaN is on neither side of them."""
+        if self.bounds is None or isinstance(value, bool) or not isinstance(value, int | float):
+            return
+        if value < self.bounds[0] or value > self.bounds[1]:
+            raise self._outside()
+
+    def _outside(self) -> InvalidReply:
+        return InvalidReply(f"out_of_bounds_{self.name}"[:LONGEST_REASON].rstrip("_"))
 
     def _taken(self, result: object) -> object:
         if self.take is not None:
@@ -90,7 +113,7 @@ class Measure:
             ) from None
 
 
-def _finite(value: object) -> float | None:
+def finite_number(value: object) -> float | None:
     """``value`` as a float when it is a finite number, else None."""
     if not isinstance(value, int | float):
         return None

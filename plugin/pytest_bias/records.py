@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .design import Condition, Trial, frozen_mapping
-from .errors import BadDesign
+from .errors import BadDesign, InvalidReply
 from .measures import Measure, MeasureValue
 from .messages import Player
 
@@ -113,13 +113,19 @@ class CellCount:
 
 
 def record_of(outcome: Outcome, measures: Sequence[Measure]) -> Record:
-    """The row of one outcome."""
+    """The row of one outcome; missing, too, where the reply is none that can be measured."""
     values: Mapping[str, MeasureValue] = {}
-    if outcome.values is not None:
-        values = outcome.values
-    elif outcome.missing is None:
-        values = {measure.name: measure.of(outcome.result) for measure in measures}
-    return Record(outcome.trial, values, outcome.missing, outcome.invalid, outcome.interactions)
+    missing = outcome.missing
+    try:
+        if outcome.values is not None:
+            for measure in measures:
+                measure.check_bounds(outcome.values.get(measure.name))
+            values = outcome.values
+        elif missing is None:
+            values = {measure.name: measure.of(outcome.result) for measure in measures}
+    except InvalidReply as invalid:
+        missing = invalid.reason
+    return Record(outcome.trial, values, missing, outcome.invalid, outcome.interactions)
 
 
 @dataclass(frozen=True, slots=True)

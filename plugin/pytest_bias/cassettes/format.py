@@ -169,6 +169,17 @@ def checked_line(line: bytes, path: str, number: int) -> bytes:
     return body
 
 
+def values_on(line: bytes, path: str, number: int) -> dict[str, Any]:
+    """What an interaction's line says; DamagedCassette when it is not what was written."""
+    body = checked_line(line, path, number)
+    try:
+        return cast("dict[str, Any]", json.loads(body))
+    except (ValueError, RecursionError):
+        raise DamagedCassette(
+            path=path, line=number, problem="the line holds what no recording writes"
+        ) from None
+
+
 def decode_interaction(line: bytes, path: str, number: int) -> Interaction:
     """The interaction of a line.
 
@@ -177,7 +188,7 @@ def decode_interaction(line: bytes, path: str, number: int) -> Interaction:
     DamagedCassette
         When the line is not what was written.
     """
-    parsed = cast("dict[str, Any]", json.loads(checked_line(line, path, number)))
+    parsed = values_on(line, path, number)
     reply = parsed["reply"]
     branch, turn, attempt = parsed["place"]
     return Interaction(

@@ -23,19 +23,18 @@ from typing import Any, cast
 
 from ..canonical import compact, digest
 from ..design import LABEL, frozen_mapping
-from ..measures import Measure, MeasureValue
+from ..errors import DamagedCassette
+from ..measures import LONGEST_REASON, Measure, MeasureValue, finite_number
 from ..messages import Completion
 from ..records import Outcome, record_of
 from ..replay import Wanted
-from .format import KEY_START, checked_line, with_sum
+from .format import KEY_START, checked_line, values_on, with_sum
 
 MEASURED_START = b'{"measured":"'
 SEALED_START = b'{"sealed":"'
 
 UNSPECIFIED = "unspecified"
 """Stands for a reason of a missing reply that is no label: it may be a reply's own words."""
-
-_LONGEST_REASON = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +97,13 @@ def measured_trial(
     """
     versions = versions_of(measures)
     key = measured_key(exchanges[0][0].key, versions, judge=judge, sealed=sealed)
+    row = record_of(outcome, measures)
     return MeasuredTrial(
         key=key,
         trial=outcome.trial.identity,
-        values=record_of(outcome, measures).values,
-        missing=None if outcome.missing is None else _reason(outcome.missing),
-        invalid=tuple(map(_reason, outcome.invalid)),
+        values=row.values,
+        missing=None if row.missing is None else reason_label(row.missing),
+        invalid=tuple(map(reason_label, outcome.invalid)),
         versions=versions,
         judge=judge,
         sealed=sealed,
@@ -114,9 +114,9 @@ def measured_trial(
     )
 
 
-def _reason(reason: str) -> str:
-    """A reason as it may be kept: a protocol can put anything into one."""
-    return reason if len(reason) <= _LONGEST_REASON and LABEL.fullmatch(reason) else UNSPECIFIED
+def reason_label(reason: str) -> str:
+    """A reason as it may be kept or published: a protocol can put a reply's words into one."""
+    return reason if len(reason) <= LONGEST_REASON and LABEL.fullmatch(reason) else UNSPECIFIED
 
 
 def _call(
@@ -170,14 +170,11 @@ def encode_measured(measured: MeasuredTrial) -> bytes:
 
 def decode_measured(line: bytes, path: str, number: int) -> MeasuredTrial:
     """The measured trial of a line; DamagedCassette when it is not what was written."""
-    parsed = cast("dict[str, Any]", json.loads(checked_line(line, path, number)))
+    parsed = values_on(line, path, number)
     return MeasuredTrial(
         key=parsed["measured"],
         trial=parsed["trial"],
-        values={
-            name: float(value) if type(value) is int else value
-            for name, value in parsed["values"].items()
-        },
+        values={name: _value(value, path, number) for name, value in parsed["values"].items()},
         missing=parsed["missing"],
         invalid=tuple(parsed["invalid"]),
         versions=parsed["versions"],
@@ -185,6 +182,15 @@ def decode_measured(line: bytes, path: str, number: int) -> MeasuredTrial:
         sealed=parsed["sealed"],
         calls=tuple(parsed["calls"]),
     )
+
+
+def _value(value: MeasureValue, path: str, number: int) -> MeasureValue:
+    if type(value) not in (int, float):
+        return value
+    finite = finite_number(value)
+    if finite is None:
+        raise DamagedCassette(path=path, line=number, problem="a measure there is no number")
+    return finite
 
 
 def encode_sealed(key: str, token: bytes) -> bytes:

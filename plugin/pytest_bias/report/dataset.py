@@ -9,8 +9,8 @@ from typing import Literal
 
 from ..analysis import Recording
 from ..canonical import dumps
-from ..cassettes.measured import UNSPECIFIED, versions_of
-from ..design import LABEL, Design, Factor, frozen_mapping
+from ..cassettes.measured import reason_label, versions_of
+from ..design import Design, Factor, frozen_mapping
 from ..errors import BadDesign
 from ..experiment import Experiment
 from ..measures import Measure, MeasureValue
@@ -23,8 +23,6 @@ Cell = bool | int | float | str | None
 
 LONGEST_LABEL = 80
 """Characters of the longest category that is published: what is longer may be a reply's text."""
-
-_LONGEST_REASON = 40  # as in recordings that keep only measures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,12 +165,6 @@ def dataset_of(
         interactions=sum(row.interactions for row in records),
     )
     return DataSet(about, tuple(zip(*cells, strict=True)))
-
-
-def reason_label(reason: str) -> str:
-    """A reason if it is a label, else ``unspecified``: it may be a reply's own words."""
-    label = len(reason) <= _LONGEST_REASON and LABEL.fullmatch(reason)
-    return reason if label else UNSPECIFIED
 
 
 def dataset_text(data: DataSet) -> str:

@@ -10,12 +10,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_bias.cassettes.format import with_sum, without_sum
 from pytest_bias.cassettes.measured import (
     MEASURED_START,
     SEALED_START,
@@ -45,6 +46,7 @@ from pytest_bias.experiment import Experiment, plan
 from pytest_bias.keeping import Keeping, KeepsMeasures, KeepsReplies, Kept
 from pytest_bias.measures import Measure
 from pytest_bias.messages import Completion, Parameters, Place, Request
+from pytest_bias.planning.use import measured_use
 from pytest_bias.protocol import Subject, together
 from pytest_bias.records import Outcome, record_of
 from pytest_bias.replay import Tracer, Unrecorded, Wanted
@@ -313,6 +315,60 @@ def test_invalid_replies_and_reasons_survive(tmp_path: Path) -> None:
     assert found[-1].invalid == ("not_json", "not_json")
 
 
+def test_a_reply_outside_its_bounds_is_kept_as_missing_with_its_reason(tmp_path: Path) -> None:
+    def say(_: Request, place: Place) -> str:
+        return '{"score": 100000}' if place.turn == 1 else '{"score": 5}'
+
+    of, raw = kept(), experiment()
+    found = read(of, record(tmp_path / "measures", of, say))
+    expected = factories.outcomes_of(raw, record(tmp_path / "raw", raw, say))
+    for outcomes, measures in ((found, of.measures), (expected, raw.measures)):
+        rows = [record_of(outcome, measures) for outcome in outcomes]
+        assert {(row.missing, row.interactions) for row in rows} == {("out_of_bounds_score", 1)}
+        assert not any(row.values for row in rows)
+
+
+def _rewritten(journal: Path, old: bytes, new: bytes) -> None:
+    """Have every line say ``new`` for ``old``, as if it had been written so."""
+    lines = journal.read_bytes().splitlines()
+    bodies = (without_sum(line) for line in lines)
+    changed = [
+        line if body is None or old not in body else with_sum(body.replace(old, new))
+        for line, body in zip(lines, bodies, strict=True)
+    ]
+    assert changed != lines
+    journal.write_bytes(b"".join(line + b"\n" for line in changed))
+
+
+@pytest.mark.parametrize(
+    "said", ["-5", "1e400", "9" * 400, "true", "null", '"1"', "[" * 9 + "]" * 9]
+)
+@pytest.mark.parametrize("retention", ["raw", "measures"])
+def test_counts_and_times_in_a_journal_are_believed_only_as_far_as_they_can_be(
+    tmp_path: Path, retention: str, said: str
+) -> None:
+    of = kept(retention)
+    journal = Cassette(record(tmp_path, of, merge=False)).journal_path
+    _rewritten(journal, b'"usage":{"input":3,"output":1}', f'"usage":{{"input":{said}}}'.encode())
+    _rewritten(journal, b'"latency":0.25', f'"latency":{said}'.encode())
+    path = cassette_path(tmp_path, of.id, MODEL)
+    for outcome in read(of, path):
+        assert [(spoken.tokens, spoken.latency) for spoken in outcome.spoken] == [(None, None)]
+    planned = [measured_use(each).subject for each in Cassette(path).measured_trials()]
+    assert {use.input_tokens for use in planned} <= {0}
+    Cassette(path).merge(of.id, MODEL)
+    assert [outcome.missing for outcome in read(of, path)] == [None] * 6
+
+
+@pytest.mark.parametrize("said", ["1e400", "9" * 400, "9" * 5000, "[" * 100_000 + "]" * 100_000])
+def test_a_measure_that_none_can_be_is_damage(tmp_path: Path, said: str) -> None:
+    of = kept()
+    journal = Cassette(record(tmp_path, of, merge=False)).journal_path
+    _rewritten(journal, b'"values":{"score":5.0}', f'"values":{{"score":{said}}}'.encode())
+    with pytest.raises(DamagedCassette, match="line "):
+        read(of, cassette_path(tmp_path, of.id, MODEL))
+
+
 @pytest.mark.parametrize("reason", [f"it said {CANARY}", "x" * 41, "Said", ""])
 def test_a_reason_that_may_be_a_replys_own_words_is_not_kept(tmp_path: Path, reason: str) -> None:
     def check(_: Score) -> None:
@@ -536,8 +592,8 @@ def _throw(error: Exception) -> None:
             "m/x: a call failed (parameter); this experiment keeps no text",
         ),
         (
-            partial(Measure("score", bounds=(0, 1)).of, Score(score=7)),
-            "Measure('score'): a value lies outside its bounds (0, 1)",
+            partial(Measure("score", cast("Any", lambda _: [CANARY])).of, Score(score=7)),
+            "Measure('score'): gave a list; a finite number, str or bool is needed",
         ),
     ],
 )

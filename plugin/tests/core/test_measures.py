@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pytest_bias.errors import BadDesign
+from pytest_bias.cassettes.measured import reason_label
+from pytest_bias.errors import BadDesign, InvalidReply
 from pytest_bias.measures import Measure
 
 
@@ -34,7 +35,7 @@ def test_values(given: object, value: object) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [math.nan, math.inf, 10**400, None, [1], {}, np.int64(3), np.arange(2), 1j],
+    [math.nan, math.inf, None, [1], {}, np.int64(3), np.arange(2), 1j],
     ids=lambda value: type(value).__name__ + str(value)[:4],
 )
 def test_what_is_no_value(given: object) -> None:
@@ -56,10 +57,29 @@ def test_an_error_inside_take_stays_its_own() -> None:
         Measure("score", lambda result: result.other.more).of(SimpleNamespace(score=1))
 
 
-@pytest.mark.parametrize("value", [-0.1, 10.1, 11])
-def test_a_value_outside_its_bounds(value: float) -> None:
-    with pytest.raises(BadDesign, match="outside its bounds"):
+@pytest.mark.parametrize("value", [-0.1, 10.1, 11, 10**400, math.inf, -math.inf])
+def test_a_value_outside_its_bounds_is_the_replys_fault(value: float) -> None:
+    with pytest.raises(InvalidReply, match=r"^out_of_bounds_score$"):
         Measure("score", bounds=(0, 10)).of(SimpleNamespace(score=value))
+
+
+def test_so_is_a_whole_number_that_no_measure_holds() -> None:
+    with pytest.raises(InvalidReply, match=r"^out_of_bounds_score$"):
+        Measure("score").of(SimpleNamespace(score=10**400))
+
+
+def test_what_is_not_a_number_is_the_measures_fault_within_bounds_too() -> None:
+    with pytest.raises(BadDesign, match=r"Measure\('score'\): gave a float"):
+        Measure("score", lambda _: math.nan, bounds=(0, 10)).of(None)
+
+
+def test_a_reason_is_a_label_that_may_be_kept_whatever_the_measures_name() -> None:
+    with pytest.raises(InvalidReply) as caught:
+        Measure("one_two_three_four_five_six_seven", bounds=(0, 1)).of(
+            SimpleNamespace(one_two_three_four_five_six_seven=2)
+        )
+    assert caught.value.reason == "out_of_bounds_one_two_three_four_five_si"
+    assert reason_label(caught.value.reason) == caught.value.reason
 
 
 @pytest.mark.parametrize("value", [0, 10, 5.5])

@@ -92,6 +92,42 @@ def test_the_example_records_and_passes(
     offline.stdout.fnmatch_lines(["*CLEAR within ±1 for these stimuli*", "PASS: 1 hypothesis*"])
 
 
+def test_one_absurd_reply_to_the_example_is_one_missing_reply(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is valid by its schema and outside the measure's bounds: 100000 minutes for an egg."""
+    monkeypatch.delenv("CI", raising=False)
+    absurd = """
+def absurd(prompt: SimulatedPrompt) -> str | None:
+    told = answer(prompt)
+    if told is None or "Could you please" not in prompt.messages[-1].text:
+        return told
+    return '{"minutes": 100000}' if prompt.seed == min(_SEEDS) else told
+
+
+"""
+    text = example().replace("simulated=answer,", "simulated=absurd,")
+    text = text.replace("EGGS = Experiment(", f"{absurd}EGGS = Experiment(")
+    seeds = """
+from pytest_bias import plan
+from pytest_bias.keys import trial_seed
+from pytest_bias.messages import Place
+
+_SEEDS = [
+    trial_seed(EGGS.id, trial, Place((), 1, 1))
+    for trial in plan(EGGS, EGGS.design())
+    if trial.condition.levels["request"] == "polite"
+]
+"""
+    pytester.makepyfile(test_eggs=text + seeds)
+    for recording in (["--bias-record=missing"], []):
+        done = pytester.runpytest_subprocess("--bias-model=simulated/even", *recording)
+        done.assert_outcomes(passed=5)
+        done.stdout.fnmatch_lines(["*(gate design, 179 of 180 trials valid, 1 missing)"])
+    report = (pytester.path / "bias-report.html").read_text("utf-8")
+    assert "1 out_of_bounds_minutes" in report
+
+
 def test_the_example_is_analysed() -> None:
     names: dict[str, object] = {"__name__": "eggs"}
     exec(compile(example(), str(README), "exec"), names)  # noqa: S102  (our own README)

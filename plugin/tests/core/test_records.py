@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_bias.design import Trial
-from pytest_bias.errors import BadDesign
+from pytest_bias.errors import BadDesign, InvalidReply
 from pytest_bias.measures import Measure
 from pytest_bias.records import Outcome, Record, Records, record_of
 
@@ -34,6 +36,29 @@ def test_a_missing_outcome_has_a_reason_and_no_value_at_all() -> None:
     record = record_of(outcome("refusal", "refusal", "refusal", "refusal"), [Measure("score")])
     assert record.values == {}
     assert record.missing == "refusal"
+
+
+def test_a_reply_outside_a_measures_bounds_is_a_missing_one() -> None:
+    measures = [Measure("high", lambda score: score.score > 3), Measure("score", bounds=(0, 3))]
+    record = record_of(outcome(None, "empty", interactions=2), measures)
+    assert (record.values, record.missing) == ({}, "out_of_bounds_score")
+    assert (record.invalid, record.interactions) == (("empty",), 2)
+    # Of what was measured before, the bounds that are declared now hold as well.
+    kept = replace(outcome(None), result=None, values={"high": True, "score": 4.0})
+    assert record_of(kept, measures).missing == "out_of_bounds_score"
+
+
+def test_a_measure_may_say_that_a_reply_has_none() -> None:
+    def never(_: object) -> float:
+        raise InvalidReply("no_pulse")
+
+    record = record_of(outcome(None), [Measure("score"), Measure("pulse", never)])
+    assert (record.values, record.missing) == ({}, "no_pulse")
+
+
+def test_an_error_in_a_measure_is_no_missing_reply() -> None:
+    with pytest.raises(ZeroDivisionError):
+        record_of(outcome(None), [Measure("score", lambda score: score.score / 0, bounds=(0, 3))])
 
 
 def test_columns_keep_the_plans_order_and_skip_what_is_missing() -> None:
