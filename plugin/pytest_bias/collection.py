@@ -75,7 +75,7 @@ class Terms:
 
 @dataclass(slots=True)
 class CollectionReport:
-    """What came of a collection; ``interrupted`` after SIGINT or SIGTERM."""
+    """What came of a collection; ``interrupted`` after SIGINT, SIGTERM or SIGHUP."""
 
     jobs: list[JobReport] = field(default_factory=list)
     tallies: list[Tally] = field(default_factory=list)
@@ -90,7 +90,7 @@ def collect(
 ) -> CollectionReport:
     """Record what ``jobs`` lack: models side by side, the experiments of one model in turn.
 
-    The first SIGINT or SIGTERM starts nothing new and waits for the calls in flight, whose
+    The first SIGINT, SIGTERM or SIGHUP starts nothing new and waits for the calls in flight, whose
     replies are kept; the second waits for nothing (KeyboardInterrupt). Problems of one job do not
     keep the others from being recorded. ``say`` is told what a signal did.
     """
@@ -210,7 +210,7 @@ class _Collector:
                     job.model,
                     merge=done,
                     lost=report.lost,
-                    recorded=report.done,
+                    wanted=[trial.id for trial in wanted],
                 )
             finally:
                 report.unkept += recorder.unkept

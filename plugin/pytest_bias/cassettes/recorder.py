@@ -139,20 +139,21 @@ class Recorder:
         *,
         merge: bool = True,
         lost: Iterable[str] = (),
-        recorded: Iterable[str] = (),
+        wanted: Iterable[str] = (),
     ) -> None:
         """Close the journal, and merge it into the cassette.
 
         Without ``merge`` the journal stays: it is what tells the replies of a recording that is
         made again, and has not come to its end, from those it replaces. ``lost`` are the trials
-        that a cap kept from being recorded; those ``recorded`` are no longer lost.
+        that a cap kept from being recorded; others that were ``wanted`` are no longer lost: they
+        are recorded now, or it is not a cap that kept them from it.
         """
         try:
             self._write()  # what arrived while the loop was torn down
         finally:
             self._close_journal()
         if merge:
-            self.cassette.lost = (self.cassette.lost - set(recorded)) | set(lost)
+            self.cassette.lost = (self.cassette.lost - set(wanted)) | set(lost)
             self.cassette.merge(experiment_id, model, self.provenance)
 
     def _close_journal(self) -> None:

@@ -160,6 +160,25 @@ def test_the_marks_of_a_cap_vanish_though_the_next_run_is_killed_before_its_end(
     assert Cassette(path).lost == frozenset()
 
 
+def test_what_fails_after_a_run_that_was_capped_is_not_missing_by_the_cap(tmp_path: Path) -> None:
+    of, path = experiment(replicates=5), cassette_path(tmp_path, "tiny", MODEL)
+    with serving() as server:
+        first, _ = recorded(of, tmp_path, server.url, max_calls=4, concurrency=1)
+        assert len(Cassette(path).lost) == 6
+        # One trial does not come about, one does, and for the others the cap leaves no room.
+        server.faults = ["server_error"] * 5
+        second, _ = recorded(of, tmp_path, server.url, max_calls=6, concurrency=1)
+        assert (second.recorded, len(second.problems), len(second.lost)) == (1, 1, 4)
+        left = first.lost - second.done
+        assert Cassette(path).lost == second.lost < left
+        assert unrecorded(of, tmp_path, MODEL) == left
+        server.faults = ["unauthorised"]  # which ends it: what is not begun is not capped either
+        third, _ = recorded(of, tmp_path, server.url, concurrency=1)
+        assert (third.recorded, len(third.lost)) == (0, 0)
+    assert Cassette(path).lost == frozenset()
+    assert unrecorded(of, tmp_path, MODEL) == left
+
+
 def test_trials_lost_to_a_cap_are_missing_under_that_reason(tmp_path: Path) -> None:
     from pytest_bias.cases import Case  # noqa: PLC0415  (for this test alone)
     from pytest_bias.run import Run  # noqa: PLC0415
@@ -430,12 +449,18 @@ def test_what_no_later_call_can_mend_stops_the_job_at_once(
     assert files(tmp_path) == set()
 
 
-def test_half_a_reply_is_one_trials_problem_and_not_tried_again(tmp_path: Path) -> None:
+def test_half_a_reply_is_asked_for_again(tmp_path: Path) -> None:
     job, report, served = under("malformed", tmp_path)
-    assert (job.recorded, len(job.problems), len(served)) == (1, 1, 2)
-    assert "the reply is not a chat completion" in job.problems[0]
+    assert (job.recorded, job.problems, len(served)) == (2, [], 3)
     assert report.tallies[0].failures == {"reply": 1}
-    assert len(Cassette(job.cassette)) == 1
+    assert len(Cassette(job.cassette)) == 2
+
+
+def test_nothing_but_half_replies_is_one_trials_problem(tmp_path: Path) -> None:
+    job, report, served = under("malformed", tmp_path, number=5)
+    assert (job.recorded, len(job.problems), len(served)) == (1, 1, 6)
+    assert "the reply is not a chat completion" in job.problems[0]
+    assert report.tallies[0].failures == {"reply": 5}
 
 
 def test_a_slow_reply_is_a_reply(tmp_path: Path) -> None:
