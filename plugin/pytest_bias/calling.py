@@ -23,12 +23,14 @@ _TYPICAL_REPLY = 256
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """When a failed attempt is made again: after rate limits, server errors and time-outs only.
+    """When a failed attempt is made again: after what passes, or may come out well another time.
 
-    ``transient`` and ``rate_limit`` are numbers of further attempts. Waits are in seconds, doubled
-    from ``base`` up to ``ceiling``, with jitter so that calls that failed together do not come
-    back together. A rate limit is counted apart: it is no fault of the call. A provider that asks
-    to wait longer than ``longest`` is not waited for.
+    That is a rate limit, a server's error, a time-out, and an answer that is no reply (half of
+    one, say), which counts as paid each time. ``transient`` (of all but rate limits) and
+    ``rate_limit`` are numbers of further attempts. Waits are in seconds, doubled from ``base`` up
+    to ``ceiling``, with jitter so that calls that failed together do not come back together. A
+    rate limit is counted apart: it is no fault of the call. A provider that asks to wait longer
+    than ``longest`` is not waited for.
     """
 
     transient: int = 4
@@ -130,7 +132,8 @@ class Caller:
                 patient = (failed.retry_after or 0.0) <= self._retries.longest
                 if stop.pressed:
                     raise
-                if failed.kind == "transient" and patient and transient < self._retries.transient:
+                again = failed.kind in ("transient", "reply") and patient
+                if again and transient < self._retries.transient:
                     transient += 1
                     # A provider that asks for no wait is waited for all the same.
                     wait = failed.retry_after or self._retries.wait(transient, self._rng)
@@ -174,7 +177,7 @@ class Caller:
                 used = completion.usage
                 if {"input", "output"} <= used.keys() and any(used.values()):
                     price = self._price(used)
-                charged(sum(used.values()) or estimate)
+                    charged(used["input"] + used["output"])
             finally:
                 self.spending.settle(highest, price)
                 self.tally.cost += price

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import Literal, cast
 
 from .design import frozen_mapping
 from .errors import BadDesign
@@ -109,7 +109,8 @@ class Completion:
     ``usage`` holds token counts (``input``, ``output``), ``latency`` is in seconds without
     queueing and failed attempts (None where the provider cannot tell), ``body`` is the reply as
     the provider sent it, ``dropped`` names the parameters that were not sent because the model
-    refuses them.
+    refuses them. Counts and times that none can be are left out, whoever says them: a provider
+    or a recording.
     """
 
     text: str = field(repr=False)
@@ -122,5 +123,33 @@ class Completion:
     dropped: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "usage", frozen_mapping(self.usage))
+        object.__setattr__(self, "usage", frozen_mapping(believable_counts(self.usage)))
+        object.__setattr__(self, "latency", believable_seconds(self.latency))
         object.__setattr__(self, "body", frozen_mapping(self.body))
+
+
+_MOST_TOKENS = 10_000_000
+"""Ten times what any model reads and writes in one call."""
+
+_MOST_SECONDS = 10_000_000.0
+
+
+def token_count(value: object) -> int | None:
+    """``value`` where it can be a number of tokens of one call; None for whatever else is said.
+
+    A count that is not believed is unknown, and never 0: the call is charged at its highest price.
+    """
+    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None
+
+
+def believable_counts(usage: object) -> dict[str, int]:
+    """Name → number of tokens, as far as they can be believed."""
+    given = cast("Mapping[str, object]", usage) if isinstance(usage, Mapping) else {}
+    counts = {name: token_count(value) for name, value in given.items()}
+    return {name: count for name, count in counts.items() if count is not None}
+
+
+def believable_seconds(value: object) -> float | None:
+    """``value`` where it can be how long a reply took; None where nobody knows."""
+    known = type(value) in (int, float) and 0 <= cast("float", value) <= _MOST_SECONDS
+    return cast("float", value) if known else None

@@ -21,7 +21,7 @@ from .errors import (
     ReplayDiffers,
 )
 from .experiment import Experiment, Players
-from .messages import DROPPABLE, Completion
+from .messages import DROPPABLE, Completion, believable_counts, believable_seconds
 from .records import Origin, Outcome, Spoken
 from .replay import Lookup, Unrecorded, Wanted, newly_told, opening, replay
 
@@ -187,7 +187,8 @@ def _outcome(wanted: Wanted, measured: MeasuredTrial) -> Outcome:
 
 def _spoken(call: Mapping[str, Any]) -> Spoken:
     """How a reply came of which no text is kept."""
-    return Spoken(None, call["usage"].get("output"), call["latency"])
+    output = believable_counts(call["usage"]).get("output")
+    return Spoken(None, output, believable_seconds(call["latency"]))
 
 
 def _origin(call: Mapping[str, Any]) -> Origin:

@@ -61,7 +61,7 @@ class MissingKey(BiasError):
 
 FailureKind = Literal["rate_limit", "transient", "reply", "parameter", "fatal"]
 """Why a call failed: HTTP 429; a server's error, time-out or lost connection; a reply that is
-none; a parameter the model refuses; or what no later call can mend. The first two are tried
+none; a parameter the model refuses; or what no later call can mend. The first three are tried
 again."""
 
 

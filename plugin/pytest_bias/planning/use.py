@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from ..cassettes.measured import MeasuredTrial
 from ..design import Trial
 from ..driver import run
 from ..errors import BiasError, InvalidReply
 from ..experiment import Experiment, Players
-from ..messages import Completion, Place, Request
+from ..messages import Completion, Place, Request, believable_counts
 from ..replay import Tracer, Unrecorded, Wanted
 
 _CHARACTERS_PER_TOKEN = 4
@@ -176,7 +175,7 @@ def measured_use(measured: MeasuredTrial) -> Use:
     """What a trial used of which only the measures are kept, as the provider counted tokens."""
     use = NOTHING
     for call in measured.calls:
-        usage = cast("Mapping[str, int]", call["usage"])
+        usage = believable_counts(call["usage"])
         calls = Calls(1, usage.get("input", 0), usage.get("output", 0))
         use = use.plus(Use(judge=calls) if call["to"] == "judge" else Use(subject=calls))
     return use

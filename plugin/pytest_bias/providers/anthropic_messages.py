@@ -121,10 +121,9 @@ def read_message(model: str, body: dict[str, Any]) -> Reply:
     """
     if is_filtered(body):
         return filtered(model)
-    usage = body.get("usage") or {}
     return Reply(
         text="".join(text_of(b["text"]) for b in body["content"] if b["type"] == "text"),
         finish=_FINISHES.get(body.get("stop_reason"), "other"),
         served_model=str(body["model"]),
-        usage=counts(usage, input=_INPUT, output=("output_tokens",)),
+        usage=counts(body.get("usage"), input=_INPUT, output=("output_tokens",)),
     )

@@ -30,10 +30,9 @@ def read_contents(model: str, body: dict[str, Any]) -> Reply:
 
     ``model`` is ``provider/model``, and names what was served where the body does not.
     """
-    usage = body.get("usageMetadata") or {}
     # Thoughts are paid as output.
     replied = ("candidatesTokenCount", "thoughtsTokenCount")
-    tokens = counts(usage, input=("promptTokenCount",), output=replied)
+    tokens = counts(body.get("usageMetadata"), input=("promptTokenCount",), output=replied)
     served = str(body.get("modelVersion") or model.partition("/")[2])
     if not body.get("candidates") and (body.get("promptFeedback") or {}).get("blockReason"):
         return Reply("", "content_filter", served, tokens)

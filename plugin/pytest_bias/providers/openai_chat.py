@@ -149,10 +149,9 @@ def read_chat(model: str, body: dict[str, Any]) -> Reply:
     choice = body["choices"][0]
     message = choice["message"]
     refusal = text_of(message.get("refusal"))
-    usage = body.get("usage") or {}
     return Reply(
         text=refusal or text_of(message.get("content")),
         finish="refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "other"),
         served_model=str(body.get("model") or model.partition("/")[2]),
-        usage=counts(usage, input=("prompt_tokens",), output=("completion_tokens",)),
+        usage=counts(body.get("usage"), input=("prompt_tokens",), output=("completion_tokens",)),
     )

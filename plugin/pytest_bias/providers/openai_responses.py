@@ -131,12 +131,11 @@ def read_response(model: str, body: dict[str, Any]) -> Reply:
         return filtered(model)
     text = "".join(text_of(part["text"]) for part in _parts(body, "output_text"))
     refusal = "".join(text_of(part["refusal"]) for part in _parts(body, "refusal"))
-    usage = body.get("usage") or {}
     return Reply(
         text=refusal or text,
         finish="refusal" if refusal else _finish(body),
         served_model=str(body["model"]),
-        usage=counts(usage, input=("input_tokens",), output=("output_tokens",)),
+        usage=counts(body.get("usage"), input=("input_tokens",), output=("output_tokens",)),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ..errors import CallFailed
-from ..messages import Completion, Finish, Parameters, Request
+from ..messages import Completion, Finish, Parameters, Request, token_count
 from .base import Endpoint
 from .failures import reply_failure, simulated_failure, unmarked_failure
 from .sdk import is_simulated, now
@@ -96,16 +96,20 @@ def filtered(model: str) -> Reply:
     return Reply("", "content_filter", model.partition("/")[2], {})
 
 
-def counts(usage: Mapping[str, Any], **names: Sequence[str]) -> dict[str, int]:
+def counts(usage: object, **names: Sequence[str]) -> dict[str, int]:
     """Token counts by our name (``input``, ``output``), each the sum of the vendor's ``names``.
 
-    A count that the vendor does not give is left out: 0 would say that there were none.
+    A count that the vendor does not give is left out: 0 would say that there were none. So is one
+    of which a part cannot be believed; the reply, which is paid, is read all the same.
     """
-    given = {
-        ours: [int(usage[name]) for name in theirs if usage.get(name) is not None]
-        for ours, theirs in names.items()
-    }
-    return {ours: sum(found) for ours, found in given.items() if found}
+    said = usage if isinstance(usage, dict) else {}
+    summed: dict[str, int] = {}
+    for ours, theirs in names.items():
+        given = [token_count(said[name]) for name in theirs if said.get(name) is not None]
+        known = [count for count in given if count is not None]
+        if known and len(known) == len(given):
+            summed[ours] = sum(known)
+    return summed
 
 
 def text_of(value: object) -> str:

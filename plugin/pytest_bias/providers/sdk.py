@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from types import ModuleType
+from typing import cast
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit
 
 from ..errors import MissingPackage
@@ -31,6 +32,12 @@ _DISTRIBUTIONS = {"google.genai": "google-genai"}
 _SEEDS = 2**31  # vendors take seeds that fit a signed number of 32 bits
 
 _LONGEST_PROBLEM = 500
+
+_DEEPEST = 100
+"""Levels of a reply body; those that vendors document have about ten."""
+
+_LONGEST_WHOLE = 300
+"""Digits of a whole number that a float still holds."""
 
 SHORTEST_SECRET = 8
 """Characters of a key from which on it is hidden in replies, and within words."""
@@ -197,16 +204,29 @@ def _purged(secrets: re.Pattern[str], value: object) -> object:
 def parsed(text: str) -> object:
     """JSON ``text`` as a value.
 
+    A number that none can be, for JSON has no NaN and no float is as large as 1e400, could not be
+    stored and costs no paid reply: in its place stands what was sent, as ``{"number": "1e400"}``.
+
     Raises
     ------
     ValueError
-        When it is not JSON. NaN and Infinity are not, and could not be stored; nor could a number
-        that is too large, and what is nested too deeply to be read.
+        When it is not JSON, or is nested too deeply to be read and stored.
     """
     try:
-        return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+        value = json.loads(text, parse_constant=_unread, parse_float=_finite, parse_int=_whole)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return cast("object", value)
+    raise ValueError("nested too deeply")
 
 
 def is_simulated(body: object) -> bool:
@@ -250,7 +270,7 @@ def _number(text: str) -> float | None:
 def _until(date: str, now: datetime) -> float | None:
     try:
         then = parsedate_to_datetime(date)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if then.tzinfo is None:  # "-0000", a time in UTC of unknown origin
         then = then.replace(tzinfo=timezone.utc)
@@ -258,12 +278,14 @@ def _until(date: str, now: datetime) -> float | None:
     return seconds if seconds >= 0 else None
 
 
-def _no_constant(name: str) -> object:
-    raise ValueError(name)
+def _unread(text: str) -> dict[str, str]:
+    return {"number": text}
 
 
-def _finite(text: str) -> float:
+def _finite(text: str) -> float | dict[str, str]:
     value = float(text)
-    if not math.isfinite(value):
-        raise ValueError("a number too large")
-    return value
+    return value if math.isfinite(value) else _unread(text)
+
+
+def _whole(text: str) -> int | dict[str, str]:
+    return int(text) if len(text) <= _LONGEST_WHOLE else _unread(text)

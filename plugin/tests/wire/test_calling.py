@@ -127,7 +127,7 @@ def test_a_call_that_is_answered_is_counted_and_paid() -> None:
     assert of.wire == "acme 1.0, one"
 
 
-@pytest.mark.parametrize("kind", ["fatal", "reply", "parameter"])
+@pytest.mark.parametrize("kind", ["fatal", "parameter"])
 def test_what_trying_again_cannot_mend_is_not_tried_again(kind: Any) -> None:
     provider = Acme([failure(kind, parameter="temperature" if kind == "parameter" else None)])
     of, (end,) = ended(provider)
@@ -164,12 +164,31 @@ def test_a_wait_is_not_longer_than_the_ceiling() -> None:
     assert max(waits) <= 1.5 * EVEN.ceiling
 
 
-def test_failures_that_pass_are_tried_again_so_often_and_no_more() -> None:
-    provider = Acme([failure("transient")] * 100)
+@pytest.mark.parametrize("kind", ["transient", "reply"])
+def test_failures_that_pass_are_tried_again_so_often_and_no_more(kind: Any) -> None:
+    provider = Acme([failure(kind)] * 100)
     of, (end,) = ended(provider)
     assert isinstance(end, CallFailed)
-    assert end.kind == "transient"
-    assert of.tally.attempts == 1 + EVEN.transient
+    assert end.kind == kind
+    assert of.tally.attempts == of.spending.calls == 1 + EVEN.transient
+
+
+def test_answers_that_are_no_reply_hardly_ever_cost_a_trial() -> None:
+    dice = Random(0)  # noqa: S311  (no secret)
+    provider = Acme(lambda _: failure("reply") if dice.random() < 0.027 else None)
+    of, ends = ended(provider, times=480)
+    assert all(isinstance(end, Completion) for end in ends)
+    assert of.tally.attempts == 480 + of.tally.failures["reply"]
+    assert of.tally.failures["reply"] > 5
+
+
+def test_answers_that_are_no_reply_are_tried_again_within_the_caps() -> None:
+    of, (end,) = ended(Acme([failure("reply")] * 100), max_calls=3, budget=1.0)
+    assert isinstance(end, Capped)
+    assert of.tally.attempts == 3
+    of, (end,) = ended(Acme([failure("reply")] * 100), budget=HIGHEST * 2.5)
+    assert isinstance(end, Capped)
+    assert of.spending.spent == pytest.approx(HIGHEST * 2)
 
 
 def test_rate_limits_are_tried_again_so_often_and_no_more() -> None:
@@ -368,10 +387,37 @@ def test_what_may_have_been_carried_out_is_counted_at_its_highest_price(
     assert of.tally.cost == pytest.approx(price + paid)
 
 
-@pytest.mark.parametrize("usage", [{}, {"input": 0, "output": 0}])
-def test_a_reply_without_usage_is_counted_at_its_highest_price(usage: dict[str, int]) -> None:
-    of, _ = ended(Acme(usage=usage), budget=1.0)
-    assert of.spending.spent == pytest.approx(HIGHEST)
+USAGES: list[Any] = [
+    None,
+    {},
+    {"input": 0, "output": 0},
+    {"output": 20},
+    {"input": -(10**9), "output": 20},
+    {"input": 30, "output": True},
+    {"input": 30, "output": "20"},
+    {"input": 30.5, "output": 20},
+    {"input": float("nan"), "output": 20},
+    {"input": 30, "output": float("inf")},
+    {"input": 30, "output": 10**400},
+]
+
+
+@pytest.mark.parametrize("usage", USAGES, ids=map(str, range(len(USAGES))))
+def test_a_reply_without_usage_is_counted_at_its_highest_price(usage: Any) -> None:
+    of, (end,) = ended(Acme(usage=usage), budget=1.0, tpm=10**6)
+    assert isinstance(end, Completion)
+    assert of.spending.spent == of.tally.cost == pytest.approx(HIGHEST)
+    assert of.tally.input_tokens in (0, 30)
+    assert of.tally.output_tokens in (0, 20)
+    ((_, size),) = of.throttle.tokens._sent
+    assert 100 <= size <= HIGHEST * 10**6
+
+
+def test_no_gateway_switches_a_budget_off() -> None:
+    provider = Acme(usage={"input": -1_000_000, "output": -1_000_000})
+    of, ends = ended(provider, times=50, budget=HIGHEST * 10.5)
+    assert sum(isinstance(end, Completion) for end in ends) == 10
+    assert of.spending.spent == pytest.approx(HIGHEST * 10)
 
 
 def test_the_highest_price_takes_every_byte_for_a_token() -> None:

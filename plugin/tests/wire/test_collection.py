@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import re
+import runpy
 import signal
 import socket
 import subprocess
@@ -22,6 +23,7 @@ import pytest
 import respx
 from bias_tests.anchoring.experiment import ANCHORING
 
+from pytest_bias import surroundings
 from pytest_bias.analysis import Recording
 from pytest_bias.calling import Retries
 from pytest_bias.cases import Case
@@ -505,14 +507,14 @@ def test_a_larger_design_pays_only_what_is_new(tmp_path: Path) -> None:
 @pytest.fixture
 def _handlers() -> Iterator[None]:
     """Signal handlers are left as they were."""
-    numbers = (signal.SIGINT, signal.SIGTERM)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = [signal.getsignal(number) for number in numbers]
     yield
     assert [signal.getsignal(number) for number in numbers] == before
 
 
 @pytest.mark.usefixtures("_handlers")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("mode", ["missing", "all"])
 def test_the_first_signal_drains_and_keeps(
     tmp_path: Path, number: signal.Signals, mode: RecordMode
@@ -535,6 +537,56 @@ def test_the_first_signal_drains_and_keeps(
     assert endpoint.answered.total() == 400
     assert files(tmp_path) == {job.cassette.name}
     assert is_whole(of, tmp_path)
+
+
+@pytest.mark.usefixtures("_handlers")
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGHUP])
+def test_a_terminal_that_ends_more_than_once_abandons_nothing(
+    tmp_path: Path, first: signal.Signals
+) -> None:
+    def hang_up(call: int) -> None:
+        if call in (10, 11, 12):
+            os.kill(os.getpid(), first if call == 10 else signal.SIGHUP)
+
+    of, endpoint = experiment(ask_twice, replicates=100), Endpoint(on_call=hang_up)
+    with serving(endpoint) as server:
+        job, report = recorded(of, tmp_path, server.url)
+    assert report.interrupted
+    assert endpoint.answered.total() == job.calls == len(Cassette(job.cassette))
+    assert 12 <= job.calls < 400
+
+
+@pytest.mark.usefixtures("_handlers")
+def test_a_hang_up_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
+    """As under nohup."""
+    of = experiment()
+    endpoint = Endpoint(on_call=lambda n: os.kill(os.getpid(), signal.SIGHUP) if n == 2 else None)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with serving(endpoint) as server:
+            job, report = recorded(of, tmp_path, server.url)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert not report.interrupted
+    assert (job.recorded, job.problems) == (6, [])
+
+
+def test_where_there_is_no_hang_up_nothing_is_asked_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows."""
+    hang_up = signal.SIGHUP
+    monkeypatch.delattr(signal, "SIGHUP")
+    elsewhere = runpy.run_path(surroundings.__file__)
+    before = signal.getsignal(hang_up)
+
+    async def told() -> bool:
+        seen = asyncio.Event()
+        with elsewhere["handlers_restored"](), elsewhere["signals_told"](seen.set):
+            assert signal.getsignal(hang_up) is before
+            os.kill(os.getpid(), signal.SIGTERM)
+            return await asyncio.wait_for(seen.wait(), 60)
+
+    assert asyncio.run(told())
 
 
 @pytest.mark.usefixtures("_handlers")

@@ -172,6 +172,8 @@ USAGES: list[tuple[object, dict[str, int]]] = [
     ({"prompt_tokens": None}, {}),
     ({"prompt_tokens": 7}, {"input": 7}),
     ({"prompt_tokens": 7, "completion_tokens": 0}, {"input": 7, "output": 0}),
+    ({"prompt_tokens": SECRET}, {}),
+    ("7", {}),
 ]
 
 
@@ -201,9 +203,6 @@ MALFORMED = {
     "no message": '{"model": "x", "choices": [{}]}',
     "message is null": '{"model": "x", "choices": [{"message": null}]}',
     "content in parts": json.dumps(body([{"type": "text", "text": "x"}])),
-    "usage is text": json.dumps(body() | {"usage": {"prompt_tokens": SECRET}}),
-    "NaN": json.dumps(body() | {"logprob": float("nan")}),
-    "a number too large": json.dumps(body())[:-1] + ', "logprob": 1e999}',
     "nested": "[" * 100_000,
 }
 

@@ -484,7 +484,10 @@ def test_hosts_are_named_without_credentials(url: str, named: str) -> None:
 # --- replies and failures ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["", "{", "NaN", "[Infinity]", "1e999", "[" * 100_000])
+DEEP = "[" * 101 + "]" * 101
+
+
+@pytest.mark.parametrize("text", ["", "{", "nan", "[inf]", "[" * 100_000, DEEP])
 def test_what_is_not_json(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  (the type is what is promised)
         sdk.parsed(text)
@@ -492,6 +495,18 @@ def test_what_is_not_json(text: str) -> None:
 
 def test_what_is_json() -> None:
     assert sdk.parsed('{"a": [1, 2.5, null, "é"]}') == {"a": [1, 2.5, None, "é"]}
+
+
+def test_a_number_that_none_can_be_stands_as_it_was_sent() -> None:
+    digits = "9" * 5000
+    text = f'[NaN, {{"a": -Infinity}}, 1e999, {digits}, 1{"0" * 299}]'
+    assert sdk.parsed(text) == [
+        {"number": "NaN"},
+        {"a": {"number": "-Infinity"}},
+        {"number": "1e999"},
+        {"number": digits},
+        10**299,
+    ]
 
 
 def test_the_mark_of_the_simulator() -> None:
