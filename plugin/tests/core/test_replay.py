@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pytest_bias.design import Trial
-from pytest_bias.errors import DamagedCassette
+from pytest_bias.errors import BadDesign, DamagedCassette, InvalidReply
+from pytest_bias.experiment import Players
 from pytest_bias.messages import Completion, Place
 from pytest_bias.protocol import Subject, together
+from pytest_bias.rehearsal import rehearse
 from pytest_bias.replay import Unrecorded, Wanted, place_order, replay
 
 from .factories import MODEL, Score, ask_once, ask_twice, completion, experiment
@@ -121,3 +125,27 @@ def test_a_protocols_own_error_is_shown_as_it_is() -> None:
 
     with pytest.raises(KeyError, match="other"):
         replay(experiment(broken), MODEL, first(), Tape().lookup)
+
+
+def test_a_check_of_plain_text_holds_on_replay_and_in_rehearsal_too() -> None:
+    def never(_: str) -> None:
+        raise InvalidReply("unfit")
+
+    async def checked(trial: Trial, subject: Subject) -> str:
+        return (await subject.ask(f"What of {trial['group']}?", check=never)).value
+
+    of = experiment(checked, simulated=lambda _: "Kind.")
+    outcome = replay(of, MODEL, first(), Tape("Kind.", "Kind.", "Kind.").lookup)
+    assert (outcome.missing, outcome.invalid) == ("unfit", ("unfit",) * 3)
+    assert rehearse(of, Players(MODEL), first()) == 3
+
+
+def test_a_check_that_answers_is_refused_before_anything_is_paid() -> None:
+    lax: Any = lambda _: False  # noqa: E731  (nothing says that it returns anything)
+
+    async def checked(trial: Trial, subject: Subject) -> str:
+        return (await subject.ask(f"What of {trial['group']}?", check=lax)).value
+
+    of = experiment(checked, simulated=lambda _: "Kind.")
+    with pytest.raises(BadDesign, match="must raise InvalidReply"):
+        rehearse(of, Players(MODEL), first())
