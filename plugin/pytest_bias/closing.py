@@ -38,10 +38,7 @@ def close_books(state: BiasSession, exitstatus: int) -> int:
     scope, partial = scope_of(state), tuple(partial_words(state))
     is_part = bool(set(partial) - set(scope.varied))
     upgrade = _upgrade(state, analyses, is_part=is_part)
-    if not is_part:
-        from .upgrading import unclaimed_words  # noqa: PLC0415  (scipy, below)
-
-        ledger.problems += unclaimed_words(state)
+    unasked = _unasked(state, is_part=is_part)
     if exitstatus != pytest.ExitCode.INTERNAL_ERROR:
         _publish(state, partial)
     if state.settings.accept is not None:
@@ -68,6 +65,7 @@ def close_books(state: BiasSession, exitstatus: int) -> int:
         upgrade=upgrade,
         stale=tuple(sorted(set(_stale(state)))),
         failures=tuple(sorted(ledger.failures)),
+        unasked=unasked,
         version=version("pytest-bias"),
     )
     if not analyses and view.suite == "NO VERDICT":
@@ -197,6 +195,16 @@ def _upgrade(
     from .upgrading import upgrade_of_run  # noqa: PLC0415  (only for an upgrade)
 
     return upgrade_of_run(state, analyses, is_part=is_part)
+
+
+def _unasked(state: BiasSession, *, is_part: bool) -> tuple[tuple[str, str, str], ...]:
+    """What accepted baselines claim and this run did not ask: of a whole suite, a problem."""
+    from .upgrading import unasked_of_run, unasked_problems  # noqa: PLC0415  (scipy, below)
+
+    unasked = tuple(unasked_of_run(state))
+    if not is_part:
+        state.ledger.problems += unasked_problems(state, unasked)
+    return unasked
 
 
 def _accept(

@@ -74,6 +74,11 @@ def merged(parts: Sequence[Part], *, version: str, expected: int | None = None) 
     if upgrade is not None and not problems:
         problems += unasked_words(upgrade.unasked, upgrade.old, "this suite")
         problems += uncompared_words(upgrade)
+    unasked = _unasked(parts)
+    if not problems:
+        for model in dict.fromkeys(model for _, model, _ in unasked):
+            of = [(experiment, name) for experiment, m, name in unasked if m == model]
+            problems += unasked_words(of, model, "this suite")
     judged = _union(part.view.judged or () for part in parts)
     problems += _unjudged(analyses, judged, cases, problems)
     view = RunView(
@@ -92,6 +97,7 @@ def merged(parts: Sequence[Part], *, version: str, expected: int | None = None) 
         upgrade=upgrade,
         stale=_union(part.view.stale for part in parts),
         failures=_union(part.view.failures for part in parts),
+        unasked=unasked,
     )
     red = [part for part in parts if part.view.exit_status]
     if red and view.passes and not view.failures:
@@ -190,6 +196,15 @@ def _unjudged(
             named = (verdict.experiment, verdict.model, verdict.id)
             if named not in judged:
                 yield f"no part judged {verdict.id} of {verdict.experiment} × {verdict.model}"
+
+
+def _unasked(parts: Sequence[Part]) -> tuple[tuple[str, str, str], ...]:
+    """What accepted baselines claim and no part with their model asked."""
+    return tuple(
+        named
+        for named in _union(part.view.unasked for part in parts)
+        if all(named in p.view.unasked for p in parts if named[1] in p.scope.models)
+    )
 
 
 def _leniencies(parts: Sequence[Part]) -> tuple[str, ...]:

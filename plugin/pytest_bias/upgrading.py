@@ -57,8 +57,11 @@ def upgrade_of_run(
     return replace(upgrade, unasked=lacking)
 
 
-def unclaimed_words(state: BiasSession) -> Iterator[str]:
-    """What accepted baselines of the models claim and a run of the whole suite did not ask."""
+def unasked_of_run(state: BiasSession) -> Iterator[tuple[str, str, str]]:
+    """What accepted baselines of the models claim and this run did not ask.
+
+    As experiment, model and hypothesis.
+    """
     settings = state.settings
     if settings.baselines is None or settings.baseline or settings.accept is not None:
         return
@@ -68,8 +71,17 @@ def unclaimed_words(state: BiasSession) -> Iterator[str]:
         except DamagedBaseline:
             continue  # its cases say so
         if accepted is not None:
-            lacking = _expected(state, _unasked(state, accepted, model))
-            yield from unasked_words(lacking, model, "this suite")
+            for experiment, name in _unasked(state, accepted, model):
+                yield experiment, model, name
+
+
+def unasked_problems(state: BiasSession, unasked: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    """The same in words, of what a run of the whole suite should have asked."""
+    by_model: dict[str, list[Named]] = {}
+    for experiment, model, name in unasked:
+        by_model.setdefault(model, []).append((experiment, name))
+    for model, found in by_model.items():
+        yield from unasked_words(_expected(state, found), model, "this suite")
 
 
 def _unasked(state: BiasSession, old: Baseline, model: str = "") -> tuple[Named, ...]:

@@ -10,7 +10,9 @@ from .view import RunView
 
 FORMAT = 4
 
-_VALUES = ("accepted", "analyses", "failing", "judged", "leniencies", "scope", "upgrade")
+_VALUES = (
+    *("accepted", "analyses", "failing", "judged", "leniencies", "scope", "unasked", "upgrade"),
+)
 _WORDS = ("partial", "broken", "failures", "lost", "problems", "stale")
 
 

@@ -70,6 +70,8 @@ class RunView:
     of an old model, None where none was named. ``stale`` says which recordings no longer represent
     their model, where nothing fails for it. ``failures`` names what else failed in the session:
     ordinary tests, and modules that could not be imported. ``exit_status`` is how it ended.
+    ``unasked`` is what accepted baselines of the models claim and the run did not ask, named like
+    the judged.
     """
 
     analyses: tuple[Analysis, ...]
@@ -90,6 +92,7 @@ class RunView:
     stale: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     exit_status: int = 0
+    unasked: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:

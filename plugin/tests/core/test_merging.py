@@ -126,6 +126,15 @@ def test_a_part_that_ended_badly_for_no_reason_it_knows_leaves_no_verdict(status
     assert whole.problems == (f"2.json: its run ended with exit status {status}",)
 
 
+def test_what_a_baseline_claims_and_no_part_asks_leaves_no_verdict() -> None:
+    claimed = (("a", MODEL, "gone"), ("b", MODEL, "h"))
+    first, second = run("a", unasked=claimed), run("b", unasked=claimed[:1])
+    whole = merge(first, second)
+    assert (whole.suite, whole.unasked) == ("NO VERDICT", claimed[:1])
+    assert whole.problems[0].startswith(f"a: accepted of {MODEL} and not in this suite: gone. ")
+    assert merge(replace(first, unasked=claimed[1:]), run("b")).suite == "PASS"
+
+
 def test_models_may_be_parts() -> None:
     other = verdict(finding(), experiment="a", model="simulated/biased", status="CLEAR", id="h")
     second = view(
