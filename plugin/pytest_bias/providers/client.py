@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
-from urllib.request import getproxies
 
 from ..errors import BadSetting, CallFailed
 from ..messages import Request
@@ -26,6 +25,7 @@ from .failures import (
 )
 from .loopback import loopback_client
 from .reading import Answer, answered, error_details, is_filtered
+from .receiving import Refused, guarded
 from .sdk import (
     SHORTEST_SECRET,
     Secrets,
@@ -77,14 +77,17 @@ class Client:
         bad = BadSetting(option=where, value="…", problem="it is not a URL")
         if endpoint.base_url is not None and not is_url(endpoint.base_url):
             raise bad
-        options: dict[str, Any] = {}
-        if endpoint.simulated:
-            options["http_client"] = loopback_client(self.transport)
-        else:
-            self._check_proxies()
+        http = (
+            loopback_client(self.transport)
+            if endpoint.simulated
+            else sdk.DefaultAsyncHttpxClient()
+        )
         try:
             self.api = getattr(sdk, vendor.client)(
-                api_key=endpoint.api_key, base_url=endpoint.base_url, max_retries=0, **options
+                api_key=endpoint.api_key,
+                base_url=endpoint.base_url,
+                max_retries=0,
+                http_client=guarded(http, self.transport, where),
             )
         except self.transport.InvalidURL:
             self.api = None
@@ -151,7 +154,7 @@ class Client:
             latency = raw.elapsed.total_seconds()  # of the attempt, without queueing
         except self.sdk.APIStatusError as error:
             return self._refusal(model, error, sent)
-        except (self.sdk.APIConnectionError, TimeoutError) as error:
+        except (self.sdk.APIConnectionError, TimeoutError, Refused) as error:
             return self._lost(model, error)
         except UnicodeEncodeError:  # a custom header of the environment, say
             return unsent(model, "it holds characters that cannot be encoded")
@@ -164,16 +167,11 @@ class Client:
         """A failure in the words of the endpoint, without its credentials."""
         return CallFailed(model=model, problem=self._secrets.told(problem), **why)
 
-    def _check_proxies(self) -> None:
-        """Raise what the transport raises for a proxy of the environment that is no URL.
-
-        Before the SDK makes its client: Anthropic's, made by half, fails once more when collected.
-        """
-        proxies = getproxies()
-        for url in (proxies[name] for name in ("http", "https", "all") if proxies.get(name)):
-            self.transport.Proxy(url if "://" in url else f"http://{url}")
-
     def _lost(self, model: str, error: Exception) -> CallFailed:
+        # Anthropic's SDK makes a connection error of it, OpenAI's leaves it as it is.
+        for refused in (error, error.__cause__):
+            if isinstance(refused, Refused):
+                return self.failure(model, refused.problem, kind=refused.kind)
         if isinstance(error.__cause__, self.transport.LocalProtocolError):
             return unsent(model, "a header holds what none can")
         said = f"{error} {error.__cause__ or ''}".strip()

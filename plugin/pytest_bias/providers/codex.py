@@ -32,6 +32,7 @@ from ..simulator.subjects import PROGRAMS
 from .base import Call, Provider, ProviderContext
 from .codex_reply import Credentials, Ran, completion_of
 from .failures import unencodable
+from .receiving import LONGEST_REPLY
 
 _VERSION = re.compile(r"^codex-cli (\S+)", re.MULTILINE)
 """What ``--version`` says; npm's package ``codex`` is another program and says something else."""
@@ -130,7 +131,7 @@ class Codex:
                     _kill(process)
                     await process.wait()
             latency = perf_counter() - began
-        return _read(folder, process.returncode or 0, latency)
+        return _read(name, folder, process.returncode or 0, latency)
 
     def _prepared(self, folder: Path, model: str, request: Request) -> list[str]:
         """The command line; prompt and schema, which it reads, are written to ``folder``."""
@@ -245,10 +246,14 @@ def _kill(process: asyncio.subprocess.Process) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def _read(folder: Path, code: int, latency: float) -> Ran:
-    def text(name: str) -> str:
+def _read(name: str, folder: Path, code: int, latency: float) -> Ran:
+    if sum(path.stat().st_size for path in folder.iterdir() if path.is_file()) > LONGEST_REPLY:
+        problem = f"Codex wrote more than {LONGEST_REPLY:,} bytes"
+        raise CallFailed(model=name, problem=problem, kind="reply")
+
+    def text(stream: str) -> str:
         # Not read_text(), which would turn a reply's "\r\n" into "\n".
-        return (folder / name).read_bytes().decode("utf-8", errors="replace")
+        return (folder / stream).read_bytes().decode("utf-8", errors="replace")
 
     last = text("last") if (folder / "last").exists() else None
     return Ran(code, text("events"), text("problems"), last, latency)

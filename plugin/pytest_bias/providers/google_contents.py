@@ -30,6 +30,7 @@ from .google_errors import refusal
 from .google_reply import read_contents
 from .loopback import loopback_client
 from .reading import Answer, answered, completion, effective
+from .receiving import Refused, guarded
 
 _NAME = "google"
 _DEFAULT_URL = "https://generativelanguage.googleapis.com"
@@ -92,9 +93,9 @@ class GoogleContents:
         self._endpoint = endpoint
         self._own = not endpoint.simulated and endpoint.provider != _NAME
         self._url = endpoint.base_url or _DEFAULT_URL
+        where = f"[endpoints.{endpoint.provider}] base_url" if self._own else _BASE_URL
+        where = "bias_simulated_url" if endpoint.simulated else where
         if not sdk.is_url(self._url):
-            where = f"[endpoints.{endpoint.provider}] base_url" if self._own else _BASE_URL
-            where = "bias_simulated_url" if endpoint.simulated else where
             raise BadSetting(option=where, value="…", problem="it is not an http(s) URL")
         key = "" if endpoint.api_key == NO_KEY else endpoint.api_key
         self._key = sdk.Secrets(key)
@@ -102,19 +103,16 @@ class GoogleContents:
         self._genai = sdk.load_sdk("google.genai", "google")
         self._errors = import_module("google.genai.errors")
         self._transport = transport = sdk.load_sdk("httpx2", "google")
-        # A URL or header that cannot be sent (and is quoted); a reply that cannot be unpacked.
-        self._no_connection = (
-            transport.InvalidURL,
-            transport.LocalProtocolError,
-            transport.DecodingError,
-        )
+        # A URL or header that cannot be sent (and is quoted).
+        self._no_connection = (transport.InvalidURL, transport.LocalProtocolError)
         # Handing in a client also keeps the SDK from aiohttp, which it prefers where installed.
         hooks = {"response": [_keep]}
-        self._http = (
+        http = (
             loopback_client(transport, event_hooks=hooks)
             if endpoint.simulated
             else transport.AsyncClient(limits=transport.Limits(**sdk.LIMITS), event_hooks=hooks)
         )
+        self._http = guarded(http, transport, where)
         self._client = self._sdk_client()
 
     def _sdk_client(self) -> Any:
@@ -177,7 +175,7 @@ class GoogleContents:
             body = self._key.purged(sdk.parsed(reply.sdk_http_response.body or ""))
         except self._errors.APIError as error:
             return refusal(name, error, self._secrets.told, sent)
-        except (ValueError, RecursionError, *self._no_connection) as error:
+        except (ValueError, RecursionError, Refused, *self._no_connection) as error:
             return self._unreadable(name, error, responses)
         except (self._transport.TransportError, TimeoutError) as error:
             said = str(error) or "no answer in time"
@@ -234,6 +232,9 @@ class GoogleContents:
 
     def _unreadable(self, name: str, error: Exception, responses: Sequence[Any]) -> CallFailed:
         """What the SDK, its transport or the JSON decoder gave up on."""
+        if isinstance(error, Refused):
+            problem = self._secrets.told(error.problem)
+            return CallFailed(model=name, problem=problem, kind=error.kind)
         if not responses:
             # Plain ValueErrors are about the model's name or an empty conversation; others may
             # quote the prompt or the key.

@@ -21,6 +21,7 @@ from pytest_bias.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers import codex
 from pytest_bias.providers.base import Call, ProviderContext, open_provider
 from pytest_bias.providers.codex import Codex
+from pytest_bias.providers.receiving import LONGEST_REPLY
 from pytest_bias.simulator.server import SimulatorServer
 
 SECRET = "sk-proj-" + "s3cret" * 6
@@ -66,7 +67,7 @@ if "last" in play:
     with open(after("--output-last-message"), "w", encoding="utf-8", newline="") as file:
         file.write(play["last"])
 for event in play.get("events", []):
-    print(event if isinstance(event, str) else json.dumps(event))
+    print(event * play.get("times", 1) if isinstance(event, str) else json.dumps(event))
 sys.stderr.write(play.get("stderr", ""))
 sys.stdout.flush()
 if "signal" in play:
@@ -559,6 +560,15 @@ def test_a_reply_with_a_credential_is_not_kept(stage: Stage) -> None:
     failed = stage.failed()
     assert failed.kind == "reply"
     assert "repeats a credential" in str(failed)
+
+
+def test_what_codex_writes_has_an_end(stage: Stage) -> None:
+    stage.play["events"] = ["x" * 2**16, *SPOKE]
+    assert stage.ask().text == "Five."
+    stage.play["times"] = LONGEST_REPLY // 2**16
+    failure = stage.failed()
+    assert (failure.kind, failure.answered) == ("reply", True)
+    assert f"Codex wrote more than {LONGEST_REPLY:,} bytes" in str(failure)
 
 
 def test_placeholders_in_the_environment_are_no_credentials(stage: Stage) -> None:

@@ -1,0 +1,93 @@
+"""What an HTTP client may hand to a vendor's SDK: no other host's reply, and none without end."""
+
+from __future__ import annotations
+
+import zlib
+from contextlib import aclosing, suppress
+from http import HTTPStatus
+from types import ModuleType
+from typing import Any
+from urllib.parse import urljoin
+
+from ..errors import BiasError, FailureKind
+from .sdk import host, is_url
+
+LONGEST_REPLY = 2**24
+"""Bytes a reply may have, packed or not. The longest that models write come to a few megabytes of
+JSON; and calls by the hundred must fit into memory together."""
+
+_GZIP = 16 + zlib.MAX_WBITS
+_PLAIN = frozenset({"", "identity"})
+
+
+class Refused(BiasError):
+    """A reply that is not handed on: ``problem`` and ``kind`` are those of the call's failure."""
+
+    def __init__(self, problem: str, kind: FailureKind) -> None:
+        self.problem = problem
+        self.kind: FailureKind = kind
+        super().__init__(problem)
+
+
+def guarded(client: Any, transport: ModuleType, where: str) -> Any:
+    """``client``, an async client of ``transport`` (httpx2), handing on only what it may.
+
+    Redirects are refused: where one leads, prompts would go to a host nobody named, and its
+    replies would count as the endpoint's. Bodies are read and unpacked here, to
+    :data:`LONGEST_REPLY`: a client's own decoders make a gigabyte of a packed megabyte before
+    anything can be counted. ``where`` is the setting that leads to the endpoint.
+    """
+
+    async def receive(response: Any) -> None:
+        if response.has_redirect_location:
+            raise Refused(_redirected(response, where), "fatal")
+        body = await _body(response)
+        elapsed = response.elapsed
+        response.headers.pop("content-encoding", None)
+        # As a stream still to be read, so that it is read as any other.
+        response.stream = transport.ByteStream(body)
+        response.is_stream_consumed = response.is_closed = False
+        response.elapsed = elapsed
+
+    hooks = client.event_hooks
+    client.event_hooks = {**hooks, "response": [*hooks["response"], receive]}
+    client.headers["Accept-Encoding"] = "gzip"  # of what is unpacked here
+    client.follow_redirects = False
+    return client
+
+
+def _redirected(response: Any, where: str) -> str:
+    place = "what is no URL"
+    with suppress(ValueError):  # of half an IPv6 address
+        target = urljoin(str(response.url), response.headers["location"])
+        place = host(target) if is_url(target) else place
+    return (
+        f"HTTP {response.status_code}: the endpoint sends its callers on to {place}; nothing was "
+        "sent there, as prompts would reach a host nobody named, and its replies would count as "
+        f"the endpoint's. If that is who is to answer, name it in {where}"
+    )
+
+
+async def _body(response: Any) -> bytes:
+    """The body, unpacked; of an error no more than may be read, as its status says enough."""
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in {*_PLAIN, "gzip", "x-gzip"}:
+        problem = f"the reply is packed as {encoding!r}, which was not asked for"
+        raise Refused(problem, "reply")
+    unpack = None if encoding in _PLAIN else zlib.decompressobj(_GZIP)
+    body, came = bytearray(), 0
+    async with aclosing(response.aiter_raw()) as pieces:
+        async for piece in pieces:
+            came += len(piece)
+            left = LONGEST_REPLY - len(body)
+            try:
+                body += piece if unpack is None else unpack.decompress(piece, left + 1)
+            except zlib.error:
+                raise Refused("the reply is not packed as it says (gzip)", "reply") from None
+            if max(came, len(body)) <= LONGEST_REPLY:
+                continue
+            if response.status_code >= HTTPStatus.BAD_REQUEST:
+                break
+            problem = f"the reply is longer than {LONGEST_REPLY:,} bytes"
+            raise Refused(problem, "reply")
+    return bytes(body[:LONGEST_REPLY])

@@ -1,0 +1,180 @@
+"""No reply of another host is handed on, and none without end, whatever the wire."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import threading
+import tracemalloc
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from pytest_bias.errors import CallFailed
+from pytest_bias.messages import Message, Parameters, Request
+from pytest_bias.providers.base import WIRES, Call, Endpoint, open_wire
+from pytest_bias.providers.receiving import LONGEST_REPLY
+
+REDIRECTS = (301, 302, 303, 307, 308)
+SECRET = "gw-" + "s3cret" * 6
+PIECE = b"x" * 2**16
+
+Answer = Callable[[BaseHTTPRequestHandler], None]
+
+
+@contextmanager
+def answering(answer: Answer) -> Iterator[tuple[str, list[str]]]:
+    """A server that answers every call so: its URL, and the paths it was asked for."""
+    seen: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            seen.append(self.path)
+            self.rfile.read(int(self.headers["Content-Length"]))
+            answer(self)
+
+        def do_GET(self) -> None:  # what a 303 makes of a POST
+            seen.append(self.path)
+            answer(self)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base's name)
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}", seen
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def saying(status: int, headers: Mapping[str, str], body: bytes = b"") -> Answer:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(body))}.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer
+
+
+def failed(wire: str, url: str) -> CallFailed:
+    """The failure of one call at an endpoint of the user's own."""
+
+    async def call() -> None:
+        provider = open_wire(wire, Endpoint("mine", SECRET, url))
+        try:
+            request = Request((Message("user", "How long?"),), Parameters())
+            await provider.complete("m", request, Call(1))
+        finally:
+            await provider.aclose()
+
+    with pytest.raises(CallFailed) as caught:
+        asyncio.run(call())
+    assert SECRET not in str(caught.value)
+    return caught.value
+
+
+@pytest.mark.parametrize("status", REDIRECTS)
+@pytest.mark.parametrize("wire", WIRES)
+def test_no_prompt_follows_a_redirect_to_another_host(wire: str, status: int) -> None:
+    with ExitStack() as stack:
+        elsewhere, seen = stack.enter_context(answering(saying(200, {}, b"{}")))
+        signed = elsewhere.replace("//", "//joe:pass-of-joe@")
+        location = {"Location": f"{signed}/v1?key={SECRET}"}
+        url, asked = stack.enter_context(answering(saying(status, location)))
+        failure = failed(wire, url)
+    assert (len(asked), seen) == (1, [])
+    assert failure.kind == "fatal"
+    said = str(failure)
+    assert f"HTTP {status}: the endpoint sends its callers on to {elsewhere};" in said
+    assert said.endswith("name it in [endpoints.mine] base_url")
+    assert "joe" not in said
+    assert "?" not in said
+
+
+@pytest.mark.parametrize(
+    ("location", "place"),
+    [("/other", "to http://127.0.0.1:"), ("http://[::1", "what is no URL"), ("ftp://a", "no URL")],
+)
+def test_a_redirect_to_the_same_host_or_to_nowhere_is_none_either(
+    location: str, place: str
+) -> None:
+    with answering(saying(307, {"Location": location})) as (url, asked):
+        failure = failed("openai-chat", url)
+    assert len(asked) == 1
+    assert failure.kind == "fatal"
+    assert place in str(failure)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_small_reply_does_not_become_a_large_one(wire: str) -> None:
+    bomb = gzip.compress(bytes(8 * LONGEST_REPLY), 1)
+    assert len(bomb) < LONGEST_REPLY / 20
+    with answering(saying(200, {"Content-Encoding": "gzip"}, bomb)) as (url, asked):
+        failed(wire, url)  # what is imported at first is not counted
+        tracemalloc.start()
+        try:
+            failure = failed(wire, url)
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert len(asked) == 2
+    # Nobody knows that a reply that is none was not paid.
+    assert (failure.kind, failure.answered) == ("reply", True)
+    assert f"the reply is longer than {LONGEST_REPLY:,} bytes" in str(failure)
+    assert most < 3 * LONGEST_REPLY
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_reply_without_end_is_not_read_to_it(wire: str) -> None:
+    written = 0
+
+    def endless(handler: BaseHTTPRequestHandler) -> None:
+        nonlocal written
+        handler.send_response(200)
+        handler.end_headers()
+        while written < 8 * LONGEST_REPLY:
+            try:
+                written += handler.wfile.write(PIECE)
+            except OSError:
+                return
+
+    with answering(endless) as (url, _):
+        failure = failed(wire, url)
+    assert failure.kind == "reply"
+    assert LONGEST_REPLY < written < 4 * LONGEST_REPLY  # what is under way counts as well
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("status", [429, 500])
+def test_an_endless_error_keeps_what_its_status_says(wire: str, status: int) -> None:
+    bomb = gzip.compress(b"x" * (2 * LONGEST_REPLY), 1)
+    headers = {"Content-Encoding": "gzip", "Retry-After": "7"}
+    with answering(saying(status, headers, bomb)) as (url, _):
+        failure = failed(wire, url)
+    assert failure.kind == ("rate_limit" if status == 429 else "transient")
+    assert failure.retry_after == 7
+    assert len(str(failure)) < 1000
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize(
+    ("encoding", "said"),
+    [
+        ("zstd", "packed as 'zstd', which was not asked for"),
+        ("gzip, gzip", "packed as 'gzip, gzip', which was not asked for"),
+        ("gzip", "not packed as it says (gzip)"),
+    ],
+)
+def test_what_cannot_be_unpacked_here_is_no_reply(wire: str, encoding: str, said: str) -> None:
+    with answering(saying(200, {"Content-Encoding": encoding}, b"Five.")) as (url, _):
+        failure = failed(wire, url)
+    assert failure.kind == "reply"
+    assert said in str(failure)
