@@ -45,6 +45,9 @@ SHORTEST_SECRET = 8
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _USER_IN_URL = re.compile(r"(?<=://)[^\s'\"]*@")
 
+_PERCENT = re.compile("%..")
+_URL_SAFE = str.maketrans("+/", "-_")
+
 _SHORTEST_QUERY_VALUE = 4
 """Shorter values in a URL's query are no credentials, and hiding them would garble every text."""
 
@@ -108,9 +111,9 @@ class Secrets:
         return text if self._all is None else self._all.sub("***", text)
 
     def purged(self, value: object) -> object:
-        """A parsed reply with ``***`` for every long secret in its texts; its names stay.
+        """A parsed reply with ``***`` for every long secret in its texts and names.
 
-        Short ones stay too: a reply without the word ``stop`` could not be read.
+        Short ones stay: a reply without the word ``stop`` could not be read.
 
         Raises
         ------
@@ -168,15 +171,33 @@ def _in_url(url: str) -> Iterator[str]:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """``secret`` as it stands and stripped; with percent-escapes, and without; and as quoted."""
+    """``secret`` as it stands and stripped; with percent-escapes, and without; and as quoted.
+
+    A long one encoded as well, and in other letters where it has a digit: else it may be a word.
+    """
     for bare in {secret, secret.strip()} - {""}:
         data = bare.encode("utf-8", "surrogatepass")
-        yield from (bare, quote(data, safe=""), quote_plus(data))
+        if len(bare) >= SHORTEST_SECRET:
+            yield from _encoded(data)
+            if any(map(str.isdigit, bare)):
+                yield from (bare.lower(), bare.upper())
+        for escaped in (quote(data, safe=""), quote_plus(data)):
+            yield from (escaped, _PERCENT.sub(lambda found: found[0].lower(), escaped))
+        yield bare
         yield from (unquote(bare), unquote_plus(bare))
         # Where Python quotes a text or its bytes, and in JSON.
         yield from (repr(bare)[1:-1], repr(data)[2:-1], ascii(bare)[1:-1])
         for escaped in (json.dumps(bare)[1:-1], json.dumps(bare, ensure_ascii=False)[1:-1]):
             yield from (escaped, escaped.replace("/", "\\/"))
+
+
+def _encoded(data: bytes) -> Iterator[str]:
+    """``data`` in hex and in base64, of a longer text as well: the letters that hold it alone."""
+    yield from (data.hex(), data.hex().upper())
+    for before in range(3):
+        text = b64encode(bytes(before) + data).decode()
+        letters = text[-(-8 * before // 6) : 8 * (before + len(data)) // 6]
+        yield from (letters, letters.translate(_URL_SAFE))
 
 
 def _any_of(anywhere: Iterable[str], words: Iterable[str] = ()) -> re.Pattern[str] | None:
@@ -192,7 +213,7 @@ def _purged(secrets: re.Pattern[str], value: object) -> object:
     if isinstance(value, str):
         return secrets.sub("***", value)
     if isinstance(value, dict):
-        return {name: _purged(secrets, inner) for name, inner in value.items()}
+        return {secrets.sub("***", name): _purged(secrets, inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [_purged(secrets, inner) for inner in value]
     return value

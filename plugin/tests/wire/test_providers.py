@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 import tomllib
+from base64 import b16encode, b64encode, urlsafe_b64encode
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
@@ -15,6 +16,8 @@ from types import ModuleType
 
 import pytest
 import respx
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_bias.errors import BadSetting, CallFailed, MissingKey, MissingPackage, UnknownName
 from pytest_bias.messages import Completion, Message, Parameters, Request
@@ -459,10 +462,40 @@ def test_short_keys_are_hidden_as_whole_words_and_only_in_problems() -> None:
     assert secrets.purged({"ollama": "ollama"}) == {"ollama": "ollama"}
 
 
-def test_long_keys_are_taken_out_of_the_texts_of_a_reply() -> None:
+def test_long_keys_are_taken_out_of_the_texts_and_names_of_a_reply() -> None:
     key = "sk-abc/def"
     found = sdk.Secrets(key).purged({"a": [f"x{key}y", 5, None, {"b": "sk-abc\\/def"}], key: True})
-    assert found == {"a": ["x***y", 5, None, {"b": "***"}], key: True}
+    assert found == {"a": ["x***y", 5, None, {"b": "***"}], "***": True}
+
+
+@given(st.binary(max_size=7), st.binary(max_size=7))
+def test_long_keys_are_found_encoded_wherever_in_a_text_they_stand(
+    before: bytes, after: bytes
+) -> None:
+    key = "sk-aB3d?E6gH/9~"
+    text = before + key.encode() + after
+    for encode in (b64encode, urlsafe_b64encode, b16encode):
+        told = encode(text).decode()
+        for form in {told, told.lower() if encode is b16encode else told}:
+            hidden = sdk.Secrets(key).hidden(form)
+            assert hidden.count("***") == 1
+            # Of the letters that are left, each holds something else as well.
+            assert len(hidden) - 3 <= len(encode(before)) + len(encode(after)) + 4
+
+
+@pytest.mark.parametrize(
+    "form", ["SK-AB3D/E6GH", "sk-ab3d/e6gh", "sk-aB3d%2fE6gH", "sk-aB3d%2FE6gH"]
+)
+def test_long_keys_are_found_in_other_letters(form: str) -> None:
+    assert sdk.Secrets("sk-aB3d/E6gH").hidden(f"x{form}y") == "x***y"
+
+
+@pytest.mark.parametrize("key", ["", "none", "EMPTY", "ollama", "Anything", "Not-Needed"])
+def test_what_may_be_a_word_is_no_other_word(key: str) -> None:
+    said = (
+        f"anything not-needed NOT-NEEDED {key.encode().hex() if len(key) < 8 else ''} ollama EMPTY"
+    )
+    assert sdk.Secrets(key).purged({key.lower(): said}) == {key.lower(): said}
 
 
 def test_a_secret_within_another_leaves_nothing_behind() -> None:

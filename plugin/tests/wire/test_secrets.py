@@ -71,7 +71,8 @@ def forms(secret: str) -> set[bytes]:
     """``secret`` as it stands, and in every spelling in which it may have been written."""
     texts = {secret, quote(secret, safe=""), quote(secret), quote_plus(secret)}
     texts |= {html.escape(secret), json.dumps(secret)[1:-1], secret.replace("/", "\\/")}
-    texts |= {repr(secret)[1:-1]}
+    texts |= {repr(secret)[1:-1], secret.upper(), secret.lower()}
+    texts |= {secret.encode().hex(), secret.encode().hex().upper(), quote(secret).lower()}
     found = {text.encode() for text in texts}
     for shift in range(3):
         # In the middle of a longer text the same letters come out in one of three ways.
@@ -204,6 +205,18 @@ def test_no_key_is_told_whatever_goes_wrong(
     check_all_that_was_written(folder, result)
 
 
+def _spelled(said: str) -> dict[str, Any]:
+    """``said`` as a name, and in every spelling."""
+    key, data = said.removeprefix("Bearer "), said.encode()
+    encoded = [b64encode(data[n:]).decode() for n in range(len("Bearer ") + 1)]
+    encoded += [urlsafe_b64encode(data).decode(), data.hex(), data.hex().upper()]
+    return {
+        "spelled": [key.upper(), key.lower(), quote(key, safe=""), quote(key, safe="").lower()],
+        "encoded": [*encoded, json.dumps({key: said}), b64encode(f"u:{key}".encode()).decode()],
+        key: {f"x-{said}-y": 1, key.upper(): 2, encoded[0]: 3, data.hex(): 4},
+    }
+
+
 class _Gateway(BaseHTTPRequestHandler):
     """Answers like a vendor, and quotes back whatever it was sent, key and all."""
 
@@ -225,7 +238,7 @@ class _Gateway(BaseHTTPRequestHandler):
                 }
             ],
             "usage": {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18},
-            "debug": {"headers": dict(self.headers)},
+            "debug": {"headers": dict(self.headers), **_spelled(self.headers["Authorization"])},
         }
         data = json.dumps(body).encode()
         self.send_response(200)
