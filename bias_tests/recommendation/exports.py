@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING
+
+from pytest_bias import csv_text
 
 from .corpus import Corpus
 
@@ -262,8 +262,4 @@ def _is_simulated(model: str) -> bool:
 def _csv(lines: Sequence[Mapping[str, Cell]]) -> str:
     """Lines under the union of their columns, in the order in which these first come."""
     columns = dict.fromkeys(column for line in lines for column in line)
-    written = io.StringIO(newline="")
-    writer = csv.writer(written)
-    writer.writerow(columns)
-    writer.writerows([line.get(column) for column in columns] for line in lines)
-    return written.getvalue()
+    return csv_text([list(columns), *([line.get(column) for column in columns] for line in lines)])

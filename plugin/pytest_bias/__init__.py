@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from .design import Condition, Design, Factor, Items, Trial
     from .errors import BiasError, BiasFound, ControlNotSeen, Inconclusive, InvalidReply
+    from .escaping import csv_text
     from .experiment import Experiment, SimulatedAnswer, SimulatedPrompt, plan
     from .findings import Finding, HumanStudy
     from .illustrations import Heatmap, Means
@@ -113,6 +114,7 @@ _HOMES = {
     "bias_charts": "report.recommendation_charts",
     "bias_tables": "recommendation",
     "conditions": "cases",
+    "csv_text": "escaping",
     "dice": "simulator.subjects",
     "error_rates": "texts",
     "hypotheses": "cases",
@@ -183,6 +185,7 @@ __all__ = [
     "bias_charts",
     "bias_tables",
     "conditions",
+    "csv_text",
     "dice",
     "error_rates",
     "hypotheses",

@@ -14,6 +14,7 @@ from .commands.packing import add_packing
 from .commands.retention import add_retention
 from .commands.serving import add_serving
 from .errors import BiasError
+from .escaping import terminal_text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(given.run(given))
     except BiasError as error:
-        parser.exit(2, f"pytest-bias: {error}\n")
+        parser.exit(2, terminal_text(f"pytest-bias: {error}\n"))
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

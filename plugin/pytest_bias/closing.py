@@ -16,6 +16,7 @@ from .analysis import Analysis
 from .cassettes.files import write_atomically
 from .covering import is_all, partial_words, scope_of
 from .errors import ReportNotWritten
+from .escaping import say, terminal_line
 from .report.results import results_text
 from .report.terminal import closing_lines, section_lines
 from .report.view import AcceptedVerdict, RunView
@@ -74,7 +75,7 @@ def close_books(state: BiasSession, exitstatus: int) -> int:
         # pytest prints no summary after an internal error, so this is the only place to say it.
         reporter = state.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
-            reporter.write_line("NO VERDICT: pytest had an internal error", red=True, bold=True)
+            say(reporter, "NO VERDICT: pytest had an internal error", red=True, bold=True)
         return exitstatus
     state.view = _write_all(state, view, exitstatus)
     state.notes += _leniencies(state)
@@ -121,32 +122,32 @@ def print_section(state: BiasSession, view: RunView, reporter: pytest.TerminalRe
     """Print the bias section."""
     reporter.write_sep("=", "bias", bold=True)
     for line in section_lines(view):
-        reporter.write_line(line)
-    reporter.write_line("")
+        say(reporter, terminal_line(line))
+    say(reporter, "")
     if view.upgrade is not None:
         from .report.upgrade_text import upgrade_lines  # noqa: PLC0415  (only for an upgrade)
 
         for line in upgrade_lines(view.upgrade):
-            reporter.write_line(line)
-        reporter.write_line("")
+            say(reporter, terminal_line(line))
+        say(reporter, "")
     # What is missing and how to record it: once per experiment and model, not per case.
     for text in (
         *_first_failure(state),
         *dict.fromkeys(state.ledger.not_recorded.values()),
         *state.notes,
     ):
-        reporter.write_line(text)
+        say(reporter, text)
     for line in closing_lines(view):
         good = line.startswith("PASS")
         bad = line.startswith(("FAIL", "NO VERDICT", "INCONCLUSIVE"))
-        reporter.write_line(line, green=good, red=bad, bold=good or bad)
+        say(reporter, line, green=good, red=bad, bold=good or bad)
     for path in state.written:
-        reporter.write_line(path)
+        say(reporter, path)
     if state.settings.annotations:
         from .ci import workflow_commands  # noqa: PLC0415  (only in a job that takes them)
 
         for command in workflow_commands(state, view):
-            reporter.write_line(command)
+            reporter.write_line(command)  # escaped, and to be obeyed
 
 
 def _analyses(state: BiasSession) -> Iterator[Analysis]:

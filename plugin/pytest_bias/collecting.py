@@ -9,6 +9,7 @@ import pytest
 
 from .cassettes.files import write_atomically
 from .errors import BiasError
+from .escaping import say, terminal_text
 from .jobs import record
 from .planning import make_plan
 from .report.plan_text import plan_lines
@@ -26,7 +27,7 @@ def record_missing(state: BiasSession, session: pytest.Session, cases: Sequence[
     if reporter is not None and reporter.verbosity < 0:
         # Under -q pytest prints no header.
         for line in state.header():
-            reporter.write_line(line)
+            say(reporter, line)
     try:
         with recording_progress(reporter) as progress:
             report = record(state.run, cases, progress, progress.say)
@@ -63,15 +64,15 @@ def print_plan(state: BiasSession, session: pytest.Session, cases: Sequence[Case
         if path is not None:
             write_atomically(path, plan.to_json().encode())
     except BiasError as error:
-        raise pytest.UsageError(str(error)) from error
+        raise pytest.UsageError(terminal_text(str(error))) from error
     except OSError as error:
         problem = f"{path} was not written: {error.strerror or error}"
-        raise pytest.UsageError(problem) from error
+        raise pytest.UsageError(terminal_text(problem)) from error
     if reporter is not None:
         for line in plan_lines(plan):
-            reporter.write_line(line)
+            say(reporter, line)
         if path is not None:
-            reporter.write_line(f"written: {state.shown(path)}")
+            say(reporter, f"written: {state.shown(path)}")
     if plan.problems:
         what = "the plan has problems"
         raise session.Failed(what)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from .escaping import terminal_text
 from .ledger import NOT_RECORDED, RESULT, SEEN
 
 if TYPE_CHECKING:
@@ -171,7 +172,8 @@ def _tolerate(item: pytest.Item, reason: str) -> None:
     """Have what the gate will say to an item reported as an expected failure."""
     if reason:
         # strict is said for the mark to beat pytest's ini keys of that meaning.
-        mark = pytest.mark.xfail(raises=AssertionError, strict=False, reason=reason)
+        shown = terminal_text(reason)
+        mark = pytest.mark.xfail(raises=AssertionError, strict=False, reason=shown)
         item.add_marker(mark, append=False)
 
 
@@ -203,7 +205,7 @@ def amend(
         set_property(item, NOT_RECORDED, error.explanation)
         report.user_properties = list(item.user_properties)
     if report.failed and isinstance(error, BiasError):
-        report.longrepr = f"{type(error).__name__}: {error}"
+        report.longrepr = terminal_text(f"{type(error).__name__}: {error}")
     report.user_properties.append((SEEN, report.outcome))
 
 
@@ -225,4 +227,4 @@ def amend_unjudged(call: pytest.CallInfo[None], report: pytest.TestReport) -> No
     if hasattr(report, "wasxfail"):
         del report.wasxfail
     report.outcome = "failed"
-    report.longrepr = f"{type(error).__name__}: {error}"
+    report.longrepr = terminal_text(f"{type(error).__name__}: {error}")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .escaping import terminal_text
+
 if TYPE_CHECKING:
     from .settings import Settings
 
@@ -283,4 +285,4 @@ def check_settings(config: pytest.Config) -> None:
             check_models(settings, read_roster(settings.roster), settings.models)
             read_environment(settings)
     except BiasError as error:
-        raise pytest.UsageError(str(error)) from error
+        raise pytest.UsageError(terminal_text(str(error))) from error

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .ending import hold_exit
+from .escaping import say, terminal_text
 from .items import (
     ARGUMENT,
     amend,
@@ -130,7 +131,7 @@ class BiasSession:
             self.refused = str(error)
             return
         except BiasError as error:
-            raise pytest.Collector.CollectError(str(error)) from error
+            raise pytest.Collector.CollectError(terminal_text(str(error))) from error
         if ARGUMENT not in metafunc.fixturenames:
             metafunc.fixturenames.append(ARGUMENT)
         marked = [pytest.param(case, id=case.id, marks=pytest.mark.bias) for case in cases]
@@ -186,7 +187,7 @@ class BiasSession:
         dropped after that: without it, the books do not balance.
         """
         if self.refused and not self.is_worker:
-            raise pytest.UsageError(self.refused)
+            raise pytest.UsageError(terminal_text(self.refused))
         names: list[str] = []
         repeats: Counter[str] = Counter()
         for item in items:
@@ -322,7 +323,7 @@ class BiasSession:
     def summarize(self, reporter: pytest.TerminalReporter) -> None:
         """Print the bias section; it is made when the session finishes."""
         if self.refused and self._status is not None:
-            reporter.write_line(f"ERROR: {self.refused}", red=True)
+            say(reporter, f"ERROR: {self.refused}", red=True)
         elif self.view is not None:
             from .closing import print_section  # noqa: PLC0415
 

@@ -1,11 +1,12 @@
-"""What tests of the wire share: a paid endpoint that keeps the books, and its server."""
+"""What tests of the wire share: a paid endpoint that keeps the books, and servers."""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from pytest_bias.experiment import SimulatedAnswer, SimulatedPrompt
 from pytest_bias.simulator.server import SimulatorServer
@@ -77,3 +78,46 @@ def serving(*answers: SimulatedAnswer) -> Iterator[SimulatorServer]:
             if isinstance(answer, Endpoint):
                 answer.release()
         server.stop()
+
+
+Answer = Callable[[BaseHTTPRequestHandler], None]
+
+
+@contextmanager
+def answering(answer: Answer) -> Iterator[tuple[str, list[str]]]:
+    """A server that answers every call so: its URL, and the paths it was asked for."""
+    seen: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            seen.append(self.path)
+            self.rfile.read(int(self.headers["Content-Length"]))
+            answer(self)
+
+        def do_GET(self) -> None:  # what a 303 makes of a POST
+            seen.append(self.path)
+            answer(self)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base's name)
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}", seen
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def saying(status: int, headers: Mapping[str, str], body: bytes = b"") -> Answer:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(body))}.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer

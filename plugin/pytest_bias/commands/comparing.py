@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -34,6 +33,7 @@ from ..settings import (
 from ..settings.comparing import FILE_SUFFIX, OPTION, check_other
 from ..upgrade_table import unasked_words, uncompared_words
 from ..workspace import Workspace
+from . import tell
 from .suite import suite_modules
 
 if TYPE_CHECKING:
@@ -102,14 +102,14 @@ def _compare(given: argparse.Namespace) -> int:
         option = _CALLED.get(bad.option, bad.option)
         raise BadSetting(option=option, value=bad.value, problem=bad.problem) from None
     for line in (*printed(found.upgrade, found.but), *found.stopped):
-        sys.stdout.write(f"{line}\n")
+        tell(line)
     if given.markdown is not None:
         reasons = (*found.stopped, *found.problems)
         _write(given.markdown, upgrade_markdown(found.upgrade, found.but, reasons))
     if given.json is not None:
         _write(given.json, _json(found))
     for problem in found.problems:
-        sys.stderr.write(f"pytest-bias: {problem}\n")
+        tell(f"pytest-bias: {problem}", wrong=True)
     if found.problems:
         return 2
     return int(bool(found.stopped or found.upgrade.stopped))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -19,7 +18,7 @@ from ..report.step_summary import summary_markdown
 from ..report.terminal import closing_lines, section_lines
 from ..report.upgrade_text import upgrade_lines
 from ..report.view import RunView
-from . import Commands
+from . import Commands, tell
 
 
 def add_merging(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -67,7 +66,7 @@ def _merge(given: argparse.Namespace) -> int:
         written.append(str(given.summary))
     if job := os.environ.get("GITHUB_STEP_SUMMARY"):
         for why in add_to_job_summary(Path(job), text):
-            sys.stderr.write(f"{why}\n")
+            tell(why, wrong=True)
     _print(parts, view, written)
     return view.exit_status
 
@@ -109,7 +108,4 @@ def _print(parts: Sequence[Part], view: RunView, written: Sequence[str]) -> None
     if view.upgrade is not None:
         lines += [*upgrade_lines(view.upgrade), ""]
     lines += [*closing_lines(view), *(f"written: {place}" for place in written)]
-    # A console that cannot show a sign must not end in a traceback after all has been written.
-    encoding = sys.stdout.encoding or "utf-8"
-    text = "".join(f"{line}\n" for line in lines)
-    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+    tell("\n".join(lines))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from ..cassettes.packed import Repacked, pack, unpack
 from ..cassettes.places import PACKED_SUFFIX, SUFFIX, cassettes_in, packed_path, place_of
 from ..errors import BiasError, NoCassette
-from . import Commands
+from . import Commands, tell
 
 _BETWEEN = "--"  # <provider>--<model>
 _ENDS = (SUFFIX, SUFFIX + PACKED_SUFFIX)
@@ -63,23 +62,23 @@ def _change_all(paths: Sequence[Path], change: Callable[[Path], Repacked]) -> in
             # A cassette is told by its folder, too.
             done = change(place.absolute())
         except BiasError as error:
-            sys.stderr.write(f"pytest-bias: {error}\n")
+            tell(f"pytest-bias: {error}", wrong=True)
             status = 2
             continue
         except OSError as error:
             problem = error.strerror or error
-            sys.stderr.write(f"pytest-bias: {place} is left as it is: {problem}\n")
+            tell(f"pytest-bias: {place} is left as it is: {problem}", wrong=True)
             status = 2
             continue
         name = place.with_name(done.path.name)
         if done.before is None:
-            sys.stdout.write(f"{name}: {done.after:,} bytes, as it was\n")
+            tell(f"{name}: {done.after:,} bytes, as it was")
         else:
-            sys.stdout.write(f"{name}: {_sizes(done.before, done.after)}\n")
+            tell(f"{name}: {_sizes(done.before, done.after)}")
             changed.append((done.before, done.after))
     if len(changed) > 1:
         before, after = (sum(sizes) for sizes in zip(*changed, strict=True))
-        sys.stdout.write(f"{len(changed)} cassettes: {_sizes(before, after)}\n")
+        tell(f"{len(changed)} cassettes: {_sizes(before, after)}")
     return status
 
 

@@ -14,7 +14,7 @@ from ..cassettes.store import Cassette
 from ..environment import read_environment
 from ..errors import BadSetting
 from ..settings import Settings
-from . import Commands
+from . import Commands, tell
 
 
 def add_retention(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -47,7 +47,7 @@ def add_retention(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _new_key(_: argparse.Namespace) -> int:
-    sys.stdout.write(f"{new_key()}\n")
+    tell(new_key())
     return 0
 
 
@@ -74,7 +74,7 @@ def _unseal(given: argparse.Namespace) -> int:
     except OSError as error:
         problem = f"is not written: {error.strerror or error}"
         raise BadSetting(option="--out", value=given.out, problem=problem) from None
-    sys.stdout.write(f"{len(lines)} trials unsealed into {given.out}\n")
+    tell(f"{len(lines)} trials unsealed into {given.out}")
     return 0
 
 

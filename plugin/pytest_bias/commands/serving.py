@@ -14,7 +14,7 @@ from ..rehearsal import JUDGE
 from ..simulator.faults import FAULTS, Fault, chooser
 from ..simulator.server import SimulatorServer
 from ..simulator.subjects import SUBJECTS
-from . import Commands
+from . import Commands, tell
 from .suite import find_experiments
 
 _HIGHEST_PORT = 65535
@@ -97,14 +97,14 @@ def _serve(given: argparse.Namespace) -> int:
             problem=error.strerror or str(error),
         ) from error
     known = ", ".join(experiment.id for experiment in experiments)
-    sys.stdout.write(
+    tell(
         f"serving simulated subjects {', '.join(SUBJECTS)}, and their {JUDGE}, at {server.url}\n"
         f"experiments: {known}\n"
         f"OpenAI SDK:    base_url {server.url}/v1 (chat.completions, responses)\n"
         f"Anthropic SDK: base_url {server.url} (messages)\n"
         f"Google SDK:    base_url {server.url} in HttpOptions (models.generate_content)\n"
         f"pytest-bias:   bias_simulated_url = {server.url}\n"
-        "They are programs that stand in for models. Any key will do. Stop with Ctrl-C.\n"
+        "They are programs that stand in for models. Any key will do. Stop with Ctrl-C."
     )
     sys.stdout.flush()
     server.serve()

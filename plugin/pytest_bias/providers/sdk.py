@@ -128,8 +128,8 @@ class Secrets:
             raise ValueError("nested too deeply") from None
 
     def told(self, text: str) -> str:
-        """``text`` as a problem may quote it: without secrets, and not a page long."""
-        text = self.hidden(text)
+        """``text`` as a problem may quote it: without secrets, on one line and not a page long."""
+        text = " ".join(self.hidden(text).split())
         return text if len(text) <= _LONGEST_PROBLEM else f"{text[:_LONGEST_PROBLEM]} …"
 
 

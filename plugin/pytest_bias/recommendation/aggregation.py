@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections import defaultdict
 from collections.abc import Sequence
@@ -11,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from ..errors import BadTable
+from ..escaping import csv_text
 from .features import (
     DATASETS,
     FEATURES,
@@ -132,18 +131,16 @@ def marker(significant: int, conditions: int) -> str:
 
 
 def summary_csv(rows: BiasRows) -> str:
-    r"""``pool_vs_recommended_summary.csv``: the eight documented columns, then normalized_bias.
+    """``pool_vs_recommended_summary.csv``: the eight documented columns, then normalized_bias.
 
-    As RFC 4180 has it (lines end in ``\r\n``), sorted like :func:`bias_tables`, whose errors it
-    raises; numbers with all their digits. Rows that failed print what the document prints.
+    As :func:`.csv_text` has it, sorted like :func:`bias_tables`, whose errors it raises. Rows that
+    failed print what the document prints.
     """
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow([*COLUMNS, "normalized_bias"])
-    for found in bias_tables(rows).rows:
-        cells = [getattr(found.row, name) for name in COLUMNS]
-        writer.writerow([*cells, found.normalized_bias])
-    return text.getvalue()
+    lines = [
+        [*(getattr(found.row, name) for name in COLUMNS), found.normalized_bias]
+        for found in bias_tables(rows).rows
+    ]
+    return csv_text([[*COLUMNS, "normalized_bias"], *lines])
 
 
 def _place(row: BiasRow) -> tuple[tuple[int, str], ...]:

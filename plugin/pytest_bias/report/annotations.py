@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
 
+from ..escaping import terminal_text
 from ..verdicts import Verdict
 from .terminal import closing_lines, control_line, verdict_line
 from .upgrade_text import row_line
@@ -96,7 +97,7 @@ def command(of: Annotation) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return terminal_text(text).replace("%", "%25").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

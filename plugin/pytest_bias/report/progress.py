@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 from rich.progress import TimeRemainingColumn as EtaColumn
+from rich.text import Text
 
 from ..calling import Tally
+from ..escaping import say, terminal_line, terminal_text
 
 _STEPS = 10
 _MINUTE = 60.0
@@ -80,10 +81,10 @@ def _progress_bar(reporter: Any) -> Progress:
     # The reporter's own stream: pytest captures every other one.
     console = Console(file=reporter._tw._file, force_terminal=True)  # noqa: SLF001
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[words]}"),
+        TextColumn("{task.fields[words]}", markup=False),
         TextColumn("ETA"),
         EtaColumn(),
         console=console,
@@ -109,19 +110,19 @@ class _Bars:
         self._tasks: dict[str, tuple[TaskID, float]] = {}
 
     def say(self, text: str) -> None:
-        self._progress.console.print(f"bias: {escape(text)}")
+        self._progress.console.print(Text(terminal_text(f"bias: {text}")))
 
     def __call__(self, tally: Tally) -> None:
         now = time.monotonic()
         if tally.model not in self._tasks:
-            task = self._progress.add_task(escape(tally.model), total=None, words="")
+            task = self._progress.add_task(terminal_line(tally.model), total=None, words="")
             self._tasks[tally.model] = (task, now)
         task, began = self._tasks[tally.model]
         self._progress.update(
             task,
             total=tally.wanted or None,  # a judge has no trials of its own
             completed=tally.trials,
-            words=escape(tally_words(tally, now - began)),
+            words=tally_words(tally, now - began),
         )
 
 
@@ -134,7 +135,7 @@ class _Lines:
         self._shown: dict[str, tuple[str, int, int]] = {}
 
     def say(self, text: str) -> None:
-        self._reporter.write_line(f"bias: {text}")
+        say(self._reporter, f"bias: {text}")
 
     def __call__(self, tally: Tally) -> None:
         if not tally.wanted:
@@ -146,9 +147,10 @@ class _Lines:
         if self._shown.get(tally.model) == state:
             return
         self._shown[tally.model] = state
-        self._reporter.write_line(
+        say(
+            self._reporter,
             f"bias: recording {tally.doing} with {tally.model}: {tally.trials}/{tally.wanted} "
-            f"trials, {tally_words(tally, now - began)}{_eta(tally, now - began)}"
+            f"trials, {tally_words(tally, now - began)}{_eta(tally, now - began)}",
         )
 
 

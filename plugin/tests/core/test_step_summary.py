@@ -134,10 +134,10 @@ def test_in_an_upgrade_the_error_says_new_or_worse_and_from_what_to_what() -> No
 
 def test_commands_escape_what_would_end_them() -> None:
     told = Annotation(
-        level="error", title="a,b: 5 %\n", message="x: 5 %\r\ny", place=("a,b.py", 1)
+        level="error", title="a,b: 5 %\n", message="x: 5 %\x1b\r\n::y", place=("a,b.py", 1)
     )
     assert command(told) == (
-        "::error file=a%2Cb.py,line=1,title=a%2Cb%3A 5 %25%0A::x: 5 %25%0D%0Ay"
+        "::error file=a%2Cb.py,line=1,title=a%2Cb%3A 5 %25%0A::x: 5 %25\\x1b\\r%0A\\x3a:y"
     )
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import threading
 import tracemalloc
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
@@ -17,51 +15,11 @@ from pytest_bias.messages import Message, Parameters, Request
 from pytest_bias.providers.base import WIRES, Call, Endpoint, open_wire
 from pytest_bias.providers.receiving import LONGEST_REPLY
 
+from ..helpers import answering, saying
+
 REDIRECTS = (301, 302, 303, 307, 308)
 SECRET = "gw-" + "s3cret" * 6
 PIECE = b"x" * 2**16
-
-Answer = Callable[[BaseHTTPRequestHandler], None]
-
-
-@contextmanager
-def answering(answer: Answer) -> Iterator[tuple[str, list[str]]]:
-    """A server that answers every call so: its URL, and the paths it was asked for."""
-    seen: list[str] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            seen.append(self.path)
-            self.rfile.read(int(self.headers["Content-Length"]))
-            answer(self)
-
-        def do_GET(self) -> None:  # what a 303 makes of a POST
-            seen.append(self.path)
-            answer(self)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base's name)
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", seen
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-def saying(status: int, headers: Mapping[str, str], body: bytes = b"") -> Answer:
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(body))}.items():
-            handler.send_header(name, value)
-        handler.end_headers()
-        handler.wfile.write(body)
-
-    return answer
 
 
 def failed(wire: str, url: str) -> CallFailed:

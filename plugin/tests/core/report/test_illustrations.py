@@ -377,4 +377,4 @@ def test_what_the_documentation_shows_can_be_declared_and_called() -> None:
     ]
     assert of.exports is not None
     told = {"simulated/even": recorded(of, lambda trial: float(trial.replicate), "rating")}
-    assert of.exports(told) == {"ratings.csv": "model,replies,mean\nsimulated/even,80,3.000\n"}
+    assert of.exports(told) == {"ratings.csv": "model,replies,mean\r\nsimulated/even,80,3.0\r\n"}

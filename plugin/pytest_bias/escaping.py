@@ -1,0 +1,67 @@
+r"""What text from outside becomes where it leaves: on a terminal and in a CI log, and in CSV.
+
+A served model's name, a vendor's error or a level's label may hold anything. What is shown of it
+stays as it is; what would be obeyed is shown instead (``\x1b[2K``). HTML and Markdown are escaped
+where these are written, workflow commands in :mod:`.report.annotations`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable
+from typing import Any
+from unicodedata import category
+
+Cell = str | int | float | bool | None
+
+_OBEYED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Categories of Unicode: control, format (writing direction), surrogates, ends of lines."""
+
+_KEPT = frozenset("\t\u200c\u200d")
+"""Of these: a tab, and what joins and parts the letters of some scripts and of emoji."""
+
+_COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\w*\[)")
+"""GitHub takes "::" at the start of a line for a command, and like others "##[" anywhere."""
+
+_FORMULA = frozenset("=+-@＝＋－＠")
+
+
+def say(reporter: Any, text: str, **markup: bool) -> None:
+    """Have pytest's terminal reporter write ``text``: the one way to it, and to the log."""
+    reporter.write_line(terminal_text(text), **markup)
+
+
+def terminal_text(text: str) -> str:
+    """``text``, of several lines maybe, as a terminal and a CI service's log may be given it."""
+    return "\n".join(map(terminal_line, text.split("\n")))
+
+
+def terminal_line(text: str) -> str:
+    """``text`` as one line of a terminal or of a CI service's log; nothing in it is obeyed."""
+    if not text.isprintable():
+        text = "".join(map(_visible, text))
+    return _COMMAND.sub(lambda found: f"{found[1] or ''}\\x{ord(found[0][-1]):02x}", text)
+
+
+def csv_text(rows: Iterable[Iterable[Cell]]) -> str:
+    r"""Rows as RFC 4180 has them (lines end in ``\r\n``), with no cell a spreadsheet would run.
+
+    A text that begins as a formula does (``=``, ``+``, ``-``, ``@``) gets an apostrophe before it,
+    by which spreadsheets know a text. Numbers are written with all their digits and stay numbers.
+    """
+    written = io.StringIO(newline="")
+    csv.writer(written).writerows([_defused(cell) for cell in row] for row in rows)
+    return written.getvalue()
+
+
+def _visible(sign: str) -> str:
+    return ascii(sign)[1:-1] if category(sign) in _OBEYED and sign not in _KEPT else sign
+
+
+def _defused(cell: Cell) -> Cell:
+    if not isinstance(cell, str):
+        return cell
+    runs = cell[:1] in {"\t", "\r", "\n"} or cell.lstrip()[:1] in _FORMULA
+    return f"'{cell}" if runs else cell
