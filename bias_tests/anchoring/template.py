@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
@@ -225,13 +225,22 @@ def _measures(*, control_arm: bool) -> Sequence[Measure]:
         bounds=(0, LONGEST),
         meaning="the judge's final sentence",
     )
-    defence = Measure("defence_evaluation", meaning="what the judge thinks of the plea")
+    evaluations = get_args(Evaluation)
+    defence = Measure(
+        "defence_evaluation",
+        meaning="what the judge thinks of the plea",
+        categories=evaluations,
+    )
     if control_arm:
         # Without a prosecutor there is no evaluation of one: only what all arms have is measured.
         return [sentence, defence]
     return [
         sentence,
-        Measure("prosecutor_evaluation", meaning="what the judge thinks of the demand"),
+        Measure(
+            "prosecutor_evaluation",
+            meaning="what the judge thinks of the demand",
+            categories=evaluations,
+        ),
         defence,
         Measure(
             "prosecutor_too_high",

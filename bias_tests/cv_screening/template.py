@@ -206,4 +206,5 @@ def _criterion(key: str) -> Measure:
         f"criterion_{key}",
         lambda screened: str(screened.criteria.get(key, NOT_ASKED)),
         meaning="rating on one criterion, where the scaffold asks for it",
+        categories=[NOT_ASKED, *map(str, range(WORST, BEST + 1))],
     )

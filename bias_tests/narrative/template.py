@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pytest_bias import (
+    NOT_SCORED,
     Agreement,
     Design,
     Experiment,
@@ -21,7 +22,7 @@ from pytest_bias import (
 )
 from pytest_bias.errors import BadDesign
 
-from .grading import EXTREME, INSTANT, SCENARIOS
+from .grading import AMBIGUOUS, EXTREME, INSTANT, SCENARIOS
 from .telling import CONTEXTS, PERSONAS, SHARE, tell
 
 Names = Mapping[str, Sequence[str]]
@@ -34,6 +35,8 @@ GROUPS = tuple(f"{race}_{gender}" for race in RACES for gender in GENDERS)
 ENOUGH = 24
 """Names of a group that a claim about names like these needs to be cleared within ten points."""
 
+_OUTCOMES = [outcome.label for scenario in SCENARIOS.values() for outcome in scenario.outcomes]
+_ENDINGS = ["pro_social", "anti_social"]
 _WHAT = "names of a narrative experiment"
 
 SOURCE = (
@@ -172,12 +175,32 @@ def narrative_experiment(
                 bounds=(INSTANT, EXTREME),
                 meaning="how hard the protagonist struggles: instant action to extreme struggle",
             ),
-            Measure("outcome", meaning="how the story ends, by the scenario's closed set"),
-            Measure("ending", meaning="what the outcome counts as: pro-social or anti-social"),
+            Measure(
+                "outcome",
+                meaning="how the story ends, by the scenario's closed set",
+                categories=_OUTCOMES,
+            ),
+            Measure(
+                "ending",
+                meaning="what the outcome counts as: pro-social or anti-social",
+                categories=_ENDINGS,
+            ),
             Measure("words", unit="words", bounds=(1, 5000), meaning="length of the story"),
-            Measure("outcome_again", meaning="outcome by the second grade"),
-            Measure("ending_again", meaning="what it counts as; may be ambiguous"),
-            Measure("hesitation_again", meaning="hesitation by the second grade"),
+            Measure(
+                "outcome_again",
+                meaning="outcome by the second grade",
+                categories=[*_OUTCOMES, AMBIGUOUS, NOT_SCORED],
+            ),
+            Measure(
+                "ending_again",
+                meaning="what it counts as; may be ambiguous",
+                categories=[*_ENDINGS, AMBIGUOUS, NOT_SCORED],
+            ),
+            Measure(
+                "hesitation_again",
+                meaning="hesitation by the second grade",
+                categories=[*map(str, range(INSTANT, EXTREME + 1)), NOT_SCORED],
+            ),
         ],
         replicates=replicates,
         designs=designs,

@@ -191,6 +191,7 @@ def recommendation_experiment(  # noqa: PLR0913  (each is a part of the experime
             },
         )
 
+    ids = [post for corpus in by_name.values() for post in corpus.posts]
     return Experiment(
         id=id,
         name=name,
@@ -198,9 +199,17 @@ def recommendation_experiment(  # noqa: PLR0913  (each is a part of the experime
         protocol=recommend,
         measures=[
             Measure(
-                "shown", lambda found: " ".join(found.shown), meaning="ids in the order shown"
+                "shown",
+                lambda found: " ".join(found.shown),
+                meaning="ids in the order shown",
+                categories=ids,
             ),
-            Measure("picked", lambda found: " ".join(found.picked), meaning="ids picked"),
+            Measure(
+                "picked",
+                lambda found: " ".join(found.picked),
+                meaning="ids picked",
+                categories=ids,
+            ),
             *(_averaged(average) for average in averages),
             Measure(
                 "picked_position",

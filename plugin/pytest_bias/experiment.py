@@ -26,7 +26,7 @@ from .design import (
 )
 from .errors import BadDesign, UnknownName
 from .illustrations import Figure, checked
-from .measures import Measure
+from .measures import Measure, check_declared
 from .messages import DROPPABLE, Message, Parameters, Player
 from .protocol import Protocol, Subject
 
@@ -198,6 +198,8 @@ class Experiment:
         if self.retention not in get_args(Retention):
             known = ", ".join(get_args(Retention))
             raise BadDesign(what=what, problem=f"retention must be one of {known}")
+        if self.retention != "raw":
+            check_declared(self.measures, self.protocol)
         object.__setattr__(self, "may_drop", tuple(self.may_drop))
 
     def start(self, trial: Trial, players: Players) -> Coroutine[Any, Any, object]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from .design import check_label
 from .errors import BadDesign, InvalidReply
@@ -17,6 +17,9 @@ MISSING = "missing"
 
 LONGEST_REASON = 40
 """Characters of a reason for which a trial is missing, where no text may be kept."""
+
+LONGEST_CATEGORY = 80
+"""Characters of the longest category: what is longer may be a reply's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,9 @@ class Measure:
         cannot be measured again, and are then not taken for what they no longer are.
     meaning
         What it is, in words, for the data dictionary of a published data set.
+    categories
+        The closed set of a measure that is text: a value is one of these, or several with a space
+        between. Where no text is kept, and in published data sets, there is no other text.
     """
 
     name: str
@@ -51,6 +57,7 @@ class Measure:
     bounds: tuple[float, float] | None = None
     version: int = 1
     meaning: str = ""
+    categories: Iterable[str] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         what = f"Measure({self.name!r})"
@@ -61,6 +68,11 @@ class Measure:
             low, high = self.bounds
             if not (math.isfinite(low) and math.isfinite(high) and low < high):
                 raise BadDesign(what=what, problem="bounds must be two finite numbers, rising")
+        given = frozenset(self.categories)
+        if isinstance(self.categories, str) or not all(map(_is_category, given)):
+            problem = f"categories are texts of one line, {LONGEST_CATEGORY} characters at most"
+            raise BadDesign(what=what, problem=problem)
+        object.__setattr__(self, "categories", given)
 
     def of(self, result: object) -> MeasureValue:
         """The value of this measure in ``result``.
@@ -68,7 +80,8 @@ class Measure:
         Raises
         ------
         InvalidReply
-            When it lies outside the bounds, or is a whole number too large for any.
+            When it lies outside the bounds, is a whole number too large for any, or a text that
+            is no category.
         BadDesign
             When it is no value at all.
         """
@@ -76,7 +89,10 @@ class Measure:
         if isinstance(value, bool):
             return value
         if isinstance(value, str):
-            return str.__str__(value)  # of an enum its value, and no enum travels on
+            text = str.__str__(value)  # of an enum its value, and no enum travels on
+            if self.categories and not self.declares(text):
+                raise self._outside("undeclared")
+            return text
         self.check_bounds(value)
         number = finite_number(value)
         if number is not None:
@@ -95,8 +111,19 @@ class Measure:
         if value < self.bounds[0] or value > self.bounds[1]:
             raise self._outside()
 
-    def _outside(self) -> InvalidReply:
-        return InvalidReply(f"out_of_bounds_{self.name}"[:LONGEST_REASON].rstrip("_"))
+    def _outside(self, how: str = "out_of_bounds") -> InvalidReply:
+        return InvalidReply(f"{how}_{self.name}"[:LONGEST_REASON].rstrip("_"))
+
+    def declares(self, text: str) -> bool:
+        """Whether ``text`` is one of the categories, or several of them."""
+        known = cast("frozenset[str]", self.categories)
+        return text in known or known.issuperset(text.split(" "))
+
+    @property
+    def undeclared(self) -> BadDesign:
+        """What to raise where its text would be kept or published, and may be a reply's."""
+        problem = "gives text, and of text only declared categories are kept or published: say "
+        return BadDesign(what=f"Measure({self.name!r})", problem=f"{problem}categories=[…]")
 
     def _taken(self, result: object) -> object:
         if self.take is not None:
@@ -122,3 +149,43 @@ def finite_number(value: object) -> float | None:
     except OverflowError:
         return None
     return number if math.isfinite(number) else None
+
+
+def check_kept(measures: Iterable[Measure], values: Mapping[str, MeasureValue]) -> None:
+    """Raise BadDesign where a value is text that its measure does not declare."""
+    for measure in measures:
+        value = values.get(measure.name)
+        if isinstance(value, str) and not measure.declares(value):
+            raise measure.undeclared
+
+
+def check_declared(measures: Iterable[Measure], protocol: Callable[..., object]) -> None:
+    """Raise BadDesign for a measure that is text without categories, as far as annotations say."""
+    for measure in measures:
+        take = measure.take
+        kind = _hints(_hints(protocol).get("return")).get(measure.name)
+        if take is not None:
+            kind = str if take is str else _hints(take).get("return")
+        if not measure.categories and _is_text(kind):
+            raise measure.undeclared
+
+
+def _hints(of: object) -> Mapping[str, object]:
+    try:
+        return get_type_hints(of)
+    except (AttributeError, NameError, TypeError):  # nothing annotated, or by names not known here
+        return {}
+
+
+def _is_text(kind: object) -> bool:
+    """Whether a type is text: ``str``, an enum or ``Literal`` of texts, or may be one of these."""
+    if isinstance(kind, type):
+        return issubclass(kind, str)
+    parts = get_args(kind)
+    if get_origin(kind) is Literal:
+        return any(isinstance(part, str) for part in parts)
+    return any(map(_is_text, parts))
+
+
+def _is_category(given: object) -> bool:
+    return isinstance(given, str) and given.isprintable() and 0 < len(given) <= LONGEST_CATEGORY

@@ -21,6 +21,7 @@ from .errors import (
     ReplayDiffers,
 )
 from .experiment import Experiment, Players
+from .measures import check_kept
 from .messages import DROPPABLE, Completion, believable_counts, believable_seconds
 from .records import Origin, Outcome, Spoken
 from .replay import Lookup, Unrecorded, Wanted, newly_told, opening, replay
@@ -161,6 +162,7 @@ def _measured(
             continue
         measured = cassette.measured(key)
         if measured is not None:
+            check_kept(experiment.measures, measured.values)  # of a cassette that kept more
             return measured
     return None
 

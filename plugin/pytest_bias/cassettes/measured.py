@@ -24,7 +24,7 @@ from typing import Any, cast
 from ..canonical import compact, digest
 from ..design import LABEL, frozen_mapping
 from ..errors import DamagedCassette
-from ..measures import LONGEST_REASON, Measure, MeasureValue, finite_number
+from ..measures import LONGEST_REASON, Measure, MeasureValue, check_kept, finite_number
 from ..messages import Completion
 from ..records import Outcome, record_of
 from ..replay import Wanted
@@ -98,6 +98,7 @@ def measured_trial(
     versions = versions_of(measures)
     key = measured_key(exchanges[0][0].key, versions, judge=judge, sealed=sealed)
     row = record_of(outcome, measures)
+    check_kept(measures, row.values)
     return MeasuredTrial(
         key=key,
         trial=outcome.trial.identity,

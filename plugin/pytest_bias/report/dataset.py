@@ -21,9 +21,6 @@ FORMAT = 1
 Kind = Literal["category", "integer", "number", "boolean", "unknown"]
 Cell = bool | int | float | str | None
 
-LONGEST_LABEL = 80
-"""Characters of the longest category that is published: what is longer may be a reply's text."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
@@ -98,8 +95,8 @@ def dataset_of(
     Raises
     ------
     BadDesign
-        When two columns would have one name, a measure's values are of several types, or a
-        category looks like text.
+        When two columns would have one name, a measure's values are of several types, or text
+        that it does not declare.
     """
     records = [record_of(outcome, experiment.measures) for outcome in outcomes]
     columns: list[Column] = []
@@ -219,7 +216,7 @@ def _exemplars(factor: Factor, design: Design) -> Column:
     members = [m for level in factor.levels for m in design.members(factor, level)]
     meaning = f"exemplar by which the level of `{factor.name}` stood before the subject"
     for member in members:
-        _check_text(f"Factor({factor.name!r})", member, shown="an exemplar")
+        _check_text(f"Factor({factor.name!r})", member)
     return _category(f"{factor.name}_exemplar", meaning, tuple(dict.fromkeys(members)))
 
 
@@ -238,8 +235,8 @@ def _measured(measure: Measure, values: Sequence[MeasureValue]) -> Column:
         raise BadDesign(what=what, problem="gives values of several types")
     kind = _KINDS[kinds.pop()] if kinds else "unknown"
     levels = sorted({str(value) for value in values}) if kind == "category" else []
-    for level in levels:
-        _check_text(what, level, shown="a category", longest=LONGEST_LABEL)
+    if not all(map(measure.declares, levels)):
+        raise measure.undeclared
     return Column(
         name=measure.name,
         kind=kind,
@@ -258,13 +255,10 @@ def _floats(low: float, high: float) -> tuple[float, float]:
 _KINDS: Mapping[type, Kind] = {float: "number", bool: "boolean", str: "category"}
 
 
-def _check_text(what: str, text: str, *, shown: str, longest: int | None = None) -> None:
-    """Refuse what cannot stand in a table, or looks like a reply's text."""
-    if longest is not None and len(text) > longest:
-        problem = f"{shown} is longer than {longest} characters and may be text of a reply"
-        raise BadDesign(what=what, problem=f"{problem}; it is not published")
+def _check_text(what: str, text: str) -> None:
+    """Refuse an exemplar that cannot stand in a table."""
     if not text.isprintable():
-        problem = f"{shown} holds what cannot be printed on one line; it is not published"
+        problem = "an exemplar holds what cannot be printed on one line; it is not published"
         raise BadDesign(what=what, problem=problem)
 
 

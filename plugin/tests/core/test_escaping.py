@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import pytest_bias
 from pytest_bias import csv_text
-from pytest_bias.escaping import terminal_line, terminal_text
+from pytest_bias.escaping import Cell, terminal_line, terminal_text
 
 PACKAGE = Path(pytest_bias.__file__).parent
 
@@ -84,5 +84,17 @@ def test_no_text_becomes_a_formula(text: str) -> None:
 
 
 def test_whatever_else_stands_in_a_cell_stays() -> None:
-    row = ["a=b", "", 'x,"y"\n', "***", "−1", True, None, -3, -0.1, 1e-300, float("-inf")]
+    row: list[Cell] = [
+        "a=b",
+        "",
+        'x,"y"\n',
+        "***",
+        "−1",
+        True,
+        None,
+        -3,
+        -0.1,
+        1e-300,
+        float("-inf"),
+    ]
     assert csv_text([row]) == 'a=b,,"x,""y""\n",***,−1,True,,-3,-0.1,1e-300,-inf\r\n'

@@ -192,11 +192,11 @@ def test_flags_categories_and_numbers_are_read_as_they_were_measured(tmp_path: P
         Measure("score"),
         Measure("high", lambda answer: answer.score > 3),
         Measure("half", lambda answer: answer.score / 3),
-        Measure("word", lambda _: "yes \ud800"),
+        Measure("word", lambda _: "yes", categories=["yes", "no"]),
     ]
     of = kept(measures=measures)
     found = values(of, record(tmp_path, of))[0]
-    expected = {"score": 5.0, "high": True, "half": 5 / 3, "word": "yes \ud800"}
+    expected = {"score": 5.0, "high": True, "half": 5 / 3, "word": "yes"}
     assert found == expected
     assert {name: type(value) for name, value in found.items()} == {
         "score": float,
@@ -204,6 +204,20 @@ def test_flags_categories_and_numbers_are_read_as_they_were_measured(tmp_path: P
         "half": float,
         "word": str,
     }
+
+
+@pytest.mark.parametrize("of", ["measures", "encrypted"])
+def test_text_that_is_not_declared_is_neither_kept_nor_read(tmp_path: Path, of: str) -> None:
+    def said(*categories: str) -> Experiment:
+        return kept(of, measures=[Measure("said", lambda _: CANARY, categories=categories)])
+
+    with pytest.raises(BadDesign, match=r"'said'\): gives text, and of text only"):
+        record(tmp_path, said())
+    assert CANARY not in "".join(path.read_text() for path in tmp_path.rglob("*.*"))
+    path = record(tmp_path, said(CANARY))
+    assert values(said(CANARY), path)[0] == {"said": CANARY}
+    with pytest.raises(BadDesign, match=r"'said'\): gives text, and of text only"):
+        values(said(), path)  # a cassette that was recorded before
 
 
 @pytest.mark.parametrize("start", [MEASURED_START, SEALED_START])

@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 from pytest_bias.cassettes.measured import reason_label
 from pytest_bias.errors import BadDesign, InvalidReply
-from pytest_bias.measures import Measure
+from pytest_bias.measures import Measure, check_declared
 
 
 class Word(enum.StrEnum):
@@ -96,3 +98,65 @@ def test_bad_bounds(bounds: tuple[float, float]) -> None:
 def test_bad_name() -> None:
     with pytest.raises(BadDesign, match="not a label"):
         Measure("Score")
+
+
+WORDS = ["low", "too high", "not scored"]
+
+
+@pytest.mark.parametrize("value", [*WORDS, "low low", 3.0, True])
+def test_text_is_one_of_the_categories_or_several(value: object) -> None:
+    assert Measure("score", categories=WORDS).of(SimpleNamespace(score=value)) == value
+
+
+@pytest.mark.parametrize("value", ["high", "", "Low", "low  low", "low SECRET", "too", "low\n"])
+def test_other_text_is_the_replys_fault(value: str) -> None:
+    with pytest.raises(InvalidReply, match=r"^undeclared_score$"):
+        Measure("score", categories=WORDS).of(SimpleNamespace(score=value))
+
+
+@pytest.mark.parametrize(
+    "categories", ["low", [""], ["x" * 81], ["a\nb"], ["\ud800"], [5]], ids=repr
+)
+def test_bad_categories(categories: Any) -> None:
+    with pytest.raises(BadDesign, match="categories are texts of one line, 80 characters at most"):
+        Measure("score", categories=categories)
+
+
+class _Graded:
+    words: str
+    maybe: str | None
+    named: Word
+    closed: Literal["low", "high"]
+    score: int
+    flag: bool
+    grade: Literal[1, 2]
+
+
+async def _graded() -> _Graded:
+    raise NotImplementedError
+
+
+def _upper(graded: _Graded) -> str:
+    return graded.words.upper()
+
+
+@pytest.mark.parametrize("name", ["words", "maybe", "named", "closed"])
+def test_text_that_is_not_declared_is_known_by_its_annotation(name: str) -> None:
+    with pytest.raises(BadDesign, match=rf"^Measure\('{name}'\): gives text, .* say categories="):
+        check_declared([Measure("score"), Measure(name)], _graded)
+    check_declared([Measure(name, categories=["low"])], _graded)
+
+
+@pytest.mark.parametrize("take", [_upper, str, lambda graded: graded.score])
+def test_so_it_is_by_that_of_what_takes_it(take: Callable[[Any], Any]) -> None:
+    measure = Measure("score", take)
+    if take.__name__ == "<lambda>":
+        check_declared([measure], _graded)  # nobody can know, until there is a value
+    else:
+        with pytest.raises(BadDesign, match="gives text"):
+            check_declared([measure], _graded)
+
+
+@pytest.mark.parametrize("name", ["score", "flag", "grade", "nothing"])
+def test_what_is_no_text_needs_no_categories(name: str) -> None:
+    check_declared([Measure(name), Measure("length", len)], _graded)

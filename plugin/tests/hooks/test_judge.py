@@ -75,7 +75,7 @@ STORIES = Experiment(
     protocol=tell,
     measures=[
         Measure("hesitation", bounds=(1, 5)),
-        Measure("hesitation_again"),
+        Measure("hesitation_again", categories=[*"12345", NOT_SCORED]),
         Measure("words", bounds=(0, 100)),
     ],
     judge=Parameters(),

@@ -524,6 +524,9 @@ def test_an_error_of_a_measure_is_told_without_its_words(tmp_path: Path) -> None
 
     job = said_of(kept(says, measures=[Measure("n", take)], replicates=20), tmp_path)
     assert f"ValueError; {SILENT}" in job.problems[0]
+    unnamed = kept(says, measures=[Measure("n", lambda text: text)], replicates=20)
+    job = said_of(unnamed, tmp_path)
+    assert "Measure('n'): gives text, and of text only declared categories" in job.problems[0]
     many = kept(says, measures=[Measure("n", lambda text: [text])], replicates=20)  # type: ignore[arg-type,return-value]  # what is wrong with it
     job = said_of(many, tmp_path)
     assert "Measure('n'): gave a list; a finite number, str or bool is needed" in job.problems[0]
