@@ -17,7 +17,7 @@ from pytest_bias.escaping import Cell, terminal_line, terminal_text
 PACKAGE = Path(pytest_bias.__file__).parent
 
 WAYS_OUT = {
-    "ending.py": ["stderr.write("],  # words of our own, where pytest is gone
+    "ending.py": ["stderr.write("],  # our own words, once pytest is ended
     "escaping.py": ["reporter.write_line("],  # say()
     "closing.py": ["reporter.write_line("],  # of workflow commands, escaped
     "commands/__init__.py": ["stream.write("],  # tell()
