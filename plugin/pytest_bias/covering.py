@@ -28,7 +28,7 @@ _SILENT = (
     "that of its class with Test (with no __init__, no __test__ = False and no TestCase), and "
     "nothing after it may take its name or delete it"
 )
-_SETTINGS = {"design": "gate", "replicates": "", "gate": "absolute", "max_age": "off"}
+_SETTINGS = {"design": "gate", "replicates": "", "gate": "absolute"}
 _SETTINGS_OF_INI = ("inconclusive", "models")
 
 
@@ -87,6 +87,8 @@ def unjudged_words(state: BiasSession, collected: Iterable[object]) -> Iterator[
     for path in files:
         place = _below_root(state.config, str(path))
         reason = _unfinished(state, place)
+        if reason == "":
+            continue  # the run has failed for it
         if (reason or path not in modules) and declares(path):
             yield f"{place} {reason or 'was not collected'}: what it declares is not judged"
         elif path in modules and REGISTER in vars(modules[path]):
@@ -97,10 +99,10 @@ def unjudged_words(state: BiasSession, collected: Iterable[object]) -> Iterator[
                     yield f"{place}:{declared.line}: {declared.name} {_SILENT}"
 
 
-def _unfinished(state: BiasSession, place: str) -> str:
-    """Why a file, or a folder above it, was not imported to its end; empty where it was."""
+def _unfinished(state: BiasSession, place: str) -> str | None:
+    """Why a file, or a folder above it, was not imported to its end; None where it was."""
     above = [place, *(folder.as_posix() for folder in PurePath(place).parents)]
-    return next((state.unfinished[each] for each in above if each in state.unfinished), "")
+    return next((state.unfinished[each] for each in above if each in state.unfinished), None)
 
 
 def _varied(state: BiasSession) -> Iterator[str]:
@@ -109,7 +111,7 @@ def _varied(state: BiasSession) -> Iterator[str]:
     for name, default in _SETTINGS.items():
         typed = config.getoption(f"bias_{name}", None)
         if typed and str(typed) != str(config.getini(f"bias_{name}") or default):
-            yield f"--bias-{name.replace('_', '-')}={typed}"
+            yield f"--bias-{name}={typed}"
     yield from _overridden(config, [f"bias_{name}" for name in (*_SETTINGS, *_SETTINGS_OF_INI)])
     models, usual = state.settings.models, config.getini("bias_models")
     if set(models) < set(usual):

@@ -64,7 +64,7 @@ class BiasSession:
         self.notes: list[str] = []
         self.view: RunView | None = None
         self.exporting: list[Case] = []
-        # Why modules and folders were not imported to their end, by node id.
+        # Why modules and folders were not imported to their end, by node id; '' for an error.
         self.unfinished: dict[str, str] = {}
         self.is_worker = hasattr(config, "workerinput")
         self._deselected: list[str] = []
@@ -160,7 +160,7 @@ class BiasSession:
             words = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else "")
             self.unfinished[report.nodeid] = f"was skipped ({words.removeprefix('Skipped: ')})"
         elif report.outcome == "failed":
-            self.unfinished[report.nodeid] = "could not be imported"
+            self.unfinished[report.nodeid] = ""  # pytest says why
             self.ledger.fail(report.nodeid)
 
     def deselect(self, items: Sequence[pytest.Item]) -> None:
