@@ -37,11 +37,12 @@ def close_books(state: BiasSession, exitstatus: int) -> int:
         for case in ledger.overruled
     ]
     scope, partial = scope_of(state), tuple(partial_words(state))
-    is_part = bool(set(partial) - set(scope.varied))
+    fewer = tuple(words for words in partial if words not in scope.varied)
+    is_part = bool(fewer)
     upgrade = _upgrade(state, analyses, is_part=is_part)
     unasked = _unasked(state, is_part=is_part)
     if exitstatus != pytest.ExitCode.INTERNAL_ERROR:
-        _publish(state, partial)
+        _publish(state, fewer)
     if state.settings.accept is not None:
         accepted = _accept(state, analyses, exitstatus, is_part=is_part)
         ledger.problems += accepted.problems
@@ -105,17 +106,17 @@ def _write_all(state: BiasSession, view: RunView, exitstatus: int) -> RunView:
     return last
 
 
-def _publish(state: BiasSession, partial: tuple[str, ...]) -> None:
+def _publish(state: BiasSession, fewer: tuple[str, ...]) -> None:
     """Write data sets and exports, before the view is made: what fails is a problem of the run."""
     settings = state.settings
     if settings.dataset is not None:
         from . import publishing  # noqa: PLC0415  (only where data sets are asked for)
 
-        publishing.publish(state, settings.dataset, partial)
+        publishing.publish(state, settings.dataset, fewer)
     if settings.exports is not None:
         from . import exporting  # noqa: PLC0415  (only where exports are asked for)
 
-        exporting.publish(state, settings.exports, partial)
+        exporting.publish(state, settings.exports, fewer)
 
 
 def print_section(state: BiasSession, view: RunView, reporter: pytest.TerminalReporter) -> None:
