@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 
+from .answering import other_model
 from .canonical import compact
-from .errors import BadSetting, CallFailed
+from .errors import BadSetting, CallFailed, OtherModel
 from .experiment import Retention
 from .keys import request_parts
 from .messages import Completion, Parameters, Request
@@ -104,6 +105,8 @@ class Caller:
         self._rng = rng
         self._retries = retries
         self._refused: set[str] = set(entry.refuses)
+        self.other: OtherModel | None = None
+        """That another model answered than the one asked for, once one has."""
 
     @property
     def wire(self) -> str:
@@ -198,6 +201,7 @@ class Caller:
             self.tally.waiting = max(self.tally.waiting, wait)
 
     def _count(self, completion: Completion) -> None:
+        self.other = self.other or other_model(self.name, [completion.served_model], self.entry)
         self.tally.replies += 1
         self.tally.waiting = 0.0
         self.tally.input_tokens += completion.usage.get("input", 0)

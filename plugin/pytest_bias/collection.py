@@ -61,7 +61,8 @@ class Terms:
     """On what terms models are called.
 
     ``order_seed`` shuffles the trials of each experiment and model, so that what drifts while a
-    recording runs (load, latency) is not confounded with a condition.
+    recording runs (load, latency) is not confounded with a condition. ``gates`` is whether
+    verdicts rest on what is recorded, so that nothing is paid for that another model answers.
     """
 
     mode: RecordMode
@@ -71,6 +72,7 @@ class Terms:
     limits: Limits = field(default_factory=Limits)
     retries: Retries = field(default_factory=Retries)
     order_seed: int = 0
+    gates: bool = True
 
 
 @dataclass(slots=True)
@@ -192,7 +194,10 @@ class _Collector:
             stop=Stop(self.stop),
             progress=self._show,
             rehearsed=rehearsed,
+            gates=self.terms.gates,
         )
+        if recording.other is not None:
+            raise recording.other
         try:
             recorder.open()
             with ExitStack() as held:

@@ -9,19 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .accepted import Baselines, facts_of, read_baseline
+from .answering import answered_words
 from .baselines import Baseline, BaselineDiffers, DamagedBaseline, Entry, baseline_from, entry_of
 from .cassettes.store import file_stem
 from .errors import BadSetting, BiasError
 from .fingerprints import differences
 from .gate import Beside, compare, stopped_by
 from .settings.comparing import FILE_SUFFIX, OPTION
-from .staleness import of_several
+from .staleness import of_others
 from .upgrade_table import Named, Row, Upgrade, row_of, worst_first
 
 if TYPE_CHECKING:
     from .analysis import Analysis
     from .cases import Case
     from .experiment import Players
+    from .roster import Roster
     from .settings import Settings
     from .verdicts import Verdict
 
@@ -111,7 +113,7 @@ class Against:
 
     ``accepted`` knows what a verdict depends on besides the replies. ``analysis`` gives the
     analysis of a case and its digest, ``players`` who answers in it, ``recorded`` whether there
-    is a cassette for it: asked of the old model.
+    is a cassette for it: asked of the old model. ``roster`` says who may answer as it.
     """
 
     def __init__(
@@ -122,6 +124,7 @@ class Against:
         analysis: Callable[[Case], tuple[Analysis, str]],
         players: Callable[[Case], Players],
         recorded: Callable[[Case], bool],
+        roster: Roster,
     ) -> None:
         assert settings.baseline is not None  # noqa: S101  (whoever makes this has asked)
         check_old(settings)
@@ -129,6 +132,7 @@ class Against:
         self._analysis = analysis
         self._players = players
         self._recorded = recorded
+        self._roster = roster
         self._file = read_file(Path(settings.baseline)) if is_file(settings.baseline) else None
         self._fingerprint = accepted.fingerprint
         self._known: dict[str, Baseline | None] = {}
@@ -187,9 +191,9 @@ class Against:
         if not self._recorded(before):
             return None, None
         analysis, digest = self._analysis(before)
-        mixed = of_several(verdict.experiment, self.old, analysis.recording)
-        if mixed is not None and self._settings.gate != "off":
-            raise mixed
+        others = of_others(verdict.experiment, self.old, analysis.recording, self._roster)
+        if others is not None and self._settings.gate != "off":
+            raise others
         known = self._accepted()
         entry = entry_of(
             analysis.verdict(verdict.id),
@@ -253,9 +257,14 @@ def upgrade_of(
         }
     )
     drift, simulated = [], {name} if accepted is not None and accepted.simulated else set()
+    answered = [(name, served) for served in (accepted.served if accepted is not None else ())]
+    for experiment, model in sorted({(row.experiment, row.model) for row in rows}):
+        ours = new(experiment, model)
+        answered += [(model, served) for served in (ours.recording.served if ours else ())]
     for experiment, model, digest in pairs:
         ours, theirs = new(experiment, model), old(experiment, name, digest)
         if ours is not None and theirs is not None:
+            answered += [(name, served) for served in theirs.recording.served]
             simulated |= {each.model for each in (ours, theirs) if each.simulated}
             quantities = drift_of(theirs.readings, ours.readings)
             drift.append(Drift(experiment=experiment, old=name, new=model, quantities=quantities))
@@ -268,7 +277,8 @@ def upgrade_of(
         file=accepted is not None,
         rows=worst_first(rows),
         drift=tuple(drift),
-        notes=tuple(
+        notes=answered_words(answered)
+        + tuple(
             f"{name} has no recordings of {experiment}: its hypotheses are judged by themselves"
             for experiment in absent
         ),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .analysis import Recording
+from .answering import answered_words
 from .baselines import BaselineDiffers
 from .comparing import read_file, unasked
 from .findings import Finding
@@ -43,12 +44,14 @@ def upgrade_of_files(old: Path, new: Path, *, today: str) -> tuple[Upgrade, tupl
     there = {(experiment, name) for experiment, names in now.verdicts.items() for name in names}
     problems += unasked_words(unasked(before, there), before.model, new.name)
     simulated = {each.model for each in (before, now) if each.simulated}
+    answered = [(each.model, served) for each in (before, now) for served in each.served]
     return (
         Upgrade(
             old=before.model,
             new=(now.model,),
             file=True,
             rows=worst_first(rows),
+            notes=answered_words(answered),
             simulated=tuple(sorted(simulated)),
         ),
         tuple(problems),

@@ -35,6 +35,7 @@ def record(
         roster=run.roster,
         limits=limits,
         order_seed=settings.order_seed,
+        gates=settings.gate != "off",
     )
     report = collect(jobs_of(run, selected), terms, progress, say)
     run.forget()

@@ -106,6 +106,7 @@ class Place:
 class Completion:
     """What a model answered, alike for all providers.
 
+    ``served_model`` is the model that the provider says answered, empty where it does not say.
     ``usage`` holds token counts (``input``, ``output``), ``latency`` is in seconds without
     queueing and failed attempts (None where the provider cannot tell), ``body`` is the reply as
     the provider sent it, ``dropped`` names the parameters that were not sent because the model

@@ -17,6 +17,7 @@ from .errors import (
     InvalidReply,
     JudgeNotBlind,
     NotKept,
+    OtherModel,
     ReplayDiffers,
 )
 from .experiment import Experiment, Players
@@ -87,7 +88,8 @@ class Recording:
     ``callers`` holds the subject's and the judge's, by model; ``keeping`` says what becomes of
     replies; ``progress`` is called after every reply and trial; ``rehearsed`` is the number of
     calls of a trial that was carried out and replayed before anything was called; at 0 the first
-    trial goes alone.
+    trial goes alone. ``gates`` is whether a verdict rests on it: then a reply of another model
+    than the one asked for ends it.
     """
 
     def __init__(
@@ -100,6 +102,7 @@ class Recording:
         stop: Stop,
         progress: Progress,
         rehearsed: int,
+        gates: bool = True,
     ) -> None:
         self.job = job
         self.callers = callers
@@ -108,6 +111,7 @@ class Recording:
         self.stop = stop
         self.progress = progress
         self.rehearsed = rehearsed
+        self._gates = gates
         self._throttle = callers[job.model].throttle
         self._failures_in_a_row = 0
         self._exhausted = False
@@ -134,6 +138,8 @@ class Recording:
                     return
                 self.stop.check()
                 await self._record(trial)
+                if self.other is not None:
+                    self._give_up(str(self.other))
         except Halted:
             return
         finally:
@@ -211,6 +217,12 @@ class Recording:
             raise ReplayDiffers(
                 experiment=experiment.id, trial=trial.id, problem=kept.words(error)
             ) from error
+
+    @property
+    def other(self) -> OtherModel | None:
+        """That another model answered than the one asked for, here or in a recording before."""
+        others = [caller.other for caller in self.callers.values() if caller.other is not None]
+        return others[0] if others and self._gates else None
 
     def _failed(self, text: str, *, fatal: bool = False) -> None:
         """Note a problem of one trial; so many in a row, and nothing more is paid."""

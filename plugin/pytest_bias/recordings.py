@@ -179,7 +179,7 @@ class Recordings:
             case.model,
             recording,
             cassette=str(self.cassette(case).path),
-            entry=self.roster.entry(case.model),
+            roster=self.roster,
             max_age=self.settings.max_age,
             today=self.settings.today,
         )

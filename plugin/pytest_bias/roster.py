@@ -56,7 +56,8 @@ class ModelEntry:
     ``requests_per_minute``, ``tokens_per_minute`` and ``concurrency`` (calls in flight) are limits
     of the user's account; ``refuses`` names parameters the model is known to refuse; ``alias`` is
     true where the vendor may move the name to another model; ``shut_down`` is the day (YYYY-MM-DD)
-    from which on it is served no more.
+    from which on it is served no more; ``served`` are the names under which it may answer beside
+    its own.
     """
 
     temperature: float | None = None
@@ -69,6 +70,7 @@ class ModelEntry:
     refuses: frozenset[ParameterName] = frozenset()
     alias: bool = False
     shut_down: str = ""
+    served: frozenset[str] = frozenset()
 
     @property
     def defaults(self) -> Parameters:
@@ -176,6 +178,7 @@ def parse_roster(text: str, path: Path) -> Roster:
 # --- the file ------------------------------------------------------------------------------------
 
 _Count = Annotated[int, Field(ge=1)]
+_Name = Annotated[str, Field(pattern=r"^\S(?:.*\S)?$")]
 _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -199,14 +202,16 @@ class _Model(_Table):
     refuses: list[ParameterName] = Field(default_factory=list)
     alias: bool = False
     shut_down: date | None = None
+    served: list[_Name] = Field(default_factory=list)
 
     def entry(self) -> ModelEntry:
-        given = self.model_dump(exclude={"price", "refuses", "shut_down"})
+        given = self.model_dump(exclude={"price", "refuses", "shut_down", "served"})
         return ModelEntry(
             **given,
             price=Price(self.price.input, self.price.output) if self.price else None,
             refuses=frozenset(self.refuses),
             shut_down=self.shut_down.isoformat() if self.shut_down else "",
+            served=frozenset(self.served),
         )
 
 

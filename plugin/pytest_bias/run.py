@@ -66,6 +66,7 @@ class Run(Recordings):
             analysis=self.analysis,
             players=lambda case: self.players(case.experiment, case.model),
             recorded=lambda case: self.cassette(case).exists,
+            roster=self.roster,
         )
 
     def cases(self, declared: Declared) -> list[Case]:

@@ -12,13 +12,14 @@ from dataclasses import replace
 from datetime import date, datetime, timezone
 from typing import TYPE_CHECKING
 
+from .answering import other_model
 from .errors import StaleRecordings
 
 if TYPE_CHECKING:
     from .analysis import Recording
     from .messages import Player
     from .records import Origin
-    from .roster import ModelEntry
+    from .roster import Roster
 
 _SLACK = 1
 """Days by which two clocks may disagree before one of them is called wrong."""
@@ -47,22 +48,21 @@ def stale(
     recording: Recording,
     *,
     cassette: str,
-    entry: ModelEntry,
+    roster: Roster,
     max_age: int | None,
     today: str,
 ) -> StaleRecordings | None:
     """Why the recordings no longer represent ``model``; None where nothing speaks against them.
 
-    ``cassette`` is the file, ``entry`` what the roster says of the model, ``max_age`` the number
+    ``cassette`` is the file, ``roster`` what the user knows of the models, ``max_age`` the number
     of days that the oldest reply may have, None for any; ``today`` is YYYY-MM-DD in UTC.
     """
-    reasons = [*_several(recording.served, model)]
-    if recording.judge is not None:
-        reasons += _several(recording.judge_served, f"the judge {recording.judge}")
+    reasons = [*_others(model, recording, roster)]
     again = True
     if not recording.simulated:
         if max_age is not None:
             reasons += _aged(recording, max_age, date.fromisoformat(today))
+        entry = roster.entry(model)
         if entry.shut_down and entry.shut_down <= today:
             again = False
             reasons.append(
@@ -77,9 +77,11 @@ def stale(
     )
 
 
-def of_several(experiment: str, model: str, recording: Recording) -> StaleRecordings | None:
-    """Why the replies of an old model are of no one model; their age is no matter there."""
-    reasons = tuple(_several(recording.served, model))
+def of_others(
+    experiment: str, model: str, recording: Recording, roster: Roster
+) -> StaleRecordings | None:
+    """Why the replies of an old model are not of that one model; their age is no matter there."""
+    reasons = tuple(_others(model, recording, roster))
     if not reasons:
         return None
     return StaleRecordings(
@@ -110,6 +112,18 @@ def served_otherwise(
 def _served(origins: Iterable[Origin], to: Player) -> tuple[str, ...]:
     """The models that answered, sorted; a provider that does not say is no other model."""
     return tuple(sorted({each.served for each in origins if each.to == to and each.served}))
+
+
+def _others(model: str, recording: Recording, roster: Roster) -> Iterator[str]:
+    """Why what answered, as the subject or as the judge, is not the one model asked for."""
+    yield from _several(recording.served, model)
+    if other := other_model(model, recording.served, roster.entry(model)):
+        yield other.reason
+    judge = recording.judge
+    if judge is not None:
+        yield from _several(recording.judge_served, f"the judge {judge}")
+        if other := other_model(judge, recording.judge_served, roster.entry(judge)):
+            yield other.reason
 
 
 def _several(served: Sequence[str], who: str) -> Iterator[str]:

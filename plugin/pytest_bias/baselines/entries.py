@@ -90,6 +90,12 @@ class Baseline:
     simulated: bool
     verdicts: Mapping[str, Mapping[str, Entry]]
 
+    @property
+    def served(self) -> tuple[str, ...]:
+        """The models that the provider said answered, in any of them, sorted."""
+        entries = (entry for named in self.verdicts.values() for entry in named.values())
+        return tuple(sorted({served for entry in entries for served in entry.served}))
+
     def entry(self, experiment: str, hypothesis: str) -> Entry | None:
         """The entry of a hypothesis; None when it was never accepted."""
         return self.verdicts.get(experiment, {}).get(hypothesis)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from .base import BiasError
@@ -120,6 +121,27 @@ class StaleRecordings(BiasError):
             lines.append(f"  To record it anew: {command}")
         self.explanation = "\n".join(lines)
         super().__init__(self.explanation)
+
+
+class OtherModel(BiasError):
+    """Another model answered than the one that was asked for, and the roster does not allow it.
+
+    ``served`` are the names that are not allowed, ``allowed`` those that the roster names already;
+    ``line`` is what it would have to say.
+    """
+
+    def __init__(self, *, model: str, served: Iterable[str], allowed: Iterable[str]) -> None:
+        self.model = model
+        self.served = tuple(served)
+        names = sorted({*self.served, *allowed})
+        self.line = f"served = [{', '.join(json.dumps(n, ensure_ascii=False) for n in names)}]"
+        table = f"[models.{json.dumps(model, ensure_ascii=False)}]"
+        self.reason = (
+            f"{' and '.join(self.served)} answered where {model} was asked for. Where that is the "
+            f"model you mean, ask for it by its own name, or add {self.line} under {table} in the "
+            "roster (bias_models.toml)"
+        )
+        super().__init__(f"{self.reason}. What it answered is kept, and nothing more is called")
 
 
 class NotRecorded(BiasError):

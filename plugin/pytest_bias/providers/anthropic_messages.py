@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from ..canonical import plain
@@ -89,7 +88,7 @@ class AnthropicMessages:
         )
         if not isinstance(answer, Answer):
             return answer
-        return completion(name, answer, partial(read_message, name), _WHAT, dropped)
+        return completion(name, answer, read_message, _WHAT, dropped)
 
     def _conversation(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -114,13 +113,10 @@ def _fields(parameters: Parameters) -> dict[str, Any]:
     return fields
 
 
-def read_message(model: str, body: dict[str, Any]) -> Reply:
-    """What a Messages reply body says; KeyError, TypeError … when it is none.
-
-    ``model`` is ``provider/model``, and names what answered where a filter did.
-    """
+def read_message(body: dict[str, Any]) -> Reply:
+    """What a Messages reply body says; KeyError, TypeError … when it is none."""
     if is_filtered(body):
-        return filtered(model)
+        return filtered()
     return Reply(
         text="".join(text_of(b["text"]) for b in body["content"] if b["type"] == "text"),
         finish=_FINISHES.get(body.get("stop_reason"), "other"),

@@ -103,7 +103,7 @@ def completion_of(
     return Completion(
         text=text,
         finish=finish,
-        served_model=served[-1] if served else model,
+        served_model=served[-1] if served else "",
         usage=_usage(events),
         latency=None if again else round(ran.latency, 6),
         recorded_at=now(),

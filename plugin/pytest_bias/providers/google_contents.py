@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial
 from http import HTTPStatus
 from importlib import import_module
 from typing import Any
@@ -187,7 +186,7 @@ class GoogleContents:
         answer = answered(name, body, latency, self._endpoint, _WHAT, led_there)
         if not isinstance(answer, Answer):
             return answer
-        return completion(name, answer, partial(read_contents, name), _WHAT, dropped)
+        return completion(name, answer, read_contents, _WHAT, dropped)
 
     def _fields(self, parameters: Parameters, call: Call) -> dict[str, Any]:
         # Simulated endpoints have a field of their own for the seed, which is always sent.

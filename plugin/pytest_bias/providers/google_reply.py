@@ -25,15 +25,12 @@ _FINISHES: Mapping[object, Finish] = {
 }
 
 
-def read_contents(model: str, body: dict[str, Any]) -> Reply:
-    """What a generateContent reply body says; KeyError, TypeError … when it is none.
-
-    ``model`` is ``provider/model``, and names what was served where the body does not.
-    """
+def read_contents(body: dict[str, Any]) -> Reply:
+    """What a generateContent reply body says; KeyError, TypeError … when it is none."""
     # Thoughts are paid as output.
     replied = ("candidatesTokenCount", "thoughtsTokenCount")
     tokens = counts(body.get("usageMetadata"), input=("promptTokenCount",), output=replied)
-    served = str(body.get("modelVersion") or model.partition("/")[2])
+    served = str(body.get("modelVersion") or "")
     if not body.get("candidates") and (body.get("promptFeedback") or {}).get("blockReason"):
         return Reply("", "content_filter", served, tokens)
     candidate = body["candidates"][0]

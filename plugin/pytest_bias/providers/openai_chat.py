@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from ..canonical import plain
@@ -73,7 +72,7 @@ class OpenAIChat:
             return CallFailed(model=name, problem=problem, kind="transient")
         if not isinstance(answer, Answer):
             return answer
-        return completion(name, answer, partial(read_chat, name), _WHAT, dropped)
+        return completion(name, answer, read_chat, _WHAT, dropped)
 
     async def _asked(
         self, model: str, request: Request, call: Call, limit: str
@@ -139,19 +138,16 @@ def _format(request: Request) -> dict[str, Any]:
     }
 
 
-def read_chat(model: str, body: dict[str, Any]) -> Reply:
-    """What a Chat Completions reply body says; KeyError, TypeError … when it is none.
-
-    ``model`` is ``provider/model``, and names what was served where the body does not.
-    """
+def read_chat(body: dict[str, Any]) -> Reply:
+    """What a Chat Completions reply body says; KeyError, TypeError … when it is none."""
     if is_filtered(body):
-        return filtered(model)
+        return filtered()
     choice = body["choices"][0]
     message = choice["message"]
     refusal = text_of(message.get("refusal"))
     return Reply(
         text=refusal or text_of(message.get("content")),
         finish="refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "other"),
-        served_model=str(body.get("model") or model.partition("/")[2]),
+        served_model=str(body.get("model") or ""),
         usage=counts(body.get("usage"), input=("prompt_tokens",), output=("completion_tokens",)),
     )

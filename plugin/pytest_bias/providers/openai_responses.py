@@ -6,7 +6,6 @@ Conversations are sent whole and nothing is stored at OpenAI: a reply depends on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any
 
 from ..canonical import plain
@@ -86,7 +85,7 @@ class OpenAIResponses:
             return answer
         if answer.body.get("status") == "failed" and not is_filtered(answer.body):
             return self._failed(name, answer.body)
-        return completion(name, answer, partial(read_response, name), _WHAT, dropped)
+        return completion(name, answer, read_response, _WHAT, dropped)
 
     def _failed(self, name: str, body: Mapping[str, Any]) -> CallFailed:
         error = body.get("error")
@@ -125,10 +124,10 @@ def _format(request: Request) -> dict[str, Any]:
     }
 
 
-def read_response(model: str, body: dict[str, Any]) -> Reply:
+def read_response(body: dict[str, Any]) -> Reply:
     """What a Responses reply body says; KeyError, TypeError … when it is none."""
     if is_filtered(body):
-        return filtered(model)
+        return filtered()
     text = "".join(text_of(part["text"]) for part in _parts(body, "output_text"))
     refusal = "".join(text_of(part["refusal"]) for part in _parts(body, "refusal"))
     return Reply(

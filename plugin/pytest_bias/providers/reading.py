@@ -91,9 +91,9 @@ def is_filtered(body: Mapping[str, Any]) -> bool:
     return bool(codes & _FILTERS) or flagged or _BLOCKED.search(said) is not None
 
 
-def filtered(model: str) -> Reply:
+def filtered() -> Reply:
     """What is read from such a body, which names no model and counts no tokens."""
-    return Reply("", "content_filter", model.partition("/")[2], {})
+    return Reply("", "content_filter", "", {})
 
 
 def counts(usage: object, **names: Sequence[str]) -> dict[str, int]:

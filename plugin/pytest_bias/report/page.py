@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..analysis import Analysis, is_screen
@@ -191,6 +191,7 @@ def _accepted(accepted: AcceptedVerdict | None, known: Row | None) -> str:
 def _facts(analysis: Analysis) -> Iterator[tuple[str, str]]:
     valid = sum(count.ok for count in analysis.counts)
     yield "Experiment", analysis.experiment
+    yield "Answered by", _answered(analysis.recording.served)
     yield "Design", f"{analysis.design}, {_counted(analysis.replicates, 'replicate')}"
     yield "Trials", f"{analysis.trials}, of which {valid} gave a valid reply"
     if analysis.source:
@@ -231,6 +232,7 @@ def _provenance(analysis: Analysis, version: str) -> Iterator[tuple[str, str]]:
     if recording.judge is not None:
         own = " (the subject itself grades its replies)"
         yield "Judge", recording.judge + (own if recording.judge == analysis.model else "")
+        yield "Judge answered by", _answered(recording.judge_served)
     if recording.dropped:
         yield "Not sent, because the model refuses it", ", ".join(recording.dropped)
     if recording.retention != "raw":
@@ -238,6 +240,10 @@ def _provenance(analysis: Analysis, version: str) -> Iterator[tuple[str, str]]:
     yield "Design", f"{analysis.design}, {_counted(analysis.replicates, 'replicate')}"
     yield "Analysed with", f"pytest-bias {version}"
     yield "Simulated", "yes: replies of a program" if recording.simulated else "no"
+
+
+def _answered(served: Sequence[str]) -> str:
+    return ", ".join(served) or "not said by the provider"
 
 
 def _title(key: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from ..answering import answered_by
 from ..gate import interval_words, settle_words, units_words
 from ..verdicts import Status, Verdict, margin_words
 from .terminal import closing_lines
@@ -152,13 +153,20 @@ def _counts(view: RunView) -> Iterator[str]:
             found = Counter(verdict.status for verdict in own if verdict.gates)
             counts = [found[status] for status in _STATUSES]
             described = sum(not verdict.gates for verdict in own)
-            yield _row([_code(model)], map(str, [*counts, described]))
+            yield _row([_answered(view, model)], map(str, [*counts, described]))
         yield ""
     if view.cases:
         ended = Counter(outcome for _, outcome in view.cases)
         words = ", ".join(f"{count} {outcome}" for outcome, count in sorted(ended.items()))
         yield f"{len(view.cases)} cases: {words}"
         yield ""
+
+
+def _answered(view: RunView, model: str) -> str:
+    """A model, and the names under which it answered where any is not its own."""
+    served = {s for a in view.analyses if a.model == model for s in a.recording.served}
+    names = ", ".join(map(_code, answered_by(model, sorted(served))))
+    return f"{_code(model)}, answered by {names}" if names else _code(model)
 
 
 def _named(verdict: Verdict) -> tuple[str, str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from ..accepted import SOON
 from ..analysis import Analysis, is_screen
+from ..answering import answered_by
 from ..gate import interval_words, settle_words, units_words
 from ..verdicts import SCREENED, Control, Status, Verdict, margin_words
 from .judge import judge_line
@@ -169,9 +170,13 @@ def _heading(analysis: Analysis) -> str:
     if retried:
         parts.append(f"{retried} invalid repl{'y' if retried == 1 else 'ies'}")
     recording = analysis.recording
+    if names := answered_by(analysis.model, recording.served):
+        parts.append(f"answered by {', '.join(names)}")
     if recording.judge is not None:
         own = recording.judge == analysis.model
-        parts.append("graded by itself" if own else f"graded by {recording.judge}")
+        graded = "graded by itself" if own else f"graded by {recording.judge}"
+        names = answered_by(recording.judge, recording.judge_served)
+        parts.append(f"{graded}, answered by {', '.join(names)}" if names else graded)
     if recording.dropped:
         parts.append(f"{', '.join(recording.dropped)} not sent")
     return f"{analysis.experiment} × {analysis.model} ({', '.join(parts)})"

@@ -12,6 +12,7 @@ import pytest
 from pytest_bias.cases import Case
 from pytest_bias.comparing import Against, OldDiffers
 from pytest_bias.errors import StaleRecordings
+from pytest_bias.roster import ModelEntry, Roster
 from pytest_bias.settings import Settings
 
 from .report.factory import analysis, finding, verdict
@@ -40,6 +41,7 @@ def against(folder: Path, served: tuple[str, ...] = ("old-1",), judge: int = 0) 
         analysis=lambda _case: (found, "digest"),
         players=lambda _case: cast("Any", None),
         recorded=lambda _case: True,
+        roster=Roster({OLD: ModelEntry(served=frozenset({"old-1"}))}),
     )
 
 

@@ -14,13 +14,15 @@ from pytest_bias.errors import BadSetting, BiasError, StaleRecordings
 from pytest_bias.experiment import plan
 from pytest_bias.records import Origin
 from pytest_bias.replay import replay
-from pytest_bias.roster import ModelEntry, parse_roster
+from pytest_bias.roster import ModelEntry, Roster, parse_roster
 from pytest_bias.staleness import dated, served_otherwise, stale
 
 from .factories import MODEL, experiment, record
 from .test_settings import settings
 
 OLD, NEW = "2026-01-02T23:59:59+00:00", "2026-03-04T05:06:07+00:00"
+TINY = frozenset({"tiny-1", "tiny-2"})
+"""What the roster lets answer as the model, unless a test says otherwise."""
 RECORDING = Recording(
     cassette="tiny/openai--tiny",
     checksum="c",
@@ -43,7 +45,7 @@ def said(
         MODEL,
         recording,
         cassette="cassettes/tiny/openai--tiny.jsonl",
-        entry=ModelEntry(**entry),
+        roster=Roster({MODEL: ModelEntry(**{"served": TINY} | entry)}),
         max_age=max_age,
         today=today,
     )
@@ -127,7 +129,22 @@ def test_a_judge_of_another_name_is_not_another_subject() -> None:
     graded = replace(RECORDING, judge="openai/g")
     found = said(dated(graded, [*origins(OLD), *judges]))
     assert found is not None
-    assert found.reasons == ("2 models answered as the judge openai/g: grader-1, grader-2",)
+    several, other = found.reasons
+    assert several == "2 models answered as the judge openai/g: grader-1, grader-2"
+    assert other.startswith("grader-1 and grader-2 answered where openai/g was asked for.")
+
+
+def test_another_model_than_the_one_asked_for_is_named_with_the_line_that_allows_it() -> None:
+    recording = dated(RECORDING, origins(OLD, served="tiny-3"))
+    found = said(recording)
+    assert found is not None
+    (reason,) = found.reasons
+    assert reason == (
+        "tiny-3 answered where openai/tiny was asked for. Where that is the model you mean, ask "
+        'for it by its own name, or add served = ["tiny-1", "tiny-2", "tiny-3"] under '
+        '[models."openai/tiny"] in the roster (bias_models.toml)'
+    )
+    assert said(recording, served=frozenset({"tiny-3"})) is None
 
 
 @pytest.mark.parametrize(("today", "is_stale"), [("2026-03-31", False), ("2026-04-01", True)])

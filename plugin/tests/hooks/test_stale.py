@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -141,12 +143,73 @@ def test_two_models_behind_one_name_give_no_verdict(
     assert f"  2 models answered as {MODEL}: coin-0, coin-1." in section(result)
 
 
+def allow(suite: Suite, *served: str) -> None:
+    """Let these answer as the model."""
+    text = f'[models."{MODEL}"]\nserved = {json.dumps(served)}\n'
+    (suite.path / "bias_models.toml").write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def answered_by_another(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> Suite:
+    """The suite with recordings that another model answered, one reply like the other."""
+    record(suite.cassettes, tmp_path_factory.mktemp("game"), served=lambda _: "dice-9")
+    return suite
+
+
+def test_another_model_than_the_one_asked_for_gives_no_verdict(
+    answered_by_another: Suite,
+) -> None:
+    suite = answered_by_another
+    result = suite.run(AS_IT)
+    assert result.ret == 1
+    result.assert_outcomes(passed=2, failed=2)
+    assert told(result) == [SUMMARY]
+    words = f"  dice-9 answered where {MODEL} was asked for."
+    assert [line for line in section(result) if line.startswith(words)]
+    found = suite.results(partial=True)
+    assert (found["suite"], found["analyses"]) == ("NO VERDICT", [])
+    # An old model is held to the same.
+    result = suite.run("--bias-model=simulated/even", f"--bias-baseline={MODEL}")
+    assert result.ret == 1
+    assert "dice-9 answered where" in result.stdout.str()
+
+
+def test_whoever_answered_is_shown_beside_the_model_asked_for(
+    answered_by_another: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = answered_by_another
+    allow(suite, "dice-9")
+    summary = suite.path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    assert suite.run(AS_IT, "--bias-accept").ret == 0
+    summary.unlink()
+    accepted = "--bias-baseline=bias_tests/baselines/openai--coin-1.json"
+    result = suite.run(AS_IT, "--bias-report=page.html", accepted)
+    assert result.ret == 0
+    heading = f"game-coin × {MODEL} (gate design, 24 of 24 trials valid, answered by dice-9)"
+    assert heading in section(result)
+    assert f"  {MODEL} was answered by dice-9" in section(result)
+    page = (suite.path / "page.html").read_text(encoding="utf-8")
+    assert re.search(r"<dt>Answered by</dt>\s*<dd>dice-9</dd>", page)
+    markdown = summary.read_text(encoding="utf-8")
+    assert f"| `{MODEL}`, answered by `dice-9` |" in markdown
+    assert f"- {MODEL} was answered by dice-9" in markdown
+
+
+def test_without_a_gate_another_model_is_shown_and_warned_of(answered_by_another: Suite) -> None:
+    result = answered_by_another.run(AS_IT, "--bias-gate=off")
+    assert result.ret == 0
+    assert f"stale: {SUMMARY}" in section(result)
+    assert [line for line in section(result) if line.endswith(", answered by dice-9)")]
+
+
 def test_another_model_than_the_accepted_one_gives_no_verdict(
     aged: Suite, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     assert aged.run(AS_IT, "--bias-accept").ret == 0
     cassette_path(aged.cassettes, "game-coin", MODEL).unlink()
     record(aged.cassettes, tmp_path_factory.mktemp("game"), served=lambda _: "coin-2")
+    allow(aged, "coin-2")
     result = aged.run(AS_IT)
     assert result.ret == 1
     result.assert_outcomes(passed=3, failed=1)

@@ -158,7 +158,7 @@ def test_a_reply_that_a_filter_blocks_was_answered(anthropic: respx.MockRouter) 
     anthropic.post(URL).respond(400, json=said)
     completion = ask()
     assert (completion.text, completion.finish, completion.usage) == ("", "content_filter", {})
-    assert (completion.served_model, completion.body) == (RETIRING, said)
+    assert (completion.served_model, completion.body) == ("", said)
     anthropic.post(URL).respond(500, json=said)
     assert failed().kind == "transient"
 

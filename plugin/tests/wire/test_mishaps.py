@@ -25,7 +25,7 @@ from pytest_bias.recording import Job
 from pytest_bias.rereading import is_recorded
 from pytest_bias.roster import ModelEntry, Price, Roster
 
-from ..core.factories import ask_once, ask_twice, experiment
+from ..core.factories import Score, ask_once, ask_twice, experiment
 from .test_collection import files, is_whole, terms
 
 MODEL = "openai/one"
@@ -37,9 +37,14 @@ class Acme:
     """A provider in memory: counts its calls, and gives what ``usage`` says."""
 
     def __init__(
-        self, *, usage: dict[str, int] | None = None, on_close: Exception | None = None
+        self,
+        *,
+        usage: dict[str, int] | None = None,
+        on_close: Exception | None = None,
+        served: str | None = None,
     ) -> None:
         self.calls = 0
+        self._served = served
         self._usage = {"input": 1, "output": 1} if usage is None else usage
         self._on_close = on_close
 
@@ -49,7 +54,8 @@ class Acme:
     async def complete(self, model: str, request: Request, call: Call) -> Completion:  # noqa: ARG002
         self.calls += 1
         await asyncio.sleep(0.001)
-        return Completion('{"score": 5}', "stop", model, self._usage)
+        served = model if self._served is None else self._served
+        return Completion('{"score": 5}', "stop", served, self._usage)
 
     async def aclose(self) -> None:
         if self._on_close is not None:
@@ -439,3 +445,55 @@ def test_calls_put_aside_for_whole_trials_are_left_to_them(
     assert (first.unkept, second.unkept) == (0, 0)
     assert first.calls == 2 * first.recorded
     assert first.calls + second.calls in (60, 61)
+
+
+# --- another model answers -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("retention", ["raw", "measures"])
+def test_a_recording_ends_with_the_first_reply_of_another_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, retention: str
+) -> None:
+    """What was answered is kept, and no other experiment asks that model again."""
+    acme = Acme(served="two")
+    served(monkeypatch, openai=acme)
+    first = experiment(ask_twice, replicates=200, retention=retention)
+    second = experiment(id="later", replicates=200)
+    one, later = collected(tmp_path, (first, MODEL), (second, MODEL), concurrency=4).jobs
+    (problem,) = one.problems
+    assert problem.startswith(f"two answered where {MODEL} was asked for.")
+    assert 'add served = ["two"] under [models."openai/one"]' in problem
+    assert 1 <= one.recorded <= 4
+    assert one.unkept == 0
+    assert one.calls == acme.calls <= 8
+    assert (later.problems, later.calls) == ([problem], 0)
+    assert not later.cassette.exists()
+
+
+def test_another_model_may_answer_where_the_roster_says_so_or_nothing_gates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roster = Roster({MODEL: ModelEntry(served=frozenset({"two"}))})
+    for name, given in (("allowed", {"roster": roster}), ("no gate", {"gates": False})):
+        served(monkeypatch, openai=Acme(served="two"))
+        (job,) = collected(tmp_path / name, (experiment(), MODEL), **given).jobs
+        assert (job.recorded, job.problems) == (6, [])
+    served(monkeypatch, openai=Acme(served=""))
+    (job,) = collected(tmp_path / "silent", (experiment(), MODEL)).jobs
+    assert (job.recorded, job.problems) == (6, [])
+
+
+def test_another_judge_than_the_one_asked_for_ends_a_recording(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def graded(trial: Trial, subject: Subject, judge: Subject) -> Score:
+        told = await subject.ask(f"What of {trial['group']}?", reply=Score)
+        return (await judge.ask(f"Grade {told.value.score}.", reply=Score)).value
+
+    served(monkeypatch, openai=Acme(), anthropic=Acme(served="three"))
+    of = experiment(graded, replicates=200, judge=Parameters())
+    job = Job(of, Players(MODEL, OTHER), plan(of, of.design()))
+    (report,) = collect([job], terms(tmp_path, None, concurrency=4), lambda _: None).jobs
+    (problem,) = report.problems
+    assert problem.startswith(f"three answered where {OTHER} was asked for.")
+    assert report.recorded <= 4
