@@ -152,6 +152,9 @@ def _validated(value: Mapping[str, object], path: object) -> Baseline:
         place = ".".join(map(str, first["loc"]))
         problem = f"{place or 'it'} is not as it was written ({first['msg']})"
         raise DamagedBaseline(path=path, problem=problem) from None
+    except BiasError as error:  # a value that refuses what it cannot be
+        problem = f"it is not as it was written ({error})"
+        raise DamagedBaseline(path=path, problem=problem) from None
     for experiment, entries in found.verdicts.items():
         for name, entry in entries.items():
             if problem := _ill_accepted(entry):

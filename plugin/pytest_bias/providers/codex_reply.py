@@ -125,15 +125,15 @@ def _finish(events: list[Mapping[str, Any]]) -> Finish:
 
 def _usage(events: list[Mapping[str, Any]]) -> dict[str, int]:
     """Tokens of the turn; nothing where it does not say."""
-    given = [e["usage"] for e in events if isinstance(e.get("usage"), dict)]
+    given = [e["usage"] for e in map(_kept, events) if isinstance(e.get("usage"), dict)]
     if not given:
         return {}
     return counts(given[-1], input=("input_tokens",), output=("output_tokens",))
 
 
-def _kept(event: Mapping[str, Any]) -> dict[str, object]:
+def _kept(event: Mapping[str, Any]) -> dict[str, Any]:
     """Kind, ids and token counts of an event: what it says may be anything."""
-    kept = _texts(event, "type", "thread_id", "model")
+    kept: dict[str, Any] = _texts(event, "type", "thread_id", "model")
     if isinstance(usage := event.get("usage"), dict):
         kept["usage"] = {name: count for name, count in usage.items() if type(count) is int}
     if isinstance(item := event.get("item"), dict):

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import cache
+from typing import TYPE_CHECKING
 
 from ..canonical import compact, digest, plain
-from ..errors import DamagedResults, Unserialisable
+from ..errors import BiasError, DamagedResults
 from .view import RunView
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 FORMAT = 4
 
@@ -41,11 +46,11 @@ def view_of(text: str, path: str) -> RunView:
     DamagedResults
         When the text is not what was written: cut off, changed by hand, or of another format.
     """
-    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415  (only to read)
+    from pydantic import ValidationError  # noqa: PLC0415  (only to read)
 
     try:
         raw = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         problem = f"it is no JSON ({error}); it may be cut off"
         raise DamagedResults(path=path, problem=problem) from error
     if not isinstance(raw, dict) or "pytest_bias" not in raw:
@@ -58,14 +63,22 @@ def view_of(text: str, path: str) -> RunView:
     fields["cases"] = sorted(cases.items()) if isinstance(cases, dict) else cases
     fields["version"] = raw["pytest_bias"]
     try:
-        view = TypeAdapter(RunView).validate_json(compact(fields))
+        view = _adapter().validate_json(compact(fields))
         again = results_text(view)
-    except (ValidationError, Unserialisable, ValueError) as error:
+    # Values refuse what they cannot be in errors of their own, which name no file.
+    except (ValidationError, BiasError, ValueError, RecursionError) as error:
         problem = f"a part of it is missing or makes no sense: {_first(str(error))}"
         raise DamagedResults(path=path, problem=problem) from error
     if again != text:
         raise DamagedResults(path=path, problem="it was changed after it had been written")
     return view
+
+
+@cache
+def _adapter() -> TypeAdapter[RunView]:
+    from pydantic import TypeAdapter  # noqa: PLC0415  (takes a while to build)
+
+    return TypeAdapter(RunView)
 
 
 def _first(text: str) -> str:

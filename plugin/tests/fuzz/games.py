@@ -1,0 +1,203 @@
+"""Small experiments whose files are damaged, and the corpus: real files, by the project's code.
+
+    python -m tests.fuzz.games
+
+writes the corpus anew (from the folder ``plugin``); what once failed stays.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from pytest_bias import Experiment, Factor, Measure, SimulatedPrompt, dice
+from pytest_bias.baselines import baseline_text
+from pytest_bias.cassettes.packed import pack
+from pytest_bias.cassettes.recorder import Recorder
+from pytest_bias.cassettes.sealing import KEY_VARIABLE, new_key
+from pytest_bias.cassettes.store import (
+    JOURNAL_SUFFIX,
+    REJOURNAL_SUFFIX,
+    Cassette,
+    cassette_path,
+)
+from pytest_bias.collection import Job, Terms, collect
+from pytest_bias.design import Trial
+from pytest_bias.experiment import Players, Retention, plan
+from pytest_bias.messages import Completion
+from pytest_bias.protocol import Subject
+from pytest_bias.providers.base import ProviderContext
+from pytest_bias.replay import Wanted, carry_out
+from pytest_bias.report.results import results_text
+from pytest_bias.settings import Limits, RecordMode
+
+from .harness import CORPUS
+
+MODEL = "simulated/even"
+
+
+class Rating(BaseModel):
+    """What the games ask for: numbers, words and flags within bounds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    score: int = Field(ge=0, le=10)
+    weight: float = 0.5
+    kind: str = "plain"
+    sure: bool = True
+
+
+async def ask(trial: Trial, subject: Subject) -> Rating:
+    """Two turns, so that a reply is part of a later question."""
+    heard = await subject.ask(f"Wer ist {trial['group']} – kurz?")
+    return (await subject.ask("Now rate, as JSON.", after=heard, reply=Rating)).value
+
+
+def answer(prompt: SimulatedPrompt) -> str:
+    """A rating in letters beyond ASCII, or a sentence."""
+    score = dice(prompt.subject, prompt.seed).randint(0, 10)
+    if "JSON" not in prompt.messages[-1].text:
+        return f"Zoë, “{score}” \U0001f9ea"
+    said = {"score": score, "weight": score / 4, "kind": "größer", "sure": score > 3}
+    return json.dumps(said, ensure_ascii=False)
+
+
+def game(retention: Retention = "raw") -> Experiment:
+    """The game under the id ``fuzz-<retention>``."""
+    return Experiment(
+        id=f"fuzz-{retention}",
+        name="Fuzz",
+        factors=[Factor("group", {"a": "Ada", "b": "Bjørn"})],
+        protocol=ask,
+        measures=[
+            *(Measure("score", bounds=(0, 10)), Measure("weight"), Measure("sure")),
+            *(() if retention != "raw" else (Measure("kind"),)),
+        ],
+        replicates=2,
+        simulated=answer,
+        retention=retention,
+    )
+
+
+GAMES: dict[str, Experiment] = {
+    of.id: of for of in (game("raw"), game("measures"), game("encrypted"))
+}
+
+
+def recorded(
+    folder: Path,
+    of: Experiment,
+    *,
+    mode: RecordMode = "missing",
+    calls: int | None = None,
+    wire: str = "openai-chat",
+) -> Path:
+    """Record a game with a simulated subject over loopback HTTP; where its cassette belongs."""
+    context = ProviderContext({KEY_VARIABLE: new_key()}, answers=[answer], simulated_wire=wire)
+    terms = Terms(mode=mode, folder=folder, context=context, limits=Limits(max_calls=calls))
+    collect([Job(of, Players(MODEL), plan(of, of.design()))], terms, lambda _: None)
+    return cassette_path(folder, of.id, MODEL)
+
+
+def _interrupted(folder: Path, source: Cassette, of: Experiment) -> Path:
+    """The journal of a recording that has not ended, with the replies of another cassette."""
+    path = cassette_path(folder, of.id, MODEL)
+    recorder = Recorder(Cassette(path), source.provenance)
+
+    def say(wanted: Wanted) -> Completion:
+        completion = source.lookup(wanted.key)
+        assert completion is not None
+        recorder.add(wanted, completion)
+        return completion
+
+    for trial in plan(of, of.design()):
+        carry_out(of, MODEL, trial, say)
+    recorder.close(of.id, MODEL, merge=False)
+    return path.with_name(path.name + JOURNAL_SUFFIX)
+
+
+def _keep(target: str, name: str, data: bytes | str) -> None:
+    path = CORPUS / target / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+def _write_recordings(scratch: Path) -> None:
+    for id_, of in GAMES.items():
+        path = recorded(scratch / "whole", of)
+        _keep("cassettes", f"{id_}.jsonl", path.read_bytes())
+        recorded(scratch / "whole", of, mode="all", calls=5)
+        again = path.with_name(path.name + REJOURNAL_SUFFIX)
+        _keep("journals", f"{id_}{REJOURNAL_SUFFIX}", again.read_bytes())
+        again.unlink()
+    raw = GAMES["fuzz-raw"]
+    path = cassette_path(scratch / "whole", raw.id, MODEL)
+    journal = _interrupted(scratch / "journal", Cassette(path), raw)
+    _keep("journals", f"{raw.id}{JOURNAL_SUFFIX}", journal.read_bytes())
+    _keep("cassettes", f"{raw.id}.jsonl.zst", pack(path).path.read_bytes())
+    capped = recorded(scratch / "capped", raw, calls=5)
+    _keep("cassettes", f"{raw.id}.capped.jsonl", capped.read_bytes())
+
+
+def _write_replies(scratch: Path) -> None:
+    of = GAMES["fuzz-raw"]
+    for wire in ("anthropic", "google", "openai-chat", "openai-responses"):
+        path = recorded(scratch / wire, of, wire=wire)
+        last = [each.completion.body for each in Cassette(path).interactions()][-1]
+        body = {name: value for name, value in last.items() if name != "system_fingerprint"}
+        _keep("replies", f"{wire}.json", json.dumps(body, ensure_ascii=False, indent=1))
+    events = (
+        {"type": "thread.started", "thread_id": "t-1"},
+        {"type": "turn.started"},
+        {"type": "item.completed", "item": {"id": "i-1", "type": "agent_message", "text": "5"}},
+        {"type": "turn.completed", "usage": {"input_tokens": 12, "output_tokens": 3}},
+    )
+    _keep("replies", "codex.jsonl", "".join(f"{json.dumps(event)}\n" for event in events))
+    _keep("texts", "whole.json", _TEXT)
+    _keep("texts", "short.json", '{"score": 7}')
+
+
+_TEXT = '{"score": 7, "weight": 1.75, "kind": "größer \\"so\\"", "sure": true}'
+
+
+def _write_given(root: Path) -> None:
+    _keep("roster", "shipped.toml", (root / "bias_models.toml").read_bytes())
+    page = (root / "docs" / "recording.md").read_text(encoding="utf-8")
+    _keep("roster", "documented.toml", page.partition("```toml\n")[2].partition("```")[0])
+    trials = [trial.id for trial in plan(GAMES["fuzz-raw"], GAMES["fuzz-raw"].design())]
+    rows = ["trial,score,kind,sure"]
+    rows += [f'{trial},{n},"größer, ""so""",yes' for n, trial in enumerate(trials)]
+    _keep("labels", "quoted.csv", "\n".join([*rows, ""]))
+    _keep(
+        "labels", "spreadsheet.csv", "\ufeffscore,trial\r\n" + f"3,{trials[0]}\r\n,{trials[1]}\r\n"
+    )
+
+
+def _write_results() -> None:
+    from ..core.test_baselines import CLEAR, baseline, entry  # noqa: PLC0415  (to write only)
+    from ..core.test_merging import run  # noqa: PLC0415  (to write only)
+
+    _keep("baselines", "two.json", baseline_text(baseline(h=entry(), clear=entry(CLEAR))))
+    _keep("baselines", "again.json", baseline_text(baseline(h=entry(before=entry(CLEAR)))))
+    _keep("results", "biased.json", results_text(run("a", biased=True)))
+    _keep("results", "clear.json", results_text(run("b")))
+
+
+def main() -> None:
+    """Write the corpus."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for folder in CORPUS.glob("*"):
+            for path in folder.glob("*.*"):
+                if path.is_file():
+                    path.unlink()
+        _write_recordings(Path(scratch))
+        _write_replies(Path(scratch))
+    _write_given(Path(__file__).parents[3])
+    _write_results()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+"""All targets, in the order in which they are shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .given import Labels, Replies, Roster, Texts
+from .harness import Target
+from .stored import Baselines, Cassettes, Journals, Results
+
+TARGETS: tuple[type[Target[Any]], ...] = (
+    *(Cassettes, Journals, Baselines, Results, Labels, Roster, Replies, Texts),
+)

@@ -1,0 +1,77 @@
+"""A bounded share of the damage in every run; plugin/benchmarks/fuzz.py does more of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from benchmarks import fuzz
+
+from .games import Rating
+from .given import Texts
+from .harness import Target, Wrong, fuzzed, judged, origin_of
+from .mutations import LARGEST, mutate
+from .targets import TARGETS
+
+SEED = 20_261_122
+
+
+@pytest.fixture(params=TARGETS, ids=lambda kind: kind.name)
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Target[Any]:
+    kind: type[Target[Any]] = request.param
+    return kind(tmp_path)
+
+
+def test_what_is_whole_is_read_and_what_once_failed_does_no_more(target: Target[Any]) -> None:
+    assert target.corpus
+    for name, data in target.corpus.items():
+        assert judged(target, name, data) == ("refused" if "planted" in name else "same")
+    for name, data in target.once_wrong.items():
+        assert judged(target, origin_of(name), data)
+
+
+def test_damage_gives_the_same_or_an_error_of_ours(target: Target[Any]) -> None:
+    found = fuzzed(target, seed=SEED, mutations=target.in_gate)
+    assert [why for _, _, why in found.wrong] == []
+    # Not all of it is refused before anything is looked at, and not all of it is harmless.
+    assert min(found.same, found.refused) > target.in_gate / 200
+
+
+def test_one_seed_does_the_same_damage_and_another_does_other() -> None:
+    first, again, other = (
+        [mutate(b'{"a": 1}\n' * 9, b"[2]\n", rng) for _ in range(50)]
+        for rng in (Random("1"), Random("1"), Random("2"))  # noqa: S311  (no secret)
+    )
+    assert first == again != other
+    assert all(len(data) <= LARGEST for data in first)
+
+
+class Lying(Texts):
+    """Reads what is damaged as something else, or breaks off."""
+
+    def read(self, origin: str, data: bytes) -> Rating:
+        found = super().read(origin, data)
+        if data in self.corpus.values():
+            return found
+        return found.model_copy(update={"score": 11 if found.score else 1 // found.score})
+
+
+def test_what_comes_out_wrong_is_counted_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(fuzz, "TARGETS", (Lying,))
+    folder = tmp_path / "wrong"
+    asked = ["--target", "texts", "--mutations", "300", "--save", str(folder)]
+    assert fuzz.main(asked) == 1
+    kept = sorted((folder / "texts").iterdir())
+    printed = capsys.readouterr().out
+    assert "it is read as" in printed
+    assert "ZeroDivisionError" in printed
+    for path in kept:
+        with pytest.raises(Wrong):
+            judged(Lying(tmp_path), origin_of(path.name), path.read_bytes())
+    monkeypatch.setattr(fuzz, "TARGETS", (Texts,))
+    assert fuzz.main(asked) == 0
