@@ -2,12 +2,14 @@
 
     python -m tests.fuzz.games
 
-writes the corpus anew (from the folder ``plugin``); what once failed stays.
+writes the corpus anew (from the folder ``plugin``), which is to be done when a format changes;
+what once failed stays. ``results`` after it writes baselines and results alone.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from pathlib import Path
 
@@ -37,6 +39,8 @@ from pytest_bias.settings import Limits, RecordMode
 from .harness import CORPUS
 
 MODEL = "simulated/even"
+PLANTED = "sk-planted-in-a-roster-0123456789"
+"""A key where none may stand."""
 
 
 class Rating(BaseModel):
@@ -163,10 +167,21 @@ def _write_replies(scratch: Path) -> None:
 _TEXT = '{"score": 7, "weight": 1.75, "kind": "größer \\"so\\"", "sure": true}'
 
 
+_PLANTED = f"""[models."lab/llama"]
+concurrency = 4
+
+[endpoints.lab]
+wire = "openai-chat"
+base_url = "http://127.0.0.1:8000/v1"
+api_key = "{PLANTED}"
+"""
+
+
 def _write_given(root: Path) -> None:
     _keep("roster", "shipped.toml", (root / "bias_models.toml").read_bytes())
     page = (root / "docs" / "recording.md").read_text(encoding="utf-8")
     _keep("roster", "documented.toml", page.partition("```toml\n")[2].partition("```")[0])
+    _keep("roster", "planted.toml", _PLANTED)
     trials = [trial.id for trial in plan(GAMES["fuzz-raw"], GAMES["fuzz-raw"].design())]
     rows = ["trial,score,kind,sure"]
     rows += [f'{trial},{n},"größer, ""so""",yes' for n, trial in enumerate(trials)]
@@ -187,16 +202,14 @@ def _write_results() -> None:
 
 
 def main() -> None:
-    """Write the corpus."""
+    """Write the corpus, or what of it is asked for."""
+    _write_results()
+    if sys.argv[1:] == ["results"]:
+        return
     with tempfile.TemporaryDirectory() as scratch:
-        for folder in CORPUS.glob("*"):
-            for path in folder.glob("*.*"):
-                if path.is_file():
-                    path.unlink()
         _write_recordings(Path(scratch))
         _write_replies(Path(scratch))
     _write_given(Path(__file__).parents[3])
-    _write_results()
 
 
 if __name__ == "__main__":

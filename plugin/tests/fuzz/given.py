@@ -33,11 +33,10 @@ from pytest_bias.replies import accept_object
 from pytest_bias.roster import Roster as ReadRoster
 from pytest_bias.roster import read_roster
 
-from .games import GAMES, MODEL, Rating
+from .games import GAMES, MODEL, PLANTED, Rating
 from .harness import Target
 
 GAME = GAMES["fuzz-raw"]
-PLANTED = "sk-planted-in-a-roster-0123456789"
 
 
 class Roster(Target[ReadRoster]):
