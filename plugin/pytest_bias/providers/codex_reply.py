@@ -84,7 +84,7 @@ def completion_of(
     """
     name = f"codex/{model}"
     events = list(ran.events())
-    kinds = {event.get("type") for event in events}
+    kinds = {kind for event in events if isinstance(kind := event.get("type"), str)}
     text, finish = ran.last, _finish(events)
     if ran.code != 0 or "turn.failed" in kinds:
         problem = _problem(ran, events)
