@@ -145,7 +145,8 @@ _SECRETS = Secrets("a-key-of-somebody-0123456789")
 class Replies(Target[Completion]):
     """A damaged reply body is a completion that a cassette can hold, or a failed call.
 
-    A failure names the model. Text is text, an end is one of those known, counts are whole.
+    A failure names the model. Text is text, an end is one of those known, counts are whole
+    and not below 0.
     """
 
     name = "replies"
@@ -177,7 +178,7 @@ class Replies(Target[Completion]):
             return "its text, or its model, is none"
         if found.finish not in get_args(Finish):
             return f"it ended as {found.finish!r}"
-        if not all(type(count) is int for count in found.usage.values()):
+        if not all(type(count) is int and count >= 0 for count in found.usage.values()):
             return f"it counts {dict(found.usage)}"
         line = encode_interaction(interaction_of(self._wanted, found))
         again = decode_interaction(line, "path", 1).completion
