@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
-from functools import partial
 from typing import Any
 
 import pytest
@@ -72,7 +71,7 @@ def read(wire: str, tokens: str) -> Completion:
     text = json.dumps(body)[:-1] + f', "{usage}": {{"{asked}": 7, "{said}": {tokens}}}}}'
     answer = answered("p/m", sdk.parsed(text), 0.5, Endpoint("p", "none"), "a reply", "")
     assert isinstance(answer, Answer)
-    whole = completion("p/m", answer, partial(reader, "p/m"), "a reply", ())
+    whole = completion("p/m", answer, reader, "a reply", ())
     assert isinstance(whole, Completion)
     return whole
 
