@@ -18,7 +18,9 @@ from .baselines import (
     baseline_from,
     needs_acceptance,
 )
+from .cassettes.files import is_there, read_file
 from .cassettes.store import file_stem
+from .errors import NotReadable
 from .fingerprints import differences, fingerprint_of
 from .gate import ABSOLUTE, Beside, compare
 from .prompts import Told, told_by
@@ -62,21 +64,30 @@ def read_baseline(folder: Path, model: str) -> Baseline | None:
         When there is something else in its place.
     """
     path = baseline_path(folder, model)
-    try:
-        text = path.read_bytes().decode()
-    except FileNotFoundError:
-        return None
-    except UnicodeDecodeError:
-        raise DamagedBaseline(path=path, problem="it is no text") from None
-    except OSError as error:
-        problem = f"it cannot be read ({error.strerror or error})"
-        raise DamagedBaseline(path=path, problem=problem) from None
-    baseline = baseline_from(text, path)
-    if baseline.model != model:
+    baseline = baseline_in(path)
+    if baseline is not None and baseline.model != model:
         named = baseline_path(Path(), baseline.model)
         problem = f"it holds the verdicts of {baseline.model} and belongs at {named}"
         raise DamagedBaseline(path=path, problem=problem)
     return baseline
+
+
+def baseline_in(path: Path) -> Baseline | None:
+    """The baseline in a file, whatever model it is of; None where there is no file.
+
+    Raises
+    ------
+    DamagedBaseline
+        When there is something else in its place.
+    """
+    try:
+        data = read_file(path)
+        return None if data is None else baseline_from(data.decode(), path)
+    except UnicodeDecodeError:
+        raise DamagedBaseline(path=path, problem="it is no text") from None
+    except NotReadable as error:
+        problem, mend = error.problem, error.mend
+        raise DamagedBaseline(path=path, problem=problem, mend=mend) from None
 
 
 class Baselines:
@@ -174,7 +185,10 @@ class Baselines:
         if accept is not None and not accept.new_only:
             return False
         folder = settings.baselines
-        return folder is not None and baseline_path(folder, model).exists()
+        try:
+            return folder is not None and is_there(baseline_path(folder, model))
+        except NotReadable:
+            return True
 
     def _entry(self, model: str, verdict: Verdict) -> Entry | None:
         """The entry a verdict is held against; None of one that this run is to accept anew."""

@@ -22,8 +22,8 @@ from .baselines import (
     following,
     needs_acceptance,
 )
-from .cassettes.files import write_atomically
-from .errors import BiasError
+from .cassettes.files import refuse_links, write_atomically
+from .errors import BiasError, LinkedFile
 
 if TYPE_CHECKING:
     from .settings import Settings
@@ -131,7 +131,8 @@ def _changed(
     for model in sorted({each.analysis.model for each in judged}):
         try:
             before = read_baseline(folder, model)
-        except DamagedBaseline as damaged:
+            refuse_links(baseline_path(folder, model))
+        except (DamagedBaseline, LinkedFile) as damaged:
             problems.append(_nothing(str(damaged)))
         else:
             ours = [each for each in judged if each.analysis.model == model]

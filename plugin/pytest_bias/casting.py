@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .cassettes.places import LONGEST_STEM, file_stem
 from .errors import BadSetting
 from .experiment import Experiment, Players
 from .providers.base import is_simulated, split_model
@@ -73,6 +74,13 @@ def check_models(settings: Settings, roster: Roster, models: Iterable[str]) -> N
     """
     for model in models:
         split_model(model, roster.endpoints)
+        if (length := len(file_stem(model))) > LONGEST_STEM:
+            problem = (
+                f"is too long: its recordings would be in files whose names begin with {length} "
+                f"bytes for the model, and {LONGEST_STEM} is the most; an endpoint of the roster "
+                "can serve it under a shorter name"
+            )
+            raise BadSetting(option="--bias-model", value=model, problem=problem)
         if model == SIMULATED_JUDGE:
             problem = (
                 "this program grades simulated subjects and is none; test one of "

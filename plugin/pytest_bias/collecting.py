@@ -49,6 +49,7 @@ def _note(state: BiasSession, report: CollectionReport) -> None:
     for job in report.jobs:
         where = f"recording {job.experiment_id} with {job.model}"
         state.ledger.problems.extend(f"{where}: {problem}" for problem in job.problems)
+        state.notes += [f"{where}: {said}" for said in job.salvaged]
         for note in job.notes:
             lost = f"{len(job.lost)} of {job.wanted} trials are missing (cap)"
             state.notes.append(f"{where}: {note}; {lost}")

@@ -22,6 +22,7 @@ from .cassettes.format import Provenance
 from .cassettes.lock import recording_lock
 from .cassettes.provenance import combined
 from .cassettes.recorder import Recorder
+from .cassettes.salvage import salvage
 from .cassettes.sealing import KEY_VARIABLE, seal_of
 from .cassettes.store import cassette_path
 from .design import Trial
@@ -168,6 +169,7 @@ class _Collector:
     async def _record(self, job: Job, report: JobReport) -> None:
         mode = self.terms.mode
         anew = mode == "all"
+        report.salvaged = await asyncio.to_thread(salvage, report.cassette, anew=anew)
         cassette, wanted = await asyncio.to_thread(missing, job, report.cassette, anew=anew)
         report.wanted = len(wanted)
         if not wanted:

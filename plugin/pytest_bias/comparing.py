@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .accepted import Baselines, facts_of, read_baseline
+from .accepted import Baselines, baseline_in, facts_of, read_baseline
 from .answering import answered_words
-from .baselines import Baseline, BaselineDiffers, DamagedBaseline, Entry, baseline_from, entry_of
+from .baselines import Baseline, BaselineDiffers, DamagedBaseline, Entry, entry_of
 from .cassettes.store import file_stem
 from .errors import BadSetting, BiasError
 from .fingerprints import differences
 from .gate import Beside, compare, stopped_by
-from .settings.comparing import FILE_SUFFIX, OPTION
+from .settings.comparing import FILE_SUFFIX, OPTION, names_file
 from .staleness import of_others
 from .upgrade_table import Named, Row, Upgrade, row_of, worst_first
 
@@ -54,8 +54,7 @@ class OldDiffers(BaselineDiffers):
 
 def is_file(old: str) -> bool:
     """Whether a setting of :data:`OPTION` is a baseline file; the settings made its path whole."""
-    path = Path(old)
-    return path.suffix == FILE_SUFFIX and path.is_file()
+    return names_file(Path(old))
 
 
 def check_old(settings: Settings) -> None:
@@ -86,13 +85,10 @@ def check_old(settings: Settings) -> None:
 
 def read_file(path: Path) -> Baseline:
     """The baseline in a file, whatever model it is of; DamagedBaseline for anything else."""
-    try:
-        return baseline_from(path.read_bytes().decode(), path)
-    except UnicodeDecodeError:
-        raise DamagedBaseline(path=path, problem="it is no text") from None
-    except OSError as error:
-        problem = f"it cannot be read ({error.strerror or error})"
-        raise DamagedBaseline(path=path, problem=problem) from None
+    baseline = baseline_in(path)
+    if baseline is None:
+        raise DamagedBaseline(path=path, problem="it cannot be read (there is no such file)")
+    return baseline
 
 
 def unasked(old: Baseline, asked: Collection[Named]) -> tuple[Named, ...]:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 Named = TypeVar("Named", Factor, Measure)
 
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_LONGEST_ID = 200
 
 Retention = Literal["raw", "measures", "encrypted"]
 
@@ -150,6 +151,9 @@ class Experiment:
         what = f"Experiment({self.id!r})"
         if not _ID.fullmatch(self.id):
             raise BadDesign(what=what, problem="id must be lower-case words joined by '-'")
+        if len(self.id) > _LONGEST_ID:
+            problem = f"id must have {_LONGEST_ID} characters at most: folders are named after it"
+            raise BadDesign(what=what, problem=problem)
         if not _is_async(self.protocol):
             raise BadDesign(what=what, problem="protocol must be an async function")
         if not self.factors:

@@ -11,18 +11,21 @@ import base64
 import json
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from .canonical import compact, digest
 from .cases import Case
 from .cassettes.files import write_atomically
-from .errors import BiasError, NotExported, NotRecorded, ReportNotWritten
+from .errors import BiasError, NotExported, NotRecorded, NoWorkspace, ReportNotWritten
 from .records import Records, record_of
 from .run import Run
+from .workspace import Workspace
 
 if TYPE_CHECKING:
     from .session import BiasSession
@@ -36,10 +39,7 @@ _UNPORTABLE = frozenset('\\:*?"<>|')
 def announce(folder: Path, cases: Iterable[Case]) -> None:
     """Leave the names of the experiments that will have exports to the controller."""
     names = sorted({case.experiment.id for case in cases if case.experiment.exports})
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = folder / _WANTED
-    if not path.exists():
-        write_atomically(path, compact(names).encode("ascii"))
+    Workspace(folder).once(_WANTED, lambda: compact(names))
 
 
 def prepare(run: Run, cases: Iterable[Case]) -> None:
@@ -53,14 +53,11 @@ def prepare(run: Run, cases: Iterable[Case]) -> None:
     # First what nobody else is at, so that several workers share the work; then what is left.
     for timeout in (0, -1):
         for experiment, models in sorted(wanted.items()):
-            path = _kept(run.workspace.folder, experiment)
-            try:
-                with FileLock(path.with_suffix(".lock"), timeout=timeout):
-                    if not path.exists():
-                        made = compact(_made(run, sorted(models.items())), sort_keys=True)
-                        write_atomically(path, made.encode("ascii"))
-            except Timeout:
-                continue
+            name = _kept(run.workspace.folder, experiment).name
+            make = partial(_text, run, sorted(models.items()))
+            # What cannot be kept is not there for the controller, who says so.
+            with suppress(Timeout, NoWorkspace):
+                run.workspace.once(name, make, timeout=timeout)
 
 
 def publish(state: BiasSession, folder: Path, partial: Sequence[str]) -> None:
@@ -94,6 +91,10 @@ def publish(state: BiasSession, folder: Path, partial: Sequence[str]) -> None:
 def _kept(folder: Path, experiment: str) -> Path:
     """Where the exports of an experiment lie until they are written."""
     return folder / f"exports-{digest(experiment)[:_NAME_LENGTH]}.json"
+
+
+def _text(run: Run, models: Sequence[tuple[str, Case]]) -> str:
+    return compact(_made(run, models), sort_keys=True)
 
 
 def _made(run: Run, models: Sequence[tuple[str, Case]]) -> Mapping[str, object]:

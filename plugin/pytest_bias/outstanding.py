@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .cassettes.files import remove_leftovers
-from .cassettes.places import standing
+from .cassettes.files import is_there, refuse_links, remove_leftovers
+from .cassettes.places import journals_of, packed_path, standing
 from .cassettes.store import Cassette
 from .design import Design, Trial
 from .errors import Unfinished
@@ -22,7 +22,10 @@ def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial]]
     ------
     Unfinished
         When what is missing cannot be told from what is being recorded anew.
+    LinkedFile
+        When nothing can be written, because a file of it is a link.
     """
+    refuse_links(path, packed_path(path), *journals_of(path))
     remove_leftovers(path)
     cassette = Cassette(path, anew=anew)
     if not anew and cassette.unfinished:
@@ -32,11 +35,9 @@ def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial]]
 
 def is_whole(job: Job, path: Path, mode: RecordMode) -> bool:
     """Whether there is nothing to do at all, not even to merge: then nothing is locked."""
-    if mode == "all" or standing(path) is None:
+    if mode == "all" or standing(path) is None or any(map(is_there, journals_of(path))):
         return False
     cassette = Cassette(path)
-    if cassette.unmerged or cassette.unfinished:
-        return False
     if cassette.lost & {trial.id for trial in job.trials}:
         return False
     return all(_recorded(job, trial, cassette, anew=False) for trial in job.trials)

@@ -10,8 +10,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import FileLock
-
 from .canonical import compact, digest
 from .cases import Case
 from .cassettes.files import write_atomically
@@ -44,16 +42,9 @@ def keep(run: Run, case: Case) -> None:
 
     The data set has every trial of the design, whichever cases were selected.
     """
-    folder = run.workspace.folder
-    name = digest(compact([case.experiment.id, case.model]))[:_NAME_LENGTH]
-    path = folder / f"dataset-{name}.json"
-    if path.exists():
-        return
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with FileLock(path.with_suffix(".lock")):
-        if not path.exists():
-            text = compact(_kept(run, case), sort_keys=True)
-            write_atomically(path, text.encode("ascii"))
+    name = f"dataset-{digest(compact([case.experiment.id, case.model]))[:_NAME_LENGTH]}.json"
+    if not (run.workspace.folder / name).exists():
+        run.workspace.once(name, lambda: compact(_kept(run, case), sort_keys=True))
 
 
 def _kept(run: Run, case: Case) -> dict[str, str]:

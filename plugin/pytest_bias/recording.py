@@ -53,7 +53,7 @@ class JobReport:
 
     ``calls`` counts the replies that were paid and kept, ``unkept`` those that could not be
     written. ``problems`` leave the recording without what it should have; ``notes`` say what the
-    user asked for and got.
+    user asked for and got; ``salvaged`` what was found lost of an earlier recording's journal.
     """
 
     experiment_id: str
@@ -66,6 +66,7 @@ class JobReport:
     unkept: int = 0
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    salvaged: list[str] = field(default_factory=list)
 
     @property
     def recorded(self) -> int:

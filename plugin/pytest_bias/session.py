@@ -205,25 +205,40 @@ class BiasSession:
             from .covering import unjudged_words  # noqa: PLC0415
 
             self.ledger.problems += unjudged_words(self, self._declared)
-        if self.is_worker and (self.refused or self.ledger.concerned):
-            from .workspace import Selected, Workspace  # noqa: PLC0415
-
-            told = Selected(
-                cases=names,
-                unselected=unselected,
-                refused=self.refused,
-                notes=self.notes,
-                problems=self.ledger.problems,
-            )
-            Workspace(self.folder).write_selected(told)
-        if self.exporting and not self.refused:
-            from .exporting import announce  # noqa: PLC0415
-
-            announce(self.folder, self.exporting)
-        if not self.refused and names:
+        if not self._announce(names, unselected):
+            items.clear()
+        elif not self.refused and names:
             from .vetting import drop_faulty  # noqa: PLC0415
 
             drop_faulty(self, items)
+
+    def _announce(self, names: list[str], unselected: list[str]) -> bool:
+        """Tell the controller what there will be; False, and a collection error, if that fails."""
+        selects = self.is_worker and bool(self.refused or self.ledger.concerned)
+        if not selects and not self.exporting:
+            return True
+        from .errors import NoWorkspace  # noqa: PLC0415
+        from .workspace import Selected, Workspace  # noqa: PLC0415
+
+        try:
+            if selects:
+                told = Selected(
+                    cases=names,
+                    unselected=unselected,
+                    refused=self.refused,
+                    notes=self.notes,
+                    problems=self.ledger.problems,
+                )
+                Workspace(self.folder).write_selected(told)
+            if self.exporting and not self.refused:
+                from .exporting import announce  # noqa: PLC0415
+
+                announce(self.folder, self.exporting)
+        except NoWorkspace as error:
+            report = pytest.CollectReport("bias cases", "failed", str(error), [])
+            self.config.hook.pytest_collectreport(report=report)
+            return False
+        return True
 
     def collect(self, session: pytest.Session) -> None:
         """Record what the selected cases lack, or plan it, where that was asked for."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from .analysis import Analysis
 from .canonical import compact, digest, dumps
 from .cassettes.files import write_atomically
-from .errors import NotRecorded
+from .errors import NotRecorded, NoWorkspace
 
 _NAME_LENGTH = 24
 _SELECTED = "selected.json"
@@ -53,10 +54,12 @@ class Workspace:
             When ``compute`` did; it is kept too, so that it is looked for once.
         Unserialisable
             When the analysis holds a value that cannot be written as JSON.
+        NoWorkspace
+            When it cannot be kept for the others.
         """
         name = digest(compact([experiment_id, model]))[:_NAME_LENGTH]
         if name not in self._known:
-            self._known[name] = self._shared(self._make() / f"analysis-{name}.json", compute)
+            self._known[name] = self._shared(name, compute)
         return self._known[name]
 
     def read(self, experiment_id: str, model: str) -> tuple[str, str] | None:
@@ -71,20 +74,20 @@ class Workspace:
     def checked(self, name: str, check: Callable[[], str]) -> str:
         """What a check says, as text: done by the first process that asks, read by others.
 
-        ``name`` may be any text that names the check and what is checked.
+        ``name`` may be any text that names the check and what is checked. Where nothing can be
+        kept, every process does it for itself.
         """
-        path = self._make() / f"checked-{digest(name)[:_NAME_LENGTH]}.json"
-        with FileLock(path.with_suffix(".lock")):
-            if not path.exists():
-                write_atomically(path, compact(check()).encode("ascii"))
-        said: str = json.loads(path.read_text(encoding="ascii"))
+        try:
+            short = digest(name)[:_NAME_LENGTH]
+            text = self.once(f"checked-{short}.json", lambda: compact(check()))
+        except NoWorkspace:
+            return check()
+        said: str = json.loads(text)
         return said
 
     def write_selected(self, selected: Selected) -> None:
         """Tell the controller what a worker was given; all workers are given the same."""
-        path = self._make() / _SELECTED
-        if not path.exists():
-            write_atomically(path, dumps(selected, "selected").encode("ascii"))
+        self.once(_SELECTED, lambda: dumps(selected, "selected"))
 
     def read_selected(self) -> Selected | None:
         """What the workers were given; None when none of them came so far."""
@@ -97,15 +100,43 @@ class Workspace:
         """Remove the folder and all in it."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _make(self) -> Path:
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return self.folder
+    def once(self, name: str, make: Callable[[], str], *, timeout: float = -1) -> str:
+        """The text of a file in the folder: made by the first process that asks, read by others.
 
-    def _shared(self, path: Path, compute: Callable[[], Analysis]) -> tuple[Analysis, str]:
-        with FileLock(path.with_suffix(".lock")):
+        Raises
+        ------
+        filelock.Timeout
+            When another process has been at it for ``timeout`` seconds.
+        NoWorkspace
+            When the folder cannot be written to.
+        """
+        path = self.folder / name
+        lock = FileLock(path.with_suffix(".lock"))
+        with self._told():
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock.acquire(timeout=timeout)
+        try:
             if not path.exists():
-                write_atomically(path, _computed(compute).encode("ascii"))
-        text = path.read_text(encoding="ascii")
+                text = make()
+                with self._told():
+                    write_atomically(path, text.encode("ascii"))
+            return path.read_text(encoding="ascii")
+        finally:
+            lock.release()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Tell of a folder that is full, or not for this user, in one line."""
+        try:
+            yield
+        except Timeout:
+            raise
+        except OSError as error:
+            problem = error.strerror or str(error)
+            raise NoWorkspace(path=self.folder, problem=problem) from None
+
+    def _shared(self, name: str, compute: Callable[[], Analysis]) -> tuple[Analysis, str]:
+        text = self.once(f"analysis-{name}.json", lambda: _computed(compute))
         failed = json.loads(text).get("not_recorded")
         if failed is not None:
             raise NotRecorded(failed["summary"], failed["explanation"])

@@ -41,13 +41,14 @@ _UNITS = "values"
 class DamagedBaseline(BiasError):
     """A baseline file is not what was written: cut, edited, or of another format or model."""
 
-    def __init__(self, *, path: object, problem: str) -> None:
+    def __init__(self, *, path: object, problem: str, mend: str = "") -> None:
         self.path = str(path)
         self.problem = problem
-        super().__init__(
-            f"{path}: {problem}. Restore the file from version control, or delete it and accept "
-            "the model's verdicts again (--bias-accept)."
+        restore = (
+            "Restore the file from version control, or delete it and accept the model's verdicts "
+            "again (--bias-accept)."
         )
+        super().__init__(f"{path}: {problem}. {mend or restore}")
 
 
 # --- writing ----------------------------------------------------------------------------------

@@ -1,20 +1,137 @@
-"""Files that are replaced in one step."""
+"""Files that are read only if they are files, and replaced in one step that a power cut keeps."""
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
+import stat
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+
+from ..errors import LinkedFile, NotReadable
+
+_LFS_POINTER = b"version https://git-lfs."
+_ANNEX_POINTER = b"/annex/objects/"
+_ANNEX = "annex/objects/"
+_NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EACCES}
+"""What systems say that keep no folders of their own on disk, or not for this user."""
+
+
+def is_there(path: Path) -> bool:
+    """Whether anything stands at ``path``, be it a link that leads nowhere.
+
+    Raises
+    ------
+    NotReadable
+        When nobody can tell, because a folder above may not be looked into.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise _unread(path, error) from None
+    return True
+
+
+def read_file(path: Path) -> bytes | None:
+    """The bytes of a file; None where nothing stands at ``path``.
+
+    Raises
+    ------
+    NotReadable
+        When something else stands there: a link that leads nowhere, a pointer to a file that was
+        not fetched, a folder, a named pipe (which is never opened), or what may not be read.
+    """
+    if not is_there(path):
+        return None
+    try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            kind = "folder" if stat.S_ISDIR(mode) else "pipe, socket or device"
+            problem = f"it cannot be read (a {kind} stands there, and no file)"
+            raise NotReadable(path=path, problem=problem, mend="Move it away.")
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise _dangling(path) from None
+    except OSError as error:
+        raise _unread(path, error) from None
+    if data.startswith(_LFS_POINTER):
+        problem = "Git LFS left a pointer to the file here"
+        mend = "git lfs pull fetches it, which costs nothing."
+        raise NotReadable(path=path, problem=problem, mend=mend)
+    if data.startswith(_ANNEX_POINTER):
+        problem = "git-annex left a pointer to the file here"
+        raise NotReadable(path=path, problem=problem, mend=_annex_get(path))
+    return data
+
+
+def _dangling(path: Path) -> NotReadable:
+    target = path.readlink() if path.is_symlink() else Path("a file that has just gone")
+    mend = "Fetch what it leads to, or restore it from version control, which costs nothing."
+    if _ANNEX in target.as_posix():
+        mend = _annex_get(path)
+    problem = f"it is a link to {target}, where nothing is"
+    return NotReadable(path=path, problem=problem, mend=mend)
+
+
+def _annex_get(path: Path) -> str:
+    return f"git annex get {path} fetches it, which costs nothing."
+
+
+def _unread(path: Path, error: OSError) -> NotReadable:
+    problem = f"it cannot be read ({error.strerror or error})"
+    return NotReadable(path=path, problem=problem, mend="Let this user read it.")
+
+
+def refuse_links(*paths: Path) -> None:
+    """Raise LinkedFile when one of ``paths``, which are to be written, is a link.
+
+    NotReadable is raised of one that leads nowhere.
+
+    What it leads to may belong to others (git-annex and DVC keep such files under the digest of
+    their content), and replacing the link would leave them without what is written.
+    """
+    for path in paths:
+        if path.is_symlink():
+            if not path.exists():
+                raise _dangling(path)
+            target = path.readlink()
+            raise LinkedFile(path=path, target=target, annex=_ANNEX in target.as_posix())
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in ``folder`` on disk: new, changed and removed ones alike."""
+    if os.name == "nt":  # it opens no folders, and keeps names by itself
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        if error.errno not in _NO_FOLDER_SYNC:
+            raise
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, each with its name on disk."""
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in new:
+        sync_folder(each.parent)
 
 
 def write_atomically(path: Path, data: bytes | Iterable[bytes], mode: int | None = None) -> None:
     """Replace ``path`` by ``data``: a reader sees the old file or the new one, never a part.
 
-    ``mode`` are the permissions of the new file: the usual ones unless given.
+    When this returns the new one is on disk, under its name. ``mode`` are the permissions of the
+    new file: the usual ones unless given.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -27,6 +144,7 @@ def write_atomically(path: Path, data: bytes | Iterable[bytes], mode: int | None
         Path(name).replace(path)
     finally:
         Path(name).unlink(missing_ok=True)
+    sync_folder(path.parent)
 
 
 def remove_leftovers(path: Path) -> None:

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -27,6 +28,7 @@ from ..replay import Wanted
 FORMAT = 1
 """Version of the format; a reader refuses any other."""
 
+HEADER_START = b'{"format":'
 KEY_START = b'{"key":"'
 TEXT_START = b'{"text":"'
 _KEY_LENGTH = 64
@@ -169,15 +171,14 @@ def checked_line(line: bytes, path: str, number: int) -> bytes:
     return body
 
 
-def values_on(line: bytes, path: str, number: int) -> dict[str, Any]:
-    """What an interaction's line says; DamagedCassette when it is not what was written."""
-    body = checked_line(line, path, number)
+@contextmanager
+def told_as_damage(path: str, number: int) -> Iterator[None]:
+    """Tell of a line that has its checksum and still cannot be read: nobody here wrote it."""
     try:
-        return cast("dict[str, Any]", json.loads(body))
-    except (ValueError, RecursionError):
-        raise DamagedCassette(
-            path=path, line=number, problem="the line holds what no recording writes"
-        ) from None
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        problem = f"it has its checksum, and is no line of a cassette ({type(error).__name__})"
+        raise DamagedCassette(path=path, line=number, problem=problem) from None
 
 
 def decode_interaction(line: bytes, path: str, number: int) -> Interaction:
@@ -188,27 +189,28 @@ def decode_interaction(line: bytes, path: str, number: int) -> Interaction:
     DamagedCassette
         When the line is not what was written.
     """
-    parsed = values_on(line, path, number)
-    reply = parsed["reply"]
-    branch, turn, attempt = parsed["place"]
-    return Interaction(
-        key=parsed["key"],
-        trial=parsed["trial"],
-        place=(tuple(branch), turn, attempt),
-        messages=tuple((role, text) for role, text in parsed["request"]["messages"]),
-        parameters=parsed["request"]["parameters"],
-        schema=parsed["request"]["schema"],
-        completion=Completion(
-            text=reply["text"],
-            finish=cast("Finish", reply["finish"]),
-            served_model=reply["served_model"],
-            usage=reply["usage"],
-            latency=reply["latency"],
-            recorded_at=reply["recorded_at"],
-            body=reply["body"],
-            dropped=tuple(reply.get("dropped", ())),
-        ),
-    )
+    with told_as_damage(path, number):
+        parsed = cast("dict[str, Any]", json.loads(checked_line(line, path, number)))
+        reply = parsed["reply"]
+        branch, turn, attempt = parsed["place"]
+        return Interaction(
+            key=parsed["key"],
+            trial=parsed["trial"],
+            place=(tuple(branch), turn, attempt),
+            messages=tuple((role, text) for role, text in parsed["request"]["messages"]),
+            parameters=parsed["request"]["parameters"],
+            schema=parsed["request"]["schema"],
+            completion=Completion(
+                text=reply["text"],
+                finish=cast("Finish", reply["finish"]),
+                served_model=reply["served_model"],
+                usage=reply["usage"],
+                latency=reply["latency"],
+                recorded_at=reply["recorded_at"],
+                body=reply["body"],
+                dropped=tuple(reply.get("dropped", ())),
+            ),
+        )
 
 
 def decode_text(line: bytes, path: str, number: int) -> tuple[str, str]:
@@ -216,7 +218,7 @@ def decode_text(line: bytes, path: str, number: int) -> tuple[str, str]:
     try:
         parsed = json.loads(line)
         name, text = str(parsed["text"]), str(parsed["value"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         name, text = "", ""
     if not name or text_digest(text) != name or encode_text(text) != line:
         raise DamagedCassette(
@@ -273,13 +275,14 @@ def decode_header(line: bytes, path: str) -> Header:
         raise DamagedCassette(
             path=path, line=1, problem="the header is truncated or was changed after recording"
         )
-    return Header(
-        experiment=parsed["experiment"],
-        model=parsed["model"],
-        provenance=Provenance(**parsed["provenance"]),
-        lines=parsed["lines"],
-        checksum=parsed["checksum"],
-    )
+    with told_as_damage(path, 1):
+        return Header(
+            experiment=parsed["experiment"],
+            model=parsed["model"],
+            provenance=Provenance(**parsed["provenance"]),
+            lines=parsed["lines"],
+            checksum=parsed["checksum"],
+        )
 
 
 def order_of(trial: Mapping[str, Any], place: Sequence[Any], key: str) -> tuple[object, ...]:
@@ -301,5 +304,6 @@ def order_of(trial: Mapping[str, Any], place: Sequence[Any], key: str) -> tuple[
 
 def order_of_line(line: bytes, path: str, number: int) -> tuple[object, ...]:
     """Sort key of a line that stands for an interaction or a measured trial."""
-    parsed = json.loads(checked_line(line, path, number))
-    return order_of(parsed["trial"], parsed.get("place", ()), key_of(line))
+    with told_as_damage(path, number):
+        parsed = json.loads(checked_line(line, path, number))
+        return order_of(parsed["trial"], parsed.get("place", ()), key_of(line))

@@ -9,6 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from ..errors import CassetteBusy
+from .files import make_folder
 
 LOCK_SUFFIX = ".lock"
 
@@ -21,7 +22,7 @@ def recording_lock(path: Path, *, stays: bool = True) -> Iterator[None]:
     the other. It stays behind, empty, unless nothing was recorded: then its folder goes with it.
     Without ``stays`` it goes as well, unless it was there before.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     file = path.with_name(path.name + LOCK_SUFFIX)
     stays = stays or file.exists()
     lock = FileLock(file)

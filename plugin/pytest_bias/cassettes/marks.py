@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 
 from ..canonical import compact
-from .format import checked_line, with_sum
+from .format import checked_line, told_as_damage, with_sum
 
 LOST_START = b'{"lost":'
 SCOPE_START = b'{"scope":'
@@ -28,5 +28,6 @@ def encode_scope(trials: Iterable[str]) -> bytes:
 
 def decode_trials(line: bytes, path: str, number: int) -> frozenset[str]:
     """The ids of such a line; DamagedCassette when it is not what was written."""
-    (trials,) = json.loads(checked_line(line, path, number)).values()
-    return frozenset(trials)
+    with told_as_damage(path, number):
+        (trials,) = json.loads(checked_line(line, path, number)).values()
+        return frozenset(trials)

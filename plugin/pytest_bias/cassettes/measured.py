@@ -28,7 +28,7 @@ from ..measures import LONGEST_REASON, Measure, MeasureValue, check_kept, finite
 from ..messages import Completion
 from ..records import Outcome, record_of
 from ..replay import Wanted
-from .format import KEY_START, checked_line, values_on, with_sum
+from .format import KEY_START, checked_line, told_as_damage, with_sum
 
 MEASURED_START = b'{"measured":"'
 SEALED_START = b'{"sealed":"'
@@ -171,18 +171,19 @@ def encode_measured(measured: MeasuredTrial) -> bytes:
 
 def decode_measured(line: bytes, path: str, number: int) -> MeasuredTrial:
     """The measured trial of a line; DamagedCassette when it is not what was written."""
-    parsed = values_on(line, path, number)
-    return MeasuredTrial(
-        key=parsed["measured"],
-        trial=parsed["trial"],
-        values={name: _value(value, path, number) for name, value in parsed["values"].items()},
-        missing=parsed["missing"],
-        invalid=tuple(parsed["invalid"]),
-        versions=parsed["versions"],
-        judge=parsed.get("judge", ""),
-        sealed=parsed["sealed"],
-        calls=tuple(parsed["calls"]),
-    )
+    with told_as_damage(path, number):
+        parsed = cast("dict[str, Any]", json.loads(checked_line(line, path, number)))
+        return MeasuredTrial(
+            key=parsed["measured"],
+            trial=parsed["trial"],
+            values={name: _value(value, path, number) for name, value in parsed["values"].items()},
+            missing=parsed["missing"],
+            invalid=tuple(parsed["invalid"]),
+            versions=parsed["versions"],
+            judge=parsed.get("judge", ""),
+            sealed=parsed["sealed"],
+            calls=tuple(parsed["calls"]),
+        )
 
 
 def _value(value: MeasureValue, path: str, number: int) -> MeasureValue:
@@ -201,8 +202,9 @@ def encode_sealed(key: str, token: bytes) -> bytes:
 
 def decode_sealed(line: bytes, path: str, number: int) -> tuple[str, bytes]:
     """Key and token of a line; DamagedCassette when it is not what was written."""
-    parsed = cast("dict[str, Any]", json.loads(checked_line(line, path, number)))
-    return parsed["sealed"], parsed["token"].encode("ascii")
+    with told_as_damage(path, number):
+        parsed = cast("dict[str, Any]", json.loads(checked_line(line, path, number)))
+        return parsed["sealed"], parsed["token"].encode("ascii")
 
 
 def replies_on(line: bytes) -> int:

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import NoCassette, NotRepacked, TwoCassettes
-from .files import remove_leftovers
+from .files import is_there, refuse_links, remove_leftovers
 from .lock import recording_lock
-from .places import (
-    JOURNAL_SUFFIX,
-    REJOURNAL_SUFFIX,
-    content,
-    packed_path,
-    place_of,
-    write_content,
-)
+from .places import content, journals_of, packed_path, place_of, write_content
 from .store import Cassette
 
 
@@ -69,17 +61,18 @@ def unpack(path: Path) -> Repacked:
 
 def _exchange(place: Path, *, old: Path, new: Path) -> Repacked:
     """Have ``new`` stand at ``place`` instead of ``old``."""
-    if not (old.exists() or new.exists()):
+    if not (is_there(old) or is_there(new)):
         raise NoCassette(path=place, problem="there is no such file, plain or packed")
     with recording_lock(place, stays=False):
         _refuse_journals(place)
+        refuse_links(old, new)
         remove_leftovers(place)
-        if not old.exists():
+        if not is_there(old):
             Cassette(place)
             return Repacked(path=new, before=None, after=new.stat().st_size)
         text = content(old)
         before = old.stat()
-        if not new.exists():
+        if not is_there(new):
             Cassette(place)
             write_content(new, [text], stat.S_IMODE(before.st_mode))
             if content(new) != text:
@@ -87,22 +80,14 @@ def _exchange(place: Path, *, old: Path, new: Path) -> Repacked:
                 raise NotRepacked(path=old, problem=f"{new.name} does not read back as written")
         elif content(new) != text:
             raise TwoCassettes(plain=place, packed=packed_path(place))
-        # The new name is on disk before the old one goes.
-        folder = os.open(place.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-        old.unlink()
+        old.unlink()  # the new name is on disk
         return Repacked(path=new, before=before.st_size, after=new.stat().st_size)
 
 
 def _refuse_journals(place: Path) -> None:
     """A journal is part of a cassette, and who writes it may not hold the lock."""
-    for suffix in (JOURNAL_SUFFIX, REJOURNAL_SUFFIX):
-        journal = place.with_name(place.name + suffix)
-        if journal.exists():
-            mode = "all" if suffix == REJOURNAL_SUFFIX else "missing"
+    for journal, mode in zip(journals_of(place), ("missing", "all"), strict=True):
+        if is_there(journal):
             raise NotRepacked(
                 path=place,
                 problem=f"{journal.name} beside it is left of a recording that has not come to "

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote
 
-from ..errors import DamagedCassette, TwoCassettes
-from .files import write_atomically
+from ..errors import TwoCassettes
+from .files import is_there, read_file, write_atomically
 
 SUFFIX = ".jsonl"
 PACKED_SUFFIX = ".zst"
@@ -22,8 +22,9 @@ JOURNAL_SUFFIX = ".recording"
 REJOURNAL_SUFFIX = ".rerecording"
 """Of the journal of what is recorded anew; it replaces, and counts only when it is merged."""
 
-_POINTER = b"version https://git-lfs."
-"""What a file begins with that Git's extension for large files keeps elsewhere."""
+LONGEST_STEM = 200
+"""Bytes of the part of a file's name that stands for a model: file systems take 255 with all that
+is added for journals, locks and files that are being written."""
 
 
 def cassette_path(folder: Path, experiment_id: str, model: str) -> Path:
@@ -51,6 +52,12 @@ def packed_path(place: Path) -> Path:
     return place.with_name(place.name + PACKED_SUFFIX)
 
 
+def journals_of(place: Path) -> tuple[Path, Path]:
+    """The journals of a cassette: of what was missing, and of what is recorded anew."""
+    name = place.name
+    return place.with_name(name + JOURNAL_SUFFIX), place.with_name(name + REJOURNAL_SUFFIX)
+
+
 def standing(place: Path) -> Path | None:
     """The file that stands at ``place``, plain or packed; None when nothing does.
 
@@ -58,8 +65,10 @@ def standing(place: Path) -> Path | None:
     ------
     TwoCassettes
         When both do: which of them counts nobody can tell.
+    NotReadable
+        When the folder may not be looked into.
     """
-    there = [path for path in (place, packed_path(place)) if path.exists()]
+    there = [path for path in (place, packed_path(place)) if is_there(path)]
     if len(there) > 1:
         raise TwoCassettes(plain=place, packed=packed_path(place))
     return there[0] if there else None
@@ -71,24 +80,35 @@ def cassettes_in(folder: Path) -> list[Path]:
     return sorted({place_of(path) for end in ends for path in folder.glob(f"*{end}")})
 
 
+def tell_git(folder: Path) -> None:
+    """Have Git convert no line ends where ``folder``, an experiment's, is the first of its kind.
+
+    Only where Git keeps it, and nothing else is recorded: what is there is the user's to arrange.
+    """
+    root = folder.parent
+    kept = any((above / ".git").exists() for above in (root, *root.absolute().parents))
+    if kept and list(root.iterdir()) == [folder] and not cassettes_in(folder):
+        text = b"# Recordings are read byte by byte: no line ends are converted.\n* -text\n"
+        write_atomically(root / ".gitattributes", text)
+
+
 def content(path: Path) -> bytes:
-    """The text of a cassette's file, unpacked where it is packed.
+    """The text of a cassette's or journal's file, unpacked where it is packed.
+
+    Lines that end as on Windows, because Git wrote them so, are read as they were written: no
+    line holds a line end of its own, and the checksums are those of the text as it was. A file
+    that is not there is empty.
 
     Raises
     ------
+    NotReadable
+        When it cannot be read, or is a pointer to a file that was not fetched.
     DamagedCassette
-        When it cannot be read or unpacked, or is a pointer to a file that was not fetched.
+        When it cannot be unpacked.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        problem = f"it cannot be read ({error.strerror or error})"
-        raise DamagedCassette(path=path, line=1, problem=problem) from None
-    if data.startswith(_POINTER):
-        problem = "Git LFS left a pointer to the recording here; git lfs pull fetches it"
-        raise DamagedCassette(path=path, line=1, problem=problem)
+    data = read_file(path) or b""
     if path.suffix != PACKED_SUFFIX:
-        return data
+        return data.replace(b"\r\n", b"\n")
     from .zstandard import decompressed  # noqa: PLC0415  (most runs read plain cassettes only)
 
     return decompressed(data, path)

@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 
 from ..canonical import compact, plain
-from ..errors import DamagedCassette
-from .format import Provenance, with_sum, without_sum
+from .format import Provenance, checked_line, told_as_damage, with_sum
 
 PROVENANCE_START = b'{"provenance":'
 _BETWEEN = "; "
@@ -20,12 +19,8 @@ def encode_provenance(provenance: Provenance) -> bytes:
 
 def decode_provenance(line: bytes, path: str, number: int) -> Provenance:
     """The provenance of a journal's line; DamagedCassette when it is not what was written."""
-    body = without_sum(line)
-    if body is None:
-        raise DamagedCassette(
-            path=path, line=number, problem="the line is truncated or was changed after recording"
-        )
-    return Provenance(**json.loads(body)["provenance"])
+    with told_as_damage(path, number):
+        return Provenance(**json.loads(checked_line(line, path, number))["provenance"])
 
 
 def combined(parts: Sequence[Provenance]) -> Provenance:

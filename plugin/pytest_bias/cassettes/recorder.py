@@ -15,11 +15,13 @@ from ..errors import NotKept
 from ..messages import Completion
 from ..replay import Wanted
 from . import format as cassette_format
+from .files import make_folder, sync_folder
 from .format import Provenance
 from .marks import encode_scope
 from .measured import MeasuredTrial, encode_measured, encode_sealed, replies_on
+from .places import tell_git
 from .provenance import encode_provenance
-from .store import Cassette
+from .store import LONGEST_LINE, Cassette
 
 
 class Recorder:
@@ -82,6 +84,9 @@ class Recorder:
 
     def _queue(self, lines: Sequence[bytes]) -> int:
         """Have ``lines`` written; the number of lines that are written when these are."""
+        if max(map(len, lines), default=0) > LONGEST_LINE:
+            problem = f"a reply takes a line of more than {LONGEST_LINE:,} bytes"
+            raise NotKept(path=self.cassette.journal_path, problem=problem)
         self._pending += lines
         self._queued += len(lines)
         return self._queued
@@ -164,12 +169,18 @@ class Recorder:
         self._file.close()
         if empty:
             self.cassette.journal_path.unlink(missing_ok=True)
+            sync_folder(self.cassette.journal_path.parent)
 
 
 def _opened(journal: Path) -> FileIO:
-    """A journal to append to, without the half line a killed recording may have left."""
-    journal.parent.mkdir(parents=True, exist_ok=True)
+    """A journal to append to, without the half line a killed recording may have left.
+
+    Its name is on disk before anything is written to it.
+    """
+    make_folder(journal.parent)
     file = journal.open("a+b", buffering=0)
+    sync_folder(journal.parent)
+    tell_git(journal.parent)
     file.seek(0)
     whole, separator, rest = file.read().rpartition(b"\n")
     if rest:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -11,6 +11,7 @@ from ..canonical import digest
 from ..errors import DamagedCassette
 from ..messages import Completion
 from . import format as cassette_format
+from .files import is_there, sync_folder
 from .format import Header, Interaction, Provenance
 from .marks import LOST_START, SCOPE_START, decode_trials, encode_lost
 from .measured import (
@@ -25,14 +26,26 @@ from .places import (
     cassette_path,
     content,
     file_stem,
+    journals_of,
     place_of,
     standing,
     write_content,
 )
 from .provenance import PROVENANCE_START, combined, decode_provenance
+from .sifting import (
+    LONGEST_LINE,
+    NO_LINE,
+    SHORTEST_LINE,
+    damaged_journal,
+    lines_of,
+    raise_damage,
+    sifted,
+    with_way_out,
+)
 
 __all__ = [
     "JOURNAL_SUFFIX",
+    "LONGEST_LINE",
     "REJOURNAL_SUFFIX",
     "Cassette",
     "cassette_path",
@@ -65,8 +78,7 @@ class Cassette:
         self.place = place_of(path)
         found = standing(self.place)
         self.path = found or self.place
-        self.recording_path = self.place.with_name(self.place.name + JOURNAL_SUFFIX)
-        self.rerecording_path = self.place.with_name(self.place.name + REJOURNAL_SUFFIX)
+        self.recording_path, self.rerecording_path = journals_of(self.place)
         self.journal_path = self.rerecording_path if anew else self.recording_path
         self.header: Header | None = None
         self.lost: frozenset[str] = frozenset()
@@ -80,7 +92,7 @@ class Cassette:
         if found is not None:
             self._load(content(found))
         for journal in self._journals:
-            if journal.exists():
+            if is_there(journal):
                 self._load_journal(journal)
 
     @property
@@ -95,13 +107,13 @@ class Cassette:
     @property
     def unmerged(self) -> bool:
         """Whether a journal waits to be merged."""
-        return any(journal.exists() for journal in self._journals)
+        return any(map(is_there, self._journals))
 
     @property
     def unfinished(self) -> bool:
         """Whether a recording made anew has begun, and has not come to its end."""
         journal = self.rerecording_path
-        return journal.exists() and (not journal.is_file() or journal.stat().st_size > 0)
+        return is_there(journal) and (not journal.is_file() or journal.stat().st_size > 0)
 
     @property
     def interrupted(self) -> int:
@@ -203,11 +215,16 @@ class Cassette:
 
     def _load(self, data: bytes) -> None:
         first, _, rest = data.partition(b"\n")
-        header = cassette_format.decode_header(first, str(self.path))
-        self._check_name(header)
-        self._index(rest, self.path, first_number=2)
-        if hashlib.sha256(rest).hexdigest() != header.checksum:
-            self._find_damage(rest, header)
+        try:
+            header = cassette_format.decode_header(first, str(self.path))
+            self._check_name(header)
+            self._index(lines_of(rest), self.path, first_number=2)
+            if hashlib.sha256(rest).hexdigest() != header.checksum:
+                raise_damage(rest, header, str(self.path))
+        except DamagedCassette as damage:
+            if self.path != self.place or is_there(self.recording_path):
+                raise
+            raise with_way_out(damage, rest, self.recording_path) from None
         self.header = header
         self._written_lost = self.lost
 
@@ -224,24 +241,21 @@ class Cassette:
                 ),
             )
 
-    def _index(self, data: bytes, path: Path, first_number: int) -> list[_Line]:
-        """Add the lines of ``data``; its interactions."""
-        found = []
+    def _index(self, lines: Iterable[bytes], path: Path, first_number: int) -> None:
+        """Add ``lines``; DamagedCassette for one that cannot be any."""
         # What was missing when it was recorded replaces nothing, even if it is left behind.
         adds = path == self.recording_path
-        for number, line in enumerate(data.split(b"\n"), start=first_number):
+        for number, line in enumerate(lines, start=first_number):
             placed = _Line(line, str(path), number)
+            if not SHORTEST_LINE <= len(line) <= LONGEST_LINE:
+                raise DamagedCassette(path=path, line=number, problem=NO_LINE)
             if line.startswith((cassette_format.KEY_START, MEASURED_START)):
                 key = cassette_format.key_of(line)
                 if not adds or key not in self._lines:
                     self._lines[key] = placed
-                found.append(placed)
                 self.keeps_text |= line.startswith(cassette_format.KEY_START)
-            elif line and not self._take(placed, path, adds=adds):
-                raise DamagedCassette(
-                    path=path, line=number, problem="this is no line of a cassette"
-                )
-        return found
+            elif not self._take(placed, path, adds=adds):
+                raise DamagedCassette(path=path, line=number, problem=NO_LINE)
 
     def _take(self, placed: _Line, path: Path, *, adds: bool) -> bool:
         """Take a line that is no interaction; whether it is one of ours at all."""
@@ -264,32 +278,17 @@ class Cassette:
             return False
         return True
 
-    def _find_damage(self, rest: bytes, header: Header) -> None:
-        """Name the line for which the checksum is wrong."""
-        for line in self._text_lines:
-            cassette_format.decode_text(*line)
-        for line in (*self._lines.values(), *self._sealed.values()):
-            cassette_format.checked_line(*line)
-        found = rest.count(b"\n")
-        raise DamagedCassette(
-            path=self.path,
-            line=found + 1,
-            problem=(
-                f"{found} of {header.lines} lines are there"
-                if found != header.lines
-                else "lines were added, removed or reordered after recording"
-            ),
-        )
-
     def _load_journal(self, journal: Path) -> None:
         """Read what an interrupted recording kept; only its last line may be incomplete."""
-        whole, _, _ = journal.read_bytes().rpartition(b"\n")
-        for line in self._index(whole, journal, first_number=1):
-            cassette_format.checked_line(*line)
+        whole, end, _ = content(journal).rpartition(b"\n")
+        found = sifted(whole + end)
+        if found.spoilt:
+            raise damaged_journal(journal, found)
+        self._index(found.lines, journal, first_number=1)
 
     def journal(self, data: bytes) -> None:
         """Take up lines that a recorder has just written to this cassette's journal."""
-        self._index(data, self.journal_path, first_number=0)
+        self._index(lines_of(data), self.journal_path, first_number=0)
 
     def merge(self, experiment_id: str, model: str, provenance: Provenance | None = None) -> None:
         """Write what the journals hold into the cassette, atomically, and remove them.
@@ -299,8 +298,10 @@ class Cassette:
         if self.interrupted or self.lost != self._written_lost:
             known = self.provenance if self._lines else provenance
             write_cassette(self, experiment_id, model, known or self.provenance)
-        for journal in self._journals:
-            journal.unlink(missing_ok=True)
+        if self.unmerged:
+            for journal in self._journals:
+                journal.unlink(missing_ok=True)
+            sync_folder(self.place.parent)
 
 
 def _dropped(line: _Line) -> Iterator[str]:

@@ -20,7 +20,17 @@ LEVEL = 19
 """The highest of the usual ones; those above need more memory to read."""
 
 LIMIT = 1 << 30
-"""Bytes of text that are unpacked at most: a few kilobytes could else fill any memory."""
+"""Bytes of text that are unpacked at most, of a file of any size."""
+
+SMALL = 1 << 26
+"""Bytes of text that are unpacked of any file, however small."""
+
+RATIO = 256
+"""How many times its own size a file unpacks to at most, beyond :data:`SMALL`.
+
+A few kilobytes could else fill any memory. Recordings shrink to a tenth or less, and hardly ever
+to a hundredth: each line has a key and a checksum, 40 bytes that nothing packs.
+"""
 
 _WINDOW_LOG = 30
 """Of the largest window that is read: as much memory as text. By itself zstd stops at 128 MiB."""
@@ -37,17 +47,25 @@ def compressed(text: bytes, path: Path) -> bytes:
     Raises
     ------
     TooLargeToPack
-        When it is longer than :data:`LIMIT`.
+        When nobody would read it again: it is longer than :func:`limit_of` what it is packed to.
     """
     if len(text) > LIMIT:
         raise TooLargeToPack(path=path, size=len(text), limit=LIMIT)
-    return zstd.compress(
+    data = zstd.compress(
         text,
         options={
             zstd.CompressionParameter.compression_level: LEVEL,
             zstd.CompressionParameter.checksum_flag: 1,
         },
     )
+    if len(text) > (limit := limit_of(data)):
+        raise TooLargeToPack(path=path, size=len(text), limit=limit)
+    return data
+
+
+def limit_of(data: bytes) -> int:
+    """Bytes of text that are unpacked of ``data`` at most."""
+    return min(LIMIT, max(SMALL, RATIO * len(data)))
 
 
 def decompressed(data: bytes, path: Path) -> bytes:
@@ -56,8 +74,8 @@ def decompressed(data: bytes, path: Path) -> bytes:
     Raises
     ------
     DamagedCassette
-        When ``data`` is not one whole frame, or unpacks to more than :data:`LIMIT` bytes. The line
-        is the one that could not be unpacked to its end, or one after it.
+        When ``data`` is not one whole frame, or unpacks to more than :func:`limit_of` allows. The
+        line is the one that could not be unpacked to its end, or one after it.
     """
     text = bytearray()
     problem = None
@@ -65,9 +83,25 @@ def decompressed(data: bytes, path: Path) -> bytes:
         problem = _not_ours(data) or _unpack(data, text)
     except zstd.ZstdError:
         problem = "the packed text was changed after packing, or was cut short"
-    if problem is not None:
-        raise DamagedCassette(path=path, line=text.count(b"\n") + 1, problem=problem)
-    return bytes(text)
+    if problem is None:
+        return bytes(text)
+    mend = _taken_for_text(path) if _has_line_ends_of_windows(data) else ""
+    line = text.count(b"\n") + 1
+    raise DamagedCassette(path=path, line=line, problem=problem, mend=mend)
+
+
+def _has_line_ends_of_windows(data: bytes) -> bool:
+    """Whether every line feed follows a carriage return, as in no packed file of some size."""
+    return data.count(b"\n") == data.count(b"\r\n") > 1
+
+
+def _taken_for_text(path: Path) -> str:
+    return (
+        "It looks as if Git had converted its line ends, as if it were text. In a packed file "
+        "that cannot be undone, but what was committed may be whole: with the line *.zst -text in "
+        f".gitattributes, remove it and git checkout -- {path} restores it, which costs nothing. "
+        "Only where that is damaged too, move it away and record it again (--bias-record=missing)."
+    )
 
 
 def _not_ours(data: bytes) -> str | None:
@@ -77,8 +111,8 @@ def _not_ours(data: bytes) -> str | None:
     except zstd.ZstdError:
         return "this is no file packed with zstd"
     # A frame may say how large it is; memory is not asked for on its word.
-    if (frame.decompressed_size or 0) > LIMIT:
-        return _too_large()
+    if (frame.decompressed_size or 0) > limit_of(data):
+        return _too_large(data)
     if frame.dictionary_id:
         return "it was packed with a dictionary, which is not here"
     if data.startswith(_MAGIC) and _window(data) > 1 << _WINDOW_LOG:
@@ -102,16 +136,20 @@ def _unpack(data: bytes, text: bytearray) -> str | None:
     reader = zstd.ZstdDecompressor(
         options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG}
     )
+    rest = data
     while not reader.eof:
-        piece = reader.decompress(data, max_length=_PIECE)
-        data = b""
+        piece = reader.decompress(rest, max_length=_PIECE)
+        rest = b""
         text += piece
-        if len(text) > LIMIT:
-            return _too_large()
+        if len(text) > limit_of(data):
+            return _too_large(data)
         if not piece and reader.needs_input and not reader.eof:
             return "the packed text is truncated"
     return "something follows the packed text" if reader.unused_data else None
 
 
-def _too_large() -> str:
-    return f"it unpacks to more than {LIMIT:,} bytes, and no more are read"
+def _too_large(data: bytes) -> str:
+    return (
+        f"it unpacks to more than {limit_of(data):,} bytes, and no more are read of "
+        f"{len(data):,}; if you trust it, unpack it yourself (zstd -d --rm)"
+    )

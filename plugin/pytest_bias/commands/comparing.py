@@ -30,7 +30,7 @@ from ..settings import (
     DEFAULT_ROSTER,
     Settings,
 )
-from ..settings.comparing import FILE_SUFFIX, OPTION, check_other
+from ..settings.comparing import OPTION, check_other, names_file
 from ..upgrade_table import unasked_words, uncompared_words
 from ..workspace import Workspace
 from . import tell
@@ -133,7 +133,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _names_file(name: str) -> bool:
-    return name.endswith(FILE_SUFFIX) and Path(name).is_file()
+    return names_file(Path(name))
 
 
 def _of_files(given: argparse.Namespace) -> _Compared:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from ..cassettes.files import is_there
 from ..cassettes.packed import Repacked, pack, unpack
 from ..cassettes.places import PACKED_SUFFIX, SUFFIX, cassettes_in, packed_path, place_of
 from ..errors import BiasError, NoCassette
@@ -109,6 +110,6 @@ def _places(given: Path) -> Iterator[Path]:
         problem = f"one is called <provider>{_BETWEEN}<model>{SUFFIX} (or …{_ENDS[1]})"
         raise NoCassette(path=given, problem=problem)
     place = place_of(given)
-    if not (place.exists() or packed_path(place).exists()):
+    if not (is_there(place) or is_there(packed_path(place))):
         raise NoCassette(path=given, problem="there is no such file")
     yield place

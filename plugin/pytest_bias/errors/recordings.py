@@ -13,15 +13,47 @@ if TYPE_CHECKING:
 
 
 class DamagedCassette(BiasError):
-    """A cassette file is not what was written: truncated, edited or of another format."""
+    """A cassette file is not what was written: truncated, edited or of another format.
 
-    def __init__(self, *, path: Path | str, line: int, problem: str) -> None:
+    ``mend`` says what can be done without paying for anything again, where more is known than
+    that version control may have it whole.
+    """
+
+    def __init__(self, *, path: Path | str, line: int, problem: str, mend: str = "") -> None:
         self.path = str(path)
         self.line = line
         self.problem = problem
+        restore = (
+            f"Restore the file from version control or a copy (git checkout -- {path}), which "
+            "costs nothing. Only where there is none, move it away and record it again "
+            "(--bias-record=missing)."
+        )
+        super().__init__(f"{path}, line {line}: {problem}. {mend or restore}")
+
+
+class NotReadable(BiasError):
+    """Something stands in a file's place that cannot be read as one; it may be whole elsewhere."""
+
+    def __init__(self, *, path: Path | str, problem: str, mend: str) -> None:
+        self.path = str(path)
+        self.problem = problem
+        self.mend = mend
+        super().__init__(f"{path}: {problem}. {mend}")
+
+
+class LinkedFile(BiasError):
+    """A file that is to be written is a link: what it leads to may belong to others."""
+
+    def __init__(self, *, path: Path | str, target: Path, annex: bool) -> None:
+        self.path = str(path)
+        mend = (
+            f"git annex unlock {path} puts the file itself there"
+            if annex
+            else "Put the file itself there (a folder may be a link)"
+        )
         super().__init__(
-            f"{path}, line {line}: {problem}. Restore the file from version control, or remove it "
-            "and record it again (--bias-record=missing)."
+            f"{path} is a link to {target}, and nothing is written through a link or instead of "
+            f"one. {mend}; then run again"
         )
 
 
@@ -85,6 +117,17 @@ class NotKept(BiasError):
     def __init__(self, *, path: Path | str, problem: str) -> None:
         self.path = str(path)
         super().__init__(f"{path} cannot be written to: {problem}; nothing more is called")
+
+
+class NoWorkspace(BiasError):
+    """The temporary folder that the processes of a session share cannot be written to."""
+
+    def __init__(self, *, path: Path | str, problem: str) -> None:
+        self.path = str(path)
+        super().__init__(
+            f"{path} cannot be written to: {problem}. Make room there, or name another temporary "
+            "folder (TMPDIR)"
+        )
 
 
 class CassetteBusy(BiasError):

@@ -10,7 +10,7 @@ from typing import Literal
 from ..cassettes.places import cassettes_in
 from ..cassettes.store import Cassette
 from ..design import Trial
-from ..errors import BadSetting, DamagedCassette, TwoCassettes
+from ..errors import BadSetting, DamagedCassette, NotReadable, TwoCassettes
 from ..experiment import Experiment, Players
 from ..messages import Completion
 from ..rehearsal import simulated_reply
@@ -69,7 +69,7 @@ class Estimator:
             if path != self.cassette:
                 try:
                     cassette = Cassette(path)
-                except (DamagedCassette, TwoCassettes):
+                except (DamagedCassette, NotReadable, TwoCassettes):
                     continue  # of another model; a plan or a run of it names the damage
                 if cassette.header is not None:
                     others.append((cassette.provenance.simulated, cassette.header.model, cassette))

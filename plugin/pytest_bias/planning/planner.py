@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..cases import wanted_of
+from ..cassettes.files import refuse_links
+from ..cassettes.places import journals_of, packed_path
 from ..cassettes.store import Cassette, cassette_path, file_stem
 from ..design import Design, Trial
 from ..errors import BiasError, KeepsText
@@ -161,6 +163,7 @@ class _Planner:
         estimate = Estimate("exact", "nothing to record")
         use = NOTHING
         if missing:
+            refuse_links(path, packed_path(path), *journals_of(path))
             complete = [each.used for each in found.values() if each.complete]
             estimator = Estimator(
                 experiment, path, lambda other: self.players_of(experiment, other)

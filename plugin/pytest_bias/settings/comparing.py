@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import BadSetting
@@ -39,10 +40,18 @@ def read_old(given: Given, models: Sequence[str]) -> str | None:
         )
         raise BadSetting(option=OPTION, value=value, problem=problem)
     path = (given.invocation_dir if typed else given.rootdir) / value
-    if path.suffix == FILE_SUFFIX and path.is_file():
+    if names_file(path):
         return str(path)
     check_other(value, models)
     return value
+
+
+def names_file(path: Path) -> bool:
+    """Whether a baseline file is there, or a link to one that may have to be fetched."""
+    try:
+        return path.suffix == FILE_SUFFIX and (path.is_file() or path.is_symlink())
+    except OSError:  # a name no file can have, or a folder that may not be looked into
+        return False
 
 
 def check_other(old: str, models: Sequence[str]) -> None:

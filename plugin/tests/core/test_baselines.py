@@ -120,6 +120,10 @@ def baseline(**entries: Entry) -> Baseline:
 TEXT = baseline_text(baseline(h=entry(), clear=entry(CLEAR)))
 
 
+def test_line_ends_are_no_matter() -> None:
+    assert baseline_from(TEXT.replace("\n", "\r\n"), "x.json") == baseline_from(TEXT, "x.json")
+
+
 # --- text -------------------------------------------------------------------------------------
 
 

@@ -324,11 +324,8 @@ EDITS = {
     "two lines swapped": (lambda lines: lines.insert(5, lines.pop(6)), 9),
     "the header removed": (lambda lines: lines.pop(0), 1),
     "another line between": (lambda lines: lines.insert(3, b"<<<<<<< HEAD\n"), 4),
-    "an empty line between": (lambda lines: lines.insert(3, b"\n"), 10),
-    "other line ends": (
-        lambda lines: lines.__setitem__(slice(None), [x[:-1] + b"\r\n" for x in lines]),
-        1,
-    ),
+    "an empty line between": (lambda lines: lines.insert(3, b"\n"), 4),
+    "a line end too many": (replace(6, b"\n", b"\r\r\n"), 6),
 }
 
 

@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +15,7 @@ import pytest
 
 from pytest_bias.cassettes import packed as packing
 from pytest_bias.cassettes import zstandard
+from pytest_bias.cassettes.format import encode_header
 from pytest_bias.cassettes.lock import recording_lock
 from pytest_bias.cassettes.misses import not_recorded
 from pytest_bias.cassettes.packed import pack, unpack
@@ -36,6 +38,7 @@ from pytest_bias.errors import (
     CassetteBusy,
     DamagedCassette,
     NoCassette,
+    NotReadable,
     NotRepacked,
     TooLargeToPack,
     TwoCassettes,
@@ -309,14 +312,14 @@ def test_a_flipped_bit_anywhere_is_damage_or_changes_no_text(packed: Path) -> No
 
 def test_a_pointer_in_place_of_a_plain_cassette_says_how_to_fetch_it(plain: Path) -> None:
     plain.write_bytes(POINTER)
-    with pytest.raises(DamagedCassette, match="git lfs pull fetches it"):
+    with pytest.raises(NotReadable, match=r"Git LFS left a pointer .* git lfs pull fetches it"):
         Cassette(plain)
 
 
 def test_a_folder_in_place_of_a_cassette_is_named(plain: Path) -> None:
     plain.unlink()
     plain.mkdir()
-    with pytest.raises(DamagedCassette, match=rf"^{plain}, line 1: it cannot be read \("):
+    with pytest.raises(NotReadable, match=rf"^{plain}: it cannot be read \(a folder "):
         Cassette(plain)
 
 
@@ -353,7 +356,6 @@ JUNK = {
     "a dictionary": (zstd.compress(b"{}\n", zstd_dict=SHARED), "packed with a dictionary"),
     # Magic number, a descriptor without anything, and a window of 2 GiB.
     "a huge window": (b"\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00", r"zstd -d --long=31 --rm"),
-    "a pointer": (POINTER, "Git LFS left a pointer to the recording here; git lfs pull"),
 }
 
 
@@ -376,7 +378,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(packed: Path) -> None:
     # Magic number, then a descriptor that says: eight bytes of content size, one segment.
     size = (1 << 50).to_bytes(8, "little")
     packed.write_bytes(b"\x28\xb5\x2f\xfd" + bytes([0b11100000]) + size + b"\x03\x00\x00")
-    with pytest.raises(DamagedCassette, match="unpacks to more than 1,073,741,824 bytes"):
+    with pytest.raises(DamagedCassette, match="unpacks to more than 67,108,864 bytes"):
         Cassette(packed)
 
 
@@ -388,19 +390,49 @@ def test_a_bomb_that_does_not_say_so_is_refused_at_the_limit(
     bomb = packer.compress(b"\n" * 50_000_000) + packer.flush()
     assert zstd.get_frame_info(bomb).decompressed_size is None
     packed.write_bytes(bomb)
-    monkeypatch.setattr(zstandard, "LIMIT", 1_000_000)
+    monkeypatch.setattr(zstandard, "SMALL", 1_000_000)
+    monkeypatch.setattr(zstandard, "RATIO", 1)
     with pytest.raises(DamagedCassette, match="unpacks to more than 1,000,000 bytes") as caught:
         Cassette(packed)
     assert caught.value.line < 1_200_000  # no more than a piece beyond it was unpacked
-    monkeypatch.setattr(zstandard, "LIMIT", len(text))
+    monkeypatch.setattr(zstandard, "SMALL", len(text))
     assert zstandard.decompressed(zstandard.compressed(text, packed), packed) == text
 
 
+BOMBS = {
+    "empty lines": b"\n",
+    "texts without a word": b'{"text":"\n',
+    "replies without a word": b'{"key":"\n',
+    "one line": b'{"key":"%s"}\n' % (b"0" * zstandard.SMALL),
+}
+
+
+@pytest.mark.parametrize("line", BOMBS.values(), ids=BOMBS)
+def test_a_bomb_with_the_right_checksum_takes_little_memory(packed: Path, line: bytes) -> None:
+    """All of it is counted by the interpreter: no more than a few times the text allowed."""
+    text = line * (zstandard.SMALL // len(line) or 1)
+    header = encode_header(SMALL.id, MODEL, PROVENANCE, [])
+    frame = zstd.compress(header + b"\n" + text)
+    packed.write_bytes(frame)
+    del text
+    tracemalloc.start()
+    try:
+        with pytest.raises(DamagedCassette, match=f"^{packed}, line "):
+            Cassette(packed)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(frame) < 20_000
+    assert most < 6 * zstandard.SMALL
+
+
+@pytest.mark.parametrize("limit", ["LIMIT", "SMALL"])
 def test_what_nobody_would_read_is_not_packed(
-    plain: Path, monkeypatch: pytest.MonkeyPatch
+    plain: Path, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
     size = plain.stat().st_size
-    monkeypatch.setattr(zstandard, "LIMIT", size - 1)
+    monkeypatch.setattr(zstandard, limit, size - 1)
+    monkeypatch.setattr(zstandard, "RATIO", 1)
     with pytest.raises(TooLargeToPack, match=f"{size:,} bytes would be packed") as caught:
         pack(plain)
     assert (caught.value.size, caught.value.limit) == (size, size - 1)

@@ -164,3 +164,49 @@ def test_interrupted(suite: Suite, number: signal.Signals) -> None:
     assert recorded(suite) == TRIALS
     calls = [int(n) for line in result.outlines for n in re.findall(r"trials, (\d+) calls", line)]
     assert max(calls) == TRIALS - kept
+
+
+def test_a_link_that_leads_nowhere_is_planned_replayed_and_recorded_by_nobody(
+    suite: Suite,
+) -> None:
+    path = cassette(suite)
+    target = "../../.git/annex/objects/aa/bb/KEY/KEY"
+    path.symlink_to(target)
+    words = f"*{path.name}: it is a link to {target}, where nothing is. git annex get *"
+    planned = suite.run("--bias-model=simulated/drifted", "--bias-plan")
+    planned.stdout.fnmatch_lines([words])
+    assert planned.ret != 0
+    recorded = suite.run(*RECORD)
+    assert recorded.ret != 0
+    recorded.stdout.fnmatch_lines([f"*recording game-coin with simulated/drifted: {words}"])
+    replayed = suite.run("--bias-model=simulated/drifted")
+    assert replayed.ret != 0
+    replayed.stdout.fnmatch_lines([f"NotReadable: {words}"])
+    assert "Traceback" not in replayed.stdout.str()
+    assert str(path.readlink()) == target
+    assert {each.name for each in path.parent.glob(f"{path.name}*")} <= {
+        path.name,
+        f"{path.name}.lock",
+    }
+
+
+def test_what_is_lost_of_a_damaged_journal_is_said_and_only_that_is_recorded(
+    suite: Suite,
+) -> None:
+    suite.run(*RECORD)
+    path = cassette(suite)
+    header, *lines = path.read_bytes().splitlines(keepends=True)
+    journal = path.with_name(f"{path.name}.recording")
+    journal.write_bytes(b"".join([header, *lines[:-1], lines[-1].replace(b"reply", b"repyl")]))
+    path.unlink()
+    offline = suite.run("--bias-model=simulated/drifted")
+    offline.stdout.fnmatch_lines(
+        [f"DamagedCassette: *.recording, line {len(lines) + 1}: *--bias-record=missing keeps *"]
+    )
+    again = suite.run(*RECORD)
+    lost = f"1 of {len(lines) + 1} lines ({len(lines) + 1}) were damaged and do not count"
+    again.stdout.fnmatch_lines(
+        [f"recording game-coin with simulated/drifted: {journal.name}: {lost}*"]
+    )
+    assert recorded(suite) == TRIALS
+    assert len(list(path.parent.glob("*.damaged-*"))) == 1

@@ -1,0 +1,363 @@
+"""Recordings and baselines that Git, links, pipes or other users stand between."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pytest_bias.accepted import read_baseline
+from pytest_bias.baselines import DamagedBaseline
+from pytest_bias.cassettes.files import is_there
+from pytest_bias.cassettes.packed import pack
+from pytest_bias.cassettes.places import (
+    LONGEST_STEM,
+    cassette_path,
+    file_stem,
+    journals_of,
+    packed_path,
+    tell_git,
+)
+from pytest_bias.cassettes.store import Cassette
+from pytest_bias.casting import check_models
+from pytest_bias.errors import (
+    BadDesign,
+    BadSetting,
+    DamagedCassette,
+    LinkedFile,
+    NotReadable,
+    NoWorkspace,
+)
+from pytest_bias.experiment import Players, plan
+from pytest_bias.outstanding import missing
+from pytest_bias.planning.planner import PlanJob, plan_recording
+from pytest_bias.recording import Job
+from pytest_bias.roster import Roster
+from pytest_bias.settings import Limits, Settings
+from pytest_bias.workspace import Workspace
+
+from .factories import MODEL, ask_twice, experiment, record
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+SMALL = experiment(ask_twice, replicates=1)
+LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 12\n" % 1
+ANNEX = b"/annex/objects/SHA256E-s12--0123.jsonl\n"
+OBJECT = Path("../../.git/annex/objects/Wx/9k/SHA256E-s12--0123.jsonl/SHA256E-s12--0123.jsonl")
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    """A small cassette."""
+    return record(tmp_path, SMALL)
+
+
+# --- what stands in a file's place ---------------------------------------------------------------
+
+
+def pointer_of_lfs(path: Path) -> str:
+    path.write_bytes(LFS)
+    return "Git LFS left a pointer to the file here. git lfs pull fetches it, which costs nothing"
+
+
+def pointer_of_annex(path: Path) -> str:
+    path.write_bytes(ANNEX)
+    return f"git-annex left a pointer to the file here. git annex get {path} fetches it"
+
+
+def link_of_annex(path: Path) -> str:
+    path.symlink_to(OBJECT)
+    return f"it is a link to {OBJECT}, where nothing is. git annex get {path} fetches it"
+
+
+def link(path: Path) -> str:
+    path.symlink_to("elsewhere")
+    return "it is a link to elsewhere, where nothing is. Fetch what it leads to, or restore it"
+
+
+def loop(path: Path) -> str:
+    path.symlink_to(path.name)
+    return "it cannot be read (Too many levels of symbolic links)"
+
+
+def pipe(path: Path) -> str:
+    os.mkfifo(path)
+    return "it cannot be read (a pipe, socket or device stands there, and no file). Move it away"
+
+
+def device(path: Path) -> str:
+    path.symlink_to("/dev/zero")
+    return "it cannot be read (a pipe, socket or device stands there, and no file). Move it away"
+
+
+def folder(path: Path) -> str:
+    path.mkdir()
+    return "it cannot be read (a folder stands there, and no file). Move it away"
+
+
+IN_ITS_PLACE = [
+    pointer_of_lfs,
+    pointer_of_annex,
+    link_of_annex,
+    link,
+    loop,
+    pipe,
+    device,
+    folder,
+]
+in_its_place = pytest.mark.parametrize("put", IN_ITS_PLACE)
+named = pytest.mark.parametrize(
+    "name",
+    [lambda path: path, packed_path, lambda path: journals_of(path)[0]],
+    ids=["plain", "packed", "journal"],
+)
+
+
+def job_of(replicates: int = 1) -> Job:
+    of = experiment(ask_twice, replicates=replicates)
+    return Job(of, Players(MODEL), plan(of, of.design()))
+
+
+def planned(path: Path, replicates: int = 1) -> tuple[str, ...]:
+    """The problems that a plan of a recording into ``path`` has."""
+    job = job_of(replicates)
+    return plan_recording(
+        [PlanJob(job.experiment, MODEL, job.experiment.design(), job.trials)],
+        folder=path.parents[1],
+        roster=Roster(),
+        limits=Limits(),
+        mode="missing",
+        players_of=lambda *_: job.players,
+    ).problems
+
+
+@in_its_place
+@named
+def test_what_is_no_file_is_told_and_never_recorded_over(
+    tmp_path: Path, put: Callable[[Path], str], name: Callable[[Path], Path]
+) -> None:
+    place = cassette_path(tmp_path, SMALL.id, MODEL)
+    path = name(place)
+    path.parent.mkdir()
+    words = put(path)
+    with pytest.raises(NotReadable) as caught:
+        Cassette(place)
+    assert f"{path}: {words}" in str(caught.value)
+    with pytest.raises((NotReadable, LinkedFile)):
+        missing(job_of(), place, anew=False)
+    (problem,) = planned(place)
+    assert words in problem
+    assert is_there(path)
+
+
+@in_its_place
+def test_the_journal_of_what_is_recorded_anew_is_read_by_its_recording_only(
+    plain: Path, put: Callable[[Path], str]
+) -> None:
+    put(journals_of(plain)[1])
+    assert Cassette(plain).unfinished
+    with pytest.raises(NotReadable):
+        Cassette(plain, anew=True)
+
+
+@in_its_place
+def test_a_baseline_that_is_no_file_is_not_taken_for_none(
+    tmp_path: Path, put: Callable[[Path], str]
+) -> None:
+    words = put(tmp_path / "openai--tiny.json")
+    with pytest.raises(DamagedBaseline) as caught:
+        read_baseline(tmp_path, MODEL)
+    assert words in str(caught.value)
+
+
+def test_nothing_is_recorded_through_a_link_or_instead_of_one(plain: Path) -> None:
+    store = plain.with_name("store")
+    plain.rename(store)
+    plain.symlink_to(store)
+    assert len(Cassette(plain)) == 4
+    assert planned(plain) == ()  # nothing would be written
+    (problem,) = planned(plain, replicates=2)
+    with pytest.raises(LinkedFile) as caught:
+        missing(job_of(2), plain, anew=False)
+    for said in (problem, str(caught.value)):
+        assert f"{plain} is a link to {store}, and nothing is written through a link" in said
+    with pytest.raises(LinkedFile):
+        pack(plain)
+    assert plain.readlink() == store
+
+
+def test_a_link_of_git_annex_is_to_be_unlocked(plain: Path) -> None:
+    store = plain.parents[1] / ".git" / "annex" / "objects" / "file"
+    store.parent.mkdir(parents=True)
+    plain.rename(store)
+    plain.symlink_to(store)
+    with pytest.raises(LinkedFile, match=f"git annex unlock {plain} puts the file itself there"):
+        missing(job_of(2), plain, anew=False)
+
+
+@contextmanager
+def locked_out(path: Path) -> Iterator[None]:
+    """As a user who may not look into ``path``."""
+    path.chmod(0)
+    if os.geteuid() == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(os.getuid())
+        path.chmod(0o700)
+
+
+def test_a_folder_one_may_not_look_into_is_not_taken_for_an_empty_one(plain: Path) -> None:
+    with locked_out(plain.parent):
+        with pytest.raises(NotReadable, match=rf"^{plain}: it cannot be read \(Permission denied"):
+            Cassette(plain)
+        with pytest.raises(DamagedBaseline, match="Permission denied"):
+            read_baseline(plain.parent, MODEL)
+
+
+def test_a_full_temporary_folder_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    shared = Workspace(tmp_path / "shared")
+    with pytest.raises(NoWorkspace, match=r"shared cannot be written to: No space left .*TMPDIR"):
+        shared.once("x.json", lambda: "{}")
+    assert shared.checked("a check", lambda: "what it says") == "what it says"
+
+
+# --- names ---------------------------------------------------------------------------------------
+
+
+def test_names_that_are_too_long_for_a_file_are_refused(tmp_path: Path) -> None:
+    settings = Settings(
+        models=(), cassettes=tmp_path, report=None, results=None, gate="off", environ={}
+    )
+    longest = "openai/" + "x" * (LONGEST_STEM - len("openai--"))
+    check_models(settings, Roster(), [longest])
+    path = record(tmp_path, SMALL)  # with all that a recording adds to the name
+    for suffix in ("", ".zst", ".recording", ".rerecording.damaged-01234567", ".lock"):
+        path.with_name(f".{file_stem(longest)}.jsonl{suffix}.01234567").touch()
+    with pytest.raises(BadSetting, match=r"is too long: .* 201 bytes for the model, and 200"):
+        check_models(settings, Roster(), [f"{longest}x"])
+    with pytest.raises(BadSetting, match="is too long"):
+        check_models(settings, Roster(), ["openai/" + "/" * 70])
+    experiment(id="x" * 200)
+    with pytest.raises(BadDesign, match="id must have 200 characters at most"):
+        experiment(id="x" * 201)
+
+
+# --- Git -----------------------------------------------------------------------------------------
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """What Git prints; with no settings but its own."""
+    environment = {name: value for name, value in os.environ.items() if "GIT" not in name}
+    said = subprocess.run(  # noqa: S603  (our own words)
+        ["git", "-c", "user.name=A", "-c", "user.email=a@b.c", *arguments],  # noqa: S607
+        cwd=folder,
+        env=environment | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"},
+        capture_output=True,
+        check=True,
+    )
+    return said.stdout.decode()
+
+
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs Git")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with one cassette in it, and nothing said of line ends."""
+    folder = tmp_path / "one"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    record(folder / "cassettes", SMALL)
+    return folder
+
+
+def as_on_windows(repository: Path) -> Path:
+    """A clone as Git for Windows makes it."""
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "Record")
+    clone = repository.with_name("two")
+    git(repository.parent, "-c", "core.autocrlf=true", "clone", "-q", repository.name, clone.name)
+    git(clone, "config", "core.autocrlf", "true")
+    return clone
+
+
+@needs_git
+def test_line_ends_that_git_converted_are_read_and_recorded_into(repository: Path) -> None:
+    (repository / "cassettes" / ".gitattributes").unlink()
+    written = cassette_path(repository / "cassettes", SMALL.id, MODEL)
+    clone = as_on_windows(repository)
+    path = cassette_path(clone / "cassettes", SMALL.id, MODEL)
+    assert path.read_bytes() == written.read_bytes().replace(b"\n", b"\r\n")
+    cassette = Cassette(path)
+    assert (len(cassette), cassette.checksum) == (4, Cassette(written).checksum)
+    # What is recorded into it is one changed file for Git, and in it only the changed lines.
+    more = experiment(ask_twice, replicates=2)
+    record(clone / "cassettes", more, trials=plan(more, more.design())[1:2])
+    assert b"\r" not in path.read_bytes()
+    assert git(clone, "status", "--short") == " M cassettes/tiny/openai--tiny.jsonl\n"
+    counted = git(clone, "diff", "--numstat").split()
+    assert counted[:2] == ["3", "1"]  # two replies more, and another header
+
+
+@needs_git
+def test_a_new_folder_of_cassettes_tells_git_to_convert_nothing(repository: Path) -> None:
+    clone = as_on_windows(repository)
+    for name in ("cassettes/tiny/openai--tiny.jsonl", "cassettes/.gitattributes"):
+        assert (clone / name).read_bytes() == (repository / name).read_bytes()
+    assert git(clone, "status", "--short") == ""
+
+
+def test_only_a_new_folder_that_git_keeps_is_told(tmp_path: Path) -> None:
+    root, first = tmp_path / "cassettes", tmp_path / "cassettes" / "tiny"
+    first.mkdir(parents=True)
+    tell_git(first)
+    assert list(root.iterdir()) == [first]  # no Git here
+    (tmp_path / ".git").mkdir()
+    (root / "other").mkdir()
+    tell_git(first)
+    assert not (root / ".gitattributes").exists()  # the user's to arrange
+
+
+@needs_git
+def test_a_packed_file_whose_line_ends_were_converted_is_restored_as_it_says(
+    repository: Path,
+) -> None:
+    (repository / "cassettes" / ".gitattributes").unlink()
+    (repository / ".gitattributes").write_text("* text eol=crlf\n")
+    packed = pack(cassette_path(repository / "cassettes", SMALL.id, MODEL)).path
+    text = zstd.decompress(packed.read_bytes())
+    frames = [zstd.compress(text, level) for level in range(1, 20)]
+    whole = next(data for data in frames if data.count(b"\n") > 1 and b"\r\n" not in data)
+    packed.write_bytes(whole)
+    clone = as_on_windows(repository)
+    path = packed_path(cassette_path(clone / "cassettes", SMALL.id, MODEL))
+    assert path.read_bytes() != whole
+    with pytest.raises(DamagedCassette) as caught:
+        Cassette(path)
+    assert "cannot be undone, but what was committed may be whole" in str(caught.value)
+    assert f"*.zst -text in .gitattributes, remove it and git checkout -- {path}" in str(
+        caught.value
+    )
+    with (clone / ".gitattributes").open("a") as attributes:
+        attributes.write("*.zst -text\n")
+    path.unlink()
+    git(clone, "checkout", "--", str(path))
+    assert path.read_bytes() == whole
+    assert len(Cassette(path)) == 4
