@@ -52,7 +52,7 @@ def read_file(path: Path) -> bytes | None:
         if not stat.S_ISREG(mode):
             kind = "folder" if stat.S_ISDIR(mode) else "pipe, socket or device"
             problem = f"it cannot be read (a {kind} stands there, and no file)"
-            raise NotReadable(path=path, problem=problem, mend="Move it away.")
+            raise NotReadable(path=path, problem=problem, mend="A file belongs there.")
         data = path.read_bytes()
     except FileNotFoundError:
         raise _dangling(path) from None

@@ -54,11 +54,7 @@ def _new_key(_: argparse.Namespace) -> int:
 def _unseal(given: argparse.Namespace) -> int:
     seal = seal_of(_environment(given.env_file))
     path = given.cassette.absolute()  # a cassette is told by its folder, too
-    try:
-        cassette = Cassette(path)
-    except OSError as error:
-        problem = f"cannot be read: {error.strerror or error}"
-        raise BadSetting(option="CASSETTE", value=given.cassette, problem=problem) from None
+    cassette = Cassette(path)
     lines = [f"{compact(trial)}\n" for trial in unsealed(cassette, seal)]
     if not lines:
         found = cassette.exists or path.exists()

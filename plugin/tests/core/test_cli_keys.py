@@ -153,7 +153,7 @@ def test_where_nothing_is_sealed(tmp_path: Path, capsys: pytest.CaptureFixture[s
         assert said == f"pytest-bias: CASSETTE={path}: holds no sealed trials\n"
     none = tmp_path / "tiny" / "openai--none.jsonl"
     assert refused(capsys, "unseal", none).endswith("none.jsonl: there is no such file\n")
-    assert "Is a directory" in refused(capsys, "unseal", tmp_path)
+    assert "a folder stands there" in refused(capsys, "unseal", tmp_path)
 
 
 def test_of_a_recording_that_is_not_finished(

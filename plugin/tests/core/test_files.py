@@ -91,17 +91,17 @@ def loop(path: Path) -> str:
 
 def pipe(path: Path) -> str:
     os.mkfifo(path)
-    return "it cannot be read (a pipe, socket or device stands there, and no file). Move it away"
+    return "it cannot be read (a pipe, socket or device stands there, and no file). A file belongs there"
 
 
 def device(path: Path) -> str:
     path.symlink_to("/dev/zero")
-    return "it cannot be read (a pipe, socket or device stands there, and no file). Move it away"
+    return "it cannot be read (a pipe, socket or device stands there, and no file). A file belongs there"
 
 
 def folder(path: Path) -> str:
     path.mkdir()
-    return "it cannot be read (a folder stands there, and no file). Move it away"
+    return "it cannot be read (a folder stands there, and no file). A file belongs there"
 
 
 IN_ITS_PLACE = [
