@@ -91,12 +91,12 @@ def loop(path: Path) -> str:
 
 def pipe(path: Path) -> str:
     os.mkfifo(path)
-    return "it cannot be read (a pipe, socket or device stands there, and no file). A file belongs there"
+    return "it cannot be read (a pipe, socket or device stands there, and no file)"
 
 
 def device(path: Path) -> str:
     path.symlink_to("/dev/zero")
-    return "it cannot be read (a pipe, socket or device stands there, and no file). A file belongs there"
+    return "it cannot be read (a pipe, socket or device stands there, and no file)"
 
 
 def folder(path: Path) -> str:
