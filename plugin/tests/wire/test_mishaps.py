@@ -159,7 +159,7 @@ def test_a_journal_that_cannot_be_opened_is_known_before_anything_is_paid(
     journal.with_name(f"{journal.name}.recording").mkdir(parents=True)
     (job,) = collected(tmp_path, (of, MODEL)).jobs
     assert acme.calls == 0
-    assert "Is a directory" in job.problems[0]
+    assert "a folder stands there, and no file" in job.problems[0]
 
 
 class _Full:
