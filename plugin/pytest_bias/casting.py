@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .cassettes.places import LONGEST_STEM, file_stem
-from .errors import BadSetting
+from .errors import BadSetting, NoJudge
 from .experiment import Experiment, Players
 from .providers.base import is_simulated, split_model
 from .rehearsal import JUDGE
@@ -27,7 +27,7 @@ def players_of(
 
     Raises
     ------
-    BadSetting
+    NoJudge, BadSetting
         When the experiment needs a judge and none is named, or one whose name may come to mean
         another model while verdicts gate.
     """
@@ -53,14 +53,7 @@ def judge_of(subject: str, setting: str | None, roster: Roster) -> str:
         return SIMULATED_JUDGE
     judge = roster.judge_of(subject)
     if judge is None:
-        raise BadSetting(
-            option="--bias-judge",
-            value="",
-            problem=(
-                f"the replies of {subject} are graded by a model, and none is named; give "
-                "PROVIDER/MODEL here or in [judges] of the roster, or say same"
-            ),
-        )
+        raise NoJudge(subject=subject)
     return judge
 
 

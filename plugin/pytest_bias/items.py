@@ -190,7 +190,12 @@ def amend(
 
     Errors become plain text: it shows in the short summary, in JUnit and through xdist alike.
     """
-    from .errors import BiasError, NotRecorded, StaleRecordings  # noqa: PLC0415  (nothing is imported without cases)
+    from .errors import (  # noqa: PLC0415  (nothing is imported without cases)
+        BiasError,
+        NoJudge,
+        NotRecorded,
+        StaleRecordings,
+    )
 
     if report.when == "call" and not item.stash.get(_JUDGED, False):
         return  # a subtest's
@@ -201,8 +206,8 @@ def amend(
             del report.wasxfail
             report.outcome, report.longrepr = "failed", words
             error = error if isinstance(error, BiasError) else missing() or error
-    if report.failed and isinstance(error, NotRecorded | StaleRecordings):
-        set_property(item, NOT_RECORDED, error.explanation)
+    if report.failed and isinstance(error, NoJudge | NotRecorded | StaleRecordings):
+        set_property(item, NOT_RECORDED, getattr(error, "explanation", str(error)))
         report.user_properties = list(item.user_properties)
     if report.failed and isinstance(error, BiasError):
         report.longrepr = terminal_text(f"{type(error).__name__}: {error}")

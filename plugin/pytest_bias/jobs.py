@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .cases import wanted_of
+from .cassettes.store import cassette_path
 from .collection import CollectionReport, Progress, Terms, collect
 from .environment import read_environment
+from .errors import BadSetting
 from .providers.base import ProviderContext
-from .recording import Job
+from .recording import Job, JobReport
 
 if TYPE_CHECKING:
     from .cases import Case
@@ -37,7 +39,9 @@ def record(
         order_seed=settings.order_seed,
         gates=settings.gate != "off",
     )
-    report = collect(jobs_of(run, selected), terms, progress, say)
+    jobs, refused = jobs_of(run, selected)
+    report = collect(jobs, terms, progress, say)
+    report.jobs += refused
     run.forget()
     return report
 
@@ -63,12 +67,22 @@ def capped(limits: Limits, cases: Sequence[Case]) -> tuple[Limits, str]:
     return replace(limits, max_calls=total), f"at most {total:,} calls, as the design says"
 
 
-def jobs_of(run: Run, cases: Iterable[Case]) -> list[Job]:
-    """One job for each experiment and model, with the trials its selected cases need."""
-    return [
-        Job(case.experiment, run.players(case.experiment, case.model), trials)
-        for case, trials in wanted_of(cases)
-    ]
+def jobs_of(run: Run, cases: Iterable[Case]) -> tuple[list[Job], list[JobReport]]:
+    """One job for each experiment and model, with the trials its selected cases need.
+
+    And a report of each that is refused, as where nobody is named who grades: the others go on.
+    """
+    jobs, refused = [], []
+    for case, trials in wanted_of(cases):
+        try:
+            players = run.players(case.experiment, case.model)
+        except BadSetting as error:
+            path = cassette_path(run.settings.cassettes, case.experiment.id, case.model)
+            report = JobReport(case.experiment.id, case.model, path, problems=[str(error)])
+            refused.append(report)
+        else:
+            jobs.append(Job(case.experiment, players, trials))
+    return jobs, refused
 
 
 def context_of(run: Run) -> ProviderContext:

@@ -28,7 +28,23 @@ class BadSetting(BiasError):
         self.option = option
         self.value = value
         self.problem = problem
-        super().__init__(f"{option}={value}: {problem}")
+        given = option if value == "" else f"{option}={value}"
+        super().__init__(f"{given}: {problem}")
+
+
+class NoJudge(BadSetting):
+    """The replies of a model have to be graded, and nobody is named but that model itself."""
+
+    def __init__(self, *, subject: str) -> None:
+        self.subject = subject
+        super().__init__(
+            option="--bias-judge",
+            value="",
+            problem=(
+                f"the replies of {subject} are graded by a model, and no other one is named; give "
+                "PROVIDER/MODEL here or in order under [judges] of the roster, or say same"
+            ),
+        )
 
 
 class MissingPackage(BiasError):

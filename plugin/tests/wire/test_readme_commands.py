@@ -1,0 +1,160 @@
+"""The README's commands for a real model, as they stand there, with a vendor's double on loopback.
+
+The double answers as the simulated subject ``even`` does, but under the asked model's name and
+without the simulator's mark: to the SDK and the suite it is the vendor.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_bias.canonical import digest
+from pytest_bias.commands.suite import find_experiments
+from pytest_bias.experiment import SimulatedAnswer
+from pytest_bias.simulator.exchange import FINGERPRINT, SEED_FIELD
+from pytest_bias.simulator.listening import Incoming, Outgoing, Silence
+from pytest_bias.simulator.server import SimulatorServer
+
+ROOT = Path(__file__).parents[3]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MODEL = "openai/gpt-5.1-2025-11-13"
+KEY = "sk-test"
+
+
+def block() -> list[str]:
+    """The commands under "Recording a model"."""
+    section = README.partition("## Recording a model\n")[2].partition("\n## ")[0]
+    commands = section.partition("```sh\n")[2].partition("```")[0]
+    return commands.replace("\\\n", "").splitlines()
+
+
+class Vendor(SimulatorServer):
+    """What a vendor's endpoint is to its clients."""
+
+    def __init__(self, answers: list[SimulatedAnswer]) -> None:
+        super().__init__(answers)
+        self.asked: Counter[str] = Counter()
+
+    def respond(self, incoming: Incoming) -> Outgoing | Silence:
+        body = json.loads(incoming.data)
+        model, said = body["model"], digest(json.dumps(body["messages"]))
+        assert SEED_FIELD not in body, "a vendor is sent no seed of ours"
+        self.asked[said] += 1
+        seed = int(digest(f"{said} {self.asked[said]}")[:8], 16)
+        asked = json.dumps(body | {"model": "even", SEED_FIELD: seed}).encode()
+        reply = super().respond(replace(incoming, data=asked))
+        if isinstance(reply, Silence):
+            return reply
+        data = json.loads(reply.data) | {"model": model, "system_fingerprint": "fp_1"}
+        assert FINGERPRINT not in json.dumps(data)
+        return replace(reply, data=json.dumps(data).encode())
+
+
+@contextmanager
+def vendor() -> Iterator[Vendor]:
+    found = [each.simulated for each in find_experiments("bias_tests")]
+    server = Vendor([each for each in found if each is not None])
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """What of the repository the commands need, in a folder that may be written to."""
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    for name in ("bias_tests", "cassettes"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("bias_models.toml", "conftest.py", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def run(command: str, checkout: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of the README in a shell, without what this test runs under."""
+    own = ("CI", "OPENAI_API_KEY", "OPENAI_BASE_URL", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST") and k not in own}
+    scripts = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(  # noqa: S602  (our own README, with no text of anybody else)
+        command,
+        shell=True,
+        cwd=checkout,
+        env={**kept, "PATH": scripts, "COLUMNS": "200", **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
+    )
+
+
+def told(server: Vendor) -> dict[str, str]:
+    """Where the vendor is, and not to wait: an experiment asks for one call a second."""
+    return {"OPENAI_BASE_URL": f"{server.url}/v1", "PYTEST_ADDOPTS": "--bias-qpm=1000000"}
+
+
+def test_the_commands_for_a_real_model_plan_and_record_it_within_their_budget(
+    checkout: Path,
+) -> None:
+    install, plan, record = block()
+    assert install.startswith("pip install ")  # done already, where this runs
+    planned = run(plan, checkout)
+    assert (planned.returncode, planned.stderr) == (0, ""), planned.stdout
+    assert "problem: " not in planned.stdout
+    costs = [float(cost) for cost in re.findall(r"\$([\d,.]+)", planned.stdout)]
+    (budget,) = re.findall(r"--bias-budget[ =]([\d.]+)", record)
+    assert max(costs) == pytest.approx(sum(costs) / 2, abs=0.05), "the total beside its parts"
+    assert max(costs) <= float(budget)
+
+    with vendor() as server:
+        recorded = run(record.replace("…", KEY), checkout, **told(server))
+        called = server.answered
+    assert "NO VERDICT" not in recorded.stdout
+    closing = re.search(r"^(PASS|FAIL): \d+ hypotheses, .*$", recorded.stdout, re.MULTILINE)
+    assert closing is not None, recorded.stdout
+    # The double draws what it says anew for every prompt: an alarm may be one of the five in 100.
+    assert recorded.returncode == {"PASS": 0, "FAIL": 1}[closing[1]]
+    assert "is reached" not in recorded.stdout, "the budget of the README ended its recording"
+    (trials,) = re.findall(r"^total of .*\n +([\d,]+) ", planned.stdout, re.MULTILINE)
+    assert called >= int(trials.replace(",", ""))
+
+
+def test_who_has_no_judge_is_named_in_a_line_and_holds_up_nobody_else(checkout: Path) -> None:
+    command = (
+        f"pytest bias_tests/narrative bias_tests/anchoring/test_anchoring.py --bias-model {MODEL}"
+    )
+    planned = run(f"{command} --bias-plan", checkout)
+    why = (
+        rf"narrative-personas (?:×|with) {MODEL}: --bias-judge: the replies of {MODEL} are graded"
+    )
+    assert planned.returncode == 1
+    assert len(re.findall(rf"^problem: {why}", planned.stdout, re.MULTILINE)) == 1
+    assert f"anchoring-prosecutor-sentencing × {MODEL} (gate design)" in planned.stdout
+
+    with vendor() as server:
+        recorded = run(
+            f"OPENAI_API_KEY={KEY} {command} --bias-record=missing", checkout, **told(server)
+        )
+        called = server.answered
+    assert called >= 240
+    assert recorded.returncode == 1
+    section = recorded.stdout.partition(" bias ====")[2].partition("\n====")[0]
+    assert len(re.findall(rf"recording {why}", section)) == 1
+    assert "order under [judges] of the roster" in section
+    assert "CLEAR within ±0.6 for this vignette: sentence_months" in section
+    assert re.search(r"^NO VERDICT: ", section, re.MULTILINE)
+    assert "Traceback" not in recorded.stdout + recorded.stderr
