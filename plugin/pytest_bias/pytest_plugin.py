@@ -25,6 +25,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add_options(parser)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Refuse a path of ours that pytest took for a test, before it is led by it."""
+    from .arguments import check_rootdir  # noqa: PLC0415
+
+    check_rootdir(early_config)
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_cmdline_main(
     config: pytest.Config,

@@ -41,6 +41,43 @@ def test_on_the_command_line(suite: Suite, argument: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "option", ["results", "report", "cassettes", "baseline", "plan-json", "env-file", "labels"]
+)
+@pytest.mark.parametrize("through", ["arguments", "PYTEST_ADDOPTS"])
+def test_a_path_apart_from_its_option_that_would_lead_pytest_elsewhere(
+    suite: Suite,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    option: str,
+    through: str,
+) -> None:
+    path = tmp_path_factory.mktemp("elsewhere") / "r.json"
+    path.write_text("{}", encoding="utf-8")
+    arguments = [f"--bias-{option}", str(path)]
+    if through == "PYTEST_ADDOPTS":
+        monkeypatch.setenv(through, " ".join(arguments))
+        arguments = []
+    result = suite.run(*arguments)
+    assert result.ret == USAGE
+    (line,) = error_lines(result)
+    assert f"--bias-{option}={path}: write it so, with '='" in line
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+
+
+def test_the_same_path_leads_nowhere_else_with_an_equals_sign_or_below_the_ini_file(
+    suite: Suite, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    within = suite.path / "out"
+    within.mkdir()
+    for _ in range(2):  # the second time the file is there
+        assert suite.run(f"--bias-results={elsewhere / 'r.json'}").ret == pytest.ExitCode.OK
+        assert suite.run("--bias-results", "out/r.json").ret == pytest.ExitCode.OK
+    assert (within / "r.json").read_bytes() == (elsewhere / "r.json").read_bytes()
+    assert {path.name for path in suite.path.iterdir()}.isdisjoint({"r.json", "bias-results.json"})
+
+
+@pytest.mark.parametrize(
     ("ini", "words"),
     [
         ("bias_models =", "no model is named"),
