@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from .canonical import digest, dumps
+from .declaring import need_several, need_text, shortly
 from .design import Trial
 from .errors import BadDesign, UnknownName
 from .measures import Measure
@@ -58,7 +59,8 @@ class Agreement:
     governs: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        what = f"Agreement({self.measure!r})"
+        what = f"Agreement({shortly(self.measure)})"
+        need_text(what, measure=self.measure, again=self.again)
         if self.measure == self.again:
             raise BadDesign(what=what, problem="again must be another measure: the second rating")
         if self.level not in get_args(Level):
@@ -68,9 +70,8 @@ class Agreement:
         if not number or not 0 < self.at_least <= 1:
             raise BadDesign(what=what, problem="at_least must be a number above 0, up to 1")
         object.__setattr__(self, "at_least", float(self.at_least))
-        if isinstance(self.governs, str):
-            raise BadDesign(what=what, problem="governs must be a list of names of measures")
-        object.__setattr__(self, "governs", tuple(dict.fromkeys((self.measure, *self.governs))))
+        governs = need_several(what, "governs", self.governs, str, "names of measures")
+        object.__setattr__(self, "governs", tuple(dict.fromkeys((self.measure, *governs))))
 
 
 def scored_again(trial: Trial, share: float) -> bool:
@@ -103,6 +104,7 @@ def settled(
         When one names a measure that is not there.
     """
     known = {measure.name: measure for measure in measures}
+    agreements = need_several(what, "agreements", agreements, Agreement, "Agreement(…)")
     for agreement in agreements:
         for name in (agreement.measure, agreement.again, *agreement.governs):
             if name not in known:
@@ -115,4 +117,4 @@ def settled(
         raise BadDesign(what=what, problem="a measure has one agreement at most")
     if {a.again for a in agreements} & {a.measure for a in agreements}:
         raise BadDesign(what=what, problem="a second rating cannot be a first one as well")
-    return tuple(agreements)
+    return agreements

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .canonical import compact
+from .declaring import need_several
 from .design import Factor, Trial
 from .errors import BadDesign, JudgeNotBlind, UnknownName
 from .masking import shown, unescaped
@@ -31,8 +32,7 @@ def blinded(
     UnknownName
         For what is no factor.
     """
-    if isinstance(blind, str):
-        raise BadDesign(what=what, problem="blind must be a list of names of factors")
+    blind = need_several(what, "blind", blind, str, "names of factors")
     if blind and not judged:
         raise BadDesign(what=what, problem="blind= is about a judge, and there is none")
     known = {factor.name: factor for factor in factors}
@@ -42,7 +42,7 @@ def blinded(
         if not any(_texts_of(known[name], level) for level in known[name].levels):
             problem = f"blind={name!r}: it has no exemplars, and no level that is text"
             raise BadDesign(what=what, problem=problem)
-    return tuple(blind)
+    return blind
 
 
 def check_blind(experiment: Experiment, trial: Trial, request: Request) -> None:

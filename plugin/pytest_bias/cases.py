@@ -12,6 +12,7 @@ from types import FunctionType, ModuleType
 from typing import Literal, TypeVar, cast
 
 from .contrasts import Contrast, Hypothesis
+from .declaring import need, wrong
 from .design import Condition, Design, Trial
 from .errors import BadDesign, NotJudged
 from .experiment import Experiment, plan, plan_condition
@@ -19,6 +20,12 @@ from .records import Outcome
 
 Kind = Literal["condition", "hypothesis", "control"]
 Function = TypeVar("Function", bound=Callable[..., object])
+
+_DECORATORS: dict[Kind, str] = {
+    "condition": "@conditions",
+    "hypothesis": "@hypotheses",
+    "control": "@positive_control",
+}
 
 Recorded = tuple[Outcome, ...]
 """The replayed outcomes of a condition's trials, in the plan's order."""
@@ -97,6 +104,7 @@ def hypotheses(experiment: Experiment, *tested: Hypothesis) -> Callable[[Functio
     BadDesign, UnknownName
         When a hypothesis does not fit the experiment.
     """
+    _check_given("@hypotheses", experiment, tested)
     if not tested:
         raise BadDesign(what="@hypotheses", problem=f"none is given for {experiment.id}")
     for contrast in tested:
@@ -139,6 +147,7 @@ def judging(case: Case) -> Iterator[None]:
 def _declare(
     kind: Kind, experiment: Experiment, contrasts: Sequence[Contrast]
 ) -> Callable[[Function], Function]:
+    _check_given(_DECORATORS[kind], experiment, contrasts)
     for contrast in contrasts:
         contrast.check(experiment)
 
@@ -175,6 +184,15 @@ def declared_in(module: ModuleType) -> tuple[Declared, ...]:
     A later definition of the same name, a ``del`` or a loop drops a function, not what it claimed.
     """
     return tuple(vars(module).get(_REGISTER, ()))
+
+
+def _check_given(what: str, experiment: object, contrasts: Sequence[object]) -> None:
+    """Refuse what is no experiment, and what is no contrast (or a list of them)."""
+    need(what, "its first argument", experiment, Experiment, "an Experiment")
+    for contrast in contrasts:
+        if isinstance(contrast, type) or not callable(getattr(contrast, "check", None)):
+            expected = "contrasts, such as MeanDifference(…) (of a list, write *list)"
+            raise wrong(what, "its further arguments", contrast, expected)
 
 
 def _yields(function: FunctionType) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .cassettes.places import LONGEST_STEM, file_stem
-from .errors import BadSetting, NoJudge
+from .errors import BadSetting, NoJudge, UnknownName
 from .experiment import Experiment, Players
 from .providers.base import is_simulated, split_model
 from .rehearsal import JUDGE
 from .roster import Roster, is_unpinned
 from .settings import Settings
-from .simulator.subjects import SUBJECTS
+from .simulator.subjects import PROGRAMS, SUBJECTS
 
 SAME = "same"
 """Setting of the judge under which every subject grades its own replies."""
@@ -80,15 +80,24 @@ def check_models(settings: Settings, roster: Roster, models: Iterable[str]) -> N
                 f"{', '.join(f'simulated/{subject}' for subject in SUBJECTS)}"
             )
             raise BadSetting(option="--bias-model", value=model, problem=problem)
+        check_simulated(model, SUBJECTS)
         check_pinned(model, settings, roster, "--bias-model")
     if settings.judge not in (None, SAME):
         try:
             split_model(settings.judge, roster.endpoints)
+            check_simulated(settings.judge, PROGRAMS)
         except BadSetting as error:
             raise BadSetting(
                 option="--bias-judge", value=settings.judge, problem=error.problem
             ) from None
         check_pinned(settings.judge, settings, roster, "--bias-judge")
+
+
+def check_simulated(model: str, known: Iterable[str]) -> None:
+    """Refuse a simulated subject that there is not."""
+    if is_simulated(model) and model.partition("/")[2] not in known:
+        names = [f"simulated/{name}" for name in known]
+        raise UnknownName(kind="simulated subject", name=model, known=names)
 
 
 def check_pinned(model: str, settings: Settings, roster: Roster, option: str) -> None:

@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType, NoneType
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
+from .declaring import need_labelled, need_mapping, need_several, need_text, shortly, wrong
 from .errors import BadDesign, UnknownFactor
 
 K = TypeVar("K")
@@ -48,7 +49,9 @@ def check_label(label: object, what: str) -> None:
     if not isinstance(label, str) or not LABEL.fullmatch(label):
         raise BadDesign(
             what=what,
-            problem=f"{label!r} is not a label (lower-case letters and digits, joined by '_')",
+            problem=(
+                f"{shortly(label)} is not a label (lower-case letters and digits, joined by '_')"
+            ),
         )
 
 
@@ -62,7 +65,8 @@ class Factor:
         Label of the factor, also its column in the records.
     levels
         Label of each level → its value, the thing the protocol puts before the subject. Lists and
-        dicts among the values are kept as tuples and read-only mappings.
+        dicts among the values are kept as tuples and read-only mappings. Of a list of labels each
+        is its own value.
     unit
         Unit of numeric level values, for print ("months on probation").
     exemplars
@@ -75,28 +79,37 @@ class Factor:
     unit: str = ""
     exemplars: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
 
+    if TYPE_CHECKING:  # what may be given is more than what is kept
+
+        def __init__(
+            self,
+            name: str,
+            levels: Mapping[str, object] | Sequence[str],
+            unit: str = "",
+            exemplars: Mapping[str, Sequence[str]] = ...,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
-        what = f"Factor({self.name!r})"
+        what = f"Factor({shortly(self.name)})"
         check_label(self.name, what)
-        if len(self.levels) < 2:  # noqa: PLR2004  (a factor varies: two levels at least)
+        levels = need_labelled(what, "levels", self.levels, "a mapping, label → value")
+        need_text(what, unit=self.unit)
+        expected = "a mapping, level → list of names"
+        need_mapping(what, "exemplars", self.exemplars, expected)
+        if len(levels) < 2:  # noqa: PLR2004  (a factor varies: two levels at least)
             raise BadDesign(what=what, problem="needs at least two levels")
-        for level in self.levels:
+        for level in levels:
             check_label(level, what)
-        if self.exemplars and set(self.exemplars) != set(self.levels):
+        if self.exemplars and set(self.exemplars) != set(levels):
             raise BadDesign(what=what, problem="exemplars must be given for every level or none")
+        exemplars = {}
         for level, members in self.exemplars.items():
-            names = [member for member in members if type(member) is str and member]
-            if (
-                isinstance(members, str)
-                or not names
-                or len(names) != len(members)
-                or len(set(names)) != len(names)
-            ):
-                raise BadDesign(
-                    what=what, problem=f"exemplars of {level!r} must be a list of distinct names"
-                )
-        object.__setattr__(self, "levels", frozen(self.levels))
-        exemplars = {level: tuple(members) for level, members in self.exemplars.items()}
+            of = f"exemplars of {level!r}"
+            names = need_several(what, of, members, str, "distinct names")
+            if not names or not all(names) or len(set(names)) != len(names):
+                raise BadDesign(what=what, problem=f"{of} must be a list of distinct names")
+            exemplars[level] = names
+        object.__setattr__(self, "levels", frozen(levels))
         object.__setattr__(self, "exemplars", frozen_mapping(exemplars))
 
 
@@ -104,20 +117,25 @@ class Factor:
 class Items:
     """What every condition is crossed with (prompt seeds, CVs): blocking, never manipulated.
 
-    ``items`` maps the label of each item to its value.
+    ``items`` maps the label of each item to its value; of a list of labels each is its own value.
     """
 
     name: str
     items: Mapping[str, object] = field(repr=False)
 
+    if TYPE_CHECKING:  # what may be given is more than what is kept
+
+        def __init__(self, name: str, items: Mapping[str, object] | Sequence[str]) -> None: ...
+
     def __post_init__(self) -> None:
-        what = f"Items({self.name!r})"
+        what = f"Items({shortly(self.name)})"
         check_label(self.name, what)
-        if not self.items:
+        items = need_labelled(what, "items", self.items, "a mapping, label → value")
+        if not items:
             raise BadDesign(what=what, problem="needs at least one item")
-        for label in self.items:
+        for label in items:
             check_label(label, what)
-        object.__setattr__(self, "items", frozen(self.items))
+        object.__setattr__(self, "items", frozen(items))
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +254,7 @@ class Design:
     def _check(self, field_name: str, number: object) -> None:
         what = f"Design({self.name!r})"
         if isinstance(number, bool) or not isinstance(number, int):
-            raise BadDesign(what=what, problem=f"{field_name} must be an integer")
+            raise wrong(what, field_name, number, "an integer")
         if number < 1:
             raise BadDesign(what=what, problem=f"{field_name} must be at least 1")
 

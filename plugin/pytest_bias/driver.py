@@ -6,12 +6,14 @@ where it asks for something; whatever else it awaits is an error that names the 
 
 from __future__ import annotations
 
+import inspect
 import traceback
 import typing
 from collections.abc import Awaitable, Coroutine, Sequence
 from typing import Any
 
-from .errors import ForeignAwait, InvalidReply
+from .declaring import author_line
+from .errors import BadDesign, ForeignAwait, InvalidReply
 from .messages import Completion, Place, Request
 from .protocol import Ask, Together
 
@@ -81,7 +83,16 @@ async def _drive(
             try:
                 step = coroutine.throw(error) if error is not None else coroutine.send(answer)
             except StopIteration as stop:
+                if inspect.iscoroutine(stop.value):
+                    code = getattr(coroutine, "cr_code")  # noqa: B009  (typed as any coroutine)
+                    where = f"{code.co_filename}:{code.co_firstlineno}"
+                    raise _not_awaited(where, stop.value, "returned") from None
                 return stop.value
+            except AttributeError as problem:
+                if inspect.iscoroutine(problem.obj):
+                    where, used = author_line(problem), f"asked for its .{problem.name}"
+                    raise _not_awaited(where, problem.obj, used) from problem
+                raise
             except (RuntimeError, Warning) as problem:
                 _raise_if_foreign(coroutine, problem)
                 raise
@@ -159,6 +170,14 @@ def _raise_if_foreign(coroutine: Coroutine[Any, Any, object], problem: Exception
             what=f"asyncio ({frames[last + 1].name})",
         )
     ) from problem
+
+
+def _not_awaited(where: str, left: Coroutine[Any, Any, object], used: str) -> _Halted:
+    """The error of a protocol that takes a coroutine for what awaiting it would give."""
+    left.close()
+    name = _name(left)
+    problem = f"{name}() is {used} and was never awaited: write await before it"
+    return _Halted(BadDesign(what=where, problem=problem))
 
 
 def _withdraw(step: object) -> None:

@@ -6,11 +6,21 @@ import inspect
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from .agreements import Agreement, settled
 from .blinding import blinded
 from .canonical import compact, plain
+from .declaring import (
+    need,
+    need_function,
+    need_mapping,
+    need_several,
+    need_text,
+    shortly,
+    takes,
+)
 from .design import (
     SCREEN,
     Condition,
@@ -148,7 +158,8 @@ class Experiment:
     conditions: tuple[Condition, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        what = f"Experiment({self.id!r})"
+        what = f"Experiment({shortly(self.id)})"
+        need_text(what, id=self.id, name=self.name, source=self.source)
         if not _ID.fullmatch(self.id):
             raise BadDesign(what=what, problem="id must be lower-case words joined by '-'")
         if len(self.id) > _LONGEST_ID:
@@ -156,21 +167,29 @@ class Experiment:
             raise BadDesign(what=what, problem=problem)
         if not _is_async(self.protocol):
             raise BadDesign(what=what, problem="protocol must be an async function")
-        if not self.factors:
+        need(what, "judge", self.judge, (Parameters, NoneType), "Parameters(…)")
+        need(what, "parameters", self.parameters, Parameters, "Parameters(…)")
+        factors = need_several(
+            what, "factors", self.factors, Factor, "Factor(name, {label: value})"
+        )
+        measures = need_several(what, "measures", self.measures, Measure, "Measure(…)")
+        need(what, "items", self.items, (Items, NoneType), "Items(name, {label: value})")
+        if not factors:
             raise BadDesign(what=what, problem="needs at least one factor")
-        if not self.measures:
+        if not measures:
             raise BadDesign(what=what, problem="needs at least one measure")
-        crossed = [factor.name for factor in self.factors]
+        crossed = [factor.name for factor in factors]
         crossed += [self.items.name] if self.items is not None else []
-        measured = [measure.name for measure in self.measures]
+        measured = [measure.name for measure in measures]
         for kind, given in (("factor and item", crossed), ("measure", measured)):
             if len(set(given)) != len(given):
                 raise BadDesign(what=what, problem=f"{kind} names must differ from each other")
         self._check_recording(what)
+        need_mapping(what, "metadata", self.metadata, "a mapping")
         plain(self.metadata, f"metadata of {what}")
-        object.__setattr__(self, "factors", tuple(self.factors))
-        object.__setattr__(self, "conditions", cross(self.factors))
-        object.__setattr__(self, "measures", tuple(self.measures))
+        object.__setattr__(self, "factors", factors)
+        object.__setattr__(self, "conditions", cross(factors))
+        object.__setattr__(self, "measures", measures)
         agreements = settled(what, self.agreements, self.measures)
         object.__setattr__(self, "agreements", agreements)
         blind = blinded(what, self.blind, self.factors, judged=self.judge is not None)
@@ -178,9 +197,25 @@ class Experiment:
         object.__setattr__(self, "designs", frozen_mapping(self._named_designs(what)))
         object.__setattr__(self, "metadata", frozen(self.metadata))
         object.__setattr__(self, "figures", checked(self.figures, self))
+        self._check_called(what)
+
+    def _check_called(self, what: str) -> None:
+        """Refuse what cannot be called as protocols, simulated subjects and exports are."""
+        arguments = ["trial", "subject", *(["judge"] if self.judge is not None else [])]
+        if not takes(self.protocol, len(arguments)):
+            mend = "" if self.judge is not None else "; a judge comes with judge=Parameters(…)"
+            problem = (
+                f"protocol must take {len(arguments)} arguments: {', '.join(arguments)}{mend}"
+            )
+            raise BadDesign(what=what, problem=problem)
+        need_function(what, "simulated", self.simulated)
+        need_function(what, "exports", self.exports)
 
     def _named_designs(self, what: str) -> dict[str, Design]:
         """The further designs, each called by its name."""
+        need_mapping(what, "designs", self.designs, "a mapping, name → Design(…)")
+        for name, each in self.designs.items():
+            need(what, f"design {name!r}", each, Design, "Design(replicates)")
         if GATE in self.designs:
             raise BadDesign(what=what, problem="the gate design is given by replicates=")
         Design(self.replicates, f"{GATE} of {self.id}")  # refuses what is no number of replicates
@@ -195,7 +230,8 @@ class Experiment:
 
     def _check_recording(self, what: str) -> None:
         """Refuse what a recording could not be made with."""
-        if unknown := sorted(set(self.may_drop) - DROPPABLE):
+        may_drop = need_several(what, "may_drop", self.may_drop, str, "names of parameters")
+        if unknown := sorted(set(may_drop) - DROPPABLE):
             raise BadDesign(what=what, problem=f"may_drop names no parameter: {unknown[0]!r}")
         if self.qpm is not None and (type(self.qpm) is not int or self.qpm < 1):
             raise BadDesign(what=what, problem="qpm must be a whole number from 1 up")
@@ -203,8 +239,8 @@ class Experiment:
             known = ", ".join(get_args(Retention))
             raise BadDesign(what=what, problem=f"retention must be one of {known}")
         if self.retention != "raw":
-            check_declared(self.measures, self.protocol)
-        object.__setattr__(self, "may_drop", tuple(self.may_drop))
+            check_declared(measures, self.protocol)
+        object.__setattr__(self, "may_drop", may_drop)
 
     def start(self, trial: Trial, players: Players) -> Coroutine[Any, Any, object]:
         """The coroutine of one trial, with who answers in it."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from .declaring import need_number
 from .design import frozen_mapping
 from .effects import Scale, UnitGroup
 from .estimates import Bootstrap, Description, EffectSize, Interval, Tost
@@ -96,7 +97,8 @@ class HumanStudy:
 
     def __post_init__(self) -> None:
         for name in ("low", "high", "t", "df", "similar_within"):
-            object.__setattr__(self, name, float(getattr(self, name)))
+            number = need_number("HumanStudy", name, getattr(self, name))
+            object.__setattr__(self, name, number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .beside import ABSOLUTE, Beside, Outcome, compare
+from .declaring import one_line
 from .errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
 from .findings import CHANCE, Finding, units_called
 from .verdicts import Control, Verdict, margin_words
@@ -133,7 +134,7 @@ def arms_words(finding: Finding) -> str:
     parts = []
     for arm in finding.arms:
         missing = "".join(f", {count} {reason}" for reason, count in arm.missing.items())
-        value = f" ({arm.value})" if arm.value != arm.level else ""
+        value = f" ({one_line(arm.value)})" if arm.value != arm.level else ""
         parts.append(f"{arm.level}{value}: {arm.mean:.2f} from {arm.units} units{missing}")
     return "; ".join(parts)
 

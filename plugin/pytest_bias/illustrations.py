@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from .declaring import need_several
 from .design import frozen_mapping
 from .errors import BadDesign
 from .estimates import Interval
@@ -107,7 +108,7 @@ Figure = Heatmap | Means
 """What can be drawn in the report."""
 
 
-def checked(figures: Iterable[object], experiment: Experiment) -> tuple[Figure, ...]:
+def checked(figures: Iterable[Figure], experiment: Experiment) -> tuple[Figure, ...]:
     """``figures`` of ``experiment``, each looked at.
 
     Raises
@@ -115,14 +116,11 @@ def checked(figures: Iterable[object], experiment: Experiment) -> tuple[Figure, 
     BadDesign, UnknownName
         For what is no figure, or shows what the experiment does not have.
     """
-    found: list[Figure] = []
-    for figure in figures:
-        if not isinstance(figure, Figure):
-            what = f"Experiment({experiment.id!r})"
-            raise BadDesign(what=what, problem=f"{figure!r} is no figure: Heatmap or Means")
+    what = f"Experiment({experiment.id!r})"
+    found = need_several(what, "figures", figures, (Heatmap, Means), "Heatmap(…) or Means(…)")
+    for figure in found:
         figure.check(experiment)
-        found.append(figure)
-    return tuple(found)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

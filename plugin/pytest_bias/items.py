@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -221,6 +222,19 @@ def _unexpected(item: pytest.Item, error: BaseException | None) -> str:
     if not any(pair[:1] == (RESULT,) for pair in item.user_properties):
         return "nothing was tested, and an xfail does not cover that"
     return ""
+
+
+def amend_collected(collector: pytest.Collector, report: pytest.CollectReport) -> None:
+    """Word our own errors that a module raised while it was imported: one line, and its place."""
+    call = getattr(report, "call", None)
+    error = call.excinfo.value if call is not None and call.excinfo is not None else None
+    errors = sys.modules.get(f"{__package__}.errors")
+    if errors is None or not isinstance(error, errors.BiasError):
+        return
+    from .declaring import author_line  # noqa: PLC0415  (nothing is imported without cases)
+
+    where = author_line(error).removeprefix(f"{collector.config.rootpath}{os.sep}")
+    report.longrepr = f"{where}: {type(error).__name__}: {error}"
 
 
 def amend_unjudged(call: pytest.CallInfo[None], report: pytest.TestReport) -> None:

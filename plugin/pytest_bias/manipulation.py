@@ -9,14 +9,17 @@ Of what cannot be carried out nothing is said: its cases will.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from .declaring import author_line
 from .design import Trial
-from .errors import BiasError, JudgeNotBlind, SamePrompt
+from .errors import BadDesign, BiasError, JudgeNotBlind, SamePrompt, UnknownFactor
 from .experiment import Experiment, Players, plan
 from .leaks import Prompt, ids_shown, words_shown
 from .messages import Completion, Message, Request
+from .records import record_of
 from .rehearsal import JUDGE, SUBJECT, simulated_reply
 from .replay import Answer, Unrecorded, Wanted, carry_out
 
@@ -29,6 +32,9 @@ LISTED = 5
 
 _LONGEST = 60
 """Replies after which a trial is given up: a protocol may ask until it is content."""
+
+_NEVER_AWAITED = "was never awaited"
+"""How Python's own warning ends."""
 
 _PLAYERS = Players(f"simulated/{SUBJECT}", f"simulated/{JUDGE}")
 
@@ -62,12 +68,30 @@ def faults(experiment: Experiment) -> tuple[BiasError, ...]:
     SamePrompt for each pair of conditions, LabelShown for each label, JudgeNotBlind for each level
     the judge is told, in the design's order.
     """
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", RuntimeWarning)
+        try:
+            found = _faults(experiment)
+        except (BadDesign, UnknownFactor) as error:
+            where = author_line(error)
+            found = (BadDesign(what=where, problem=str(error)) if where else error,)
+    for each in warned:
+        place = f"{each.filename}:{each.lineno}"
+        if str(each.message).endswith(_NEVER_AWAITED):
+            problem = f"{each.message}: write await before it"
+            return (BadDesign(what=place, problem=problem),)
+        warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+    return found
+
+
+def _faults(experiment: Experiment) -> tuple[BiasError, ...]:
     trials = plan(experiment, experiment.design(replicates=1))
     openings = [_walk(experiment, trial, lambda _: None) for trial in trials]
     walks = openings
     if experiment.simulated is not None:
         answer = _answers(experiment, trials[0])
         walks = [_walk(experiment, trial, answer) for trial in trials]
+        _check_measures(experiment, walks, answer)
     prompts = [
         Prompt(opening.trial, whole.text, opening.text, "\n".join(whole.replies))
         for opening, walk in zip(openings, walks, strict=True)
@@ -95,6 +119,28 @@ def in_words(found: Sequence[BiasError]) -> str:
     return "\n".join(lines)
 
 
+def _check_measures(experiment: Experiment, walks: Sequence[_Walk | None], answer: Answer) -> None:
+    """Take every measure once: one that cannot be taken would show when all is paid for.
+
+    Raises
+    ------
+    BadDesign
+        When one gives no value, or fails.
+    """
+    trial = next((walk.trial for walk in walks if walk is not None and walk.valid), None)
+    if trial is None:
+        return
+    outcome = carry_out(experiment, _PLAYERS, trial, answer)
+    for measure in experiment.measures:
+        try:
+            record_of(outcome, [measure])
+        except BiasError:
+            raise
+        except Exception as error:
+            problem = f"take= fails of a valid reply, with {type(error).__name__}: {error}"
+            raise BadDesign(what=f"Measure({measure.name!r})", problem=problem) from error
+
+
 # --- trials in memory -------------------------------------------------------------------------
 
 
@@ -118,7 +164,7 @@ def _walk(experiment: Experiment, trial: Trial, answer: Answer) -> _Walk | None:
         ended = False
     except JudgeNotBlind as told:
         return _Walk(trial, tuple(asked), tuple(replies), ended=False, valid=False, told=told)
-    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+    except (BadDesign, UnknownFactor, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException:  # noqa: BLE001  (the author's code, pytest.fail() too: its cases show it)
         return None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
+from .declaring import is_pair, need_function, need_number, need_text, shortly, wrong
 from .design import check_label
 from .errors import BadDesign, InvalidReply
 
@@ -60,19 +61,26 @@ class Measure:
     categories: Iterable[str] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        what = f"Measure({self.name!r})"
+        what = f"Measure({shortly(self.name)})"
         check_label(self.name, what)
+        need_function(what, "take", self.take)
+        need_text(what, unit=self.unit, meaning=self.meaning)
+        if type(self.version) is not int:
+            raise wrong(what, "version", self.version, "a whole number")
         if self.name == MISSING:
             raise BadDesign(what=what, problem="every experiment has a measure of this name")
         if self.bounds is not None:
-            low, high = self.bounds
-            if not (math.isfinite(low) and math.isfinite(high) and low < high):
-                raise BadDesign(what=what, problem="bounds must be two finite numbers, rising")
-        given = frozenset(self.categories)
-        if isinstance(self.categories, str) or not all(map(_is_category, given)):
-            problem = f"categories are texts of one line, {LONGEST_CATEGORY} characters at most"
-            raise BadDesign(what=what, problem=problem)
-        object.__setattr__(self, "categories", given)
+            bounds: object = self.bounds
+            ends = self.bounds if is_pair(bounds) else (0.0, 0.0)
+            low, high = (need_number(what, "each of bounds", end) for end in ends)
+            if not low < high:
+                raise wrong(what, "bounds", bounds, "two finite numbers, rising")
+        listed: object = self.categories
+        given = () if isinstance(listed, str) or not isinstance(listed, Iterable) else tuple(listed)
+        if (listed and not given) or not all(map(_is_category, given)):
+            problem = f"texts of one line, {LONGEST_CATEGORY} characters at most"
+            raise wrong(what, "categories", listed, problem)
+        object.__setattr__(self, "categories", frozenset(given))
 
     def of(self, result: object) -> MeasureValue:
         """The value of this measure in ``result``.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal, cast
 
+from .declaring import need, need_number
 from .design import frozen_mapping
 from .errors import BadDesign
 
@@ -38,15 +38,17 @@ class Parameters:
 
     def __post_init__(self) -> None:
         if self.temperature is not None:
-            if not (math.isfinite(self.temperature) and self.temperature >= 0):
+            warmth = need_number("Parameters", "temperature", self.temperature, "0 or above")
+            if warmth < 0:
                 raise BadDesign(what="Parameters", problem="temperature must be 0 or above")
             # 1 and 1.0 are one request, so they have one key
-            object.__setattr__(self, "temperature", float(self.temperature))
+            object.__setattr__(self, "temperature", warmth)
         limit = self.max_output_tokens
         if limit is not None and (type(limit) is not int or limit < 1):
             raise BadDesign(
                 what="Parameters", problem="max_output_tokens must be a whole number from 1 up"
             )
+        need("Parameters", "seeded", self.seeded, bool, "True or False")
 
     def filled(self, defaults: Parameters) -> Parameters:
         """These parameters, and those of ``defaults`` where these leave it to the provider."""

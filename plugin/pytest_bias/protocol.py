@@ -10,10 +10,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any, Generic, TypeVar, cast, overload
 
 from pydantic import BaseModel
 
+from .declaring import need, need_function, need_text, wrong
 from .errors import BadDesign, InvalidReply
 from .messages import Completion, Message, Parameters, Player, Request
 from .replies import accept_object, accept_text, reply_schema
@@ -149,10 +151,7 @@ class Subject:
             ``no_number``, ``missing_field``, ``extra_field``, ``wrong_type``, ``unknown_option``
             or a reason of ``check`` or the reply's own validators.
         """
-        if after is not None and system is not None:
-            raise BadDesign(what="ask()", problem="system= belongs to the start of a conversation")
-        if attempts < 1:
-            raise BadDesign(what="ask()", problem="attempts must be at least 1")
+        _check_asked(prompt, reply, check, after, system, attempts)
         opening = [Message("system", system)] if system is not None else []
         before = after.messages if after is not None else tuple(opening)
         messages = (*before, Message("user", prompt))
@@ -175,6 +174,24 @@ class Subject:
             return Reply(value, text, said, completion.latency)
 
         return cast("Reply[Any]", await Ask(request, accept, attempts))
+
+
+def _check_asked(
+    prompt: object, reply: object, check: object, after: object, system: object, attempts: object
+) -> None:
+    """Refuse what a protocol cannot ask."""
+    what = "ask()"
+    need_text(what, prompt=prompt)
+    need(what, "system", system, (str, NoneType), "text")
+    if reply is not None and not (isinstance(reply, type) and issubclass(reply, BaseModel)):
+        expected = "a pydantic model (for one of several words: a field of type Literal[…])"
+        raise wrong(what, "reply", reply, expected)
+    need_function(what, "check", check)
+    need(what, "after", after, (Reply, NoneType), "a reply (await subject.ask(…))")
+    if after is not None and system is not None:
+        raise BadDesign(what=what, problem="system= belongs to the start of a conversation")
+    if type(attempts) is not int or attempts < 1:
+        raise wrong(what, "attempts", attempts, "a whole number, at least 1")
 
 
 async def together(*children: Coroutine[Any, Any, Value]) -> list[Value]:

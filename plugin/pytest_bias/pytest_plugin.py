@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .items import condition_of, control_of, verdict_of, watched
+from .items import amend_collected, condition_of, control_of, verdict_of, watched
 
 if TYPE_CHECKING:
     from .cases import Case, Recorded
@@ -115,6 +115,15 @@ class BiasHooks:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Take note of what was not imported to its end."""
         self.session.book_collection(report)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Show what is declared wrongly in one line, with its place."""
+        report = yield
+        amend_collected(collector, report)
+        return report
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Turn decorated functions into cases."""

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from string import Template
 
+from .declaring import need_text, shortly
 from .errors import BadTemplate
 
 
@@ -33,6 +34,7 @@ class PromptTemplate:
     variables: Collection[str] = ()
 
     def __post_init__(self) -> None:
+        need_text(f"PromptTemplate({shortly(self.name)})", text=self.text)
         template = Template(self.text)
         used, given = set(template.get_identifiers()), set(self.variables)
         if not template.is_valid():

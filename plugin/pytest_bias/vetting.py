@@ -5,6 +5,7 @@ Those whose prompts are at fault, and those without the design that is asked for
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ def drop_faulty(state: BiasSession, items: list[pytest.Item]) -> None:
         if said:
             faulty.add(name)
             module = item.getparent(pytest.Module) or item
+            said = said.replace(f"{state.config.rootpath}{os.sep}", "")
             report = pytest.CollectReport(module.nodeid, "failed", said, [])
             state.config.hook.pytest_collectreport(report=report)
     items[:] = [

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
+from ..declaring import need_mapping, need_number, need_several, need_text, shortly, wrong
 from ..design import LABEL, frozen_mapping
 from ..errors import BadDesign
 from ..findings import Null
@@ -121,14 +121,17 @@ class Declared:
 
 def settle_fields(declared: Declared, what: str) -> None:
     """Freeze what was given, and refuse what no hypothesis can be declared with."""
+    need_mapping(what, "at", declared.at, "a mapping, factor → level or levels")
     at = {factor: levels_of(levels) for factor, levels in declared.at.items()}
     object.__setattr__(declared, "at", frozen_mapping(at))
     if declared.unit is not None:
         object.__setattr__(declared, "unit", levels_of(declared.unit))
     if declared.margin is not None:
-        if not (math.isfinite(declared.margin) and declared.margin > 0):
-            raise BadDesign(what=what, problem="margin must be a finite number above 0")
-        object.__setattr__(declared, "margin", float(declared.margin))
+        expected = "a finite number above 0 (for rates a share: 0.15 is 15 points)"
+        margin = need_number(what, "margin", declared.margin, expected)
+        if margin <= 0:
+            raise wrong(what, "margin", declared.margin, expected)
+        object.__setattr__(declared, "margin", margin)
     for name, given, known in (
         ("claim", declared.claim, (None, *get_args(Claim))),
         ("target", declared.target, get_args(Target)),
@@ -138,6 +141,12 @@ def settle_fields(declared: Declared, what: str) -> None:
         if given not in known:
             words = " or ".join(repr(word) for word in known)
             raise BadDesign(what=what, problem=f"{name} must be {words}")
+    need_text(what, scope=declared.scope, family=declared.family, name=declared.name)
+    statistics = getattr(declared.published, "statistics", None)
+    if declared.published is not None and (
+        isinstance(declared.published, type) or not callable(statistics)
+    ):
+        raise wrong(what, "published", declared.published, "a method, such as WelchTest()")
     if declared.margin is None and (declared.claim == "clear" or declared.null == "margin"):
         needs = "claim='clear'" if declared.claim == "clear" else "null='margin'"
         raise BadDesign(what=what, problem=f"{needs} needs a margin")
@@ -162,8 +171,10 @@ def check_undirected(what: str, declared: Declared, problem: str) -> None:
 
 
 def levels_of(levels: Levels) -> tuple[str, ...]:
-    """One level or several, as several."""
-    return (levels,) if isinstance(levels, str) else tuple(levels)
+    """One level or several, as several; BadDesign for what is no name."""
+    if isinstance(levels, str):
+        return (levels,)
+    return need_several("contrast", "levels", levels, str, "names, or one name")
 
 
 def known_levels(experiment: Experiment, name: str) -> tuple[str, ...]:
@@ -178,7 +189,9 @@ def check_levels(what: str, experiment: Experiment, factor: str, levels: Iterabl
     known = known_levels(experiment, factor)
     for level in levels:
         if level not in known:
-            raise BadDesign(what=what, problem=f"{level!r} is no level of {factor!r}")
+            there = f"there are: {', '.join(known)}"
+            problem = f"{shortly(level)} is no level of {factor!r}; {there}"
+            raise BadDesign(what=what, problem=problem)
 
 
 def check_measure(what: str, experiment: Experiment, measure: str, *, bounded: bool) -> None:

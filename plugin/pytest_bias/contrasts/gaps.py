@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..declaring import need_number, need_several, wrong
 from ..errors import BadDesign
 from ..findings import Finding, PublishedColumn
 from .base import (
@@ -59,7 +60,16 @@ class TotalGap(Declared):
 
     def __post_init__(self) -> None:
         settle_fields(self, self.id)
-        gaps = tuple((levels_of(high), levels_of(low), float(w)) for high, low, w in self.gaps)
+        expected = "(high, low, weight)"
+        given: tuple[Sequence[Any], ...] = need_several(
+            self.id, "gaps", self.gaps, (tuple, list), expected
+        )
+        if wrongly := [gap for gap in given if len(gap) != 3]:  # noqa: PLR2004
+            raise wrong(self.id, "a gap", wrongly[0], expected)
+        gaps = tuple(
+            (levels_of(high), levels_of(low), need_number(self.id, "a weight", weight))
+            for high, low, weight in given
+        )
         object.__setattr__(self, "gaps", gaps)
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from ..declaring import need_several
 from ..errors import BadDesign
 from ..findings import Finding
 from .base import (
@@ -68,7 +69,8 @@ class GroupContrast(Declared):
 
     def __post_init__(self) -> None:
         settle_fields(self, self.id)
-        object.__setattr__(self, "among", tuple(self.among))
+        among = need_several(self.id, "among", self.among, str, "levels")
+        object.__setattr__(self, "among", among)
 
     @classmethod
     def each(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
+from ..declaring import is_pair, need_mapping, shortly, wrong
 from ..design import frozen_mapping
 from ..errors import BadDesign
 from ..findings import Finding
@@ -59,6 +60,12 @@ class Interaction(Declared):
     called: Mapping[str, tuple[str, str]] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
+        what, expected = f"Interaction({shortly(self.measure)})", "factor → (high, low) or None"
+        need_mapping(what, "factors", self.factors, f"a mapping, {expected}")
+        need_mapping(what, "called", self.called, "a mapping, factor → words of both sides")
+        for name, pair in self.factors.items():
+            if pair is not None and not is_pair(pair):
+                raise wrong(what, f"factors[{name!r}]", pair, "(high, low) or None")
         object.__setattr__(self, "factors", frozen_mapping(self.factors))
         object.__setattr__(self, "called", frozen_mapping(self.called))
         settle_fields(self, self.id)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from types import NoneType
 from typing import TYPE_CHECKING
 
+from ..declaring import is_pair, need, wrong
 from ..errors import BadDesign
 from ..estimates import Interval
 from ..findings import Finding, HumanStudy, Index
@@ -70,6 +72,8 @@ class MeanDifference(Declared):
 
     def __post_init__(self) -> None:
         settle_fields(self, self.id)
+        check_called(self.id, self.called)
+        need(self.id, "human", self.human, (HumanStudy, NoneType), "HumanStudy(…)")
 
     @property
     def id(self) -> str:
@@ -133,6 +137,12 @@ def pair_id(measure: str, name: str, high: Levels, low: Levels) -> str:
     """The id of a comparison of two sides."""
     sides = ("+".join(levels_of(high)), "+".join(levels_of(low)))
     return f"{measure}-{name}" if name else f"{measure}-{sides[0]}-{sides[1]}"
+
+
+def check_called(what: str, called: object) -> None:
+    """Refuse words for two sides that are not two."""
+    if called is not None and not is_pair(called):
+        raise wrong(what, "called", called, "two texts: of the high side and of the low")
 
 
 def pair_asked(

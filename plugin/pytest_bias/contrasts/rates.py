@@ -9,7 +9,7 @@ from ..errors import BadDesign
 from ..findings import Finding
 from .base import Declared, Levels, check_measure, null_of, settle_fields
 from .linear import analyse_linear, require_kind, standard_engine
-from .means import check_pair, pair_asked, pair_id, pair_layout
+from .means import check_called, check_pair, pair_asked, pair_id, pair_layout
 from .published import ChiSquareTest, PublishedMethod
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class RateDifference(Declared):
 
     def __post_init__(self) -> None:
         settle_fields(self, self.id)
+        check_called(self.id, self.called)
 
     @property
     def id(self) -> str:
@@ -97,6 +98,7 @@ class RateRatio(Declared):
 
     def __post_init__(self) -> None:
         settle_fields(self, self.id)
+        check_called(self.id, self.called)
 
     @property
     def id(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..canonical import compact, digest
+from ..declaring import need_mapping, shortly
 from ..design import frozen_mapping
 from ..effects import UnitGroup
 from ..errors import BadDesign, NoFinding
@@ -51,6 +52,8 @@ class Selection(Declared):
     group: Levels = field(kw_only=True)
 
     def __post_init__(self) -> None:
+        what = f"Selection({shortly(self.selected)})"
+        need_mapping(what, "feature", self.feature, "a mapping, item → group")
         object.__setattr__(self, "feature", frozen_mapping(self.feature))
         settle_fields(self, self.id)
 

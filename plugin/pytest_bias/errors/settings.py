@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal
 
 from .base import BiasError
@@ -14,11 +15,14 @@ if TYPE_CHECKING:
 class UnknownName(BiasError):
     """A name given by the user is not one of those that exist."""
 
-    def __init__(self, *, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, *, kind: str, name: object, known: Iterable[str], mend: str = "") -> None:
         self.kind = kind
         self.name = name
         self.known = tuple(sorted(known))
-        super().__init__(f"unknown {kind} {name!r}; known: {', '.join(self.known) or 'none'}")
+        close = get_close_matches(name, self.known, 1) if isinstance(name, str) else []
+        mend = f"did you mean {close[0]!r}?" if close else mend
+        words = f"unknown {kind} {name!r}; known: {', '.join(self.known) or 'none'}"
+        super().__init__(f"{words}; {mend}" if mend else words)
 
 
 class BadSetting(BiasError):
@@ -28,7 +32,7 @@ class BadSetting(BiasError):
         self.option = option
         self.value = value
         self.problem = problem
-        given = option if value == "" else f"{option}={value}"
+        given = option if value is None else f"{option}={value}"
         super().__init__(f"{given}: {problem}")
 
 
@@ -39,7 +43,7 @@ class NoJudge(BadSetting):
         self.subject = subject
         super().__init__(
             option="--bias-judge",
-            value="",
+            value=None,
             problem=(
                 f"the replies of {subject} are graded by a model, and no other one is named; give "
                 "PROVIDER/MODEL here or in order under [judges] of the roster, or say same"

@@ -140,7 +140,12 @@ def split_model(name: str, own: Iterable[str] = ()) -> tuple[str, str]:
     if provider not in _FACTORIES and provider not in own:
         others = entry_points(group=ENTRY_POINTS).names
         if provider not in others:
-            raise UnknownName(kind="provider", name=provider, known={*_FACTORIES, *own, *others})
+            raise UnknownName(
+                kind="provider",
+                name=provider,
+                known={*_FACTORIES, *own, *others},
+                mend=f"a server of your own is named in the roster, as [endpoints.{provider}]",
+            )
     return provider, model
 
 

@@ -16,6 +16,7 @@ from ..errors import BadSetting, CallFailed
 from ..messages import Request
 from .base import NO_KEY, Endpoint
 from .failures import (
+    address,
     connection_failure,
     refused_parameter,
     reply_failure,
@@ -175,7 +176,9 @@ class Client:
         if isinstance(error.__cause__, self.transport.LocalProtocolError):
             return unsent(model, "a header holds what none can")
         said = f"{error} {error.__cause__ or ''}".strip()
-        return connection_failure(model, error, self._secrets.told(said or "no answer in time"))
+        where = self._secrets.told(address(self.url))
+        said = self._secrets.told(said or "no answer in time")
+        return connection_failure(model, error, said, where)
 
     def _refusal(self, model: str, error: Any, sent: Mapping[str, str]) -> Answer | CallFailed:
         details = error_details(error.body)

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
+from urllib.parse import urlsplit
 
 from ..canonical import plain
 from ..errors import CallFailed
@@ -71,9 +72,20 @@ def status_failure(
     return CallFailed(model=model, problem=problem, kind="fatal")
 
 
-def connection_failure(model: str, error: Exception, message: str) -> CallFailed:
-    """A time-out or a lost connection: the call may have been carried out, and be paid."""
-    problem = f"{type(error).__name__}: {message}"
+def address(url: str) -> str:
+    """Where a base URL leads, without user, password and query; empty where it is none."""
+    parts = urlsplit(url)
+    return (
+        f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}" if parts.netloc else ""
+    )
+
+
+def connection_failure(model: str, error: Exception, message: str, url: str = "") -> CallFailed:
+    """A time-out or a lost connection: the call may have been carried out, and be paid.
+
+    ``url`` is the :func:`address` that was called, as far as it may be told.
+    """
+    problem = f"{type(error).__name__}: {message}" + (f" (at {url})" if url else "")
     return CallFailed(model=model, problem=problem, kind="transient", answered=False)
 
 

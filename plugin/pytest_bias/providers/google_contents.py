@@ -18,6 +18,7 @@ from ..messages import Completion, Message, Parameters, Request
 from . import sdk
 from .base import NO_KEY, Call, Endpoint, Provider, ProviderContext, api_key
 from .failures import (
+    address,
     connection_failure,
     reply_failure,
     schema_fields,
@@ -178,7 +179,8 @@ class GoogleContents:
             return self._unreadable(name, error, responses)
         except (self._transport.TransportError, TimeoutError) as error:
             said = str(error) or "no answer in time"
-            return connection_failure(name, error, self._secrets.told(said))
+            where = self._secrets.told(address(self._endpoint.base_url or ""))
+            return connection_failure(name, error, self._secrets.told(said), where)
         finally:
             _RESPONSES.reset(token)
         latency = responses[-1].elapsed.total_seconds()

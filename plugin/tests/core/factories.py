@@ -35,8 +35,8 @@ class Score(BaseModel):
     score: int
 
 
-async def ask_once(trial: Trial, subject: Subject) -> Score:
-    """The smallest protocol with a structured reply."""
+async def ask_once(trial: Trial, subject: Subject, _judge: Subject | None = None) -> Score:
+    """The smallest protocol with a structured reply; it asks no judge, where there is one."""
     return (await subject.ask(f"Rate {trial['group']}.", reply=Score)).value
 
 

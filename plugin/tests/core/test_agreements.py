@@ -135,7 +135,7 @@ def test_an_agreement_governs_its_own_measure_unless_told_otherwise() -> None:
         ({"at_least": 1.01}, "at_least must be a number above 0, up to 1"),
         ({"at_least": float("nan")}, "at_least must be a number above 0, up to 1"),
         ({"at_least": True}, "at_least must be a number above 0, up to 1"),
-        ({"governs": "score"}, "governs must be a list of names of measures"),
+        ({"governs": "score"}, "governs must be a list of names of measures; it is 'score'"),
     ],
 )
 def test_what_is_no_agreement_is_refused(arguments: dict[str, Any], problem: str) -> None:

@@ -198,7 +198,7 @@ MANY_FLAWS: list[tuple[str, dict[str, Any], str]] = [
     ("gap", {"gaps": []}, "names no gap"),
     ("gap", {"gaps": [("white", "white", 1)]}, "two sides and a weight above 0"),
     ("gap", {"gaps": [("white", "black", 0)]}, "two sides and a weight above 0"),
-    ("gap", {"gaps": [("white", "black", float("nan"))]}, "two sides and a weight above 0"),
+    ("gap", {"gaps": [("white", "black", float("nan"))]}, "a weight must be a finite number"),
     ("gap", {"margin": 1}, "a sum of absolute gaps has no margin"),
     ("selection", {"group": "other"}, "no item has 'other'"),
     ("selection", {"group": ("female", "male")}, "there are no other items"),

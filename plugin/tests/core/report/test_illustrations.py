@@ -55,7 +55,11 @@ BAD: dict[str, tuple[object, type[Exception], str]] = {
     "no such panel": (Means("helped", "group", by="item"), UnknownName, "factor 'item'"),
     "x is y": (Heatmap("helped", "group", "group"), BadDesign, r"Heatmap\('helped'\): shows one"),
     "over is by": (Means("helped", "group", by="group"), BadDesign, r"Means\('helped'\): shows"),
-    "a word": ("helped", BadDesign, "'helped' is no figure: Heatmap or Means"),
+    "a word": (
+        "helped",
+        BadDesign,
+        r"figures must be a list of Heatmap\(…\) or Means\(…\); 'helped' is none",
+    ),
 }
 
 

@@ -1,0 +1,303 @@
+"""Wrong declarations: each is refused where it stands, in one short line that mends it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+import pytest
+
+from pytest_bias import (
+    Agreement,
+    Design,
+    Experiment,
+    Factor,
+    GroupContrast,
+    Heatmap,
+    HumanStudy,
+    Interaction,
+    Items,
+    MeanDifference,
+    Measure,
+    Parameters,
+    PromptTemplate,
+    RateDifference,
+    RateRatio,
+    Selection,
+    TotalGap,
+    WelchTest,
+    conditions,
+    hypotheses,
+    positive_control,
+)
+from pytest_bias.declaring import author_line, one_line, shortly
+from pytest_bias.driver import run
+from pytest_bias.errors import BadDesign, BiasError
+from pytest_bias.manipulation import faults
+
+from .factories import Score, Script, ask_once, experiment
+
+E: Callable[..., Experiment] = experiment
+F = Factor("group", {"a": "Ada", "b": "Bob"})
+NAN = float("nan")
+ONE: Any = MeanDifference("score", "group", high="a", low="b", margin=1, claim="clear")
+
+
+async def judged(_trial: object, _subject: object, _judge: object) -> None:
+    """A protocol with a judge."""
+
+
+async def lonely(_trial: object) -> None:
+    """A protocol that takes too little."""
+
+
+def mean(**changes: Any) -> object:
+    given = {"measure": "score", "factor": "group", "high": "a", "low": "b", "margin": 1}
+    return asked(MeanDifference(**({"claim": "clear"} | given | changes)))
+
+
+def asked(*tested: Any) -> object:
+    return hypotheses(experiment(), *tested)
+
+
+def loose(call: Callable[..., Any], *arguments: Any, **named: Any) -> Callable[[], object]:
+    """A call whose arguments no type checker looks at."""
+    return lambda: call(*arguments, **named)
+
+
+REFUSED: list[tuple[Callable[[], object], str]] = [
+    # Factors and items
+    (loose(Factor, "x", "gain"), "levels must be a mapping, label → value, or a list of labels"),
+    (loose(Factor, "x", {"gain", "loss"}), "levels must be a mapping"),
+    (loose(Factor, "x", ["gain", "gain"]), "levels name one twice: ['gain', 'gain']"),
+    (loose(Factor, "x", ["gain"]), "needs at least two levels"),
+    (loose(Factor, "x", [1, 2]), "levels must be a mapping"),
+    (loose(Factor, "x", None), "it is None"),
+    (loose(Factor, {"a": 1, "b": 2}, "x"), "is not a label"),
+    (loose(Factor, "x", {"A": 1, "b": 2}), "'A' is not a label"),
+    (loose(Factor, "x", ["a", "b"], exemplars=["Ada", "Bob"]), "exemplars must be a mapping"),
+    (loose(Factor, "x", ["a", "b"], {"a": ["x"], "b": ["y"]}), "unit must be text"),
+    (loose(Factor, "x", ["a", "b"], exemplars={"a": 3, "b": 4}), "must be a list of distinct"),
+    (loose(Items, "seed", "one"), "items must be a mapping, label → value, or a list of labels"),
+    (loose(Items, "seed", None), "it is None"),
+    # Measures, designs, parameters
+    (loose(Measure, 3), "3 is not a label"),
+    (loose(Measure, "score", "score"), "take must be a function; it is 'score'"),
+    (loose(Measure, "score", (0, 10)), "take must be a function"),
+    (loose(Measure, "score", bounds=10), "bounds must be two finite numbers, rising; it is 10"),
+    (loose(Measure, "score", bounds=(10, 0)), "bounds must be two finite numbers, rising"),
+    (loose(Measure, "score", bounds=(0, 1, 2)), "bounds must be two finite numbers, rising"),
+    (loose(Measure, "score", bounds=("a", "b")), "each of bounds must be a finite number"),
+    (loose(Measure, "score", bounds=(0, NAN)), "each of bounds must be a finite number"),
+    (loose(Measure, "score", unit=None), "unit must be text"),
+    (loose(Measure, "score", version="2"), "version must be a whole number; it is '2'"),
+    (loose(Design, "three"), "replicates must be an integer; it is 'three'"),
+    (loose(Design, NAN), "replicates must be an integer"),
+    (loose(Parameters, "hot"), "temperature must be 0 or above; it is 'hot'"),
+    (loose(Parameters, NAN), "temperature must be 0 or above"),
+    (loose(Parameters, seeded="yes"), "seeded must be True or False"),
+    # Experiments
+    (loose(E, id=None), "id must be text"),
+    (loose(E, name=None), "name must be text"),
+    (loose(E, factors={"group": {"a": 1}}), "factors must be a list of Factor(name, {label: val"),
+    (loose(E, factors=F), "factors must be a list of Factor"),
+    (
+        loose(E, factors=["group"]),
+        "Factor(name, {label: value}); 'group' is none",
+    ),
+    (loose(E, factors=None), "factors must be a list of Factor"),
+    (loose(E, factors=[F, F]), "names must differ from each other"),
+    (loose(E, measures=Measure("score")), "measures must be a list of Measure"),
+    (loose(E, measures=["score"]), "measures must be a list of Measure(…); 'score' is none"),
+    (loose(E, measures={"score": (0, 10)}), "measures must be a list of Measure"),
+    (loose(E, protocol=lonely), "protocol must take 2 arguments: trial, subject"),
+    (loose(E, protocol=judged), "a judge comes with judge=Parameters(…)"),
+    (loose(E, protocol=lonely, judge=Parameters()), "3 arguments: trial, subject, judge"),
+    (loose(E, protocol=judged, judge="openai/x"), "judge must be Parameters(…); it is 'openai/x'"),
+    (loose(E, parameters={"temperature": 1}), "parameters must be Parameters(…)"),
+    (loose(E, replicates=-3), "replicates must be at least 1"),
+    (loose(E, replicates="3"), "replicates must be an integer; it is '3'"),
+    (loose(E, replicates=2.5), "replicates must be an integer"),
+    (loose(E, designs={"small": 2}), "design 'small' must be Design(replicates); it is 2"),
+    (loose(E, designs=[Design(2)]), "designs must be a mapping, name → Design(…)"),
+    (loose(E, items=["one", "two"]), "items must be Items(name, {label: value})"),
+    (loose(E, may_drop="temperature"), "may_drop must be a list of names of parameters"),
+    (loose(E, agreements=["score"]), "agreements must be a list of Agreement(…); 'score' is none"),
+    (loose(E, source=3), "source must be text"),
+    (loose(E, metadata=[1]), "metadata must be a mapping"),
+    (loose(E, simulated="answer"), "simulated must be a function"),
+    (loose(E, exports="x"), "exports must be a function"),
+    (loose(E, figures=Heatmap("score", "group", "group")), "figures must be a list of Heatmap(…)"),
+    (loose(Agreement, 3, "again"), "measure must be text"),
+    (
+        loose(HumanStudy, low="a", high=1, t=1, df=1, n=1, similar_within=1, citation=""),
+        "low must",
+    ),
+    (loose(PromptTemplate, "t", None), "text must be text"),
+    # Hypotheses
+    (
+        loose(mean, margin="15%"),
+        "finite number above 0 (for rates a share: 0.15 is 15 points); it",
+    ),
+    (loose(mean, margin=NAN), "margin must be a finite number above 0"),
+    (loose(mean, margin=math.inf), "margin must be a finite number above 0"),
+    (loose(mean, margin=-1), "margin must be a finite number above 0"),
+    (loose(mean, margin=True), "it is True"),
+    (loose(mean, high="los"), "'los' is no level of 'group'; there are: a, b"),
+    (loose(mean, high=None), "levels must be a list of names, or one name; it is None"),
+    (loose(mean, high=3), "levels must be a list of names, or one name; it is 3"),
+    (loose(mean, measure="group", factor="score"), "unknown measure 'group'; known: score"),
+    (
+        loose(mean, measure="scores"),
+        "unknown measure 'scores'; known: score; did you mean 'score'",
+    ),
+    (loose(mean, at=["a"]), "at must be a mapping, factor → level or levels"),
+    (loose(mean, family=None), "family must be text"),
+    (loose(mean, scope=3), "scope must be text"),
+    (loose(mean, name=3), "name must be text"),
+    (loose(mean, called="a"), "called must be two texts: of the high side and of the low"),
+    (loose(mean, human=3), "human must be HumanStudy(…)"),
+    (loose(mean, published=WelchTest), "published must be a method, such as WelchTest()"),
+    (loose(mean, unit=3, target="population"), "it is 3"),
+    (
+        lambda: asked(RateDifference("score", "group", high="a", low="c", claim="detect")),
+        "'c' is no level of 'group'; there are: a, b",
+    ),
+    (loose(RateRatio, "score", "group", high="a", low="b", called=("a",)), "called must be two"),
+    (loose(GroupContrast, "score", "group", among="ab"), "among must be a list of levels"),
+    (
+        loose(Interaction, "score", ["group", "x"]),
+        "factors must be a mapping, factor → (high",
+    ),
+    (loose(Interaction, "score", {"group": "ab", "x": None}), "must be (high, low) or None"),
+    (loose(TotalGap, "score", "group", gaps=[("a", "b")]), "a gap must be (high, low, weight)"),
+    (
+        loose(TotalGap, "score", "group", gaps=[("a", "b", "heavy")]),
+        "a weight must be a finite nu",
+    ),
+    (loose(TotalGap, "score", "group", gaps=None), "gaps must be a list of (high, low, weight)"),
+    (loose(Selection, "p", "s", feature=["a"], group="a"), "feature must be a mapping, item → gr"),
+    # Decorators
+    (loose(asked, "score"), "its further arguments must be contrasts, such as MeanDifference(…)"),
+    (loose(asked, [ONE]), "of a list, write *list"),
+    (loose(asked, MeanDifference), "it is MeanDifference"),
+    (
+        loose(hypotheses, ONE, experiment()),
+        "@hypotheses: its first argument must be an Experiment",
+    ),
+    (loose(conditions, F), "@conditions: its first argument must be an Experiment"),
+    (loose(conditions, judged), "@conditions: its first argument must be an Experiment"),
+    (loose(positive_control, experiment(), [ONE]), "@positive_control: its further arguments"),
+    (loose(positive_control, "tiny", ONE), "@positive_control: its first argument must be an Exp"),
+]
+
+
+@pytest.mark.parametrize(("declare", "words"), REFUSED, ids=map(str, range(len(REFUSED))))
+def test_a_wrong_declaration_is_refused_at_once_in_one_short_line(
+    declare: Callable[[], object], words: str
+) -> None:
+    with pytest.raises(BiasError) as caught:
+        declare()
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 250
+
+
+def test_a_list_of_labels_is_levels_whose_values_are_their_names() -> None:
+    assert Factor("x", ["gain", "loss"]) == Factor("x", {"gain": "gain", "loss": "loss"})
+    assert Items("seed", ("one", "two")) == Items("seed", {"one": "one", "two": "two"})
+    assert experiment(factors=[Factor("group", ["a", "b"])]).conditions[1]["group"] == "b"
+
+
+def test_long_values_are_cut_and_stand_in_one_line() -> None:
+    assert one_line("a\n  b\tc") == "a b c"
+    assert shortly("x" * 500) == f"'{'x' * 58}…"
+    assert shortly({"cv": "line\nline\n" * 99}).count("\n") == 0
+
+
+# --- protocols -----------------------------------------------------------------------------------
+
+
+async def of_a_literal(_trial: Any, subject: Any) -> object:
+    return (await subject.ask("Which?", reply=Literal["a", "b"])).value
+
+
+async def of_a_number(_trial: Any, subject: Any) -> object:
+    return (await subject.ask(3)).value
+
+
+async def after_a_text(_trial: Any, subject: Any) -> object:
+    return (await subject.ask("Go on.", after="before")).value
+
+
+async def checked_by_a_word(_trial: Any, subject: Any) -> object:
+    return (await subject.ask("Rate.", reply=Score, check="positive")).value
+
+
+async def never(_trial: Any, subject: Any) -> object:
+    return (await subject.ask("Rate.", attempts=0)).value
+
+
+async def returned(trial: Any, subject: Any) -> object:
+    return subject.ask(f"Rate {trial['group']}.", reply=Score)
+
+
+async def used(trial: Any, subject: Any) -> object:
+    return subject.ask(f"Rate {trial['group']}.", reply=Score).value
+
+
+async def dropped(trial: Any, subject: Any) -> None:
+    subject.ask(f"Rate {trial['group']}.", reply=Score)
+
+
+async def misspelt(trial: Any, subject: Any) -> object:
+    return (await subject.ask(f"Rate {trial['grup']}.", reply=Score)).value
+
+
+async def unmeasured(trial: Any, subject: Any) -> object:
+    return await subject.ask(f"Rate {trial['group']}.", reply=Score)
+
+
+PROTOCOLS = {
+    of_a_literal: "ask(): reply must be a pydantic model (for one of several words: a field of",
+    of_a_number: "ask(): prompt must be text; it is 3",
+    after_a_text: "ask(): after must be a reply (await subject.ask(…)); it is 'before'",
+    checked_by_a_word: "ask(): check must be a function; it is 'positive'",
+    never: "ask(): attempts must be a whole number, at least 1; it is 0",
+    returned: "Subject.ask() is returned and was never awaited: write await before it",
+    used: "Subject.ask() is asked for its .value and was never awaited: write await before it",
+    dropped: "coroutine 'Subject.ask' was never awaited: write await before it",
+    misspelt: "no factor 'grup'; there are: group",
+    unmeasured: "Measure('score'): the protocol's result, a Reply, has no attribute of this name",
+}
+
+
+@pytest.mark.parametrize(("protocol", "words"), PROTOCOLS.items(), ids=lambda x: str(x)[:30])
+def test_a_wrong_protocol_is_found_before_anything_is_asked(protocol: Any, words: str) -> None:
+    (fault,) = faults(experiment(protocol, simulated=lambda _: '{"score": 5}'))
+    assert words in str(fault)
+    assert "\n" not in str(fault)
+    if protocol is not unmeasured:  # whose place is the experiment's
+        assert str(fault).startswith(f"{__file__}:")
+
+
+def test_a_measure_that_fails_of_what_is_replied_is_found_before_anything_is_asked() -> None:
+    measures = [Measure("score", lambda score: score.points)]
+    (fault,) = faults(experiment(measures=measures, simulated=lambda _: '{"score": 5}'))
+    assert "Measure('score'): take= fails of a valid reply, with AttributeError" in str(fault)
+
+
+def test_an_attribute_error_of_the_authors_own_stays_his() -> None:
+    async def own(_trial: object, _subject: object) -> object:
+        return "text".missing  # type: ignore[attr-defined]
+
+    with pytest.raises(AttributeError, match="missing"):
+        run(own(None, None), Script(lambda *_: ""))
+
+
+def test_the_line_of_an_error_is_the_authors() -> None:
+    with pytest.raises(BadDesign) as caught:
+        experiment(ask_once, replicates=0)
+    assert author_line(caught.value).rpartition(":")[0].endswith("factories.py")
+    assert author_line(ValueError()) == ""
