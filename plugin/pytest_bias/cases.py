@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 from typing import Literal, TypeVar, cast
 
-from .contrasts import Contrast, Hypothesis
+from .contrasts import Contrast, Hypothesis, claim_under
 from .declaring import need, wrong
 from .design import Condition, Design, Trial
-from .errors import BadDesign, NotJudged
+from .errors import BadDesign, NoControl, NotJudged
 from .experiment import Experiment, plan, plan_condition
 from .records import Outcome
 
@@ -259,6 +259,16 @@ class Registered:
     hypotheses: dict[str, Hypothesis] = field(default_factory=dict)
     control: Contrast | None = None
     module: str | None = None
+
+    def check_control(self, design: Design) -> None:
+        """Raise NoControl where something claims to be clear that can never be CLEAR."""
+        claims = [
+            name
+            for name, hypothesis in sorted(self.hypotheses.items())
+            if claim_under(hypothesis, design) == "clear"
+        ]
+        if claims and self.control is None:
+            raise NoControl(experiment=self.experiment.id, hypotheses=claims)
 
 
 class Registry:

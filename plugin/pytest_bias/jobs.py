@@ -10,7 +10,7 @@ from .cases import wanted_of
 from .cassettes.store import cassette_path
 from .collection import CollectionReport, Progress, Terms, collect
 from .environment import read_environment
-from .errors import BadSetting
+from .errors import BadSetting, NoControl
 from .providers.base import ProviderContext
 from .recording import Job, JobReport
 
@@ -70,13 +70,15 @@ def capped(limits: Limits, cases: Sequence[Case]) -> tuple[Limits, str]:
 def jobs_of(run: Run, cases: Iterable[Case]) -> tuple[list[Job], list[JobReport]]:
     """One job for each experiment and model, with the trials its selected cases need.
 
-    And a report of each that is refused, as where nobody is named who grades: the others go on.
+    And a report of each that is refused, as where nobody is named who grades, or where what is
+    claimed could not be shown whatever is paid: the others go on.
     """
     jobs, refused = [], []
     for case, trials in wanted_of(cases):
         try:
+            run.registry[case.experiment.id].check_control(case.design)
             players = run.players(case.experiment, case.model)
-        except BadSetting as error:
+        except (BadSetting, NoControl) as error:
             path = cassette_path(run.settings.cassettes, case.experiment.id, case.model)
             report = JobReport(case.experiment.id, case.model, path, problems=[str(error)])
             refused.append(report)

@@ -50,7 +50,7 @@ class Prospect:
     where nothing is; ``outlooks`` are at that spread, or at base rates. ``problem`` says why no
     verdict is possible at all. ``per_group`` is that of two equal groups; where the sides are not
     two of that size (``equal``), what they are worth. ``clears`` is whether the units suffice for
-    anything to be cleared.
+    anything to be cleared, and the experiment has a positive control (``controlled``).
 
     ``passing`` are the upgrade gate's chances, at the recorded spread or else at ``largest_sd``;
     ``gate_sd`` is the spread up to which each is .90 or more. ``pairs`` is whether units of two
@@ -72,6 +72,7 @@ class Prospect:
     problem: str = ""
     equal: bool = True
     clears: bool = True
+    controlled: bool = True
     screens: bool = False
     passing: tuple[Passing, ...] = ()
     gate_sd: float | None = None
@@ -79,9 +80,18 @@ class Prospect:
 
 
 def prospect_of(
-    hypothesis: Hypothesis, experiment: Experiment, design: Design, found: Finding | None
+    hypothesis: Hypothesis,
+    experiment: Experiment,
+    design: Design,
+    found: Finding | None,
+    *,
+    controlled: bool = True,
 ) -> Prospect:
-    """What ``design`` gives a hypothesis; ``found`` is what the same design has recorded."""
+    """What ``design`` gives a hypothesis; ``found`` is what the same design has recorded.
+
+    ``controlled`` is whether the experiment has a positive control, without which it clears
+    nothing.
+    """
     declared = cast("Declared", hypothesis)
     screens = design.screens
     effects = _LARGE if screens else _EFFECTS
@@ -99,7 +109,8 @@ def prospect_of(
         paired=layout is not None and layout.shape == "paired",
         problem="" if layout is None else layout.problem,
         equal=layout is None or layout.equal,
-        clears=not screens and (layout is None or layout.clears),
+        clears=controlled and not screens and (layout is None or layout.clears),
+        controlled=controlled,
         screens=screens,
     )
     margin = declared.margin
@@ -114,6 +125,8 @@ def prospect_of(
     if isinstance(hypothesis, RateDifference) and declared.target == "fixed":
         null = _null(hypothesis, experiment, screens=screens)
         outlooks = tuple(_rate_outlooks(layout, margin, null, found, effects))
+        if not controlled:
+            outlooks = tuple(replace(each, clear=0.0) for each in outlooks)
         rates = sorted({each.rate for each in outlooks if each.rate is not None})
         passing = of_rates(layout, margin, found, rates) if gated else ()
         return replace(given, outlooks=outlooks, passing=tuple(passing))

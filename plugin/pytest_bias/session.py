@@ -199,6 +199,10 @@ class BiasSession:
                 self._parametrized.pop(origin_of(item, case), None)
                 if self.settings.exports is not None:
                     self.exporting.append(case)
+        if not self.refused and names:
+            from .vetting import note_uncontrolled  # noqa: PLC0415
+
+            note_uncontrolled(self, items)
         unselected = [*self._deselected, *self._parametrized.values()]
         self.ledger.select(names, unselected=unselected)
         if not self.refused and (names or self._given):

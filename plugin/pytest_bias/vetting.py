@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .errors import NoControl
 from .items import case_of
 from .manipulation import faults, in_words
 
@@ -43,6 +44,15 @@ def drop_faulty(state: BiasSession, items: list[pytest.Item]) -> None:
         for item in items
         if (case := case_of(item)) is None or case.experiment.id not in faulty
     ]
+
+
+def note_uncontrolled(state: BiasSession, items: list[pytest.Item]) -> None:
+    """Note which experiments claim what cannot be shown; a recording of them is refused."""
+    for case in {case.experiment.id: case for item in items if (case := case_of(item))}.values():
+        try:
+            state.run.registry[case.experiment.id].check_control(case.design)
+        except NoControl as error:
+            state.notes.append(f"warning: {error}")
 
 
 def drop_without(state: BiasSession, items: list[pytest.Item]) -> None:

@@ -19,6 +19,20 @@ class BadDesign(BiasError):
         super().__init__(f"{what}: {problem}")
 
 
+class NoControl(BiasError):
+    """Hypotheses claim to be clear, and their experiment has no positive control."""
+
+    def __init__(self, *, experiment: str, hypotheses: Iterable[str]) -> None:
+        self.experiment = experiment
+        self.hypotheses = tuple(hypotheses)
+        first, *others = self.hypotheses
+        which = f"{first} and {len(others)} more claim" if others else f"{first} claims"
+        super().__init__(
+            f"{experiment}: {which} to be clear, and without a positive control nothing can be "
+            "CLEAR: declare one (@positive_control), or claim='detect'"
+        )
+
+
 class UnknownFactor(BiasError, KeyError):
     """A condition or trial is asked for a factor that its experiment does not have."""
 

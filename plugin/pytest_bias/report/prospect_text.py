@@ -24,6 +24,9 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
     if prospect.problem:
         yield f"{what}): no verdict is possible: {prospect.problem}."
         return
+    if not prospect.controlled and prospect.claim == "clear":
+        yield f"{what}): it can never be CLEAR: the experiment has no positive control."
+        return
     if prospect.per_group is None:
         without = "it has no margin, so nothing can be cleared and "
         clears = " to clear or find" if prospect.passing else ""
@@ -33,12 +36,8 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
     groups = "" if prospect.paired else " per group"
     worth = "" if prospect.paired or prospect.equal else "as precise as "
     yield f"{what}): {worth}{prospect.per_group:,} {units_called(prospect.unit_name)}{groups}."
-    if prospect.margin is None:
-        yield "Without a margin nothing can be cleared."
-    elif prospect.screens:
-        yield "A screen clears nothing."
-    elif not prospect.clears:
-        yield f"With so few {units_called(prospect.unit_name)} nothing can be cleared."
+    if why := _why_not_clear(prospect):
+        yield why
     if prospect.largest_sd is not None:
         of = "a reply within its cell" if prospect.unit_name == "replies" else "one value per unit"
         unit = f" {prospect.unit}" if prospect.unit else ""
@@ -53,6 +52,19 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
             at = f"At the standard deviation recorded, {prospect.sd:.2f}"
         yield f"{at}: {_chances(list(outlooks))}."
     yield from _of_the_gate(prospect)
+
+
+def _why_not_clear(prospect: Prospect) -> str:
+    """Why nothing can be cleared; empty where something can."""
+    if prospect.margin is None:
+        return "Without a margin nothing can be cleared."
+    if prospect.screens:
+        return "A screen clears nothing."
+    if not prospect.controlled:
+        return "Without a positive control nothing can be cleared."
+    if not prospect.clears:
+        return f"With so few {units_called(prospect.unit_name)} nothing can be cleared."
+    return ""
 
 
 def _of_the_gate(prospect: Prospect) -> Iterator[str]:

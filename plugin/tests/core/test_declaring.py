@@ -53,7 +53,13 @@ async def lonely(_trial: object) -> None:
 
 
 def mean(**changes: Any) -> object:
-    given = {"measure": "score", "factor": "group", "high": "a", "low": "b", "margin": 1}
+    given: dict[str, Any] = {
+        "measure": "score",
+        "factor": "group",
+        "high": "a",
+        "low": "b",
+        "margin": 1,
+    }
     return asked(MeanDifference(**({"claim": "clear"} | given | changes)))
 
 
