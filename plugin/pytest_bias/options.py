@@ -215,6 +215,17 @@ def is_given(config: pytest.Config) -> bool:
     ) or any(getattr(config.option, f"bias_{name}") not in (None, False) for name in _ACCEPTING)
 
 
+def spare_cache(config: pytest.Config) -> None:
+    """Let no verdict hang on pytest's cache, which a read-only checkout cannot have.
+
+    Under ``filterwarnings = error`` its warning would end the session before a verdict is printed.
+    What the user says of that warning himself holds.
+    """
+    name = "PytestCacheWarning"
+    if is_given(config) and not any(name in each for each in config.getini("filterwarnings")):
+        config.addinivalue_line("filterwarnings", f"default::pytest.{name}")
+
+
 def is_looking(config: pytest.Config) -> bool:
     """Whether this run only lists or plans: it runs no test, so there are no books to keep."""
     return is_planning(config) or any(getattr(config.option, name, False) for name in _LOOKING)

@@ -48,8 +48,10 @@ def pytest_cmdline_main(
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker and the session's state."""
+    from .options import spare_cache  # noqa: PLC0415
     from .session import BiasSession  # noqa: PLC0415
 
+    spare_cache(config)
     config.addinivalue_line(
         "markers", "bias: a case of a bias experiment (set by @conditions, @hypotheses, …)"
     )
