@@ -30,7 +30,7 @@ def record_missing(state: BiasSession, session: pytest.Session, cases: Sequence[
             say(reporter, line)
     try:
         with recording_progress(reporter) as progress:
-            report = record(state.run, cases, progress, progress.say)
+            report = record(state.run, cases, progress, progress.say, state.signals)
     except BiasError as error:
         state.ledger.problems.append(f"nothing was recorded: {error}")
         return

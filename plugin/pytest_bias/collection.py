@@ -38,6 +38,7 @@ from .settings import Limits, RecordMode
 from .spending import Spending
 from .stopping import Stop
 from .surroundings import (
+    HeldSignals,
     ends_the_process,
     handlers_restored,
     in_event_loop,
@@ -90,18 +91,20 @@ def collect(
     terms: Terms,
     progress: Progress,
     say: Callable[[str], None] = lambda _: None,
+    held: HeldSignals | None = None,
 ) -> CollectionReport:
     """Record what ``jobs`` lack: models side by side, the experiments of one model in turn.
 
     The first SIGINT, SIGTERM or SIGHUP starts nothing new and waits for the calls in flight, whose
     replies are kept; the second waits for nothing (KeyboardInterrupt). Problems of one job do not
-    keep the others from being recorded. ``say`` is told what a signal did.
+    keep the others from being recorded. ``say`` is told what a signal did; after an interruption
+    further signals are left ``held``.
     """
     report = CollectionReport()
     if in_event_loop():
         raise RecordingRefused("pytest runs inside an event loop; run it from a shell")
-    with handlers_restored(), quiet_sdks():
-        asyncio.run(_Collector(terms, progress, report, say).run(jobs))
+    with handlers_restored(held, lambda: report.interrupted), quiet_sdks():
+        asyncio.run(_Collector(terms, progress, report, say, held).run(jobs))
     # Transports are freed here, not in the middle of somebody's test under -W error.
     gc.collect()
     return report
@@ -116,11 +119,14 @@ class _Collector:
         progress: Progress,
         report: CollectionReport,
         say: Callable[[str], None],
+        held: HeldSignals | None,
     ) -> None:
         self.terms = terms
         self.report = report
         self.stop = Stop()
         self.spending = Spending(terms.limits.max_calls, terms.limits.budget)
+        self._abandoned = False
+        self._held = held
         self._progress = progress
         self._say = say
         self._providers: dict[str, Provider] = {}
@@ -135,7 +141,7 @@ class _Collector:
             by_model.setdefault(job.model, []).append((job, job_report))
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._close)
-            stack.enter_context(signals_told(self._on_signal))
+            stack.enter_context(signals_told(self._on_signal, self._hold))
             await asyncio.gather(*(self._model(pairs) for pairs in by_model.values()))
 
     async def _model(self, pairs: Sequence[tuple[Job, JobReport]]) -> None:
@@ -317,7 +323,10 @@ class _Collector:
     def _on_signal(self) -> None:
         """Start nothing new; the second signal waits for nothing either."""
         calls = sum(caller.throttle.in_flight for caller in self._callers.values())
+        if self._abandoned:
+            return  # already on its way out
         if self.report.interrupted:
+            self._abandoned = True
             self._tell(f"{calls} calls in flight are abandoned; they may have to be paid")
             raise KeyboardInterrupt
         self.report.interrupted = True
@@ -326,6 +335,11 @@ class _Collector:
             "that their replies are kept; once more (Ctrl-C) abandons them"
         )
         self.stop.request()
+
+    def _hold(self) -> None:
+        """After an interruption nothing is to break off what is still closed."""
+        if self.report.interrupted and self._held is not None:
+            self._held.hold()
 
     def _tell(self, text: str) -> None:
         with suppress(Exception):  # a terminal that has gone away

@@ -13,6 +13,7 @@ from .environment import read_environment
 from .errors import BadSetting, NoControl
 from .providers.base import ProviderContext
 from .recording import Job, JobReport
+from .surroundings import HeldSignals
 
 if TYPE_CHECKING:
     from .cases import Case
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
 
 
 def record(
-    run: Run, cases: Iterable[Case], progress: Progress, say: Callable[[str], None]
+    run: Run,
+    cases: Iterable[Case],
+    progress: Progress,
+    say: Callable[[str], None],
+    held: HeldSignals | None = None,
 ) -> CollectionReport:
     """Record what the selected cases lack; see :func:`.collect`."""
     settings = run.settings
@@ -40,7 +45,7 @@ def record(
         gates=settings.gate != "off",
     )
     jobs, refused = jobs_of(run, selected)
-    report = collect(jobs, terms, progress, say)
+    report = collect(jobs, terms, progress, say, held)
     report.jobs += refused
     run.forget()
     return report

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from .report.view import RunView
     from .run import Run
     from .settings import Settings
+    from .surroundings import HeldSignals
 
 _WORKER_KEY = "pytest_bias_workspace"
 
@@ -100,6 +101,13 @@ class BiasSession:
     def settings(self) -> Settings:
         """The settings as given; BadSetting for a bad one."""
         return settings_of(self.config)
+
+    @cached_property
+    def signals(self) -> HeldSignals:
+        """Signals that are held while the books are closed; asyncio comes in with it."""
+        from .surroundings import HeldSignals  # noqa: PLC0415
+
+        return HeldSignals()
 
     # --- collection ---------------------------------------------------------------------------
 
@@ -335,6 +343,7 @@ class BiasSession:
         if self.refused and exitstatus != pytest.ExitCode.USAGE_ERROR:
             session.exitstatus = self._status = int(pytest.ExitCode.USAGE_ERROR)
         elif self.ledger.concerned and not self.refused:
+            self.signals.hold()
             from .closing import close_books  # noqa: PLC0415
 
             session.exitstatus = self._status = close_books(self, exitstatus)
@@ -369,6 +378,10 @@ class BiasSession:
             return
         if self._session is not None:
             self._session.exitstatus = self.held(self._session.exitstatus)
+        if "signals" in vars(self):
+            if self.signals.noted and self._session is not None:
+                self._session.exitstatus = pytest.ExitCode.INTERRUPTED
+            self.signals.release()
         if "folder" in vars(self) and self.folder.exists():
             from .workspace import Workspace  # noqa: PLC0415
 

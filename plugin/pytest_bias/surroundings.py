@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import FrameType
 
 _HANGUP = (signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()
 """What a terminal's end sends; Windows has none."""
@@ -18,11 +20,14 @@ _TALKATIVE = ("anthropic", "google_genai", "httpcore2", "httpx2", "openai")
 
 
 @contextmanager
-def signals_told(tell: Callable[[], None]) -> Iterator[None]:
+def signals_told(
+    tell: Callable[[], None], afterwards: Callable[[], None] = lambda: None
+) -> Iterator[None]:
     """Have SIGINT, SIGTERM and SIGHUP call ``tell``, inside the running event loop.
 
     A SIGHUP calls it only as the first of them: a terminal that ends sends several, and none is
     anybody's word that nothing should be waited for. Where it is ignored (nohup) it stays so.
+    ``afterwards`` is called when they have the default handlers again.
     """
     loop = asyncio.get_running_loop()
     caught = []
@@ -48,19 +53,67 @@ def signals_told(tell: Callable[[], None]) -> Iterator[None]:
     finally:
         for number in caught:
             loop.remove_signal_handler(number)
+        afterwards()
+
+
+class HeldSignals:
+    """Takes note of signals, in the main thread, while an interrupted session closes its books.
+
+    They asked for what happens already, and one more would leave a traceback in place of reports.
+    """
+
+    def __init__(self) -> None:
+        self.noted = False
+        self._before: dict[signal.Signals, _Handler] = {}
+
+    def hold(self, before: Mapping[signal.Signals, _Handler] | None = None) -> None:
+        """From now on only take note; ``before`` are the handlers to go back to."""
+        if threading.current_thread() is threading.main_thread():
+            if before is not None or not self._before:
+                self._before = dict(before or _handlers())
+            for number, handler in self._before.items():
+                if handler not in (None, signal.SIG_IGN):  # as under nohup
+                    signal.signal(number, self._note)
+
+    def release(self) -> None:
+        """Put back the handlers that were there."""
+        _restore(self._before)
+        self._before = {}
+
+    def _note(self, *_: object) -> None:
+        self.noted = True
+
+
+_Handler = Callable[[int, FrameType | None], object] | int | None
+
+
+def _handlers() -> dict[signal.Signals, _Handler]:
+    return {number: signal.getsignal(number) for number in _SIGNALS}
+
+
+def _restore(before: Mapping[signal.Signals, _Handler]) -> None:
+    for number, handler in before.items():
+        # One that Python did not set is None, and cannot be set by it.
+        if handler is not None and signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
 
 
 @contextmanager
-def handlers_restored() -> Iterator[None]:
-    """Leave behind the signal handlers that were there: asyncio's own are the defaults."""
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
+def handlers_restored(
+    held: HeldSignals | None = None, interrupted: Callable[[], bool] = lambda: False
+) -> Iterator[None]:
+    """Leave behind the signal handlers that were there: asyncio's own are the defaults.
+
+    After an interruption leave signals ``held`` instead.
+    """
+    before = _handlers()
     try:
         yield
     finally:
-        for number, handler in before.items():
-            # One that Python did not set is None, and cannot be set by it.
-            if handler is not None and signal.getsignal(number) is not handler:
-                signal.signal(number, handler)
+        if held is not None and interrupted():
+            held.hold(before)
+        else:
+            _restore(before)
 
 
 @contextmanager

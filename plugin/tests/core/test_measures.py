@@ -91,7 +91,9 @@ def test_bounds_are_inclusive(value: float) -> None:
 
 @pytest.mark.parametrize("bounds", [(1, 1), (2, 1), (0, math.inf), (math.nan, 1)], ids=repr)
 def test_bad_bounds(bounds: tuple[float, float]) -> None:
-    with pytest.raises(BadDesign, match=r"two finite numbers, rising|each of bounds must be a finite number"):
+    with pytest.raises(
+        BadDesign, match=r"two finite numbers, rising|each of bounds must be a finite number"
+    ):
         Measure("score", bounds=bounds)
 
 

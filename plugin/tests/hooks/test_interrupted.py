@@ -1,0 +1,76 @@
+"""Ctrl-C, and again and again: no traceback, exit status 2, and every reply that came is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from .suites import Suite
+
+IMPATIENT = """
+import os
+import signal
+import threading
+import time
+
+def impatient():
+    for _ in range(5):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)  # or else the system makes one signal of them
+"""
+
+WHILE_RECORDING = f"""{IMPATIENT}
+from pytest_bias.cassettes import recorder
+
+keep = recorder.Recorder.keep
+
+async def counted(self, *arguments):
+    await keep(self, *arguments)
+    counted.calls += 1
+    if counted.calls == 5:
+        threading.Thread(target=impatient, daemon=True).start()
+
+counted.calls = 0
+recorder.Recorder.keep = counted
+"""
+
+WHILE_WRITING = f"""{IMPATIENT}
+from pytest_bias import closing
+
+write = closing.write_atomically
+
+def written(*arguments):
+    impatient()
+    write(*arguments)
+
+closing.write_atomically = written
+"""
+
+
+def test_five_times_while_recording(suite: Suite) -> None:
+    cassettes = suite.cassettes / "game-coin"
+    for path in cassettes.iterdir():
+        path.unlink()
+    suite.change("bias_tests/coin/experiment.py", "replicates=12", "replicates=300")
+    suite.conftest(WHILE_RECORDING)
+    record = ("--bias-record=missing", "--bias-concurrency=2")
+    result = suite.run(*record)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+    assert "destroyed" not in result.stderr.str()
+    (kept,) = cassettes.glob("*.jsonl")
+    calls = [line for line in kept.read_text("utf-8").splitlines() if line.startswith('{"key":')]
+    assert len(calls) >= 5
+
+    suite.conftest("")
+    again = suite.run(*record)
+    assert again.ret == pytest.ExitCode.OK
+    whole = kept.read_text("utf-8").splitlines()
+    assert set(calls) < set(whole), "what was paid is there as it was"
+
+
+def test_five_times_while_the_reports_are_written(suite: Suite) -> None:
+    suite.conftest(WHILE_WRITING)
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+    assert suite.results()["cases"] != []
