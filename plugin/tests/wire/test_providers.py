@@ -33,6 +33,7 @@ from pytest_bias.providers.base import (
     open_wire,
     split_model,
 )
+from pytest_bias.providers.failures import address, connection_failure
 from pytest_bias.roster import EndpointEntry, Wire
 from pytest_bias.simulator.server import FINGERPRINT
 
@@ -621,3 +622,17 @@ def test_failures_are_of_the_protocol() -> None:
     with pytest.raises(CallFailed, match="m: TimeoutError: subject"):
         mocker.ask(opened)
     assert set(OWN) < set(WIRES)
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("https://api.example/v1/", "https://api.example/v1/"),
+        ("http://ann:secret@127.0.0.1:8000/v1?key=secret", "http://127.0.0.1:8000/v1"),
+        ("", ""),
+    ],
+)
+def test_a_lost_connection_says_where_it_led_and_no_credential(url: str, told: str) -> None:
+    assert address(url) == told
+    failure = connection_failure("lab/m", OSError(), "Connection error.", address(url))
+    assert str(failure) == f"lab/m: OSError: Connection error.{f' (at {told})' if told else ''}"
