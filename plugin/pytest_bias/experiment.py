@@ -239,7 +239,7 @@ class Experiment:
             known = ", ".join(get_args(Retention))
             raise BadDesign(what=what, problem=f"retention must be one of {known}")
         if self.retention != "raw":
-            check_declared(measures, self.protocol)
+            check_declared(self.measures, self.protocol)
         object.__setattr__(self, "may_drop", may_drop)
 
     def start(self, trial: Trial, players: Players) -> Coroutine[Any, Any, object]:

@@ -76,7 +76,8 @@ class Measure:
             if not low < high:
                 raise wrong(what, "bounds", bounds, "two finite numbers, rising")
         listed: object = self.categories
-        given = () if isinstance(listed, str) or not isinstance(listed, Iterable) else tuple(listed)
+        several = isinstance(listed, Iterable) and not isinstance(listed, str)
+        given = tuple(self.categories) if several else ()
         if (listed and not given) or not all(map(_is_category, given)):
             problem = f"texts of one line, {LONGEST_CATEGORY} characters at most"
             raise wrong(what, "categories", listed, problem)
