@@ -279,7 +279,9 @@ PROTOCOLS = {
 }
 
 
-@pytest.mark.parametrize(("protocol", "words"), PROTOCOLS.items(), ids=lambda x: str(x)[:30])
+@pytest.mark.parametrize(
+    ("protocol", "words"), PROTOCOLS.items(), ids=[each.__name__ for each in PROTOCOLS]
+)
 def test_a_wrong_protocol_is_found_before_anything_is_asked(protocol: Any, words: str) -> None:
     (fault,) = faults(experiment(protocol, simulated=lambda _: '{"score": 5}'))
     assert words in str(fault)
