@@ -33,7 +33,8 @@ Recorded = tuple[Outcome, ...]
 ATTRIBUTE = "_pytest_bias_declared"
 """Attribute under which a decorator leaves what it declares on the test function."""
 
-_REGISTER = "__pytest_bias_declared__"
+
+_REGISTER = "__pytest_bias_declared__"  # as in declarations, which reads files
 """Name in a module under which the decorators list what they declare in it."""
 
 
@@ -47,6 +48,12 @@ class Declared:
     module: str
     name: str
     line: int
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells it from others: a module that is loaded again declares the same once more."""
+        contrasts = tuple(contrast.id for contrast in self.contrasts)
+        return self.module, self.name, self.line, self.kind, self.experiment.id, contrasts
 
     def becomes(self, case: Case) -> bool:
         """Whether a case is one of those this declaration becomes."""

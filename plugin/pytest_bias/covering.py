@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatch
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import pytest
 from .declarations import REGISTER, declares, imported, python_files
 
 if TYPE_CHECKING:
+    from .cases import Declared
     from .report.view import Scope
     from .session import BiasSession
 
@@ -73,29 +75,31 @@ def scope_of(state: BiasSession) -> Scope:
             *(("recording was interrupted",) if state.interrupted else ()),
         ),
         varied=tuple(_varied(state)),
+        elsewhere=not _test_paths(config) or not set(_test_paths(config)) <= set(_suites(config)),
     )
 
 
-def unjudged_words(state: BiasSession, collected: Iterable[object]) -> Iterator[str]:
+def unjudged_words(state: BiasSession, collected: Iterable[Declared]) -> Iterator[str]:
     """What files that were asked for as a whole declare and no case judges, and why.
 
     ``collected`` are the declarations that became cases. A file that was not imported to its end
     is read: what it would have declared, nobody knows.
     """
-    made, files = set(map(id, collected)), _whole_files(state)
+    made, files = {each.key for each in collected}, _whole_files(state)
     modules = imported(files)
     for path in files:
         place = _below_root(state.config, str(path))
         reason = _unfinished(state, place)
         if reason == "":
             continue  # the run has failed for it
-        if (reason or path not in modules) and declares(path):
+        directly = not state.ledger.concerned
+        if (reason or path not in modules) and declares(path, directly=directly):
             yield f"{place} {reason or 'was not collected'}: what it declares is not judged"
         elif path in modules and REGISTER in vars(modules[path]):
             from .cases import declared_in  # noqa: PLC0415  (nothing is imported without cases)
 
             for declared in declared_in(modules[path]):
-                if id(declared) not in made:
+                if declared.key not in made:
                     yield f"{place}:{declared.line}: {declared.name} {_SILENT}"
 
 
@@ -108,10 +112,12 @@ def _unfinished(state: BiasSession, place: str) -> str | None:
 def _varied(state: BiasSession) -> Iterator[str]:
     """The settings in which this run is another than the one its ini file configures."""
     config = state.config
+    typed = _typed(config)
     for name, default in _SETTINGS.items():
-        typed = config.getoption(f"bias_{name}", None)
-        if typed and str(typed) != str(config.getini(f"bias_{name}") or default):
-            yield f"--bias-{name}={typed}"
+        value = config.getoption(f"bias_{name}", None)
+        usual = config.getini(f"bias_{name}") or default
+        if f"--bias-{name}" in typed and str(value) != str(usual):
+            yield f"--bias-{name}={value}"
     yield from _overridden(config, [f"bias_{name}" for name in (*_SETTINGS, *_SETTINGS_OF_INI)])
     models, usual = state.settings.models, config.getini("bias_models")
     if set(models) < set(usual):
@@ -123,12 +129,18 @@ def _narrowed(config: pytest.Config) -> Iterator[str]:
     for name, flag in _FEWER_CASES.items():
         if getattr(config.option, name, None):
             yield flag
-    typed = [*config.invocation_params.args, *shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))]
-    for flag in _FEWER_FILES:
-        # What an ini file leaves out is no part of the suite; what is typed is left out today.
-        if any(str(argument).split("=")[0] == flag for argument in typed):
-            yield flag
+    typed = _typed(config)
+    yield from (flag for flag in _FEWER_FILES if flag in typed)
     yield from _overridden(config, _COLLECTING)
+
+
+def _typed(config: pytest.Config) -> set[str]:
+    """The options that are typed for this run.
+
+    What an ini file leaves out is no part of the suite; what is typed is left out today.
+    """
+    given = [*config.invocation_params.args, *shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))]
+    return {str(argument).partition("=")[0] for argument in given}
 
 
 def _overridden(config: pytest.Config, keys: Sequence[str]) -> Iterator[str]:
@@ -179,9 +191,26 @@ def _python_files(config: pytest.Config, places: Iterable[Path]) -> Iterator[Pat
     """
     root, patterns = config.rootpath.resolve(), config.getini("python_files")
     for place in dict.fromkeys(places):
-        for path in python_files([place], skipping=config.getini("norecursedirs")):
+        for path in python_files([place], _left_out(config)):
             if place != root or any(path.match(pattern) for pattern in patterns):
                 yield path
+
+
+def _left_out(config: pytest.Config) -> Callable[[Path], bool]:
+    """Which files and folders pytest's own keys and options pass over."""
+    folders = config.getini("norecursedirs")
+    here, option = Path.cwd(), config.option
+    ignored = {here / each for each in option.ignore or ()}
+    globs = [str(here / each) for each in option.ignore_glob or ()]
+
+    def leaves_out(path: Path) -> bool:
+        return (
+            path in ignored
+            or any(fnmatch(str(path), each) for each in globs)
+            or (path.suffix != ".py" and any(path.match(each) for each in folders))
+        )
+
+    return leaves_out
 
 
 def _suites(config: pytest.Config) -> Iterator[Path]:

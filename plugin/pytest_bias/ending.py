@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 
-def hold_exit(config: pytest.Config) -> Callable[[], None]:
-    """Have ``os._exit(0)`` in this process say that there is no verdict, and exit with 1.
+def hold_exit(config: pytest.Config, due: Callable[[], int]) -> Callable[[], None]:
+    """Have ``os._exit(0)`` in this process exit with the status that is due, and say so.
 
     Nothing can run after ``os._exit``, so no book would notice that a test called it. Processes
     forked from this one may end as they like. Returns what takes it back.
@@ -18,13 +18,13 @@ def hold_exit(config: pytest.Config) -> Callable[[], None]:
     at_once, process = os._exit, os.getpid()
 
     def held(status: int) -> None:
-        if os.getpid() == process and status == 0:
+        if os.getpid() == process and status == 0 and (instead := due()):
             captured = config.pluginmanager.get_plugin("capturemanager")
             if captured is not None:
                 captured.suspend(in_=True)
-            sys.stderr.write("NO VERDICT: something ended pytest with os._exit(0)\n")
+            sys.stderr.write(f"pytest was ended with os._exit(0): exit status {instead}\n")
             sys.stderr.flush()
-            status = 1
+            status = instead
         at_once(status)
 
     def let_go() -> None:

@@ -99,10 +99,9 @@ class Measure:
             return value
         if isinstance(value, str):
             text = str.__str__(value)  # of an enum its value, and no enum travels on
-            if self.categories and not self.declares(text):
-                raise self._outside("undeclared")
+            self.check_range(text)
             return text
-        self.check_bounds(value)
+        self.check_range(value)
         number = finite_number(value)
         if number is not None:
             return number
@@ -113,8 +112,13 @@ class Measure:
             problem=f"gave a {type(value).__name__}; a finite number, str or bool is needed",
         )
 
-    def check_bounds(self, value: object) -> None:
-        """Raise InvalidReply for a number outside the bounds; NaN is on neither side of them."""
+    def check_range(self, value: object) -> None:
+        """Raise InvalidReply for a number outside the bounds, and for a text that is no category.
+
+        NaN is on neither side of any bounds.
+        """
+        if isinstance(value, str) and self.categories and not self.declares(value):
+            raise self._outside("undeclared")
         if self.bounds is None or isinstance(value, bool) or not isinstance(value, int | float):
             return
         if value < self.bounds[0] or value > self.bounds[1]:
@@ -161,10 +165,9 @@ def finite_number(value: object) -> float | None:
 
 
 def check_kept(measures: Iterable[Measure], values: Mapping[str, MeasureValue]) -> None:
-    """Raise BadDesign where a value is text that its measure does not declare."""
+    """Raise BadDesign where a value is text and its measure declares no categories."""
     for measure in measures:
-        value = values.get(measure.name)
-        if isinstance(value, str) and not measure.declares(value):
+        if isinstance(values.get(measure.name), str) and not measure.categories:
             raise measure.undeclared
 
 

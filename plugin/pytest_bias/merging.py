@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from itertools import pairwise
 from typing import TypeVar
 
@@ -11,7 +12,7 @@ from .analysis import Analysis
 from .canonical import digest, dumps
 from .errors import NotMerged
 from .report.view import AcceptedVerdict, RunView, Scope, is_below
-from .upgrade_table import Upgrade, unasked_words, uncompared_words, worst_first
+from .upgrade_table import Upgrade, to_ask, unasked_words, uncompared_words, worst_first
 
 _T = TypeVar("_T")
 _SHOWN = 5
@@ -71,14 +72,19 @@ def merged(parts: Sequence[Part], *, version: str, expected: int | None = None) 
     if expected is not None and len(parts) != expected:
         problems.append(f"{len(parts)} of {expected} parts are there")
     upgrade = _upgrade(parts)
+    of_these = partial(
+        to_ask,
+        tested={analysis.experiment for analysis in analyses},
+        elsewhere=any(part.scope.elsewhere for part in parts),
+    )
     if upgrade is not None and not problems:
-        problems += unasked_words(upgrade.unasked, upgrade.old, "this suite")
+        problems += unasked_words(of_these(upgrade.unasked), upgrade.old, "this suite")
         problems += uncompared_words(upgrade)
     unasked = _unasked(parts)
     if not problems:
         for model in dict.fromkeys(model for _, model, _ in unasked):
             of = [(experiment, name) for experiment, m, name in unasked if m == model]
-            problems += unasked_words(of, model, "this suite")
+            problems += unasked_words(of_these(of), model, "this suite")
     judged = _union(part.view.judged or () for part in parts)
     problems += _unjudged(analyses, judged, cases, problems)
     view = RunView(

@@ -119,7 +119,7 @@ def record_of(outcome: Outcome, measures: Sequence[Measure]) -> Record:
     try:
         if outcome.values is not None:
             for measure in measures:
-                measure.check_bounds(outcome.values.get(measure.name))
+                measure.check_range(outcome.values.get(measure.name))
             values = outcome.values
         elif missing is None:
             values = {measure.name: measure.of(outcome.result) for measure in measures}

@@ -75,10 +75,11 @@ class BiasSession:
         self._session: pytest.Session | None = None
         self._status: int | None = None
         self._given = is_given(config)
+        self._collected = self._closed = False
         self._let_go: Callable[[], None] | None = None
         if not self.is_worker and self._given:
             check_settings(config)
-            self._let_go = hold_exit(config)
+            self._let_go = hold_exit(config, self._due)
 
     # --- state --------------------------------------------------------------------------------
 
@@ -196,6 +197,7 @@ class BiasSession:
         """
         if self.refused and not self.is_worker:
             raise pytest.UsageError(terminal_text(self.refused))
+        self._collected = True
         names: list[str] = []
         repeats: Counter[str] = Counter()
         for item in items:
@@ -325,6 +327,10 @@ class BiasSession:
 
     def finish(self, session: pytest.Session, exitstatus: int) -> None:
         """Balance the books, write the reports, settle the exit status."""
+        self._finish(session, exitstatus)
+        self._closed = True
+
+    def _finish(self, session: pytest.Session, exitstatus: int) -> None:
         if self.is_worker and self.exporting and not is_looking(self.config):
             from .exporting import prepare  # noqa: PLC0415
 
@@ -386,6 +392,11 @@ class BiasSession:
             from .workspace import Workspace  # noqa: PLC0415
 
             Workspace(self.folder).remove()
+
+    def _due(self) -> int:
+        """The exit status of a process that ends now: 0 only where no book is open."""
+        is_open = not self._closed and (self.ledger.concerned or not self._collected)
+        return int(pytest.ExitCode.TESTS_FAILED) if is_open else self.held(0)
 
     def held(self, status: int) -> int:
         """The exit status of a run of cases: never 0 where its books say otherwise."""

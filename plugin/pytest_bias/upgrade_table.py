@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -291,6 +291,17 @@ def _shown(estimate: float, interval: Interval | None, finding: Finding | None) 
     if interval is None:
         return f"{estimate:{form}}"
     return f"{estimate:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
+
+
+def to_ask(
+    claimed: Iterable[Named], tested: Collection[str], *, elsewhere: bool
+) -> Iterator[Named]:
+    """What of a claim a whole suite should have asked.
+
+    Where there may be others (``elsewhere``) only of the experiments it tests: their hypotheses
+    stand in one module.
+    """
+    return (named for named in claimed if named[0] in tested or not elsewhere)
 
 
 def unasked_words(found: Iterable[Named], old: str, where: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from .accepted import read_baseline
 from .baselines import DamagedBaseline
 from .comparing import read_file, unasked, upgrade_of
 from .covering import is_all
-from .upgrade_table import unasked_words, uncompared_words
+from .upgrade_table import to_ask, unasked_words, uncompared_words
 from .workspace import Workspace, analysis_from
 
 if TYPE_CHECKING:
@@ -101,11 +101,6 @@ def _unasked(state: BiasSession, old: Baseline, model: str = "") -> tuple[Named,
 
 
 def _expected(state: BiasSession, lacking: Iterable[Named]) -> Iterator[Named]:
-    """What of it a run of the whole suite should have asked.
-
-    Without ``testpaths`` nobody knows what else there is: then only of the experiments it tests.
-    """
+    """What of it a run of the whole suite should have asked."""
     tested = {result["experiment"] for result in state.ledger.results.values()}
-    for experiment, name in lacking:
-        if experiment in tested or is_all(state.config):
-            yield experiment, name
+    return to_ask(lacking, tested, elsewhere=not is_all(state.config))

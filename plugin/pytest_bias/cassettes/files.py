@@ -15,7 +15,9 @@ from ..errors import LinkedFile, NotReadable
 _LFS_POINTER = b"version https://git-lfs."
 _ANNEX_POINTER = b"/annex/objects/"
 _ANNEX = "annex/objects/"
-_NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EACCES}
+_NO_FOLDER_SYNC = {
+    *(errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.ENOSYS, errno.EPERM, errno.EBADF)
+}
 """What systems say that keep no folders of their own on disk, or not for this user."""
 
 

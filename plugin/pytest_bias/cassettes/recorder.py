@@ -180,7 +180,8 @@ def _opened(journal: Path) -> FileIO:
     make_folder(journal.parent)
     file = journal.open("a+b", buffering=0)
     sync_folder(journal.parent)
-    tell_git(journal.parent)
+    with suppress(OSError):  # a help that recording does not need
+        tell_git(journal.parent)
     file.seek(0)
     whole, separator, rest = file.read().rpartition(b"\n")
     if rest:

@@ -43,7 +43,7 @@ def suite_modules(suite: str) -> list[ModuleType]:
         problem = f"{module} cannot be imported ({type(error).__name__}: {error})"
         raise BadSetting(option="suite", value=suite, problem=problem) from error
     places = [Path(place).resolve() for place in getattr(package, "__path__", [])]
-    files = sorted(python_files(places, skipping=(".*", "__pycache__")))
+    files = sorted(python_files(places, lambda path: path.name.startswith((".", "__pycache__"))))
     known = imported(files)
     for path in files:
         if path not in known and declares(path):

@@ -73,7 +73,7 @@ async def _body(response: Any) -> bytes:
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in {*_PLAIN, "gzip", "x-gzip"}:
         problem = f"the reply is packed as {encoding!r}, which was not asked for"
-        raise Refused(problem, "reply")
+        raise Refused(problem, "fatal")  # the next one will be, too
     unpack = None if encoding in _PLAIN else zlib.decompressobj(_GZIP)
     body, came = bytearray(), 0
     async with aclosing(response.aiter_raw()) as pieces:

@@ -39,7 +39,8 @@ class Scope:
     ``files`` are the modules of the suite's tests and ``asked`` the paths that were asked for,
     below rootdir, empty where they cover all of them. ``unselected`` names cases that were made
     and not selected. ``cut`` says why, apart from that, something may have been left out, and
-    ``varied`` in which settings the run is another than its ini file configures.
+    ``varied`` in which settings the run is another than its ini file configures. ``elsewhere`` is
+    whether there may be suites beside those that were asked for.
     """
 
     models: tuple[str, ...]
@@ -52,6 +53,7 @@ class Scope:
     unselected: tuple[str, ...]
     cut: tuple[str, ...]
     varied: tuple[str, ...] = ()
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

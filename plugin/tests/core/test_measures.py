@@ -120,7 +120,7 @@ def test_other_text_is_the_replys_fault(value: str) -> None:
     "categories", ["low", [""], ["x" * 81], ["a\nb"], ["\ud800"], [5]], ids=repr
 )
 def test_bad_categories(categories: Any) -> None:
-    with pytest.raises(BadDesign, match="categories must be texts of one line, 80 characters at most"):
+    with pytest.raises(BadDesign, match="categories must be texts of one line, 80 "):
         Measure("score", categories=categories)
 
 

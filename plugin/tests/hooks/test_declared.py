@@ -201,3 +201,98 @@ def test_what_a_baseline_claims_and_nobody_asks(suite: Suite, workers: int | Non
     assert suite.run("bias_tests/card").ret == 0
     assert suite.run("--bias-accept").ret == 0
     assert suite.run().ret == 0
+
+
+# --- what is none of it -----------------------------------------------------------------------
+
+KIT = '"""Short ways to the decorators."""\n\nfrom pytest_bias import hypotheses, conditions\n'
+
+
+@pytest.mark.parametrize("linked", ["folder", "file"])
+def test_links_are_followed_like_everything_else(suite: Suite, linked: str) -> None:
+    suite.write(name="card")
+    store = suite.path / "store"
+    if linked == "folder":
+        (suite.path / "bias_tests/coin").rename(store)
+        (suite.path / "bias_tests/coin").symlink_to(store, target_is_directory=True)
+    else:
+        store.mkdir()
+        (suite.path / FILE).rename(store / "test_coin.py")
+        (suite.path / FILE).symlink_to(store / "test_coin.py")
+    (suite.path / "bias_tests/card/back").symlink_to(suite.path / "bias_tests")
+    suite.change("pytest.ini", "testpaths", "norecursedirs = back\ntestpaths")
+    assert suite.run().ret == 0
+    source = (suite.path / FILE).read_text(encoding="utf-8")
+    skipping = source.replace("import pytest\n", f"import pytest\n\n{SKIPS['skip']}", 1)
+    (suite.path / FILE).resolve().write_text(skipping, encoding="utf-8")
+    result = suite.run()
+    assert result.ret == 1
+    assert [line for line in section(result) if line.startswith("problem: ")]
+
+
+def test_decorators_through_a_module_of_the_suite(suite: Suite) -> None:
+    suite.write(name="card")
+    (suite.path / "bias_tests/kit.py").write_text(KIT, encoding="utf-8")
+    for name in ("coin", "card"):
+        suite.change(
+            f"bias_tests/{name}/test_{name}.py",
+            "from pytest_bias import MeanDifference, RateDifference, conditions, hypotheses, ",
+            "from bias_tests.kit import conditions, hypotheses\n"
+            "from pytest_bias import MeanDifference, RateDifference, ",
+        )
+    assert suite.run().ret == 0
+    suite.tests("import pytest\n", f"import pytest\n\n{SKIPS['importorskip']}")
+    result = suite.run()
+    assert result.ret == 1
+    assert [line for line in section(result) if line.startswith(f"problem: {FILE} was skipped")]
+
+
+@pytest.mark.parametrize(
+    "left_out",
+    [
+        "addopts = -ra --ignore=bias_tests/coin",
+        "addopts = -ra --ignore-glob=*/coin/*",
+        "norecursedirs = bias_tests/coin",
+    ],
+)
+def test_what_the_ini_file_leaves_out_is_no_part_of_the_suite(suite: Suite, left_out: str) -> None:
+    suite.write(name="card").change("pytest.ini", "addopts = -ra", left_out)
+    result = suite.run()
+    assert result.ret == 0
+    assert suite.results()["problems"] == suite.results()["partial"] == []
+    assert len(suite.results()["cases"]) == 4
+
+
+HELPERS = {
+    "script": "import pytest_bias as pb\n\nprint(pb.__name__)  # all conditions\n",
+    "own": "from .tables import conditions\n\nprint(conditions)\n",
+    "escape": "from pytest_bias import Experiment\n\nPATTERN = '\\d'  # all conditions\n",
+    "words": '"""What hypotheses and conditions are."""\n\nfrom pytest_bias import Experiment\n',
+}
+
+
+@pytest.mark.parametrize("helper", list(HELPERS))
+def test_files_that_only_name_the_decorators(suite: Suite, helper: str) -> None:
+    (suite.path / "bias_tests/coin/show.py").write_text(HELPERS[helper], encoding="utf-8")
+    assert suite.run().ret == 0
+
+
+def test_ordinary_tests_beside_a_suite_may_have_conditions_of_their_own(suite: Suite) -> None:
+    suite.change("pytest.ini", "testpaths = bias_tests", "testpaths = bias_tests tests")
+    (suite.path / "tests").mkdir()
+    (suite.path / "tests/__init__.py").touch()
+    text = f"import pytest\n\n{SKIPS['skip']}\nfrom .weather import conditions\n\nconditions()\n"
+    (suite.path / "tests/test_weather.py").write_text(text, encoding="utf-8")
+    (suite.path / "tests/test_plain.py").write_text(BESIDE, encoding="utf-8")
+    result = suite.run("tests")
+    assert result.ret == 0
+    assert section(result) == []
+
+
+def test_module_that_is_loaded_again(suite: Suite) -> None:
+    text = (
+        "import importlib\n\nfrom .coin import test_coin\n\nimportlib.reload(test_coin)\n\n\n"
+        "def test_plain():\n    pass\n"
+    )
+    (suite.path / "bias_tests/test_again.py").write_text(text, encoding="utf-8")
+    assert suite.run().ret == 0
