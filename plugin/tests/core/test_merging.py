@@ -135,6 +135,12 @@ def test_what_a_baseline_claims_and_no_part_asks_leaves_no_verdict() -> None:
     assert merge(replace(first, unasked=claimed[1:]), run("b")).suite == "PASS"
 
 
+def test_a_baseline_may_claim_what_another_suite_asks() -> None:
+    alone = run("a", scope=scope(files=FILES[:1], elsewhere=True), partial=())
+    assert merge(replace(alone, unasked=(("b", MODEL, "h"),))).suite == "PASS"
+    assert merge(replace(alone, unasked=(("a", MODEL, "gone"),))).suite == "NO VERDICT"
+
+
 def test_models_may_be_parts() -> None:
     other = verdict(finding(), experiment="a", model="simulated/biased", status="CLEAR", id="h")
     second = view(
