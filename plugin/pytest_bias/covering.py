@@ -25,6 +25,10 @@ _COLLECTING = (
     *("norecursedirs", "collect_imported_tests"),
 )
 """Ini keys that say what is collected: typed for one run, they leave something out today."""
+_DEFAULT_FOLDERS = {
+    *("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}"),
+}
+_NO_SUITES = ("*.egg", ".*", "node_modules")
 _SILENT = (
     "has a bias decorator, but pytest collects no case from it. Its name must begin with test_, "
     "that of its class with Test (with no __init__, no __test__ = False and no TestCase), and "
@@ -85,7 +89,10 @@ def unjudged_words(state: BiasSession, collected: Iterable[Declared]) -> Iterato
     ``collected`` are the declarations that became cases. A file that was not imported to its end
     is read: what it would have declared, nobody knows.
     """
-    made, files = {each.key for each in collected}, _whole_files(state)
+    for pattern in state.config.getini("testpaths") if state.ledger.concerned else ():
+        if not any(state.config.rootpath.glob(pattern)):
+            yield f"testpaths names {pattern}, where nothing is: mend or remove it in the ini file"
+    files = _whole_files(state)
     modules = imported(files)
     for path in files:
         place = _below_root(state.config, str(path))
@@ -95,10 +102,21 @@ def unjudged_words(state: BiasSession, collected: Iterable[Declared]) -> Iterato
         directly = not state.ledger.concerned
         if (reason or path not in modules) and declares(path, directly=directly):
             yield f"{place} {reason or 'was not collected'}: what it declares is not judged"
-        elif path in modules and REGISTER in vars(modules[path]):
+    yield from silent_words(state, collected)
+
+
+def silent_words(state: BiasSession, collected: Iterable[Declared]) -> Iterator[str]:
+    """The functions that decorators listed in files asked for as a whole, and that are no case.
+
+    After collection, and once more at the end: what is declared while a test runs comes too late.
+    """
+    made = {each.key for each in collected}
+    for path, module in imported(_whole_files(state)).items():
+        place = _below_root(state.config, str(path))
+        if REGISTER in vars(module) and _unfinished(state, place) is None:
             from .cases import declared_in  # noqa: PLC0415  (nothing is imported without cases)
 
-            for declared in declared_in(modules[path]):
+            for declared in declared_in(module):
                 if declared.key not in made:
                     yield f"{place}:{declared.line}: {declared.name} {_SILENT}"
 
@@ -191,14 +209,20 @@ def _python_files(config: pytest.Config, places: Iterable[Path]) -> Iterator[Pat
     """
     root, patterns = config.rootpath.resolve(), config.getini("python_files")
     for place in dict.fromkeys(places):
-        for path in python_files([place], _left_out(config)):
+        for path in python_files([place], _left_out(config, whole=place == root)):
             if place != root or any(path.match(pattern) for pattern in patterns):
                 yield path
 
 
-def _left_out(config: pytest.Config) -> Callable[[Path], bool]:
-    """Which files and folders pytest's own keys and options pass over."""
+def _left_out(config: pytest.Config, *, whole: bool) -> Callable[[Path], bool]:
+    """Which files and folders pytest's own keys and options pass over.
+
+    Below rootdir as a ``whole`` stand copies of all sorts. In a suite, a folder that pytest enters
+    by default no more than those, though nobody said so, is missed: ``build``, ``dist``, ``venv``.
+    """
     folders = config.getini("norecursedirs")
+    if set(folders) == _DEFAULT_FOLDERS and not whole:
+        folders = _NO_SUITES
     here, option = Path.cwd(), config.option
     ignored = {here / each for each in option.ignore or ()}
     globs = [str(here / each) for each in option.ignore_glob or ()]
@@ -233,10 +257,10 @@ def _is_part(config: pytest.Config, argument: str) -> bool:
     asked, paths = _asked(config, argument), _test_paths(config)
     if "::" in argument or (config.option.pyargs and not asked.exists()):
         return True
-    if any(path in asked.parents for path in paths) or _in_package(asked):
-        return True
+    if asked not in paths:
+        return any(path in asked.parents for path in paths) or _in_package(asked)
     others = [path for path in paths if not is_all(config, [path])]
-    return asked in paths and any(map(declares, _python_files(config, others)))
+    return any(map(declares, _python_files(config, others)))
 
 
 def is_all(config: pytest.Config, whole: Iterable[Path] | None = None) -> bool:

@@ -38,8 +38,13 @@ def python_files(places: Iterable[Path], leaves_out: Callable[[Path], bool]) -> 
                 continue
             entered.add(real)
             below[:] = [each for each in below if not _is_passed(folder / each, leaves_out)]
-            found = (folder / each for each in files if each.endswith(".py"))
-            yield from (path for path in found if not leaves_out(path))
+            found = (folder / each for each in files)
+            yield from (path for path in found if _may_declare(path) and not leaves_out(path))
+
+
+def _may_declare(path: Path) -> bool:
+    """Whether a file is Python, or a link of a folder that leads nowhere."""
+    return path.suffix == ".py" or (not path.suffix and path.is_symlink() and not path.exists())
 
 
 def _is_passed(folder: Path, leaves_out: Callable[[Path], bool]) -> bool:
@@ -65,12 +70,12 @@ def declares(path: Path, *, directly: bool = False) -> bool:
 
     Nothing is imported. ``directly`` leaves out who has them from a module of his own. A file that
     names pytest_bias and its decorators and is no Python is taken for one that does: what it would
-    have held, nobody knows. What cannot be read holds nothing.
+    have held, nobody knows; the same goes for a link that leads nowhere.
     """
     try:
         source = path.read_bytes()
     except OSError:
-        return False
+        return path.is_symlink() and not path.exists()
     ours = PACKAGE.encode() in source
     if not (ours and _NAMED.search(source)) and (directly or not _CALLED.search(source)):
         return False

@@ -6,10 +6,8 @@ import os
 import sys
 from collections.abc import Callable
 
-import pytest
 
-
-def hold_exit(config: pytest.Config, due: Callable[[], int]) -> Callable[[], None]:
+def hold_exit(due: Callable[[], int]) -> Callable[[], None]:
     """Have ``os._exit(0)`` in this process exit with the status that is due, and say so.
 
     Nothing can run after ``os._exit``, so no book would notice that a test called it. Processes
@@ -19,10 +17,7 @@ def hold_exit(config: pytest.Config, due: Callable[[], int]) -> Callable[[], Non
 
     def held(status: int) -> None:
         if os.getpid() == process and status == 0 and (instead := due()):
-            captured = config.pluginmanager.get_plugin("capturemanager")
-            if captured is not None:
-                captured.suspend(in_=True)
-            sys.stderr.write(f"pytest was ended with os._exit(0): exit status {instead}\n")
+            sys.stderr.write(f"the process was ended with os._exit(0): exit status {instead}\n")
             sys.stderr.flush()
             status = instead
         at_once(status)

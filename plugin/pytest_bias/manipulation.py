@@ -18,6 +18,7 @@ from .design import Trial
 from .errors import BadDesign, BiasError, JudgeNotBlind, SamePrompt, UnknownFactor
 from .experiment import Experiment, Players, plan
 from .leaks import Prompt, ids_shown, words_shown
+from .measures import check_kept
 from .messages import Completion, Message, Request
 from .records import record_of
 from .rehearsal import JUDGE, SUBJECT, simulated_reply
@@ -133,7 +134,9 @@ def _check_measures(experiment: Experiment, walks: Sequence[_Walk | None], answe
     outcome = carry_out(experiment, _PLAYERS, trial, answer)
     for measure in experiment.measures:
         try:
-            record_of(outcome, [measure])
+            row = record_of(outcome, [measure])
+            if experiment.retention != "raw":
+                check_kept([measure], row.values)
         except BiasError:
             raise
         except Exception as error:

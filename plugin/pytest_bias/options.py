@@ -215,6 +215,13 @@ def is_given(config: pytest.Config) -> bool:
     ) or any(getattr(config.option, f"bias_{name}") not in (None, False) for name in _ACCEPTING)
 
 
+def is_used(config: pytest.Config) -> bool:
+    """The same as far as it is known before options are: by the ini file, or what is typed."""
+    return any(config.getini(f"bias_{name}") for name in _INI) or any(
+        str(argument).startswith("--bias-") for argument in config.invocation_params.args
+    )
+
+
 def spare_cache(config: pytest.Config) -> None:
     """Let no verdict hang on pytest's cache, which a read-only checkout cannot have.
 
@@ -222,7 +229,7 @@ def spare_cache(config: pytest.Config) -> None:
     What the user says of that warning himself holds.
     """
     name = "PytestCacheWarning"
-    if is_given(config) and not any(name in each for each in config.getini("filterwarnings")):
+    if not any(name in each for each in config.getini("filterwarnings")):
         config.addinivalue_line("filterwarnings", f"default::pytest.{name}")
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from .verdicts import Control, Verdict
 
 SESSION = "pytest-bias-session"
+_LET_GO = pytest.StashKey[Callable[[], None]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,10 +29,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Refuse a path of ours that pytest took for a test, before it is led by it."""
+    """Refuse a path of ours that pytest took for a test; hold the process' end, and its cache."""
     from .arguments import check_rootdir  # noqa: PLC0415
+    from .options import is_used, spare_cache  # noqa: PLC0415
 
     check_rootdir(early_config)
+    if not is_used(early_config):
+        return
+    from .ending import hold_exit  # noqa: PLC0415
+
+    spare_cache(early_config)
+    early_config.stash[_LET_GO] = hold_exit(partial(_due, early_config))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -43,15 +52,22 @@ def pytest_cmdline_main(
     undistribute(config)
     status = yield
     hooks = config.pluginmanager.get_plugin(SESSION)
-    return status if hooks is None or status is None else hooks.session.held(status)
+    if hooks is not None and status is not None:
+        status = hooks.session.held(status)
+    if status == pytest.ExitCode.OK and _LET_GO in config.stash:
+        config.stash[_LET_GO]()  # else it is held to the very end: of atexit, too
+    return status
+
+
+def _due(config: pytest.Config) -> int:
+    hooks = config.pluginmanager.get_plugin(SESSION)
+    return 0 if hooks is None else hooks.session.due()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker and the session's state."""
-    from .options import spare_cache  # noqa: PLC0415
     from .session import BiasSession  # noqa: PLC0415
 
-    spare_cache(config)
     config.addinivalue_line(
         "markers", "bias: a case of a bias experiment (set by @conditions, @hypotheses, …)"
     )

@@ -11,7 +11,7 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from pathlib import Path
@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .ending import hold_exit
 from .escaping import say, terminal_text
 from .items import (
     ARGUMENT,
@@ -76,10 +75,8 @@ class BiasSession:
         self._status: int | None = None
         self._given = is_given(config)
         self._collected = self._closed = False
-        self._let_go: Callable[[], None] | None = None
         if not self.is_worker and self._given:
             check_settings(config)
-            self._let_go = hold_exit(config, self._due)
 
     # --- state --------------------------------------------------------------------------------
 
@@ -335,8 +332,16 @@ class BiasSession:
             from .exporting import prepare  # noqa: PLC0415
 
             prepare(self.run, self.exporting)  # the controller has no experiments
-        if self.is_worker or is_looking(self.config):
+        if is_looking(self.config):
             return
+        late = self._late()
+        if self.is_worker:
+            if late:
+                from .workspace import Workspace  # noqa: PLC0415
+
+                Workspace(self.folder).tell(self.config.workerinput["workerid"], late)  # type: ignore[attr-defined]
+            return
+        self.ledger.problems += late
         if "folder" in vars(self) and self.folder.exists():
             from .workspace import Workspace  # noqa: PLC0415
 
@@ -346,6 +351,7 @@ class BiasSession:
                 self.refused = told.refused
                 self.notes += told.notes
                 self.ledger.problems += told.problems
+            self.ledger.problems += Workspace(self.folder).told()
         if self.refused and exitstatus != pytest.ExitCode.USAGE_ERROR:
             session.exitstatus = self._status = int(pytest.ExitCode.USAGE_ERROR)
         elif self.ledger.concerned and not self.refused:
@@ -353,6 +359,15 @@ class BiasSession:
             from .closing import close_books  # noqa: PLC0415
 
             session.exitstatus = self._status = close_books(self, exitstatus)
+
+    def _late(self) -> list[str]:
+        """What was declared after collection, which no case can judge any more."""
+        if not self.ledger.concerned or self.refused:
+            return []
+        from .covering import silent_words  # noqa: PLC0415
+
+        known = self.ledger.problems
+        return [words for words in silent_words(self, self._declared) if words not in known]
 
     def summarize(self, reporter: pytest.TerminalReporter) -> None:
         """Print the bias section; it is made when the session finishes."""
@@ -378,8 +393,6 @@ class BiasSession:
 
     def close(self) -> None:
         """Remove the shared folder; nothing that ran after us may have turned red into green."""
-        if self._let_go is not None:
-            self._let_go()
         if self.is_worker:
             return
         if self._session is not None:
@@ -393,10 +406,17 @@ class BiasSession:
 
             Workspace(self.folder).remove()
 
-    def _due(self) -> int:
+    def due(self) -> int:
         """The exit status of a process that ends now: 0 only where no book is open."""
+        if self.is_worker:
+            return 0  # its controller misses it
         is_open = not self._closed and (self.ledger.concerned or not self._collected)
-        return int(pytest.ExitCode.TESTS_FAILED) if is_open else self.held(0)
+        if not is_open:
+            return self.held(0)
+        captured = self.config.pluginmanager.get_plugin("capturemanager")
+        if captured is not None:
+            captured.suspend(in_=True)
+        return int(pytest.ExitCode.TESTS_FAILED)
 
     def held(self, status: int) -> int:
         """The exit status of a run of cases: never 0 where its books say otherwise."""

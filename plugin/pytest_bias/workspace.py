@@ -96,6 +96,15 @@ class Workspace:
             return None
         return Selected(**json.loads(path.read_text(encoding="ascii")))
 
+    def tell(self, worker: str, problems: list[str]) -> None:
+        """Tell the controller what a worker found at its end."""
+        self.once(f"told-{worker}.json", lambda: compact(problems))
+
+    def told(self) -> list[str]:
+        """What workers found at their end, each once, sorted."""
+        found = [json.loads(path.read_text("ascii")) for path in self.folder.glob("told-*.json")]
+        return sorted({problem for problems in found for problem in problems})
+
     def remove(self) -> None:
         """Remove the folder and all in it."""
         shutil.rmtree(self.folder, ignore_errors=True)

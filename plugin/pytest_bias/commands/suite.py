@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ..declarations import declares, imported, python_files
+from ..ending import hold_exit
 from ..errors import BadSetting
 from ..experiment import Experiment
 
@@ -29,6 +30,7 @@ def suite_modules(suite: str) -> list[ModuleType]:
     # As a shell completes it: bias_tests/ and ./bias_tests are the package bias_tests.
     name = os.path.normpath(suite).strip("/").replace("/", ".")
     module = name
+    let_go = hold_exit(lambda: 2)
     try:
         package = importlib.import_module(name)
         modules = [package]
@@ -40,8 +42,11 @@ def suite_modules(suite: str) -> list[ModuleType]:
     except BaseException as error:
         # Whatever a module of the user's raises when it is imported: one that skips itself or ends
         # the process must not pass for one that declares nothing.
-        problem = f"{module} cannot be imported ({type(error).__name__}: {error})"
+        inside = f"{module} " if module != name else ""
+        problem = f"{inside}cannot be imported ({type(error).__name__}: {error})"
         raise BadSetting(option="suite", value=suite, problem=problem) from error
+    finally:
+        let_go()
     places = [Path(place).resolve() for place in getattr(package, "__path__", [])]
     files = sorted(python_files(places, lambda path: path.name.startswith((".", "__pycache__"))))
     known = imported(files)

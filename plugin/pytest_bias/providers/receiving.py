@@ -7,7 +7,7 @@ from contextlib import aclosing, suppress
 from http import HTTPStatus
 from types import ModuleType
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from ..errors import BiasError, FailureKind
 from .sdk import host, is_url
@@ -61,6 +61,11 @@ def _redirected(response: Any, where: str) -> str:
     with suppress(ValueError):  # of half an IPv6 address
         target = urljoin(str(response.url), response.headers["location"])
         place = host(target) if is_url(target) else place
+        if place == host(str(response.url)):
+            return (
+                f"HTTP {response.status_code}: the endpoint sends its callers on to another path, "
+                f"{urlsplit(target).path}: give {where} as it is to be called"
+            )
     return (
         f"HTTP {response.status_code}: the endpoint sends its callers on to {place}; nothing was "
         "sent there, as prompts would reach a host nobody named, and its replies would count as "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from ..escaping import terminal_line
 from ..upgrade_table import (
     Row,
     Upgrade,
@@ -34,7 +35,7 @@ def upgrade_markdown(upgrade: Upgrade, but: str = "", reasons: Sequence[str] = (
 
 def plain_markdown(text: str) -> str:
     """Text that Markdown shows as it is, on one line."""
-    return _ACTIVE.sub(r"\\\1", " ".join(text.split()))
+    return _ACTIVE.sub(r"\\\1", terminal_line(" ".join(text.split())))
 
 
 def _lines(upgrade: Upgrade, but: str, reasons: Sequence[str]) -> Iterator[str]:

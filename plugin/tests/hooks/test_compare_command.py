@@ -160,6 +160,17 @@ def test_a_module_that_is_not_imported_to_its_end_is_no_pass(
     assert said in err
 
 
+def test_a_module_that_ends_the_process_is_no_pass(many: Games) -> None:
+    text = many.tests.read_text(encoding="utf-8")
+    many.tests.write_text(f"import os\n\nos._exit(0)\n\n{text}", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest_bias.cli", "compare", OLD, EVEN, *many.arguments]
+    done = subprocess.run(  # noqa: S603  (our own command)
+        command, check=False, capture_output=True, cwd=many.folder, text=True
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the process was ended with os._exit(0): exit status 2" in done.stderr
+
+
 def test_a_file_that_no_package_holds_is_no_pass(
     many: Games, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from .suites import Suite, section
@@ -192,8 +194,7 @@ def test_a_module_that_skips_itself_is_never_taken_out_of_a_baseline(suite: Suit
 def test_what_a_baseline_claims_and_nobody_asks(suite: Suite, workers: int | None) -> None:
     suite.write(name="card")
     assert suite.run("--bias-accept").ret == 0
-    for path in (suite.path / "bias_tests/coin").iterdir():
-        path.unlink()
+    shutil.rmtree(suite.path / "bias_tests/coin")
     result = suite.run(workers=workers)
     assert result.ret == 1
     said = "problem: game-coin: accepted of simulated/even and not in this suite: number-high-low."
@@ -201,6 +202,49 @@ def test_what_a_baseline_claims_and_nobody_asks(suite: Suite, workers: int | Non
     assert suite.run("bias_tests/card").ret == 0
     assert suite.run("--bias-accept").ret == 0
     assert suite.run().ret == 0
+
+
+@pytest.mark.parametrize("folder", ["build", "dist", "venv"])
+def test_folder_that_pytest_passes_over_by_its_name(suite: Suite, folder: str) -> None:
+    suite.write(name="card")
+    (suite.path / "bias_tests/coin").rename(suite.path / "bias_tests" / folder)
+    result = suite.run()
+    assert result.ret == 1
+    said = f"bias_tests/{folder}/test_coin.py was not collected: what it declares is not judged"
+    assert f"problem: {said}" in section(result)
+
+
+def test_link_of_a_folder_that_leads_nowhere(suite: Suite) -> None:
+    suite.write(name="card")
+    (suite.path / "bias_tests/gone").symlink_to(suite.path / "elsewhere")
+    result = suite.run()
+    assert result.ret == 1
+    said = "problem: bias_tests/gone was not collected: what it declares is not judged"
+    assert said in section(result)
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_test_path_that_leads_nowhere(suite: Suite, workers: int | None) -> None:
+    suite.change(
+        "pytest.ini", "testpaths = bias_tests", "testpaths = bias_tests/coin bias_tests/x"
+    )
+    result = suite.run(workers=workers)
+    assert result.ret == 1
+    said = "problem: testpaths names bias_tests/x, where nothing is: mend or remove it"
+    assert [line for line in section(result) if line.startswith(said)]
+    assert suite.results()["partial"] == []
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_declared_while_a_test_runs(suite: Suite, workers: int | None) -> None:
+    late = CASE.replace("\n", "\n    ").rstrip()
+    suite.tests(CASE, f"def test_plain():\n    {late}\n")
+    result = suite.run(BIASED, workers=workers)
+    assert result.ret == 1
+    lines = section(result)
+    said = f"problem: {FILE}:"
+    assert [line for line in lines if line.startswith(said) and "test_number has a bias" in line]
+    assert "NO VERDICT: see the problems above" in lines
 
 
 # --- what is none of it -----------------------------------------------------------------------

@@ -337,7 +337,7 @@ def test_process_that_is_ended_at_once(suite: Suite, place: str) -> None:
         )
     result = suite.run()
     assert result.ret == 1
-    assert "pytest was ended with os._exit(0): exit status 1" in result.errlines
+    assert "the process was ended with os._exit(0): exit status 1" in result.errlines
 
 
 def test_process_that_is_ended_when_all_is_done(suite: Suite) -> None:
@@ -347,6 +347,12 @@ def test_process_that_is_ended_when_all_is_done(suite: Suite) -> None:
     (suite.path / "plain").mkdir()
     (suite.path / "plain/test_plain.py").write_text("def test_plain():\n    pass\n", "utf-8")
     assert suite.run("plain").ret == 0
+
+
+def test_process_that_ends_itself_at_exit(suite: Suite) -> None:
+    suite.conftest("import atexit, os\n\natexit.register(os._exit, 0)\n")
+    assert suite.run().ret == 0
+    assert suite.run(BIASED).ret == 1
 
 
 def test_forked_processes_end_as_they_like(suite: Suite) -> None:

@@ -151,7 +151,7 @@ def test_of_conditions_only(suite: Suite) -> None:
 
 def test_in_which_nothing_could_be_analysed(suite: Suite) -> None:
     suite.results_path().write_text("of a full run", encoding="utf-8")
-    result = suite.run("--bias-model=simulated/nope")
+    result = suite.run("--bias-model=simulated/drifted")
     assert result.ret == 1
     assert suite.results_path().read_text(encoding="utf-8") == "of a full run"
     assert suite.results(partial=True)["partial"] == ["nothing could be analysed"]

@@ -272,13 +272,14 @@ def test_of_protocols_that_quote_a_reply_in_their_errors(planted: Suite) -> None
         (package / "experiment.py").write_text(changed, encoding="utf-8")
     shutil.rmtree(whole)
     for arguments in (RECORD, ()):
-        result = run(planted, *arguments)
+        # A wrong count of attempts is seen before anything is asked.
+        result = run(planted, *arguments, "--continue-on-collection-errors")
         assert result.ret == 1
         ends = [line.split("/") for line in result.outlines if line.startswith(("FAIL", "ERROR "))]
         assert {end[1] for end in ends if len(end) > 1} == {f"coin{n}" for n in range(len(codes))}
         if arguments:
             named = [line for line in result.outlines if line.startswith("problem: recording")]
-            for number in {*range(len(codes))} - {2, 3}:  # an invalid reply is a missing trial
+            for number in {*range(len(codes))} - {2, 3, 6}:  # an invalid reply is a missing trial
                 assert any(f"game-planted{number} with" in line for line in named)
 
 
