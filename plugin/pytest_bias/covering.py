@@ -95,7 +95,7 @@ def unjudged_words(state: BiasSession, collected: Iterable[Declared]) -> Iterato
     files = _whole_files(state)
     modules = imported(files)
     for path in files:
-        place = _below_root(state.config, str(path))
+        place = _place(state.config, path)
         reason = _unfinished(state, place)
         if reason == "":
             continue  # the run has failed for it
@@ -112,13 +112,19 @@ def silent_words(state: BiasSession, collected: Iterable[Declared]) -> Iterator[
     """
     made = {each.key for each in collected}
     for path, module in imported(_whole_files(state)).items():
-        place = _below_root(state.config, str(path))
+        place = _place(state.config, path)
         if REGISTER in vars(module) and _unfinished(state, place) is None:
             from .cases import declared_in  # noqa: PLC0415  (nothing is imported without cases)
 
             for declared in declared_in(module):
                 if declared.key not in made:
                     yield f"{place}:{declared.line}: {declared.name} {_SILENT}"
+
+
+def _place(config: pytest.Config, path: Path) -> str:
+    """A file as pytest names it: below rootdir, links as they are."""
+    root = config.rootpath.resolve()
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 
 
 def _unfinished(state: BiasSession, place: str) -> str | None:

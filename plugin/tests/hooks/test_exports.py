@@ -121,8 +121,8 @@ def test_a_function_that_raises_is_a_problem_and_says_where(suite: Suite) -> Non
     said = "no exports of game-coin were written: ZeroDivisionError: division by zero"
     assert problem.startswith(f"problem: {said} (experiment.py, line ")
     assert "NO VERDICT: see the problems above" in section(result)
-    assert suite.results(partial=True)["suite"] == "NO VERDICT"
-    assert suite.results(partial=True)["problems"] == [problem.removeprefix("problem: ")]
+    assert suite.results()["suite"] == "NO VERDICT"
+    assert suite.results()["problems"] == [problem.removeprefix("problem: ")]
     assert "Traceback" not in result.stdout.str()
 
 
