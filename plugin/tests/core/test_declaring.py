@@ -296,6 +296,15 @@ def test_a_measure_that_fails_of_what_is_replied_is_found_before_anything_is_ask
     assert "Measure('score'): take= fails of a valid reply, with AttributeError" in str(fault)
 
 
+def test_text_that_may_not_be_kept_is_found_before_anything_is_asked() -> None:
+    measures = [Measure("score", lambda reply: f"secret {reply.score}")]
+    of = experiment(measures=measures, simulated=lambda _: '{"score": 5}', retention="measures")
+    (fault,) = faults(of)
+    assert str(fault) == str(measures[0].undeclared)
+    assert "secret" not in str(fault)
+    assert faults(experiment(measures=measures, simulated=lambda _: '{"score": 5}')) == ()
+
+
 def test_an_attribute_error_of_the_authors_own_stays_his() -> None:
     async def own(_trial: object, _subject: object) -> object:
         return "text".missing  # type: ignore[attr-defined]
