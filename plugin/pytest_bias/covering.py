@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -110,8 +111,13 @@ def silent_words(state: BiasSession, collected: Iterable[Declared]) -> Iterator[
 
     After collection, and once more at the end: what is declared while a test runs comes too late.
     """
-    made = {each.key for each in collected}
-    for path, module in imported(_whole_files(state)).items():
+    declared_here = tuple(collected)
+    made = {each.key for each in declared_here}
+    tested = {each.experiment.id for each in declared_here}
+    files = _whole_files(state)
+    if files and not any("::" in argument for argument in state.config.args):
+        yield from _outside(state, made, tested)
+    for path, module in imported(files).items():
         place = _place(state.config, path)
         if REGISTER in vars(module) and _unfinished(state, place) is None:
             from .cases import declared_in  # noqa: PLC0415  (nothing is imported without cases)
@@ -119,6 +125,26 @@ def silent_words(state: BiasSession, collected: Iterable[Declared]) -> Iterator[
             for declared in declared_in(module):
                 if declared.key not in made:
                     yield f"{place}:{declared.line}: {declared.name} {_SILENT}"
+
+
+def _outside(state: BiasSession, made: Collection[object], tested: set[str]) -> Iterator[str]:
+    """The hypotheses of modules that pytest collects nothing from but by import, and did not.
+
+    Those on experiments that are tested, and all that a ``conftest.py`` declares.
+    """
+    config = state.config
+    suites = list(_suites(config))
+    for module in tuple(sys.modules.values()):
+        path = Path(getattr(module, "__file__", None) or "").resolve()
+        inside = any(place == path or place in path.parents for place in suites)
+        if REGISTER not in vars(module) or inside:
+            continue
+        from .cases import declared_in  # noqa: PLC0415  (nothing is imported without cases)
+
+        for declared in declared_in(module):
+            known = declared.experiment.id in tested or path.name == "conftest.py"
+            if known and declared.kind == "hypothesis" and declared.key not in made:
+                yield f"{_place(config, path)}:{declared.line}: {declared.name} {_SILENT}"
 
 
 def _place(config: pytest.Config, path: Path) -> str:

@@ -165,9 +165,10 @@ def finite_number(value: object) -> float | None:
 
 
 def check_kept(measures: Iterable[Measure], values: Mapping[str, MeasureValue]) -> None:
-    """Raise BadDesign where a value is text and its measure declares no categories."""
+    """Raise BadDesign where a value is text that its measure does not declare."""
     for measure in measures:
-        if isinstance(values.get(measure.name), str) and not measure.categories:
+        value = values.get(measure.name)
+        if isinstance(value, str) and not measure.declares(value):
             raise measure.undeclared
 
 

@@ -50,7 +50,12 @@ def pytest_cmdline_main(
     from .options import undistribute  # noqa: PLC0415
 
     undistribute(config)
-    status = yield
+    try:
+        status = yield
+    except SystemExit as ended:  # of a hook that runs when all is done
+        if not ended.code and (instead := _due(config)):
+            raise SystemExit(instead) from ended
+        raise
     hooks = config.pluginmanager.get_plugin(SESSION)
     if hooks is not None and status is not None:
         status = hooks.session.held(status)

@@ -9,6 +9,8 @@ import pytest
 
 @pytest.fixture(scope="session", autouse=True)
 def heard() -> None:
-    """Let SIGHUP be heard, which is ignored under nohup and by some CI services."""
+    """Let signals be heard that nohup, a shell's background or a CI service has ignored."""
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

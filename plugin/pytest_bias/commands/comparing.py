@@ -5,20 +5,22 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..canonical import plain
-from ..cases import declared_in
+from ..cases import Declared, declared_in
 from ..cassettes.files import write_atomically
 from ..comparing import read_file, unasked, upgrade_of
 from ..comparing_files import upgrade_of_files
 from ..design import SCREEN
 from ..errors import BadSetting, BiasError, ReportNotWritten
+from ..items import declared_on
 from ..options import today
 from ..report.upgrade_markdown import upgrade_markdown
 from ..report.upgrade_text import printed
@@ -166,6 +168,19 @@ def _of_models(given: argparse.Namespace) -> _Compared:
         return _judged(Run(settings, Workspace(Path(folder))), suite_modules(given.suite), given)
 
 
+def _declared(modules: list[ModuleType]) -> Iterator[Declared]:
+    """What a suite's modules declare, and what they import from others with its whole family."""
+    yield from (declared for module in modules for declared in declared_in(module))
+    names = {module.__name__ for module in modules}
+    values = [value for module in modules for value in vars(module).values()]
+    taken = [each for each in map(declared_on, values) if each and each.module not in names]
+    tested = {each.experiment.id for each in taken}
+    for name in sorted({each.module for each in taken}):
+        for declared in declared_in(sys.modules[name]):
+            if declared.experiment.id in tested:
+                yield declared
+
+
 def _judged(run: Run, modules: list[ModuleType], given: argparse.Namespace) -> _Compared:
     """Every case of the suite, without its body."""
     results: dict[str, Mapping[str, Any]] = {}
@@ -173,9 +188,7 @@ def _judged(run: Run, modules: list[ModuleType], given: argparse.Namespace) -> _
     stopped: list[str] = []
     problems: dict[tuple[object, ...], list[str]] = {}
     declarations = [
-        (f"{declared.module}.{declared.name}", declared)
-        for module in modules
-        for declared in declared_in(module)
+        (f"{declared.module}.{declared.name}", declared) for declared in _declared(modules)
     ]
     if not declarations:
         problem = "declares no case: no function in it has a bias decorator"

@@ -160,6 +160,22 @@ def test_a_module_that_is_not_imported_to_its_end_is_no_pass(
     assert said in err
 
 
+def test_what_a_module_imports_from_a_library_is_compared(
+    many: Games, capsys: pytest.CaptureFixture[str]
+) -> None:
+    as_before = compare(capsys, OLD, NEW, *many.arguments)
+    text = many.tests.read_text(encoding="utf-8")
+    library = f"{many.package}_library"
+    moved = text.replace("from .experiment", f"from {many.package}.many.experiment")
+    (many.folder / f"{library}.py").write_text(moved, encoding="utf-8")
+    first = moved.partition("\ndef ")[2].partition("(")[0]
+    many.tests.write_text(f"from {library} import {first}\n", encoding="utf-8")
+    for name in [name for name in sys.modules if name.startswith(many.package)]:
+        del sys.modules[name]
+    assert compare(capsys, OLD, NEW, *many.arguments) == as_before
+    assert as_before[0] == 1
+
+
 def test_a_module_that_ends_the_process_is_no_pass(many: Games) -> None:
     text = many.tests.read_text(encoding="utf-8")
     many.tests.write_text(f"import os\n\nos._exit(0)\n\n{text}", encoding="utf-8")

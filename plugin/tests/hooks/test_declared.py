@@ -247,6 +247,33 @@ def test_declared_while_a_test_runs(suite: Suite, workers: int | None) -> None:
     assert "NO VERDICT: see the problems above" in lines
 
 
+@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("names", ["test_asked, test_noticed", "test_asked, test_number"])
+def test_hypotheses_of_a_library(suite: Suite, names: str, workers: int | None) -> None:
+    source = (suite.path / FILE).read_text(encoding="utf-8")
+    (suite.path / "library.py").write_text(
+        source.replace("from .experiment", "from bias_tests.coin.experiment"), encoding="utf-8"
+    )
+    (suite.path / FILE).write_text(f"from library import {names}\n", encoding="utf-8")
+    suite.change("pytest.ini", "testpaths", "pythonpath = .\ntestpaths")
+    result = suite.run(BIASED, workers=workers)
+    assert result.ret == 1
+    said = [line for line in section(result) if line.startswith("problem: library.py:")]
+    assert len(said) == ("test_number" not in names)
+    assert suite.run(f"{FILE}::test_asked", workers=workers).ret == 0
+
+
+def test_hypotheses_in_a_conftest(suite: Suite) -> None:
+    suite.write(name="card")
+    source = (suite.path / FILE).read_text(encoding="utf-8")
+    (suite.path / FILE).unlink()
+    suite.conftest(source.replace("from .experiment", "from bias_tests.coin.experiment"))
+    suite.change("pytest.ini", "testpaths", "pythonpath = .\ntestpaths")
+    result = suite.run()
+    assert result.ret == 1
+    assert [line for line in section(result) if line.startswith("problem: conftest.py:")]
+
+
 # --- what is none of it -----------------------------------------------------------------------
 
 KIT = '"""Short ways to the decorators."""\n\nfrom pytest_bias import hypotheses, conditions\n'

@@ -349,6 +349,24 @@ def test_process_that_is_ended_when_all_is_done(suite: Suite) -> None:
     assert suite.run("plain").ret == 0
 
 
+@pytest.mark.parametrize("workers", [None, 1])
+@pytest.mark.parametrize(
+    "hook",
+    [
+        "def pytest_unconfigure():\n    sys.exit(0)\n",
+        "def pytest_terminal_summary():\n    sys.exit(0)\n",
+        "@pytest.hookimpl(tryfirst=True)\ndef pytest_sessionfinish():\n    sys.exit(0)\n",
+        "def pytest_configure(config):\n    config.add_cleanup(lambda: sys.exit(0))\n",
+    ],
+    ids=["unconfigure", "summary", "sessionfinish", "cleanup"],
+)
+def test_late_hook_that_ends_the_process_well(
+    suite: Suite, hook: str, workers: int | None
+) -> None:
+    suite.conftest(f"import sys\n\nimport pytest\n\n{hook}")
+    assert suite.run(BIASED, workers=workers).ret == 1
+
+
 def test_process_that_ends_itself_at_exit(suite: Suite) -> None:
     suite.conftest("import atexit, os\n\natexit.register(os._exit, 0)\n")
     assert suite.run().ret == 0

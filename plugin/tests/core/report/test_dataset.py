@@ -229,14 +229,26 @@ def test_two_columns_of_one_name_are_refused(changes: dict[str, Any], problem: s
         made(audit(**changes), origin=1.0, origin_exemplar=1.0, replicate=1.0)
 
 
+TEXTS = ["SECRET", "curt SECRET", "", "x" * 81, "two\nlines", "\ud800"]
+
+
 @pytest.mark.parametrize("retention", ["raw", "measures", "encrypted"])
-@pytest.mark.parametrize("text", ["SECRET", "curt SECRET", "", "x" * 81, "two\nlines", "\ud800"])
-def test_text_that_is_not_declared_is_refused_and_not_quoted(text: str, retention: str) -> None:
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_of_a_measure_without_categories_is_refused_and_not_quoted(
+    text: str, retention: str
+) -> None:
     undeclared = [*MEASURES[:2], Measure("tone")]
-    for of in (audit(retention=retention), audit(retention=retention, measures=undeclared)):
-        with pytest.raises(BadDesign, match=r"'tone'\): gives text, and of text only") as caught:
-            made(of, tone=text)
-        assert not text or text not in str(caught.value)
+    with pytest.raises(BadDesign, match=r"'tone'\): gives text, and of text only") as caught:
+        made(audit(retention=retention, measures=undeclared), tone=text)
+    assert not text or text not in str(caught.value)
+
+
+@pytest.mark.parametrize("retention", ["raw", "measures", "encrypted"])
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_that_is_no_category_is_a_missing_trial(text: str, retention: str) -> None:
+    rows = read(made(audit(retention=retention), tone=text)).to_pylist()
+    assert {row["missing"] for row in rows} == {"undeclared_tone", "unspecified", "cap"}
+    assert {row["tone"] for row in rows} == {None}
 
 
 def test_values_of_several_types_are_refused() -> None:
