@@ -35,6 +35,10 @@ _SILENT = (
     "that of its class with Test (with no __init__, no __test__ = False and no TestCase), and "
     "nothing after it may take its name or delete it"
 )
+_OUTSIDE = (
+    "has a bias decorator and stands outside the test paths, from where pytest collects nothing: "
+    "import it into the test module that has the other cases of its experiment"
+)
 _SETTINGS = {"design": "gate", "replicates": "", "gate": "absolute"}
 _SETTINGS_OF_INI = ("inconclusive", "models")
 
@@ -130,7 +134,7 @@ def silent_words(state: BiasSession, collected: Iterable[Declared]) -> Iterator[
 def _outside(state: BiasSession, made: Collection[object], tested: set[str]) -> Iterator[str]:
     """The hypotheses of modules that pytest collects nothing from but by import, and did not.
 
-    Those on experiments that are tested, and all that a ``conftest.py`` declares.
+    Those on experiments that are tested, and all that plugins and ``conftest.py`` declare.
     """
     config = state.config
     suites = list(_suites(config))
@@ -141,10 +145,11 @@ def _outside(state: BiasSession, made: Collection[object], tested: set[str]) -> 
             continue
         from .cases import declared_in  # noqa: PLC0415  (nothing is imported without cases)
 
+        is_plugin = config.pluginmanager.is_registered(module)
         for declared in declared_in(module):
-            known = declared.experiment.id in tested or path.name == "conftest.py"
+            known = declared.experiment.id in tested or is_plugin
             if known and declared.kind == "hypothesis" and declared.key not in made:
-                yield f"{_place(config, path)}:{declared.line}: {declared.name} {_SILENT}"
+                yield f"{_place(config, path)}:{declared.line}: {declared.name} {_OUTSIDE}"
 
 
 def _place(config: pytest.Config, path: Path) -> str:
@@ -284,13 +289,15 @@ def _suites(config: pytest.Config) -> Iterator[Path]:
 def _is_part(config: pytest.Config, argument: str) -> bool:
     """Whether an argument names a part of ``testpaths``, of a package, or of a module.
 
-    One of several ``testpaths`` is a part where another one declares cases.
+    One of several ``testpaths``, or a folder above it, is a part where another declares cases.
     """
     asked, paths = _asked(config, argument), _test_paths(config)
     if "::" in argument or (config.option.pyargs and not asked.exists()):
         return True
-    if asked not in paths:
-        return any(path in asked.parents for path in paths) or _in_package(asked)
+    if any(path in asked.parents for path in paths):
+        return True
+    if not any(path == asked or asked in path.parents for path in paths):
+        return _in_package(asked)
     others = [path for path in paths if not is_all(config, [path])]
     return any(map(declares, _python_files(config, others)))
 

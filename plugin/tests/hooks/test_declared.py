@@ -263,15 +263,19 @@ def test_hypotheses_of_a_library(suite: Suite, names: str, workers: int | None) 
     assert suite.run(f"{FILE}::test_asked", workers=workers).ret == 0
 
 
-def test_hypotheses_in_a_conftest(suite: Suite) -> None:
+@pytest.mark.parametrize("name", ["conftest", "library"])
+def test_hypotheses_in_a_plugin(suite: Suite, name: str) -> None:
     suite.write(name="card")
     source = (suite.path / FILE).read_text(encoding="utf-8")
     (suite.path / FILE).unlink()
-    suite.conftest(source.replace("from .experiment", "from bias_tests.coin.experiment"))
+    suite.conftest('pytest_plugins = ["library"]\n')
+    moved = source.replace("from .experiment", "from bias_tests.coin.experiment")
+    (suite.path / f"{name}.py").write_text(moved, encoding="utf-8")
     suite.change("pytest.ini", "testpaths", "pythonpath = .\ntestpaths")
     result = suite.run()
     assert result.ret == 1
-    assert [line for line in section(result) if line.startswith("problem: conftest.py:")]
+    (said,) = [line for line in section(result) if line.startswith("problem: ")]
+    assert said.startswith(f"problem: {name}.py:")
 
 
 # --- what is none of it -----------------------------------------------------------------------

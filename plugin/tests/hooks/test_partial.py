@@ -75,6 +75,17 @@ def test_one_of_several_suites_is_a_part(suite: Suite) -> None:
     assert suite.results()["partial"] == []
 
 
+@pytest.mark.parametrize("where", ["bias_tests", "bias_tests/coin"])
+def test_a_folder_above_one_of_several_suites_is_a_part(suite: Suite, where: str) -> None:
+    suite.write(name="card")
+    (suite.path / "bias_tests/card").rename(suite.path / "more")
+    suite.change("pytest.ini", "= bias_tests\n", "= bias_tests/coin more\n")
+    suite.run(where)
+    assert suite.results(partial=True)["partial"] == [f"only {where} was asked for"]
+    suite.run("bias_tests", "more")
+    assert suite.results()["partial"] == []
+
+
 @pytest.mark.parametrize("stop", ["-x", "--maxfail=1", "interrupt"])
 def test_stopped_early(suite: Suite, stop: str) -> None:
     suite.write(name="card")
