@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path, PurePath
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .declarations import REGISTER, declares, imported, python_files
+from .declarations import REGISTER, declares, imported, modules, python_files
 
 if TYPE_CHECKING:
     from .cases import Declared
@@ -98,14 +97,14 @@ def unjudged_words(state: BiasSession, collected: Iterable[Declared]) -> Iterato
         if not any(state.config.rootpath.glob(pattern)):
             yield f"testpaths names {pattern}, where nothing is: mend or remove it in the ini file"
     files = _whole_files(state)
-    modules = imported(files)
+    known = imported(files)
     for path in files:
         place = _place(state.config, path)
         reason = _unfinished(state, place)
         if reason == "":
             continue  # the run has failed for it
         directly = not state.ledger.concerned
-        if (reason or path not in modules) and declares(path, directly=directly):
+        if (reason or path not in known) and declares(path, directly=directly):
             yield f"{place} {reason or 'was not collected'}: what it declares is not judged"
     yield from silent_words(state, collected)
 
@@ -138,10 +137,11 @@ def _outside(state: BiasSession, made: Collection[object], tested: set[str]) -> 
     """
     config = state.config
     suites = list(_suites(config))
-    for module in tuple(sys.modules.values()):
-        path = Path(getattr(module, "__file__", None) or "").resolve()
-        inside = any(place == path or place in path.parents for place in suites)
-        if REGISTER not in vars(module) or inside:
+    for module in modules():
+        if REGISTER not in vars(module):
+            continue
+        path = Path(module.__file__ or "").resolve()
+        if any(place == path or place in path.parents for place in suites):
             continue
         from .cases import declared_in  # noqa: PLC0415  (nothing is imported without cases)
 

@@ -51,12 +51,18 @@ def _is_passed(folder: Path, leaves_out: Callable[[Path], bool]) -> bool:
     return leaves_out(folder) or any((folder / each).exists() for each in _ENVIRONMENTS)
 
 
+def modules() -> Iterator[ModuleType]:
+    """The modules that were imported: anything may stand among them, and None hides one."""
+    known: tuple[object, ...] = tuple(sys.modules.values())
+    return (module for module in known if isinstance(module, ModuleType))
+
+
 def imported(files: Collection[Path]) -> dict[Path, ModuleType]:
     """The modules that were imported from some of ``files``, by file, through any links."""
     real = {path: path.resolve() for path in files}
     names = {path.name for pair in real.items() for path in pair}
     found: dict[Path, ModuleType] = {}
-    for module in tuple(sys.modules.values()):
+    for module in modules():
         file = getattr(module, "__file__", None)
         if isinstance(file, str) and Path(file).name in names:
             path = Path(file).resolve()
