@@ -105,7 +105,8 @@ class Client:
         key = "" if endpoint.api_key == NO_KEY else endpoint.api_key
         self._key = Secrets(key)
         long = (header for header in custom if len(header) >= SHORTEST_SECRET)
-        self._secrets = Secrets(key, *long, url=self.url)
+        # An SDK may end the whole in a slash, behind a token in its query too.
+        self._secrets = Secrets(key, *long, url=self.url.rstrip("/"))
 
     def __repr__(self) -> str:
         return f"Client({self.vendor.name!r}, {self.endpoint!r})"

@@ -26,7 +26,6 @@ STRUCTURED = Request(
     "Score",
     {"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]},
 )
-NO_SCHEMA = frozenset({"schema"})
 
 CONNECTION_ERRORS = [
     httpx.ConnectError("no route to host"),
@@ -34,10 +33,12 @@ CONNECTION_ERRORS = [
     httpx.RemoteProtocolError("closed"),
     httpx.ConnectTimeout("slow"),
     httpx.ReadTimeout("slow"),
+    httpx.PoolTimeout("slow"),
 ]
 
 # status, headers of the reply, kind of the failure, seconds to wait
 STATUSES: dict[str, tuple[int, dict[str, str], str, float | None]] = {
+    "moved": (302, {}, "fatal", None),
     "bad request": (400, {}, "fatal", None),
     "bad key": (401, {}, "fatal", None),
     "forbidden": (403, {}, "fatal", None),
@@ -51,6 +52,7 @@ STATUSES: dict[str, tuple[int, dict[str, str], str, float | None]] = {
     "too many, nonsense": (429, {"retry-after": "soon"}, "rate_limit", None),
     "server error": (500, {}, "transient", None),
     "bad gateway": (502, {}, "transient", None),
+    "gateway time-out": (504, {}, "transient", None),
     "overloaded, wait": (503, {"retry-after": "2"}, "transient", 2.0),
     "overloaded": (529, {}, "transient", None),
 }

@@ -13,6 +13,7 @@ from email.utils import format_datetime
 from functools import partial
 from pathlib import Path
 from types import ModuleType
+from typing import cast
 
 import pytest
 import respx
@@ -40,24 +41,11 @@ from pytest_bias.simulator.server import FINGERPRINT
 from ..helpers import serving
 from . import mocker
 from .mocker import REQUEST, SECRET
+from .vendors import VENDORS
+from .vendors.vendor import Vendor
 
 HTTPX2 = mocker.HTTPX2Mocker.name  # importing it is what registers it
 PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
-
-CHAT: dict[str, object] = {
-    "model": "llama",
-    "choices": [{"message": {"content": "Five."}, "finish_reason": "stop"}],
-}
-RESPONSE: dict[str, object] = {
-    "model": "llama",
-    "status": "completed",
-    "output": [{"type": "message", "content": [{"type": "output_text", "text": "Five."}]}],
-}
-MESSAGE: dict[str, object] = {
-    "model": "llama",
-    "content": [{"type": "text", "text": "Five."}],
-    "stop_reason": "end_turn",
-}
 
 # --- names ---------------------------------------------------------------------------------------
 
@@ -195,43 +183,41 @@ def test_providers_of_other_packages_are_named_among_the_known() -> None:
 
 # --- endpoints of the user's own -----------------------------------------------------------------
 
-OWN: dict[Wire, tuple[str, str, dict[str, object]]] = {
-    "openai-chat": ("/v1/chat/completions", "/v1", CHAT),
-    "openai-responses": ("/v1/responses", "/v1", RESPONSE),
-    "anthropic": ("/v1/messages", "", MESSAGE),
-}
-
 
 def context(wire: Wire, path: str, key: str | None = None, **environ: str) -> ProviderContext:
     own = EndpointEntry(wire, f"http://127.0.0.1:11434{path}", key)
     return ProviderContext(environ, endpoints={"ollama": own})
 
 
-@pytest.mark.parametrize(("wire", "at"), OWN.items(), ids=OWN)
+vendors = pytest.mark.parametrize("vendor", VENDORS.values(), ids=VENDORS)
+
+
+@vendors
 def test_own_endpoints_with_and_without_a_key(
-    wire: Wire, at: tuple[str, str, dict[str, object]], monkeypatch: pytest.MonkeyPatch
+    vendor: Vendor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
-        monkeypatch.setenv(name, "sk-of-a-vendor")
-    path, base, body = at
+    monkeypatch.setenv(vendor.key, "sk-of-a-vendor")
+    wire = cast("Wire", vendor.wire)
+    name, value = vendor.own_header
     with respx.mock(using="httpx2") as router:
-        route = router.post(f"http://127.0.0.1:11434{path}").respond(json=body)
-        with_key = context(wire, base, "OLLAMA_KEY", OLLAMA_KEY=SECRET)
-        for opened_with, key in ((with_key, SECRET), (context(wire, base), "none-needed")):
-            completion = mocker.ask(partial(open_provider, "ollama", opened_with))
-            assert (completion.text, completion.served_model) == ("Five.", "llama")
+        route = router.post(f"http://127.0.0.1:11434{vendor.own_base}{vendor.path}").respond(
+            json=vendor.five
+        )
+        with_key = context(wire, vendor.own_base, "OLLAMA_KEY", OLLAMA_KEY=f" {SECRET}\n")
+        without_key = context(wire, vendor.own_base)
+        for opened_with, key in ((with_key, SECRET), (without_key, "none-needed")):
+            opened = partial(open_provider, "ollama", opened_with)
+            completion = mocker.ask(opened, model=vendor.model)
+            assert (completion.text, completion.served_model) == ("Five.", "served-1")
             headers = route.calls.last.request.headers
-            assert headers["authorization"] == f"Bearer {key}"
+            assert headers[name] == value.replace(SECRET, key)
             assert "sk-of-a-vendor" not in str(headers.raw)
     assert mocker.wire(lambda: open_provider("ollama", with_key)).endswith(
         " at http://127.0.0.1:11434"
     )
 
 
-ALL_WIRES: list[Wire] = [*OWN, "google"]
-
-
-@pytest.mark.parametrize("wire", ALL_WIRES)
+@pytest.mark.parametrize("wire", WIRES)
 def test_the_key_of_an_own_endpoint_is_checked_as_a_vendor_s(wire: Wire) -> None:
     for key in ("sk-planted-abc\ndefgh", "sk-planted-…", "sk-planted-\x7f"):
         with pytest.raises(BadSetting, match=r"^OLLAMA_KEY=…: it holds characters") as caught:
@@ -239,14 +225,6 @@ def test_the_key_of_an_own_endpoint_is_checked_as_a_vendor_s(wire: Wire) -> None
         assert "planted" not in str(caught.value)
     with pytest.raises(MissingKey, match="OLLAMA_KEY"):
         open_provider("ollama", context(wire, "/v1", "OLLAMA_KEY", OLLAMA_KEY=" \n"))
-
-
-def test_white_space_around_the_key_of_an_own_endpoint_is_not_sent() -> None:
-    with respx.mock(using="httpx2") as router:
-        route = router.post("http://127.0.0.1:11434/v1/chat/completions").respond(json=CHAT)
-        padded = context("openai-chat", "/v1", "OLLAMA_KEY", OLLAMA_KEY=f" {SECRET}\n")
-        assert mocker.ask(partial(open_provider, "ollama", padded)).text == "Five."
-        assert route.calls.last.request.headers["authorization"] == f"Bearer {SECRET}"
 
 
 # --- what cannot be sent -------------------------------------------------------------------------
@@ -267,13 +245,13 @@ UNSENDABLE: dict[str, tuple[str, Request, str]] = {
 }
 
 
-@pytest.mark.parametrize("wire", ALL_WIRES)
+@pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize(("key", "request_", "said"), UNSENDABLE.values(), ids=UNSENDABLE)
 def test_what_cannot_be_encoded_is_fatal_and_not_sent(
-    wire: Wire, key: str, request_: Request, said: str
+    wire: str, key: str, request_: Request, said: str
 ) -> None:
     with respx.mock(using="httpx2") as router:
-        route = router.route().respond(json=CHAT)
+        route = router.route().respond(json={})
         endpoint = Endpoint("mine", key, "http://127.0.0.1:1")
         failure = mocker.failed(lambda: open_wire(wire, endpoint), request_)
         assert failure.fatal
@@ -345,12 +323,11 @@ class Gate:
         await writer.wait_closed()
 
 
-async def _ask_all(wire: str, base: str, body: dict[str, object], *, simulated: bool) -> set[str]:
-    gate = Gate(body | ({"system_fingerprint": FINGERPRINT} if simulated else {}))
+async def _ask_all(vendor: Vendor, *, simulated: bool) -> set[str]:
+    gate = Gate(vendor.five | ({"system_fingerprint": FINGERPRINT} if simulated else {}))
     server = await asyncio.start_server(gate.serve, "127.0.0.1", 0, backlog=AT_ONCE)
-    port = server.sockets[0].getsockname()[1]
-    url = f"http://127.0.0.1:{port}{base}"
-    provider = open_wire(wire, Endpoint("mine", "none-needed", url, simulated=simulated))
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    provider = vendor.at(url, "none-needed", simulated=simulated)
     try:
         # Were one to queue for a connection, all would wait until this ends.
         calls = (provider.complete("m", REQUEST, Call(seed, 60.0)) for seed in range(AT_ONCE))
@@ -362,23 +339,21 @@ async def _ask_all(wire: str, base: str, body: dict[str, object], *, simulated: 
 
 
 @pytest.mark.parametrize("simulated", [False, True], ids=["own", "simulated"])
-@pytest.mark.parametrize(("wire", "at"), OWN.items(), ids=OWN)
+@vendors
 def test_no_call_queues_when_many_are_in_flight(
-    wire: str,
-    at: tuple[str, str, dict[str, object]],
+    vendor: Vendor,
     simulated: bool,  # noqa: FBT001  (a parameter of the test)
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    _, base, body = at
     with mocker.nothing_left():
-        assert asyncio.run(_ask_all(wire, base, body, simulated=simulated)) == {"Five."}
+        assert asyncio.run(_ask_all(vendor, simulated=simulated)) == {"Five."}
 
 
-@pytest.mark.parametrize("wire", OWN)
-def test_a_port_where_nobody_listens(wire: str) -> None:
-    endpoint = Endpoint("mine", "none-needed", "http://127.0.0.1:1", simulated=True)
-    failure = mocker.failed(lambda: open_wire(wire, endpoint))
+@vendors
+def test_a_port_where_nobody_listens(vendor: Vendor) -> None:
+    nobody = partial(vendor.at, "http://127.0.0.1:1", "none-needed", simulated=True)
+    failure = mocker.failed(nobody)
     assert (failure.kind, failure.answered) == ("transient", False)
 
 
@@ -621,7 +596,7 @@ def test_failures_are_of_the_protocol() -> None:
 
     with pytest.raises(CallFailed, match="m: TimeoutError: subject"):
         mocker.ask(opened)
-    assert set(OWN) < set(WIRES)
+    assert set(VENDORS) == set(WIRES)
 
 
 @pytest.mark.parametrize(

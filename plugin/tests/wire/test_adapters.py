@@ -1,0 +1,542 @@
+"""The adapters of all vendors, over their real SDKs and mocked replies: the same asked of each."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+import respx
+
+from pytest_bias.canonical import dumps
+from pytest_bias.errors import BadSetting, CallFailed, MissingKey, MissingPackage
+from pytest_bias.messages import Parameters, Request
+from pytest_bias.providers.base import (
+    Call,
+    Endpoint,
+    Provider,
+    ProviderContext,
+    open_provider,
+    open_wire,
+)
+from pytest_bias.simulator.faults import Fault
+from pytest_bias.simulator.server import FINGERPRINT, SimulatorServer
+
+from ..helpers import serving
+from . import mocker
+from .line import Line, body_of, line_to
+from .mocker import CONNECTION_ERRORS, REQUEST, SECRET, SEED, STATUSES
+from .vendors import VENDORS
+from .vendors.vendor import SCHEMA, TURNS, Vendor
+
+HTTPX2 = mocker.HTTPX2Mocker.name  # importing it is what registers it
+
+MARK = {"system_fingerprint": FINGERPRINT}
+SEEDED = Request(REQUEST.messages, Parameters(seeded=True))
+GATEWAY = "https://gateway.example:8443"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_set() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for vendor in VENDORS.values():
+            for name in (vendor.base_url, *vendor.foreign):
+                patch.delenv(name, raising=False)
+        yield
+
+
+@pytest.fixture(scope="module", params=list(VENDORS.values()), ids=list(VENDORS))
+def vendor(request: pytest.FixtureRequest) -> Vendor:
+    found: Vendor = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def shared(vendor: Vendor) -> Iterator[tuple[Provider, asyncio.Runner]]:
+    with line_to(vendor) as shared:
+        yield shared
+
+
+@pytest.fixture
+def line(vendor: Vendor, shared: tuple[Provider, asyncio.Runner]) -> Iterator[Line]:
+    with respx.mock(using="httpx2", assert_all_called=False) as router:
+        yield Line(vendor, *shared, router)
+
+
+def rows(table: str) -> pytest.MarkDecorator:
+    """Each vendor with each row of its own table of that name."""
+    found = []
+    for vendor in VENDORS.values():
+        given = getattr(vendor, table)
+        named = given.items() if isinstance(given, Mapping) else enumerate(given)
+        found += [
+            pytest.param(vendor, (name, row), id=f"{vendor.wire}-{name}") for name, row in named
+        ]
+    return pytest.mark.parametrize(("vendor", "row"), found, indirect=["vendor"])
+
+
+# --- replies -------------------------------------------------------------------------------------
+
+
+def test_a_completion(line: Line) -> None:
+    five = line.vendor.five
+    route = line.answers(json=five)
+    completion = line.ask()
+    assert route.call_count == 1
+    assert (completion.text, completion.finish) == ("Five.", "stop")
+    assert completion.served_model == "served-1"
+    assert completion.usage == {"input": 7, "output": 2}
+    assert completion.body == five
+    assert completion.dropped == ()
+    assert completion.latency is not None
+    assert completion.latency >= 0
+    assert completion.recorded_at is not None
+    assert completion.recorded_at.endswith("+00:00")
+    assert line.vendor.read_by_sdk(json.loads(dumps(completion.body))) == "Five."
+
+
+@rows("finishes")
+def test_how_replies_end(line: Line, row: tuple[str, tuple[dict[str, Any], str, str]]) -> None:
+    _, (reply, text, finish) = row
+    line.answers(json=reply)
+    completion = line.ask()
+    assert (completion.text, completion.finish) == (text, finish)
+    assert completion.body == reply
+
+
+def test_half_a_character_is_kept_as_it_came(line: Line) -> None:
+    reply = line.vendor.says("\ud83d")
+    line.answers(text=json.dumps(reply), content_type="application/json")
+    completion = line.ask()
+    assert (completion.text, completion.finish) == ("\ud83d", "stop")
+    assert json.loads(dumps(completion.body)) == reply
+
+
+@rows("filters")
+def test_what_a_filter_stops_was_answered(line: Line, row: tuple[str, dict[str, Any]]) -> None:
+    line.answers(400, json=row[1])
+    completion = line.ask()
+    assert (completion.text, completion.finish, completion.usage) == ("", "content_filter", {})
+    assert (completion.served_model, completion.body) == ("", row[1])
+    for status, kind in ((403, "fatal"), (500, "transient")):
+        line.answers(status, json=row[1])
+        assert line.failed().kind == kind
+
+
+@rows("usages")
+def test_usage_that_is_missing_is_left_out(
+    line: Line, row: tuple[int, tuple[object, dict[str, int]]]
+) -> None:
+    for usage, read in (row[1], (None, {}), ({}, {})):
+        line.answers(json=line.vendor.five | {line.vendor.usage: usage})
+        assert line.ask().usage == read
+
+
+def malformed(line: Line, text: str) -> None:
+    """It is no reply, and asked for once."""
+    line.router.clear()
+    route = line.answers(text=text, content_type="application/json")
+    failure = line.failed()
+    assert (failure.kind, failure.answered) == ("reply", True)
+    assert f"the reply is not {line.vendor.what}" in str(failure)
+    assert route.call_count == 1
+
+
+NO_REPLY = {
+    "not json": "<html>502</html>",
+    "nothing": "",
+    "a list": "[]",
+    "null": "null",
+    "a text": '"Five."',
+    "nested": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("text", NO_REPLY.values(), ids=NO_REPLY)
+def test_replies_of_nobody_s_are_failed_calls_and_paid_once(line: Line, text: str) -> None:
+    malformed(line, text)
+
+
+def test_an_error_and_half_a_reply_are_failed_calls_whatever_the_status(line: Line) -> None:
+    malformed(line, json.dumps(line.vendor.refusing("oops")))
+    malformed(line, json.dumps(line.vendor.five)[:-9])
+
+
+@rows("malformed")
+def test_malformed_replies_are_failed_calls_and_paid_once(
+    line: Line, row: tuple[str, object]
+) -> None:
+    malformed(line, json.dumps(row[1]))
+
+
+# --- failures ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("status", "headers", "kind", "wait"), STATUSES.values(), ids=STATUSES)
+def test_statuses_are_told_apart_and_never_tried_again_here(
+    line: Line, status: int, headers: dict[str, str], kind: str, wait: float | None
+) -> None:
+    route = line.refuses(status, f"bad key {SECRET}", headers=headers)
+    failure = line.failed()
+    assert (failure.kind, failure.retry_after, failure.answered) == (kind, wait, True)
+    assert f"HTTP {status}: bad key ***" in str(failure)
+    assert route.call_count == 1
+
+
+# status, content, kind of the failure
+ERRORS: dict[str, tuple[int, bytes, str]] = {
+    "text": (400, f"busy {SECRET}".encode(), "fatal"),
+    "a page": (400, b"<html>" + b"x" * 100_000, "fatal"),
+    "a page in Latin-1": (502, "<html>Défaut</html>".encode("latin-1"), "transient"),
+    "nothing": (503, b"", "transient"),
+    "nested": (500, b"[" * 100_000, "transient"),
+    "half": (400, b'{"error": ', "fatal"),
+    "a list": (503, b'[{"error": {"message": "busy"}}]', "transient"),
+    "two": (503, b"[1, 2]", "transient"),
+    "a text as all": (503, b'"busy"', "transient"),
+    "a text as error": (400, json.dumps({"error": f"busy {SECRET}"}).encode(), "fatal"),
+    "fields of other types": (
+        400,
+        json.dumps(
+            {"error": {"message": [SECRET], "code": [], "param": {}, "type": 5, "details": "y"}}
+        ).encode(),
+        "fatal",
+    ),
+    "details of nothing": (429, b'{"error": {"message": "x", "details": [1]}}', "rate_limit"),
+}
+
+
+@pytest.mark.parametrize(("status", "content", "kind"), ERRORS.values(), ids=ERRORS)
+def test_errors_may_look_like_anything(line: Line, status: int, content: bytes, kind: str) -> None:
+    line.answers(status, content=content)
+    failure = line.failed()
+    assert failure.kind == kind
+    assert f"HTTP {status}: " in str(failure)
+    assert len(str(failure)) < 700
+
+
+@rows("refused")
+def test_a_refused_parameter_is_named_where_it_was_sent(
+    line: Line, row: tuple[str, tuple[dict[str, Any], str | None]]
+) -> None:
+    _, (error, parameter) = row
+    line.answers(400, json=error)
+    failure = line.failed(Request(REQUEST.messages, line.vendor.whole))
+    assert failure.parameter == parameter
+    assert failure.kind == ("fatal" if parameter is None else "parameter")
+    assert line.failed().kind == "fatal"  # where none was sent, none can be left out
+
+
+@rows("refused_schema")
+def test_models_that_refuse_schemas_and_schemas_that_are_wrong(
+    line: Line, row: tuple[str, bool]
+) -> None:
+    message, refused = row
+    line.refuses(400, message)
+    structured = Request(REQUEST.messages, Parameters(0.5), "Score", SCHEMA)
+    failure = line.failed(structured)
+    expected = ("parameter", "schema") if refused else ("fatal", None)
+    assert (failure.kind, failure.parameter) == expected
+    # It cannot be the schema where none was sent.
+    assert line.failed(Request(REQUEST.messages, Parameters(0.5))).kind == "fatal"
+
+
+@pytest.mark.parametrize("error", CONNECTION_ERRORS, ids=lambda error: type(error).__name__)
+def test_connections_that_fail_may_have_been_paid(line: Line, error: Exception) -> None:
+    route = line.router.post(line.vendor.url).mock(side_effect=error)
+    failure = line.failed()
+    assert (failure.kind, failure.answered) == ("transient", False)
+    assert route.call_count == 1
+
+
+def test_the_reason_of_a_lost_connection_is_told_without_credentials(line: Line) -> None:
+    lost = httpx.ReadError(f"reset by {SECRET}")
+    line.router.post(line.vendor.url).mock(side_effect=lost)
+    assert "reset by ***" in str(line.failed())
+
+
+def test_a_call_ends_with_its_time(line: Line) -> None:
+    async def never(_: httpx.Request) -> httpx.Response:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    line.router.post(line.vendor.url).mock(side_effect=never)
+    call = line.provider.complete(line.vendor.model, REQUEST, Call(SEED, timeout=0.01))
+    with pytest.raises(CallFailed) as caught:
+        line.runner.run(call)
+    assert (caught.value.kind, caught.value.answered) == ("transient", False)
+
+
+def test_replies_of_the_simulator_are_refused(line: Line) -> None:
+    vendor = line.vendor
+    route = line.answers(json=vendor.five | MARK)
+    failure = line.failed()
+    assert failure.fatal
+    assert f"unset {vendor.base_url}, or record simulated/{vendor.model}" in str(failure)
+    assert route.call_count == 1
+    line.answers(json=vendor.five | {"system_fingerprint": "fp_1"})
+    assert line.ask().text == "Five."
+    line.elsewhere(GATEWAY).respond(json=vendor.five | MARK)
+    with pytest.raises(CallFailed, match="mend its base_url in the roster"):
+        line.once(lambda: vendor.at(GATEWAY))
+
+
+def simulated(vendor: Vendor) -> Provider:
+    return vendor.at(GATEWAY, "none-needed", simulated=True)
+
+
+def test_a_simulated_subject_is_sent_the_trial_s_seed_and_answers_with_the_mark(
+    line: Line,
+) -> None:
+    route = line.elsewhere(GATEWAY).respond(json=line.vendor.five | MARK)
+    for parameters in (Parameters(), Parameters(seeded=True)):
+        request = Request(REQUEST.messages, parameters)
+        assert line.once(lambda: simulated(line.vendor), request).text == "Five."
+        found = body_of(route)
+        assert found.pop("pytest_bias_seed") == SEED
+        assert "seed" not in json.dumps(found)
+    line.elsewhere(GATEWAY).respond(json=line.vendor.five)
+    unmarked = mocker.failed(lambda: simulated(line.vendor), model=line.vendor.model)
+    assert unmarked.fatal
+    assert "bias_simulated_url does not lead to pytest-bias serve" in str(unmarked)
+
+
+# fault → kind of the failure, and was the call answered?
+FAULTS: dict[Fault, tuple[str, bool]] = {
+    "rate_limit": ("rate_limit", True),
+    "rate_limit_retry_after": ("rate_limit", True),
+    "server_error": ("transient", True),
+    "overloaded": ("transient", True),
+    "timeout": ("transient", False),
+    "drop": ("transient", False),
+    "malformed": ("reply", True),
+    "refused_parameter": ("parameter", True),
+    "quota": ("fatal", True),
+    "unauthorised": ("fatal", True),
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[SimulatorServer]:
+    with serving(lambda _: "Five.") as running:
+        yield running
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_on_a_real_connection(
+    vendor: Vendor, server: SimulatorServer, fault: Fault
+) -> None:
+    server.faults = [fault]
+    failure = mocker.failed(
+        lambda: vendor.at(server.url, simulated=True),
+        Request(REQUEST.messages, Parameters(0.5)),
+        model="even",
+        timeout=0.2 if fault == "timeout" else 30.0,
+    )
+    assert (failure.kind, failure.answered) == FAULTS[fault]
+    assert failure.retry_after == (1.0 if fault == "rate_limit_retry_after" else None)
+    assert failure.parameter == ("temperature" if fault == "refused_parameter" else None)
+
+
+# --- credentials ---------------------------------------------------------------------------------
+
+
+def test_the_key_is_sent_as_a_header_and_kept_nowhere(
+    line: Line, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    headers = {"x-request-id": "r", "set-cookie": "c"}
+    route = line.answers(json=line.vendor.five, headers=headers)
+    completion = line.ask()
+    name, value = line.vendor.header
+    request = route.calls.last.request
+    assert request.headers[name] == value
+    assert SECRET not in str(request.url)
+    kept = dumps(completion) + repr(completion)
+    assert SECRET not in kept + caplog.text + repr(line.provider)
+    assert "x-request-id" not in kept
+    assert "Five." not in repr(completion)
+
+
+def test_a_key_that_is_sent_back_in_a_reply_is_not_kept(line: Line) -> None:
+    reply = line.vendor.says(f"Your key is {SECRET}.") | {"echo": f"Bearer {SECRET}"}
+    line.answers(json=reply)
+    completion = line.ask()
+    assert completion.text == "Your key is ***."
+    assert SECRET not in dumps(completion)
+
+
+@pytest.mark.parametrize("key", ["model", "stop", "null", "Five", "text"])
+def test_a_placeholder_for_a_key_is_no_secret_in_replies(line: Line, key: str) -> None:
+    line.answers(json=line.vendor.five)
+    completion = line.once(lambda: line.vendor.opened(**{line.vendor.key: key}))
+    assert (completion.text, completion.finish) == ("Five.", "stop")
+    assert completion.body == line.vendor.five
+    line.refuses(401, f"no {key}, and {key}s")
+    with pytest.raises(CallFailed, match=rf"no \*\*\*, and {key}s$"):
+        line.once(lambda: line.vendor.opened(**{line.vendor.key: key}))
+
+
+def test_no_credential_of_the_endpoint_is_told(line: Line) -> None:
+    url = "https://joe:p%40ss@example.org:8443/v1?token=t0ken"
+    said = "joe:p%40ss, joe:p@ss, p@ss, token=t0ken, t0ken, am9lOnBAc3M=, https://joe:p%40ss@x"
+    line.router.route(host="example.org").respond(401, json=line.vendor.refusing(said))
+    with pytest.raises(CallFailed, match="HTTP 401") as caught:
+        line.once(lambda: line.vendor.opened(**{line.vendor.base_url: url}))
+    for secret in ("joe", "p@ss", "p%40ss", "t0ken", "am9l"):
+        assert secret not in str(caught.value)
+
+
+@pytest.mark.parametrize("simulated", [False, True], ids=["own", "simulated"])
+def test_credentials_for_a_vendor_do_not_go_elsewhere(
+    line: Line,
+    monkeypatch: pytest.MonkeyPatch,
+    simulated: bool,  # noqa: FBT001  (a parameter of the test)
+) -> None:
+    for name, value in line.vendor.foreign.items():
+        monkeypatch.setenv(name, value)
+    reply = line.vendor.five | (MARK if simulated else {})
+    route = line.elsewhere(GATEWAY).respond(json=reply)
+    assert line.once(lambda: line.vendor.at(GATEWAY, simulated=simulated)).text == "Five."
+    name, value = line.vendor.own_header
+    headers = route.calls.last.request.headers
+    assert headers[name] == value
+    assert "of-vendor" not in str(headers.raw)
+
+
+# --- what is sent --------------------------------------------------------------------------------
+
+
+def test_only_what_is_asked_for_is_sent(line: Line) -> None:
+    assert line.sent() == line.vendor.sent
+
+
+def test_a_conversation_is_sent_whole(line: Line) -> None:
+    assert line.sent(TURNS) == line.vendor.sent_turns
+
+
+def whole(vendor: Vendor) -> Request:
+    """A request with everything that the vendor takes."""
+    return Request(REQUEST.messages[1:], vendor.whole, "Score", SCHEMA)
+
+
+def test_parameters_and_schema_are_sent(line: Line) -> None:
+    assert line.sent(whole(line.vendor)) == line.vendor.sent_whole
+
+
+LIGHTER: dict[str, dict[str, Any]] = {
+    "temperature": {"parameters": {"temperature": None}},
+    "max_output_tokens": {"parameters": {"max_output_tokens": None}},
+    "seeded": {"parameters": {"seeded": False}},
+    "schema": {"schema": None, "schema_name": None},
+}
+
+
+@pytest.mark.parametrize("name", LIGHTER)
+def test_what_is_dropped_is_not_sent_and_is_named(line: Line, name: str) -> None:
+    asked = whole(line.vendor)
+    asked = replace(asked, parameters=replace(asked.parameters, seeded=True))
+    other = () if line.vendor.seeds or name == "seeded" else ("seeded",)
+    changes = dict(LIGHTER[name])
+    parameters = replace(asked.parameters, **changes.pop("parameters", {}))
+    lighter = replace(asked, parameters=parameters, **changes)
+    sent = line.sent(asked, dropped=(name, *other))
+    assert sent == line.sent(lighter, dropped=other)
+    if line.vendor.seeds:
+        assert sent != line.sent(asked)
+    assert line.ask(asked, dropped=(name, *other)).dropped == tuple(sorted((name, *other)))
+
+
+def test_what_was_not_set_is_not_named_as_dropped(line: Line) -> None:
+    line.answers(json=line.vendor.five)
+    assert line.ask(dropped=tuple(LIGHTER)).dropped == ()
+
+
+def test_a_seed_that_cannot_be_sent_is_a_refused_parameter_and_nothing_is_sent(
+    line: Line,
+) -> None:
+    route = line.answers(json=line.vendor.five)
+    if line.vendor.seeds:
+        line.ask(SEEDED)
+        assert f"{SEED % 2**31}" in json.dumps(body_of(route))
+        return
+    failure = line.failed(SEEDED)
+    assert (failure.kind, failure.parameter) == ("parameter", "seeded")
+    assert not route.called
+
+
+# --- opening -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [None, "", " \n"])
+def test_a_missing_key_is_named_before_anything_is_sent(vendor: Vendor, value: str | None) -> None:
+    environ = {} if value is None else {vendor.key: value}
+    with pytest.raises(MissingKey, match=rf"\b{vendor.key}\b.*, which is not set"):
+        open_provider(vendor.provider, ProviderContext(environ))
+
+
+@pytest.mark.parametrize("key", ["sk-s3\ncret", "sk-s3cret…", "sk s3cret\nx", "sk-s3crét"])
+def test_a_key_that_no_header_can_hold_is_not_told(vendor: Vendor, key: str) -> None:
+    with pytest.raises(BadSetting, match=f"{vendor.key}=…: ") as caught:
+        vendor.opened(**{vendor.key: key})
+    assert "cr" not in str(caught.value).replace("characters", "")
+
+
+def test_a_missing_sdk_is_named_with_the_command(
+    vendor: Vendor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, vendor.package, None)
+    with pytest.raises(MissingPackage, match=rf"pip install 'pytest-bias\[{vendor.extra}\]'"):
+        vendor.opened()
+
+
+BAD_URLS = [
+    "https://joe:s3cret/x@example.org/v1",
+    "https://joe:s3cret@example.org:port/v1",
+    "https://joe:s3cret@/v1",
+    "joe:s3cret@example.org/v1",
+    "s3cret",
+    "ftp://joe:s3cret@example.org",
+    "https://",
+    "https://[::1",
+]
+
+
+@pytest.mark.parametrize("url", BAD_URLS)
+def test_an_endpoint_that_is_no_url(vendor: Vendor, url: str) -> None:
+    with pytest.raises(BadSetting, match=f"{vendor.base_url}=…: it is not an? ") as caught:
+        vendor.opened(**{vendor.base_url: url})
+    assert "s3cret" not in str(caught.value)
+    assert caught.value.__context__ is None
+    with pytest.raises(BadSetting, match=r"\[endpoints\.mine\] base_url=…: it is not an? "):
+        open_wire(vendor.wire, Endpoint("mine", "x", url))
+
+
+ELSEWHERE = {
+    "": "",
+    "https://proxy.example:8443/secret/v1": " at https://proxy.example:8443",
+    "http://127.0.0.1:8000/v1": " at http://127.0.0.1:8000",
+    "https://joe:s3cret@example.org/v1?key=s3cret": " at https://example.org",
+}
+
+
+@pytest.mark.parametrize(("url", "named"), ELSEWHERE.items())
+def test_wire_names_sdk_version_api_and_host(vendor: Vendor, url: str, named: str) -> None:
+    def opened() -> Provider:
+        return vendor.opened(**{vendor.base_url: url})
+
+    assert mocker.wire(opened, vendor.model) == vendor.api + named
+
+
+def test_wire_does_not_name_the_vendor_s_own_host_nor_the_simulator_s(vendor: Vendor) -> None:
+    def spelled_out() -> Provider:
+        return vendor.opened(**{vendor.base_url: f"{vendor.home}/"})
+
+    opened = (vendor.opened, spelled_out, lambda: simulated(vendor))
+    assert {mocker.wire(each, vendor.model) for each in opened} == {vendor.api}

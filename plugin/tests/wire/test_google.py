@@ -1,0 +1,230 @@
+"""What only Google's API has, and what its SDK would do if it were left to itself."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import httpx2
+import pytest
+import respx
+
+from pytest_bias.errors import CallFailed
+from pytest_bias.messages import Message, Parameters, Request
+from pytest_bias.providers.base import Call, Endpoint, Provider, ProviderContext, open_provider
+from pytest_bias.providers.google_contents import GoogleContents
+from pytest_bias.simulator.server import FINGERPRINT
+
+from . import mocker
+from .line import Line, body_of, line_to
+from .mocker import REQUEST, SECRET
+from .vendors.google_contents import DETAIL, GOOGLE, MODEL, error, reply
+
+HTTPX2 = mocker.HTTPX2Mocker.name  # importing it is what registers it
+
+RETRY_INFO = {"@type": f"{DETAIL}RetryInfo", "retryDelay": "7s"}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (GOOGLE.base_url, *GOOGLE.foreign):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[tuple[Provider, asyncio.Runner]]:
+    with line_to(GOOGLE) as shared:
+        yield shared
+
+
+@pytest.fixture
+def google(shared: tuple[Provider, asyncio.Runner]) -> Iterator[Line]:
+    with respx.mock(using="httpx2", assert_all_called=False) as router:
+        yield Line(GOOGLE, *shared, router)
+
+
+@pytest.mark.parametrize("row", GOOGLE.finishes.values(), ids=GOOGLE.finishes)
+def test_the_sdks_own_type_reads_every_stored_body(row: tuple[dict[str, Any], str, str]) -> None:
+    body, text, _ = row
+    assert GOOGLE.read_by_sdk(body) == text
+
+
+def test_a_model_that_is_not_named_is_not_said(google: Line) -> None:
+    google.answers(json={name: value for name, value in reply().items() if name != "modelVersion"})
+    assert google.ask().served_model == ""
+
+
+# --- how long to wait ----------------------------------------------------------------------------
+
+WAITS: dict[str, tuple[list[dict[str, Any]], dict[str, str], float | None]] = {
+    "RetryInfo": ([RETRY_INFO], {}, 7.0),
+    "RetryInfo in fractions": ([RETRY_INFO | {"retryDelay": "1.5s"}], {}, 1.5),
+    "both": ([RETRY_INFO], {"Retry-After": "9"}, 7.0),
+    "RetryInfo of nonsense": ([RETRY_INFO | {"retryDelay": "-1s"}], {"Retry-After": "9"}, 9.0),
+    "no RetryInfo": ([RETRY_INFO | {"retryDelay": None}], {}, None),
+}
+
+
+@pytest.mark.parametrize(("details", "headers", "wait"), WAITS.values(), ids=WAITS)
+def test_rate_limits_say_how_long_to_wait(
+    google: Line, details: list[dict[str, Any]], headers: dict[str, str], wait: float | None
+) -> None:
+    said = error("check your plan and billing details", *details)
+    google.answers(429, json=said, headers=headers)
+    failure = google.failed()
+    assert (failure.kind, failure.retry_after) == ("rate_limit", wait)
+
+
+@pytest.mark.parametrize(
+    ("violation", "kind"),
+    [
+        ({"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}, "fatal"),
+        ({"quotaMetric": "x.googleapis.com/generate_requests_per_model_per_day"}, "fatal"),
+        ({"quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier"}, "rate_limit"),
+        ({}, "rate_limit"),
+    ],
+)
+def test_a_quota_of_the_day_is_fatal(google: Line, violation: dict[str, str], kind: str) -> None:
+    quota = {"@type": f"{DETAIL}QuotaFailure", "violations": [violation]}
+    google.answers(429, json=error("quota", quota, RETRY_INFO))
+    assert google.failed().kind == kind
+
+
+# --- requests ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["a/../b", "a?key=b", "a\nb"])
+def test_models_no_request_can_be_made_for(google: Line, model: str) -> None:
+    route = google.router.route().respond(json=reply())
+    with pytest.raises(CallFailed, match="the request cannot be sent") as caught:
+        google.runner.run(google.provider.complete(model, REQUEST, Call(1)))
+    assert caught.value.fatal
+    assert not route.called
+
+
+def test_a_conversation_needs_a_message(google: Line) -> None:
+    route = google.answers(json=reply())
+    failure = google.failed(Request((Message("system", "Be brief."),), Parameters()))
+    assert failure.fatal
+    assert "contents are required" in str(failure)
+    assert not route.called
+
+
+def test_a_temperature_of_none_is_not_one_of_zero(google: Line) -> None:
+    zero = google.sent(Request(REQUEST.messages, Parameters(0.0)))
+    assert zero["generationConfig"] == {"temperature": 0.0}
+
+
+def test_simulated_endpoints_are_sent_the_whole_seed(google: Line) -> None:
+    route = google.elsewhere("http://127.0.0.1:9").respond(
+        json=reply(system_fingerprint=FINGERPRINT)
+    )
+    endpoint = Endpoint("simulated", "none-needed", "http://127.0.0.1:9", simulated=True)
+    request = Request(REQUEST.messages[1:], Parameters(0.5, 400, seeded=True))
+
+    async def ask() -> None:
+        provider = GoogleContents(endpoint)
+        try:
+            await provider.complete(MODEL, request, Call(2**60 - 1))
+        finally:
+            await provider.aclose()
+
+    asyncio.run(ask())
+    found = body_of(route)
+    assert found["pytest_bias_seed"] == 2**60 - 1
+    assert found["generationConfig"] == {"temperature": 0.5, "maxOutputTokens": 400}
+
+
+def test_the_time_out_is_that_of_the_call(google: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    google.answers(json=reply())
+    seen: list[object] = []
+    whole = httpx2.AsyncClient.request
+
+    async def request(client: httpx2.AsyncClient, *args: Any, **given: Any) -> httpx2.Response:
+        seen.append(given["timeout"])
+        return await whole(client, *args, **given)
+
+    monkeypatch.setattr(httpx2.AsyncClient, "request", request)
+    for timeout in (120.0, 12.5):
+        google.runner.run(google.provider.complete(MODEL, REQUEST, Call(1, timeout)))
+    with suppress(CallFailed):  # it may be over before it begins
+        google.runner.run(google.provider.complete(MODEL, REQUEST, Call(1, 0.0001)))
+    assert seen[:2] == [120.0, 12.5]
+    assert set(seen[2:]) <= {0.001}  # in whole milliseconds, and never none
+
+
+# --- the SDK left to itself ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("environ", "key"),
+    [
+        ({"GEMINI_API_KEY": "one"}, "one"),
+        ({"GOOGLE_API_KEY": " two\n"}, "two"),
+        ({"GEMINI_API_KEY": "one", "GOOGLE_API_KEY": "two"}, "one"),
+        ({"GEMINI_API_KEY": " ", "GOOGLE_API_KEY": "two"}, "two"),
+    ],
+)
+def test_which_key_is_sent(
+    google: Line,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    environ: dict[str, str],
+    key: str,
+) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    route = google.answers(json=reply())
+    google.once(lambda: open_provider("google", ProviderContext(environ)))
+    assert route.calls.last.request.headers["x-goog-api-key"] == key
+    assert caplog.text == ""  # the SDK would say that it takes the other one
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("GOOGLE_GENAI_USE_VERTEXAI", "true"),
+        ("GOOGLE_GENAI_USE_ENTERPRISE", "true"),
+        ("GOOGLE_CLOUD_PROJECT", "mine"),
+        ("GOOGLE_CLOUD_LOCATION", "europe-west1"),
+        ("GOOGLE_GENAI_API_VERSION", "v1alpha"),
+        ("GOOGLE_GENAI_CLIENT_MODE", "replay"),
+        ("GOOGLE_GEMINI_BASE_URL", "https://elsewhere.example"),  # not in the context's environ
+        ("GOOGLE_API_KEY", "another"),
+    ],
+)
+def test_the_sdk_reads_nothing_else_from_the_environment(
+    google: Line, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    route = google.answers(json=reply())
+    assert google.once(GOOGLE.opened).text == "Five."
+    assert route.calls.last.request.headers["x-goog-api-key"] == SECRET
+
+
+def test_the_sdk_does_not_turn_to_aiohttp(google: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("google.genai._api_client.has_aiohttp", True)
+    google.answers(json=reply())
+    assert google.once(GOOGLE.opened).text == "Five."
+
+
+def test_the_sdk_calls_no_functions_by_itself(
+    google: Line, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    google.answers(json=reply())
+    google.ask()
+    assert "AFC is enabled" not in caplog.text
+
+
+@pytest.mark.parametrize(("url", "trusted"), [(None, True), ("http://127.0.0.1:9", False)])
+def test_proxies_are_for_real_endpoints_only(url: str | None, trusted: bool) -> None:  # noqa: FBT001  (an expectation)
+    provider = GoogleContents(Endpoint("x", SECRET, url, simulated=not trusted))
+    assert provider._http.trust_env is trusted
+    asyncio.run(provider.aclose())
+    assert provider._http.is_closed
+    assert provider._client._api_client._httpx_client.is_closed
+    gc.collect()

@@ -1,0 +1,244 @@
+"""What only OpenAI's two APIs have, and endpoints that speak Chat Completions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+import respx
+
+from pytest_bias.errors import BadSetting, CallFailed, UnknownName
+from pytest_bias.messages import Message, Parameters, Request
+from pytest_bias.providers.base import Call, Provider, ProviderContext, open_provider
+
+from . import mocker
+from .line import body_of
+from .mocker import REQUEST, SECRET
+from .vendors.openai_chat import CHAT, error, reply
+from .vendors.openai_responses import RESPONSES
+from .vendors.openai_responses import reply as response
+
+HTTPX2 = mocker.HTTPX2Mocker.name  # importing it is what registers it
+
+GATEWAY = "https://gateway.example:8443"
+OWN_URL = f"{GATEWAY}/v1/chat/completions"
+LIMITED = Request(REQUEST.messages, Parameters(0.5, 400))
+
+
+@pytest.fixture(autouse=True)
+def openai(monkeypatch: pytest.MonkeyPatch) -> Iterator[respx.MockRouter]:
+    for name in ("OPENAI_BASE_URL", *CHAT.foreign):
+        monkeypatch.delenv(name, raising=False)
+    with respx.mock(using="httpx2", assert_all_called=False) as router:
+        yield router
+
+
+def own() -> Provider:
+    return CHAT.at(GATEWAY)
+
+
+# --- credentials and addresses -------------------------------------------------------------------
+
+
+def test_credentials_in_the_address_of_the_environment_are_not_told(
+    openai: respx.MockRouter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://joe:p%40ss@example.org:8443/v1?token=t0ken")
+    openai.route(host="example.org").respond(401, json=error("joe:p@ss, p%40ss, t0ken"))
+    assert str(mocker.failed(CHAT.opened)).endswith("HTTP 401: ***, ***, ***")
+
+
+def test_a_custom_header_is_a_credential_and_is_not_told(
+    openai: respx.MockRouter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: gw-t0ken-1\nX-Stage: 1")
+    openai.post(CHAT.url).respond(401, json=error("no gw-t0ken-1, 1"))
+    assert "no ***, 1" in str(mocker.failed(CHAT.opened))
+
+
+def test_a_reply_is_read_where_a_key_is_the_name_of_a_field(openai: respx.MockRouter) -> None:
+    openai.post(CHAT.url).respond(json=reply("finish_reason"))
+    completion = mocker.ask(lambda: CHAT.opened(OPENAI_API_KEY="finish_reason"))
+    assert (completion.text, completion.finish) == ("***", "other")
+
+
+def test_a_host_that_none_can_be_is_no_url() -> None:
+    with pytest.raises(BadSetting, match="it is not a URL") as caught:
+        CHAT.opened(OPENAI_BASE_URL="https://s3cret\x00/v1")
+    assert "s3cret" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("vendor", [CHAT, RESPONSES], ids=lambda vendor: vendor.wire)
+def test_the_time_of_a_call_is_the_transport_s_too(openai: respx.MockRouter, vendor: Any) -> None:
+    route = openai.post(vendor.url).respond(json=vendor.five)
+    mocker.ask(vendor.opened, model=vendor.model, timeout=33.0)
+    assert route.calls.last.request.headers["x-stainless-read-timeout"] == "33.0"
+
+
+# --- what else is refused ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", ["insufficient_quota", "billing_hard_limit_reached"])
+def test_an_empty_account_is_no_rate_limit(openai: respx.MockRouter, code: str) -> None:
+    said = error("You exceeded your quota.", type=code, code=code)
+    openai.post(CHAT.url).respond(429, json=said, headers={"retry-after": "1"})
+    assert mocker.failed(CHAT.opened).kind == "fatal"
+
+
+def test_an_invalid_prompt_that_no_filter_refused_is_fatal(openai: respx.MockRouter) -> None:
+    said = error("Invalid request: messages are missing.", code="invalid_prompt")
+    openai.post(CHAT.url).respond(400, json=said)
+    assert mocker.failed(CHAT.opened).fatal
+
+
+def test_nothing_is_filtered_where_a_simulated_subject_is_asked(
+    openai: respx.MockRouter,
+) -> None:
+    openai.post(OWN_URL).respond(400, json=error("filtered", code="content_filter"))
+    assert mocker.failed(lambda: CHAT.at(GATEWAY, simulated=True)).fatal
+
+
+FIELDS_NAMED = {
+    "response_format": "schema",
+    "response_format.type": "schema",
+    "response_format.json_schema.schema": None,
+    "messages": None,
+}
+
+
+@pytest.mark.parametrize(("field", "parameter"), FIELDS_NAMED.items())
+def test_the_field_an_error_names_is_the_one_refused(
+    openai: respx.MockRouter, field: str, parameter: str | None
+) -> None:
+    said = error("Not this.", param=field, code="unsupported_value")
+    openai.post(CHAT.url).respond(400, json=said)
+    assert mocker.failed(CHAT.opened, mocker.STRUCTURED).parameter == parameter
+
+
+# --- the limit of a reply has two names ----------------------------------------------------------
+
+NEWER = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+
+
+def test_endpoints_of_the_user_s_own_are_told_the_limit_by_its_older_name(
+    openai: respx.MockRouter,
+) -> None:
+    route = openai.post(OWN_URL).respond(json=reply())
+    mocker.ask(own, LIMITED)
+    assert body_of(route)["max_tokens"] == 400
+    assert "max_completion_tokens" not in body_of(route)
+    said = error("no", code="unsupported_parameter", param="max_tokens")
+    openai.post(OWN_URL).respond(400, json=said)
+    failure = mocker.failed(own, LIMITED)
+    assert failure.parameter == "max_output_tokens"
+    assert str(failure).startswith("gateway/m: ")
+
+
+def test_an_own_endpoint_that_wants_the_newer_name_is_remembered_by_model(
+    openai: respx.MockRouter,
+) -> None:
+    limits: list[str] = []
+
+    def answer(asked: httpx.Request) -> httpx.Response:
+        limits.extend(name for name in json.loads(asked.content) if name.startswith("max"))
+        if limits[-1] == "max_tokens":
+            return httpx.Response(400, json=error(NEWER, code="unsupported_parameter"))
+        return httpx.Response(200, json=reply())
+
+    openai.post(OWN_URL).mock(side_effect=answer)
+
+    async def attempts() -> list[str]:
+        provider = own()
+        ends = []
+        try:
+            for model in ("m", "m", "m", "another", "another"):
+                try:
+                    ends.append((await provider.complete(model, LIMITED, Call(1))).text)
+                except CallFailed as failed:
+                    # One attempt per call: the collector counts them, and makes the next.
+                    ends.append(failed.kind)
+        finally:
+            await provider.aclose()
+        return ends
+
+    with mocker.nothing_left():
+        assert asyncio.run(attempts()) == ["transient", "Five.", "Five.", "transient", "Five."]
+    older, newer = "max_tokens", "max_completion_tokens"
+    assert limits == [older, newer, newer, older, newer]
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "request_", "kind"),
+    [
+        (400, NEWER, LIMITED, "transient"),
+        (400, NEWER, REQUEST, "fatal"),
+        (400, "max_tokens is too large", LIMITED, "fatal"),
+        (422, NEWER, LIMITED, "parameter"),
+        (429, NEWER, LIMITED, "rate_limit"),
+        (500, NEWER, LIMITED, "transient"),
+    ],
+)
+def test_only_a_refusal_that_names_the_newer_limit_passes(
+    openai: respx.MockRouter, status: int, message: str, request_: Request, kind: str
+) -> None:
+    route = openai.post(OWN_URL).respond(status, json=error(message))
+    failed = mocker.failed(own, request_)
+    assert (route.call_count, failed.kind) == (1, kind)
+
+
+# --- responses -----------------------------------------------------------------------------------
+
+FAILED = {
+    "rate_limit_exceeded": "rate_limit",
+    "server_error": "transient",
+    "invalid_prompt": "reply",
+}
+
+
+def refused_on_the_way(openai: respx.MockRouter, **fields: Any) -> CallFailed:
+    openai.post(RESPONSES.url).respond(json=response(status="failed", **fields))
+    return mocker.failed(RESPONSES.opened, model=RESPONSES.model)
+
+
+@pytest.mark.parametrize(("code", "kind"), FAILED.items())
+def test_responses_that_failed_on_the_way(openai: respx.MockRouter, code: str, kind: str) -> None:
+    failure = refused_on_the_way(openai, error={"code": code, "message": f"sorry, {SECRET}"})
+    assert failure.kind == kind
+    assert f"the response failed ({code}): sorry, ***" in str(failure)
+
+
+def test_a_failed_response_may_say_nothing(openai: respx.MockRouter) -> None:
+    assert refused_on_the_way(openai).kind == "reply"
+
+
+def test_a_failed_response_that_a_filter_stopped_was_answered(openai: respx.MockRouter) -> None:
+    openai.post(RESPONSES.url).respond(json=RESPONSES.filters["a failed response"])
+    completion = mocker.ask(RESPONSES.opened, model=RESPONSES.model)
+    assert (completion.text, completion.finish, completion.usage) == ("", "content_filter", {})
+
+
+def test_a_system_prompt_alone_is_still_an_input(openai: respx.MockRouter) -> None:
+    route = openai.post(RESPONSES.url).respond(json=RESPONSES.five)
+    system = Request((Message("system", "Speak."),), Parameters())
+    mocker.ask(RESPONSES.opened, system, model=RESPONSES.model)
+    assert body_of(route)["input"] == [{"role": "system", "content": "Speak."}]
+
+
+def test_models_go_to_chat_completions_unless_the_roster_says_otherwise(
+    openai: respx.MockRouter,
+) -> None:
+    chat = openai.post(CHAT.url).respond(json={})
+    responses = openai.post(RESPONSES.url).respond(json=RESPONSES.five)
+    mocker.failed(RESPONSES.opened, model="gpt-5.1")
+    assert (chat.call_count, responses.call_count) == (1, 0)
+
+
+def test_a_wire_that_openai_does_not_speak() -> None:
+    context = ProviderContext({"OPENAI_API_KEY": "x"}, wires={"openai/gpt": "anthropic"})
+    with pytest.raises(UnknownName, match="'anthropic'; known: openai-chat, openai-responses"):
+        open_provider("openai", context)

@@ -1,0 +1,182 @@
+"""OpenAI's Chat Completions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from openai import __version__
+from openai.types.chat import ChatCompletion
+
+from pytest_bias.canonical import plain
+
+from ..mocker import SECRET, SEED
+from .vendor import SCHEMA, Body, Vendor
+
+OPENAI: dict[str, Any] = {
+    "provider": "openai",
+    "key": "OPENAI_API_KEY",
+    "base_url": "OPENAI_BASE_URL",
+    "home": "https://api.openai.com/v1",
+    "own_base": "/v1",
+    "extra": "openai",
+    "package": "openai",
+    "header": ("authorization", f"Bearer {SECRET}"),
+    "own_header": ("authorization", f"Bearer {SECRET}"),
+    "foreign": {
+        "OPENAI_API_KEY": "sk-of-vendor",
+        "OPENAI_ADMIN_KEY": "sk-of-vendor",
+        "OPENAI_ORG_ID": "org-of-vendor",
+        "OPENAI_PROJECT_ID": "project-of-vendor",
+        "OPENAI_CUSTOM_HEADERS": "authorization: Bearer sk-of-vendor\nX-Gateway: gw-of-vendor",
+    },
+}
+
+FLAGGED = "Invalid prompt: your prompt was flagged as potentially violating our usage policy."
+FILTERS: dict[str, Body] = {
+    "Azure's": {"error": {"code": "content_filter", "message": "filtered", "status": 400}},
+    "invalid_prompt": {"error": {"code": "invalid_prompt", "message": FLAGGED}},
+    "policy": {"error": {"code": "content_policy_violation", "message": "Rejected."}},
+    "policy as type": {"error": {"type": "content_policy_violation", "message": "Rejected."}},
+}
+
+
+def reply(content: object = "Five.", **choice: Any) -> Body:
+    """A reply as the API sends it."""
+    message = {"role": "assistant", "content": content, "refusal": choice.pop("refusal", None)}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "served-1",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"} | choice],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9},
+    }
+
+
+def error(message: object = "no", **fields: object) -> Body:
+    """An error as the API sends it."""
+    return {"error": {"message": message, "param": None, "code": None} | fields}
+
+
+def _read(body: object) -> str:
+    (choice,) = ChatCompletion.model_validate(body).choices
+    assert choice.finish_reason == "stop"
+    return choice.message.content or ""
+
+
+def refused_schema(field: str) -> dict[str, bool]:
+    """What OpenAI says of schemas, which are in ``field``."""
+    return {
+        f"Invalid parameter: '{field}' of type 'json_schema' is not supported with this model.": (
+            True
+        ),
+        "This model does not support response format `json_schema`.": True,
+        "This response_format type is unavailable now": True,
+        "json_schema: Extra inputs are not permitted": True,
+        f"Unrecognized request argument supplied: {field}": True,
+        "Invalid schema for response_format 'Score': In context=(), 'minimum' is not permitted.": (
+            False
+        ),
+        f"{field}.schema: unknown keyword": False,
+        f"Invalid '{field}': the name is too long": False,
+    }
+
+
+CHAT = Vendor(
+    **OPENAI,
+    wire="openai-chat",
+    model="gpt-5.1",
+    path="/chat/completions",
+    api=f"openai {__version__}, chat completions",
+    what="a chat completion",
+    says=reply,
+    read_by_sdk=_read,
+    refusing=error,
+    finishes={
+        "length": (reply("Fi", finish_reason="length"), "Fi", "length"),
+        "content filter": (reply("", finish_reason="content_filter"), "", "content_filter"),
+        "filtered to nothing": (
+            reply(None, finish_reason="content_filter"),
+            "",
+            "content_filter",
+        ),
+        "refusal": (reply(None, refusal="I cannot."), "I cannot.", "refusal"),
+        "refusal beside a text": (reply("Well", refusal="I cannot."), "I cannot.", "refusal"),
+        "empty": (reply(""), "", "stop"),
+        "nothing": (reply(None), "", "stop"),
+        "a tool": (reply(None, finish_reason="tool_calls"), "", "other"),
+        "an unknown end": (reply(finish_reason="else"), "Five.", "other"),
+        "no end": (reply(finish_reason=None), "Five.", "other"),
+    },
+    filters=FILTERS,
+    usages=(
+        ({"prompt_tokens": None}, {}),
+        ({"prompt_tokens": 7}, {"input": 7}),
+        ({"prompt_tokens": 7, "completion_tokens": 0}, {"input": 7, "output": 0}),
+        ({"prompt_tokens": SECRET}, {}),
+        ("7", {}),
+    ),
+    malformed={
+        "no choice": reply() | {"choices": []},
+        "no choices": {"model": "x"},
+        "choices are null": reply() | {"choices": None},
+        "no message": {"model": "x", "choices": [{}]},
+        "message is null": {"model": "x", "choices": [{"message": None}]},
+        "content in parts": reply([{"type": "text", "text": "x"}]),
+    },
+    refused={
+        "temperature": (
+            error("Only the default.", code="unsupported_value", param="temperature"),
+            "temperature",
+        ),
+        "the limit": (
+            error(code="unsupported_parameter", param="max_completion_tokens"),
+            "max_output_tokens",
+        ),
+        "the seed": (error("Unknown field: `seed`"), "seeded"),
+        "in words": (
+            error("'temperature' does not support 0.5 with this model. Mind the seed."),
+            "temperature",
+        ),
+        "another parameter": (
+            error("seed", code="unsupported_parameter", param="tools"),
+            None,
+        ),
+        "out of range": (
+            error(
+                "Invalid 'temperature': expected a value <= 2, but got 9 instead.",
+                code="decimal_above_max_value",
+                param="temperature",
+            ),
+            None,
+        ),
+        "nothing by name": (error("This model is not supported."), None),
+    },
+    refused_schema=refused_schema("response_format"),
+    sent={
+        "model": "gpt-5.1",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "How long?"},
+        ],
+    },
+    sent_turns={
+        "model": "gpt-5.1",
+        "messages": [
+            {"role": "user", "content": "a"},
+            {"role": "assistant", "content": "b"},
+            {"role": "user", "content": "c"},
+        ],
+    },
+    sent_whole={
+        "model": "gpt-5.1",
+        "messages": [{"role": "user", "content": "How long?"}],
+        "temperature": 0.5,
+        "max_completion_tokens": 400,
+        "seed": SEED % 2**31,
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "Score", "schema": plain(SCHEMA), "strict": True},
+        },
+    },
+)
