@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pytest_bias.statistics import bootstrap_log_ratio
+from pytest_bias.statistics.bootstrap import bootstrap_log_ratio
 
 from .experiment import CORPORA, RECOMMENDATION
 from .questions import GROUPS, MARGIN

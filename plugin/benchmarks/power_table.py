@@ -34,13 +34,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.common import Share, note, say
-from pytest_bias import statistics
 from pytest_bias.estimation.cells import Cell, Grid
 from pytest_bias.estimation.groups import group_against_rest
 from pytest_bias.estimation.tested import SEED, Tested
 from pytest_bias.estimation.two_groups import compare
 from pytest_bias.estimation.units import paired
 from pytest_bias.findings import Finding
+from pytest_bias.statistics.multiplicity import holm
 from pytest_bias.verdicts import Control, Question, decide
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def narrative(
     )
     grid = Grid(cells=cells, bounds=(0.0, 1.0), flags=True)
     found = [group_against_rest(grid, "group", each, groups, margin=0.1) for each in groups]
-    return found[0], float(statistics.holm([tested.p_alarm for tested in found])[0])
+    return found[0], float(holm([tested.p_alarm for tested in found])[0])
 
 
 def _rows() -> list[Row]:

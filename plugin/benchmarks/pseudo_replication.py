@@ -34,9 +34,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.common import Share, note, say
-from pytest_bias import Experiment, Factor, GroupContrast, MeanDifference, Measure, statistics
+from pytest_bias import Experiment, Factor, GroupContrast, MeanDifference, Measure
 from pytest_bias.experiment import plan
 from pytest_bias.records import Record, Records
+from pytest_bias.statistics.anova import one_way
+from pytest_bias.statistics.means import welch
+from pytest_bias.statistics.permutation import group_permutation
+from pytest_bias.statistics.tables import chi_square
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,18 +94,18 @@ def scores(rng: np.random.Generator, icc: float) -> Numbers:
 def chi_square_p(yes: Numbers) -> float:
     """Pearson's chi-square of groups × replies, as if every reply were independent."""
     counts = yes.sum(axis=(1, 2)).astype(np.int64)
-    return statistics.chi_square(np.column_stack([counts, NAMES * REPLIES - counts])).p
+    return chi_square(np.column_stack([counts, NAMES * REPLIES - counts])).p
 
 
 def anova_p(yes: Numbers) -> float:
     """One-way analysis of variance of the names' means."""
-    return statistics.one_way(list(yes.mean(axis=2))).p
+    return one_way(list(yes.mean(axis=2))).p
 
 
 def permutation_p(yes: Numbers) -> float:
     """The omnibus permutation of the names' labels."""
     means = yes.mean(axis=2).ravel()
-    found = statistics.group_permutation(means, _OF_NAMES, resamples=RESAMPLES, seed=SEED)
+    found = group_permutation(means, _OF_NAMES, resamples=RESAMPLES, seed=SEED)
     return found.omnibus.p
 
 
@@ -124,12 +128,12 @@ def cluster_robust_p(yes: Numbers) -> float:
 
 def welch_replies_p(values: Numbers) -> float:
     """Welch's t test of two arms, as if every reply were independent."""
-    return statistics.welch(values[1].ravel(), values[0].ravel()).p
+    return welch(values[1].ravel(), values[0].ravel()).p
 
 
 def welch_seeds_p(values: Numbers) -> float:
     """Welch's t test of the seeds' means."""
-    return statistics.welch(values[1].mean(axis=1), values[0].mean(axis=1)).p
+    return welch(values[1].mean(axis=1), values[0].mean(axis=1)).p
 
 
 Table = Callable[[np.random.Generator, float], "Numbers"]

@@ -32,11 +32,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.common import Share, note, say
-from pytest_bias import statistics
 from pytest_bias.effects import Effect, UnitGroup
 from pytest_bias.estimation.cells import Cell, Grid
 from pytest_bias.estimation.events import rate_difference, rate_ratio
 from pytest_bias.estimation.weights import pairwise
+from pytest_bias.statistics import means
 from pytest_bias.upgrades import compared
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def fixed_set(rng: np.random.Generator, candidate: float, baseline: float) -> Tw
     found = []
     for cassette, effect in (("ours", candidate), ("theirs", baseline)):
         high, low = rng.normal(0.6 * effect, 1, 120), rng.normal(0, 1, 120)
-        welch = statistics.welch(high, low)
+        welch = means.welch(high, low)
         found.append(
             Effect(
                 estimate=welch.difference,

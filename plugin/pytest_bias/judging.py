@@ -267,7 +267,7 @@ def _alpha(pairs: Pairs, level: Level) -> tuple[float | None, Interval | None, s
     """α, its interval, and why it is not defined."""
     if len(pairs) < _PAIR:
         return None, None, "fewer than two trials have both ratings, so α is undefined"
-    from .statistics import krippendorff_alpha  # noqa: PLC0415  (scipy takes half a second)
+    from .statistics.agreement import krippendorff_alpha  # noqa: PLC0415  (scipy)
 
     ratings = list(zip(*pairs, strict=True))
     if level != "nominal":
@@ -287,7 +287,7 @@ def _kappa(pairs: Pairs) -> tuple[float | None, Interval | None]:
     """Cohen's κ and its interval; None where it is not defined."""
     if len(pairs) < _PAIR:
         return None, None
-    from .statistics import cohen_kappa  # noqa: PLC0415
+    from .statistics.agreement import cohen_kappa  # noqa: PLC0415
 
     one, two = zip(*pairs, strict=True)
     try:

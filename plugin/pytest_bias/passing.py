@@ -43,7 +43,7 @@ def pairs_units(layout: Layout) -> bool:
 
 def largest_sd(layout: Layout, margin: float, power: float) -> float:
     """The spread up to which an unchanged model passes with ``power``, at each of the effects."""
-    from .statistics import largest_sd_to_pass  # noqa: PLC0415  (scipy)
+    from .statistics.noninferiority_power import largest_sd_to_pass  # noqa: PLC0415  (scipy)
 
     return largest_sd_to_pass(
         layout.per_group,
@@ -74,7 +74,7 @@ def _of_units(layout: Layout, margin: float, *, sd: float, effect: float) -> flo
     n = layout.per_group
     if not pairs_units(layout):
         return _of_estimates(sd * math.sqrt(2 / n), 2.0 * n - 2, margin, effect)
-    from .statistics import power_to_pass_paired  # noqa: PLC0415  (scipy)
+    from .statistics.noninferiority_power import power_to_pass_paired  # noqa: PLC0415  (scipy)
 
     return power_to_pass_paired(
         n, sd=sd, margin=margin, effect=effect, alpha=ALPHA, design=layout.shape
@@ -100,7 +100,7 @@ def of_rates(
     layout: Layout, margin: float, found: Finding | None, rates: Sequence[float]
 ) -> Iterator[Passing]:
     """Of rates of an event in a fixed set, at base rates."""
-    from .statistics import power_to_pass_rates  # noqa: PLC0415  (scipy)
+    from .statistics.noninferiority_rates import power_to_pass_rates  # noqa: PLC0415  (scipy)
 
     for rate in rates:
         for effect in EFFECTS:
@@ -118,7 +118,7 @@ def of_rates(
 
 def _of_estimates(se: float, df: float, margin: float, effect: float) -> float:
     """Two independent estimates of one precision."""
-    from .statistics import power_to_pass_independent  # noqa: PLC0415  (scipy)
+    from .statistics.noninferiority_power import power_to_pass_independent  # noqa: PLC0415  (scipy)
 
     return power_to_pass_independent(
         se_candidate=se,

@@ -166,7 +166,7 @@ def _of_means(
     found: Finding | None,
     effects: Sequence[float],
 ) -> Prospect:
-    from .statistics import largest_sd_to_clear, verdict_chances  # noqa: PLC0415  (scipy)
+    from .statistics.power import largest_sd_to_clear, verdict_chances  # noqa: PLC0415  (scipy)
 
     n, shape = layout.per_group, layout.shape
     largest = sd = None
@@ -200,7 +200,7 @@ def _of_means(
 def _rate_outlooks(
     layout: Layout, margin: float, null: Null, found: Finding | None, effects: Sequence[float]
 ) -> Iterator[Outlook]:
-    from .statistics import (  # noqa: PLC0415  (scipy)
+    from .statistics.rate_power import (  # noqa: PLC0415  (scipy)
         power_to_alarm_rate,
         power_to_clear_rate,
         units_for_zero_events,
@@ -237,7 +237,7 @@ def _rate_outlooks(
 
 def _alarm_of_rates(n: int, *, rate: float, difference: float, margin: float) -> float:
     """The chance that rates are shown to differ by more than the margin; by their variance."""
-    from .statistics import power_to_alarm  # noqa: PLC0415  (scipy)
+    from .statistics.power import power_to_alarm  # noqa: PLC0415  (scipy)
 
     variances = [p * (1 - p) for p in (rate, rate + difference)]
     sd = math.sqrt(max(sum(variances), 0.0) / 2)

@@ -19,7 +19,7 @@ from .findings import ALPHA, Finding
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .statistics import NonInferiority
+    from .statistics.noninferiority import NonInferiority
 
 FEWEST_PAIRS = 5
 """Units that both have, in each group, below which nothing is paired."""
@@ -170,7 +170,7 @@ def _paired(pairs: _Pairs, limit: float, *, ratio: bool) -> Compared | None:
     import numpy as np  # noqa: PLC0415  (scipy: only where there is something to compare)
 
     from .estimation.bounded import are_alike  # noqa: PLC0415
-    from .statistics import non_inferior_paired_groups  # noqa: PLC0415
+    from .statistics.noninferiority import non_inferior_paired_groups  # noqa: PLC0415
 
     groups = [(g.weight, np.array(g.ours), np.array(g.theirs)) for g in pairs.groups]
     if any(are_alike(a - b) or are_alike(a + b) for _, a, b in groups):
@@ -187,7 +187,7 @@ def _exchanged(pairs: _Pairs) -> Compared:
     if not pairs.pair:
         lacking = "too few units are the same" if pairs.share else "no units can be exchanged"
         return _not_comparable(None, lacking)
-    from .statistics import exchange_size, spread_of_means, sum_of_gaps  # noqa: PLC0415  (numpy)
+    from .statistics.exchange import exchange_size, spread_of_means, sum_of_gaps  # noqa: PLC0415  (numpy)
 
     gaps = [group.gaps for group in pairs.groups]
     found = exchange_size(
@@ -242,7 +242,7 @@ def _independent(ours: _Line, theirs: _Line, limit: float, *, ratio: bool) -> Co
     """The two-sign rule on independent estimates; None without standard errors of both."""
     if ours.se is None or ours.df is None or theirs.se is None or theirs.df is None:
         return None
-    from .statistics import non_inferior_from_estimates  # noqa: PLC0415  (scipy)
+    from .statistics.noninferiority import non_inferior_from_estimates  # noqa: PLC0415  (scipy)
 
     given = {
         "candidate": ours.estimate,

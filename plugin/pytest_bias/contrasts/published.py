@@ -73,7 +73,8 @@ class WelchTest:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """``t``, ``df``, ``p`` and ``d``."""
-        from ..statistics import cohen_d, welch  # noqa: PLC0415  (scipy takes half a second)
+        from ..statistics.effect_size import cohen_d  # noqa: PLC0415  (scipy)
+        from ..statistics.means import welch  # noqa: PLC0415  (scipy)
 
         a, b = _two(pooled)
         found = welch(a, b)
@@ -88,7 +89,8 @@ class MannWhitneyTest:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """``U``, ``p``, the difference of ``mean``s and Vargha and Delaney's ``A``."""
-        from ..statistics import mann_whitney, vargha_delaney  # noqa: PLC0415
+        from ..statistics.ranks import mann_whitney  # noqa: PLC0415
+        from ..statistics.superiority import vargha_delaney  # noqa: PLC0415
 
         a, b = _two(pooled)
         found = mann_whitney(a, b)
@@ -105,7 +107,7 @@ class ChiSquareTest:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """``chi2``, ``df``, ``p``, ``V`` and the smallest expected count."""
-        from ..statistics import chi_square  # noqa: PLC0415
+        from ..statistics.tables import chi_square  # noqa: PLC0415
 
         counts = [Counter(values.tolist()) for values in pooled.numbers()]
         categories = sorted({category for count in counts for category in count})
@@ -129,7 +131,7 @@ class OneWayAnova:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """``F``, both degrees of freedom, ``p`` and eta²."""
-        from ..statistics import one_way  # noqa: PLC0415
+        from ..statistics.anova import one_way  # noqa: PLC0415
 
         found = one_way(pooled.numbers())
         return {
@@ -174,7 +176,7 @@ class FactorialAnova:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """F, p and partial eta² of every term; ``p`` is that of the highest interaction."""
-        from ..statistics import factorial_anova  # noqa: PLC0415
+        from ..statistics.anova import factorial_anova  # noqa: PLC0415
 
         values, _ = pooled.labelled(self.factors[0])
         found = factorial_anova(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import statistics
+from ..statistics.bounded import bounded_equivalence, bounded_equivalence_paired, skewness
 from .tested import SEED
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Robust:
 
 def is_skewed(values: ArrayLike) -> bool:
     """Whether rare values lie far from the rest."""
-    return abs(statistics.skewness(values)) > SKEWED
+    return abs(skewness(values)) > SKEWED
 
 
 def spread_is_doubtful(*groups: NDArray[np.float64]) -> bool:
@@ -63,7 +63,7 @@ def bounded_p(
     """The p-value of clearing whatever rare values the scale allows; 1 where it has no ends."""
     if bounds is None:
         return _robust(1.0)
-    found = statistics.bounded_equivalence(a, b, bounds=bounds, margin=margin, seed=SEED)
+    found = bounded_equivalence(a, b, bounds=bounds, margin=margin, seed=SEED)
     return _robust(found.p)
 
 
@@ -71,7 +71,7 @@ def bounded_p_of_units(differences: ArrayLike, *, width: float | None, margin: f
     """The same for one difference per unit, between -width and width."""
     if width is None:
         return _robust(1.0)
-    found = statistics.bounded_equivalence_paired(
+    found = bounded_equivalence_paired(
         differences, bounds=(-width, width), margin=margin, seed=SEED
     )
     return _robust(found.p)

@@ -7,9 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from .. import statistics
 from ..estimates import Interval
 from ..findings import ALPHA, Null
+from ..statistics.deterministic import identical_pairs
+from ..statistics.proportions import newcombe
+from ..statistics.score import (
+    score_difference,
+    score_difference_p,
+    score_ratio,
+    score_ratio_p,
+    tost_rates,
+    tost_ratio,
+)
 from .cells import Grid
 from .fixed import UNITS, stratum, within_strata
 from .tested import Tested, permutation_words
@@ -87,20 +96,20 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
     given = counts.as_given
     tost = None
     if margin is not None:
-        tost = statistics.tost_rates(*given, margin=margin, alpha=ALPHA, weights=counts.weights)
+        tost = tost_rates(*given, margin=margin, alpha=ALPHA, weights=counts.weights)
     if len(counts.n_a) == 1:
-        single = statistics.newcombe(*(numbers[0] for numbers in given))
+        single = newcombe(*(numbers[0] for numbers in given))
         estimate, interval, p_alarm = single.difference, single.interval, single.p
         sides = (single.rate_a, single.rate_b)
         method = f"hybrid score interval; {_TEST_NAMES[single.test]}"
     else:
-        found = statistics.score_difference(*given, weights=counts.weights)
+        found = score_difference(*given, weights=counts.weights)
         estimate, interval, p_alarm = found.difference, found.interval, found.p
         sides = (found.rate_a, found.rate_b)
         method = "stratified score interval and test"
     if null == "margin" and margin is not None:
         p_alarm = _beyond(
-            lambda side, against: statistics.score_difference_p(
+            lambda side, against: score_difference_p(
                 *given, null=against, alternative=side, weights=counts.weights
             ),
             -margin,
@@ -131,15 +140,13 @@ def rate_ratio(grid: Grid, weights: Weights, *, margin: float | None, null: Null
     """Test the ratio of two rates against 1 and against [1 / margin, margin], by score tests."""
     counts = counts_of(grid, weights)
     given = counts.as_given
-    found = statistics.score_ratio(*given, weights=counts.weights)
+    found = score_ratio(*given, weights=counts.weights)
     p_alarm, tost = found.p, None
     if margin is not None:
-        tost = statistics.tost_ratio(
-            *given, low=1 / margin, high=margin, alpha=ALPHA, weights=counts.weights
-        )
+        tost = tost_ratio(*given, low=1 / margin, high=margin, alpha=ALPHA, weights=counts.weights)
         if null == "margin":
             p_alarm = _beyond(
-                lambda side, against: statistics.score_ratio_p(
+                lambda side, against: score_ratio_p(
                     *given, null=against, alternative=side, weights=counts.weights
                 ),
                 1 / margin,
@@ -176,7 +183,7 @@ def _clearing_p(p: float, counts: Counts, margin: float | None) -> float:
     """Where no trial differs a score test is too sure: not more than so many alike can show."""
     if counts.alike is None or margin is None:
         return p
-    found = statistics.identical_pairs(0.0, pairs=counts.alike, width=1.0, margin=margin)
+    found = identical_pairs(0.0, pairs=counts.alike, width=1.0, margin=margin)
     return max(p, found.p_clear or 0.0)
 
 

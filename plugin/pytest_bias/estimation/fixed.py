@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import statistics
 from ..errors import NoVariance
 from ..findings import ALPHA, Null
+from ..statistics._arrays import ROUNDING
+from ..statistics.deterministic import identical_pairs
+from ..statistics.equivalence import tost_from_estimate
+from ..statistics.permutation import contrast_permutation
+from ..statistics.stratified import stratified_contrast
 from .bounded import bounded_p, cells_are_doubtful
 from .cells import Cell, Grid
 from .tested import FEW_UNITS, RESAMPLES, SEED, Tested, alarm_p, permutation_words
@@ -47,12 +51,12 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
     replies = sum(cell.values.size for cell in cells)
     fewest = fewest_on_a_side(cells, coefficients)
     try:
-        found = statistics.stratified_contrast([cell.values for cell in cells], coefficients)
+        found = stratified_contrast([cell.values for cell in cells], coefficients)
     except NoVariance:
         return _identical(grid, weights, margin=margin, null=null, units=replies, fewest=fewest)
     tost = None
     if margin is not None:
-        tost = statistics.tost_from_estimate(
+        tost = tost_from_estimate(
             estimate=found.estimate, se=found.se, df=found.df, margin=margin, alpha=ALPHA
         )
     p_alarm = alarm_p(estimate=found.estimate, se=found.se, df=found.df, null=null, margin=margin)
@@ -133,7 +137,7 @@ def within_strata(cells: Sequence[Cell], weights: Weights) -> Permutation:
     labels = ["×".join(weights.combination(cell)) for cell in cells]
     of = {label: weights.of(cell) for label, cell in zip(labels, cells, strict=True)}
     sizes = [cell.values.size for cell in cells]
-    return statistics.contrast_permutation(
+    return contrast_permutation(
         values,
         np.repeat(labels, sizes).tolist(),
         of,
@@ -162,9 +166,9 @@ def _identical(
     spread = max(abs(part - difference) for part in scaled)
     if grid.width is None:
         raise NoVariance(statistic="stratified_contrast")
-    if abs(difference) <= statistics.ROUNDING * grid.magnitude:
+    if abs(difference) <= ROUNDING * grid.magnitude:
         difference = 0.0
-    found = statistics.identical_pairs(
+    found = identical_pairs(
         difference,
         pairs=fewest,
         width=grid.width * weights.reach + spread,

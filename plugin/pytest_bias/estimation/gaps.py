@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .. import statistics
 from ..findings import CHANCE
+from ..statistics.gaps import gap_permutation
 from .cells import Grid
 from .groups import labelled
 from .tested import RESAMPLES, SEED, Tested, permutation_words
@@ -22,7 +22,7 @@ def total_gap(grid: Grid, factor: str, gaps: Sequence[Gap], unit: Sequence[str] 
     """
     levels = tuple(dict.fromkeys(level for weights, _ in gaps for level in weights))
     data = labelled(grid, factor, levels, unit)
-    found = statistics.gap_permutation(
+    found = gap_permutation(
         data.values, data.labels, gaps, blocks=data.blocks, resamples=RESAMPLES, seed=SEED
     )
     return Tested(

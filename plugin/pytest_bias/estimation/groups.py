@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from .. import statistics
 from ..errors import IncompleteDesign, NoVariance, TooFewUnits
 from ..findings import ALPHA
+from ..statistics.equivalence import tost_from_estimate
+from ..statistics.permutation import GroupPermutation, group_permutation
+from ..statistics.simultaneous import PooledContrasts, pooled_group_contrasts
 from .cells import Grid
 from .fixed import UNITS, centred, stratum
 from .identical import identical_exemplars
@@ -55,7 +57,7 @@ def group_against_rest(
     against = permuted.groups[group]
     tost = None
     if margin is not None:
-        tost = statistics.tost_from_estimate(
+        tost = tost_from_estimate(
             estimate=pooled.estimate, se=pooled.se, df=pooled.df, margin=margin, alpha=ALPHA
         )
     few = pooled.df < FEWEST_DF
@@ -92,15 +94,15 @@ def _all_groups(
     groups: Sequence[str],
     values: NDArray[np.float64],
     labels: Sequence[str],
-) -> tuple[statistics.PooledContrasts, statistics.GroupPermutation]:
+) -> tuple[PooledContrasts, GroupPermutation]:
     """What all groups' hypotheses share, worked out once."""
     key = ("groups", factor, tuple(sorted(groups)))
     if key not in grid.memo:
         grid.memo[key] = (
-            statistics.pooled_group_contrasts(values, labels),
-            statistics.group_permutation(values, labels, resamples=RESAMPLES, seed=SEED),
+            pooled_group_contrasts(values, labels),
+            group_permutation(values, labels, resamples=RESAMPLES, seed=SEED),
         )
-    return cast("tuple[statistics.PooledContrasts, statistics.GroupPermutation]", grid.memo[key])
+    return cast("tuple[PooledContrasts, GroupPermutation]", grid.memo[key])
 
 
 def any_group(
@@ -112,7 +114,7 @@ def any_group(
     deviation of the groups' means.
     """
     data = labelled(grid, factor, groups, unit)
-    permuted = statistics.group_permutation(
+    permuted = group_permutation(
         data.values, data.labels, blocks=data.blocks, resamples=RESAMPLES, seed=SEED
     )
     of = np.array(data.labels)

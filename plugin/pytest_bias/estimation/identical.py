@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import statistics
 from ..errors import NoVariance
 from ..findings import ALPHA
+from ..statistics._arrays import ROUNDING
+from ..statistics.blocks import sign_flip
+from ..statistics.deterministic import identical_pairs
+from ..statistics.permutation import contrast_permutation
 from .cells import Grid
 from .tested import RESAMPLES, SEED, Tested, permutation_words
 from .weights import Weights
@@ -33,15 +36,15 @@ def identical_exemplars(
     part = weights.parts[factor]
     levels = [level for level in part if part[level]]
     difference = math.fsum(part[level] * groups[level][0] for level in levels)
-    if abs(difference) <= statistics.ROUNDING * grid.magnitude:
+    if abs(difference) <= ROUNDING * grid.magnitude:
         difference = 0.0
     sides = [
         sum(len(groups[level]) for level in levels if part[level] * sign > 0) for sign in (1, -1)
     ]
-    found = statistics.identical_pairs(
+    found = identical_pairs(
         difference, pairs=min(sides), width=grid.width * weights.reach, margin=margin, alpha=ALPHA
     )
-    permuted = statistics.contrast_permutation(
+    permuted = contrast_permutation(
         np.concatenate([np.array(groups[level]) for level in levels]),
         [level for level in levels for _ in groups[level]],
         {level: part[level] for level in levels},
@@ -75,13 +78,11 @@ def identical_units(
     if width is None:
         raise NoVariance(statistic="one_sample")
     difference = float(differences[0])
-    if abs(difference) <= statistics.ROUNDING * magnitude:
+    if abs(difference) <= ROUNDING * magnitude:
         difference = 0.0
     n = differences.size
-    found = statistics.identical_pairs(
-        difference, pairs=n, width=width, margin=margin, alpha=ALPHA
-    )
-    flipped = statistics.sign_flip(np.full(n, difference), resamples=RESAMPLES, seed=SEED)
+    found = identical_pairs(difference, pairs=n, width=width, margin=margin, alpha=ALPHA)
+    flipped = sign_flip(np.full(n, difference), resamples=RESAMPLES, seed=SEED)
     words = permutation_words(flipped, "sign flips")
     return Tested(
         estimate=difference,

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import statistics
 from ..errors import BadDesign, BadStatisticInput, NoVariance, TooFewUnits
 from ..estimates import Interval
 from ..illustrations import Axis, Heatmap, Illustration, Means, Spot, levels_shown
 from ..measures import MISSING
 from ..statistics.means import t_interval
+from ..statistics.proportions import wilson
+from ..statistics.stratified import stratified_contrast
+from ..statistics.summary import describe
 from .cells import Cell, Grid, grid_of
 
 if TYPE_CHECKING:
@@ -107,7 +109,7 @@ def _spot(
         if with_interval and grid.flags:
             yes = round(sum(float(cell.values.sum()) for cell in used))
             value = yes / replies
-            interval = statistics.wilson(yes, replies, level=LEVEL)
+            interval = wilson(yes, replies, level=LEVEL)
         elif with_interval:
             interval, why = _interval(used, shares)
     return Spot(
@@ -127,8 +129,8 @@ def _interval(used: Sequence[Cell], shares: np.ndarray) -> tuple[Interval | None
     values = [cell.values for cell in used]
     try:
         if len(values) > 1:
-            return statistics.stratified_contrast(values, shares, level=LEVEL).interval, ""
-        found = statistics.describe(values[0])
+            return stratified_contrast(values, shares, level=LEVEL).interval, ""
+        found = describe(values[0])
     except NoVariance:
         return None, _SAME
     except TooFewUnits:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import statistics
 from ..errors import NoVariance, TooFewUnits
+from ..statistics.profiles import profile_permutation
+from ..statistics.simultaneous import max_t, sign_flip_max_t
 from .cells import Grid
 from .fixed import UNITS
 from .tested import RESAMPLES, SEED, Tested, p_words, permutation_words
@@ -90,9 +91,7 @@ def _fixed(grid: Grid, table: Table) -> Tested:
     if not (ses > 0).all():
         raise NoVariance(statistic="max-T of interactions")
     estimates = contrasts @ means
-    found = statistics.max_t(
-        estimates / ses, covariance / np.outer(ses, ses), float(df), seed=SEED
-    )
+    found = max_t(estimates / ses, covariance / np.outer(ses, ses), float(df), seed=SEED)
     best = _largest(estimates, found.p)
     return _tested(
         table,
@@ -126,7 +125,7 @@ def _nested(grid: Grid, table: Table, factor: str) -> Tested:
     profiles = np.array(
         [[np.mean(profile[column]) for column in columns] for profile in whole.values()]
     )
-    found = statistics.profile_permutation(profiles, labels, resamples=RESAMPLES, seed=SEED)
+    found = profile_permutation(profiles, labels, resamples=RESAMPLES, seed=SEED)
     cells = [found.cells[place[at], columns.index(place[1 - at])] for place in table.places]
     share = 1 - 1 / len(groups)  # of the distance to the other groups, that to the mean of all
     return _tested(
@@ -158,7 +157,7 @@ def _crossed(grid: Grid, table: Table, unit: Sequence[str]) -> Tested:
     if len(rows) < FEWEST:
         raise TooFewUnits(group=name, found=len(rows), needed=FEWEST)
     departures = np.array(rows) @ table.contrasts.T
-    found = statistics.sign_flip_max_t(departures, resamples=RESAMPLES, seed=SEED)
+    found = sign_flip_max_t(departures, resamples=RESAMPLES, seed=SEED)
     best = _largest(departures.mean(axis=0), found.p)
     return _tested(
         table,

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from .. import statistics
 from ..findings import HumanComparison, HumanStudy, Relation
+from ..statistics.means import Welch, compare_differences, p_from_t, se_from_t
 
 
-def beside_people(welch: statistics.Welch, study: HumanStudy) -> HumanComparison:
+def beside_people(welch: Welch, study: HumanStudy) -> HumanComparison:
     """A model's difference beside the published one of people.
 
     Primary: interval of the difference of the two differences, both standard errors, degrees of
     freedom after Welch and Satterthwaite. Published: people's difference taken as fixed.
     """
     difference = study.high - study.low
-    se = statistics.se_from_t(difference=difference, t=study.t)
-    compared = statistics.compare_differences(
+    se = se_from_t(difference=difference, t=study.t)
+    compared = compare_differences(
         first=welch.difference,
         se_first=welch.se,
         df_first=welch.df,
@@ -35,7 +35,7 @@ def beside_people(welch: statistics.Welch, study: HumanStudy) -> HumanComparison
         high_mean=study.high,
         difference=difference,
         se=se,
-        p=statistics.p_from_t(study.t, study.df),
+        p=p_from_t(study.t, study.df),
         n=study.n,
         citation=study.citation,
         published=published,

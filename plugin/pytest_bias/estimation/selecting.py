@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import statistics
 from ..errors import NoVariance, TooFewUnits
 from ..estimates import Interval
+from ..statistics.bootstrap import bootstrap_log_ratio
+from ..statistics.shuffling import label_shuffle_ratio
 from .bounded import are_alike
 from .tested import RESAMPLES, SEED, Tested, permutation_words
 
@@ -79,7 +80,7 @@ def selection_ratio(
     shown = Counter(item for pool in pools for item in pool.shown)
     selected = Counter(item for pool in pools for item in pool.selected)
     items = sorted(shown)
-    shuffled = statistics.label_shuffle_ratio(
+    shuffled = label_shuffle_ratio(
         [selected[item] for item in items],
         [shown[item] for item in items],
         [item in members for item in items],
@@ -88,7 +89,7 @@ def selection_ratio(
     )
     if (sums == sums[0]).all():
         raise NoVariance(statistic="bootstrap of pools")
-    boot = statistics.bootstrap_log_ratio(*sums.T, iterations=RESAMPLES, seed=SEED)
+    boot = bootstrap_log_ratio(*sums.T, iterations=RESAMPLES, seed=SEED)
     p_clear: float | None = None
     notes: tuple[str, ...] = ()
     if margin is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from .. import statistics
 from ..findings import ALPHA, Null
+from ..statistics import sample_size
+from ..statistics.sample_size import deterministic_units
 from .cells import Grid
 from .tested import FEW_UNITS, Tested
 
@@ -31,7 +32,7 @@ def units_to_settle(
         if grid.bounds is None or grid.width is None or null == "margin":
             return None
         width = grid.width * reach
-        return statistics.deterministic_units(
+        return deterministic_units(
             bounds=(-width / 2, width / 2), margin=margin, difference=min(distance, width)
         )
     if tested.se is None:
@@ -40,7 +41,7 @@ def units_to_settle(
     if abs(distance - margin) <= NEGLIGIBLE * margin:
         distance = margin  # nothing tells which side of the margin it is on
     at_estimate, at_no_effect = (
-        statistics.units_to_settle(
+        sample_size.units_to_settle(
             estimate=estimate, sd=sd, margin=margin, alpha=ALPHA, power=POWER, null=null
         )
         for estimate in (distance, 0.0)

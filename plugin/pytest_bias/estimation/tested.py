@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from .. import statistics
 from ..design import frozen_mapping
 from ..estimates import EffectSize, Interval, Permutation, Tost
 from ..findings import Null
-from ..statistics import GapPermutation
+from ..statistics.gaps import GapPermutation
+from ..statistics.means import Welch, p_from_t
 
 SEED = 1
 """Seed of all resampling; fixed, not searched."""
@@ -62,7 +62,7 @@ class Tested:
     deterministic: bool = False
     tost: Tost | None = None
     effect_size: EffectSize | None = None
-    welch: statistics.Welch | None = None
+    welch: Welch | None = None
     extras: Mapping[str, float | str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     by_unit: tuple[Part, ...] = field(default=(), repr=False)
@@ -83,7 +83,7 @@ def alarm_p(*, estimate: float, se: float, df: float, null: Null, margin: float 
     beyond = estimate
     if null == "margin" and margin is not None:
         beyond = max(abs(estimate) - margin, 0.0)
-    return statistics.p_from_t(beyond / se, df)
+    return p_from_t(beyond / se, df)
 
 
 def p_words(p: float) -> str:

@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import statistics
 from ..errors import NoVariance, TooFewUnits
+from ..estimates import Bootstrap
 from ..findings import ALPHA
+from ..statistics import means
+from ..statistics.bootstrap import bootstrap_difference
+from ..statistics.deterministic import deterministic_difference
+from ..statistics.effect_size import standardized_difference
+from ..statistics.equivalence import tost_welch
+from ..statistics.resampling import label_permutation
 from .bounded import bounded_p, spread_is_doubtful
 from .tested import FEW_UNITS, SEED, Tested, permutation_words
 
@@ -52,13 +58,11 @@ def compare(
             raise TooFewUnits(group=group, found=len(values), needed=FEWEST)
     units, fewest = len(a) + len(b), min(len(a), len(b))
     try:
-        welch = statistics.welch(a, b)
+        welch = means.welch(a, b)
     except NoVariance:
         if bounds is None:
             raise
-        exact = statistics.deterministic_difference(
-            a, b, bounds=bounds, margin=margin, alpha=ALPHA
-        )
+        exact = deterministic_difference(a, b, bounds=bounds, margin=margin, alpha=ALPHA)
         return Tested(
             estimate=exact.difference,
             interval=exact.interval,
@@ -73,7 +77,7 @@ def compare(
         )
     tost = None
     if margin is not None:
-        tost = statistics.tost_welch(a, b, margin=margin, alpha=ALPHA)
+        tost = tost_welch(a, b, margin=margin, alpha=ALPHA)
     tested = Tested(
         estimate=welch.difference,
         interval=welch.interval,
@@ -85,7 +89,7 @@ def compare(
         df=welch.df,
         welch=welch,
         tost=tost,
-        effect_size=statistics.standardized_difference(a, b),
+        effect_size=standardized_difference(a, b),
         units=units,
         fewest=fewest,
     )
@@ -107,7 +111,7 @@ def compare(
 
 def _of_few(tested: Tested, a: Values, b: Values) -> Tested:
     # A t statistic of so few units clears falsely where rare replies lie far from the rest.
-    permuted = statistics.label_permutation(a, b, seed=SEED)
+    permuted = label_permutation(a, b, seed=SEED)
     return replace(
         tested,
         p_alarm=permuted.p,
@@ -117,6 +121,6 @@ def _of_few(tested: Tested, a: Values, b: Values) -> Tested:
     )
 
 
-def bootstrap(a: Values, b: Values) -> statistics.Bootstrap:
+def bootstrap(a: Values, b: Values) -> Bootstrap:
     """The percentile bootstrap interval of mean(a) − mean(b), with its recorded seed."""
-    return statistics.bootstrap_difference(a, b, iterations=BOOTSTRAP_ITERATIONS, seed=SEED)
+    return bootstrap_difference(a, b, iterations=BOOTSTRAP_ITERATIONS, seed=SEED)

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import statistics
 from ..errors import NoVariance, TooFewUnits
 from ..findings import ALPHA, ONE_EXEMPLAR, units_called
+from ..statistics.blocks import cohen_dz, one_sample, sign_flip, tost_one_sample
+from ..statistics.equivalence import tost_from_estimate
+from ..statistics.permutation import contrast_permutation
+from ..statistics.stratified import stratified_contrast
 from .bounded import are_alike, bounded_p_of_units, is_skewed
 from .cells import Cell, Grid
 from .fixed import few_units_note
@@ -130,20 +133,18 @@ def paired(
     if n < FEWEST:
         raise TooFewUnits(group=name, found=n, needed=FEWEST)
     try:
-        found = statistics.one_sample(differences, magnitude=magnitude)
+        found = one_sample(differences, magnitude=magnitude)
     except NoVariance:
         return identical_units(
             differences, margin=margin, width=width, magnitude=magnitude, name=name
         )
     tost = None
     if margin is not None:
-        tost = statistics.tost_one_sample(
-            differences, margin=margin, magnitude=magnitude, alpha=ALPHA
-        )
+        tost = tost_one_sample(differences, margin=margin, magnitude=magnitude, alpha=ALPHA)
     p_alarm, p_clear, method = found.p, tost.p if tost else None, "t test of one value per unit"
     notes: tuple[str, ...] = ()
     if n < FEW_UNITS:
-        flipped = statistics.sign_flip(differences, resamples=RESAMPLES, seed=SEED)
+        flipped = sign_flip(differences, resamples=RESAMPLES, seed=SEED)
         p_alarm, method = flipped.p, permutation_words(flipped, "sign flips of one value per unit")
         # Sign flips at the margin clear falsely where a few units differ from the rest.
         p_clear = None if tost is None else 1.0
@@ -166,7 +167,7 @@ def paired(
         se=found.se,
         df=found.df,
         tost=tost,
-        effect_size=statistics.cohen_dz(differences),
+        effect_size=cohen_dz(differences),
         notes=notes,
     )
 
@@ -223,10 +224,10 @@ def _several(
 ) -> Tested:
     levels = list(part)
     values = [np.array(groups[level]) for level in levels]
-    found = statistics.stratified_contrast(values, [part[level] for level in levels])
+    found = stratified_contrast(values, [part[level] for level in levels])
     tost = None
     if margin is not None:
-        tost = statistics.tost_from_estimate(
+        tost = tost_from_estimate(
             estimate=found.estimate, se=found.se, df=found.df, margin=margin, alpha=ALPHA
         )
     sides = [
@@ -236,7 +237,7 @@ def _several(
     # Levels of one side may differ, which a permutation of all labels takes for noise.
     p_alarm, method = found.p, "t test of stratified unit means (Welch–Satterthwaite)"
     if few:
-        permuted = statistics.contrast_permutation(
+        permuted = contrast_permutation(
             np.concatenate(values),
             [level for level in levels for _ in groups[level]],
             dict(part),

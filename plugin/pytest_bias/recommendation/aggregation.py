@@ -170,7 +170,7 @@ def _check_grid(rows: Sequence[BiasRow]) -> None:
 
 
 def _normalized(rows: Sequence[BiasRow]) -> list[NormalizedRow]:
-    from ..statistics import min_max, signed_magnitude  # noqa: PLC0415  (scipy is slow to import)
+    from ..statistics.normalising import min_max, signed_magnitude  # noqa: PLC0415  (scipy)
 
     biases = [row.bias for row in rows]
     scaled = zip(

@@ -87,7 +87,8 @@ def pool_vs_recommended(
 
 
 def _numerical(row: BiasRow, shown: Sequence[object], picked: Sequence[object]) -> BiasRow:
-    from ..statistics import cohen_d, welch  # noqa: PLC0415  (scipy takes half a second to import)
+    from ..statistics.effect_size import cohen_d  # noqa: PLC0415  (scipy)
+    from ..statistics.means import welch  # noqa: PLC0415  (scipy)
 
     pool, missing_pool = numbers_of(shown)
     recommended, missing_recommended = numbers_of(picked)
@@ -103,7 +104,7 @@ def _numerical(row: BiasRow, shown: Sequence[object], picked: Sequence[object]) 
 
 
 def _categorical(row: BiasRow, shown: Sequence[object], picked: Sequence[object]) -> BiasRow:
-    from ..statistics import chi_square  # noqa: PLC0415  (scipy takes half a second to import)
+    from ..statistics.tables import chi_square  # noqa: PLC0415  (scipy)
 
     pool, missing_pool = counts_of(shown)
     recommended, missing_recommended = counts_of(picked)

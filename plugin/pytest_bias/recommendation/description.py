@@ -71,7 +71,7 @@ def magnitudes(
     and feature → magnitude, or None where there is no size. As in the published scaling, all are 0
     where all sizes are the same; the sign is lost here and stands in ``estimate``.
     """
-    from ..statistics import min_max  # noqa: PLC0415  (scipy takes half a second to import)
+    from ..statistics.normalising import min_max  # noqa: PLC0415  (scipy)
 
     scaled: dict[Key, dict[str, float | None]] = {key: {} for key in descriptions}
     names = {each.feature: None for found in descriptions.values() for each in found.features}
@@ -91,7 +91,7 @@ def magnitudes(
 
 
 def _adjusted(described: Sequence[FeatureDescription]) -> list[FeatureDescription]:
-    from ..statistics import benjamini_hochberg, holm  # noqa: PLC0415  (scipy is slow to import)
+    from ..statistics.multiplicity import benjamini_hochberg, holm  # noqa: PLC0415  (scipy)
 
     tested = {each.feature: each.p for each in described if each.p is not None}
     ps = list(tested.values())

@@ -46,7 +46,7 @@ def mean_over_pools(values: Sequence[float], magnitude: float, level: float) -> 
 
     Where all pools differ by the same amount, p is that of equal signs, 2^(1 − pools).
     """
-    from ..statistics import one_sample  # noqa: PLC0415  (scipy takes half a second to import)
+    from ..statistics.blocks import one_sample  # noqa: PLC0415  (scipy)
 
     mean = math.fsum(values) / len(values)
     if len(values) < _FEWEST:
@@ -113,7 +113,7 @@ def categorical(
     feature: Feature, trials: Sequence[PoolTrial], pools: Sequence[Columns], level: float
 ) -> FeatureDescription:
     """Mean over pools of each category's share of the picks minus its share of the pool."""
-    from ..statistics import chi_square  # noqa: PLC0415  (scipy takes half a second to import)
+    from ..statistics.tables import chi_square  # noqa: PLC0415  (scipy)
 
     shares: list[tuple[Counter[Hashable], Counter[Hashable]]] = []
     constant, lost, missing = 0, 0, 0

@@ -233,7 +233,7 @@ def _screened(
 def _contrast(
     rows: Sequence[Rated], name: str, column: str, first: str, second: str
 ) -> BiasContrast:
-    from ..statistics import mann_whitney  # noqa: PLC0415  (scipy takes half a second to import)
+    from ..statistics.ranks import mann_whitney  # noqa: PLC0415  (scipy)
 
     sides = [[row for row in rows if row.group(column) == group] for group in (first, second)]
     a, b = (_ratings(side) for side in sides)

@@ -149,37 +149,6 @@ def one_way(groups: Sequence[ArrayLike]) -> OneWay:
     )
 
 
-def welch_anova(groups: Sequence[ArrayLike]) -> OneWay:
-    """Test equal means of independent groups without assuming equal variances.
-
-    Estimand and shapes are those of `one_way`; `df_within` is Welch's, with a fraction. `eta2` is
-    that of the plain sums of squares, `omega2` is df (F - 1) / (df (F - 1) + N) of Welch's F.
-
-    Raises `TooFewUnits` as `one_way`; `NoVariance` when any group is constant (up to rounding),
-    which would have all the weight. Source: Welch (1951, Biometrika 38, 330-336).
-    """
-    function = "welch_anova"
-    found = _groups(groups, function=function)
-    if any(found.constant):
-        raise NoVariance(statistic=function)
-    k = len(found.sizes)
-    weights = found.sizes / found.variances
-    shares = weights / weights.sum()
-    spread = float((weights * (found.means - (shares * found.means).sum()) ** 2).sum())
-    doubt = float(((1 - shares) ** 2 / (found.sizes - 1)).sum()) / (k * k - 1)
-    f = spread / (k - 1) / (1 + 2 * (k - 2) * doubt)
-    df_2 = 1 / (3 * doubt)
-    excess = (k - 1) * (f - 1)
-    return OneWay(
-        f=f,
-        df_between=k - 1,
-        df_within=df_2,
-        p=f_p(f, k - 1, df_2),
-        eta2=found.between / (found.between + found.within),
-        omega2=excess / (excess + float(found.sizes.sum())),
-    )
-
-
 def _levels(
     factors: Mapping[str, Sequence[str]], n: int, *, function: str
 ) -> dict[str, NDArray[np.intp]]:

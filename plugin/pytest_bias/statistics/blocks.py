@@ -17,13 +17,11 @@ from pytest_bias.estimates import EffectSize, Interval, Permutation, Tost
 
 from ._arrays import (
     ROUNDING,
-    constant,
     count,
     fraction,
     mean_and_sd,
     not_negative,
     number,
-    positive,
     probability,
     units,
 )
@@ -203,29 +201,6 @@ def sign_flip(
         p = (extreme + 1) / (resamples + 1)
         error = math.sqrt(p * (1 - p) / resamples)
     return Permutation(p=probability(p), exact=exact, resamples=resamples, seed=seed, error=error)
-
-
-def tost_sign_flip(
-    differences: ArrayLike, *, margin: float, resamples: int = 10_000, seed: int
-) -> tuple[Permutation, Permutation]:
-    """Test by sign flips that the mean difference is above -margin, and that it is below margin.
-
-    Returns the two one-sided tests, lower and upper; the larger p is that of equivalence. `margin`
-    is in the unit of the values. Shapes, assumptions and errors are those of `sign_flip`; the
-    symmetry around ±margin is an assumption about the replies here, no consequence of exchanged
-    labels. Raises `NoVariance` when every unit differs by the same amount, which would clear
-    anything inside the margin, and `BadStatisticInput` for a margin that is not above 0.
-    Source: Schuirmann (1987) for the pair of tests; Fisher (1935) for the flips.
-    """
-    function = "tost_sign_flip"
-    margin = positive(margin, function=function, argument="margin")
-    if constant(units(differences, function=function, argument="differences")):
-        raise NoVariance(statistic=function)
-    lower = sign_flip(
-        differences, null=-margin, alternative="greater", resamples=resamples, seed=seed
-    )
-    upper = sign_flip(differences, null=margin, alternative="less", resamples=resamples, seed=seed)
-    return lower, upper
 
 
 def cohen_dz(

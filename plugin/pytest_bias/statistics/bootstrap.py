@@ -123,26 +123,6 @@ def _means(
     return clipped
 
 
-def bootstrap_mean(
-    values: ArrayLike, *, iterations: int = 10_000, seed: int, level: float = 0.95
-) -> Bootstrap:
-    """Return the percentile bootstrap interval of mean(values).
-
-    Estimand: the population mean, in the unit of the values, which have shape (n,), one per
-    independent unit (the difference of each pair), n >= 2. Constant values give an interval of
-    zero width: it describes and gives no verdict.
-
-    Raises `TooFewUnits` below two units; `BadStatisticInput` for values that are not finite,
-    fewer than 100 iterations, a negative seed, or a level outside (0, 1).
-    Source: Efron & Tibshirani (1993).
-    """
-    function = "bootstrap_mean"
-    array = units(values, function=function, argument="values")
-    iterations, rng, level = _settings(iterations, seed, level, function=function)
-    interval = _percentile(_means(array, rng, iterations), level)
-    return Bootstrap(interval=interval, iterations=iterations, seed=seed)
-
-
 def bootstrap_difference(
     a: ArrayLike, b: ArrayLike, *, iterations: int = 10_000, seed: int, level: float = 0.95
 ) -> Bootstrap:
@@ -192,37 +172,6 @@ def _columns(function: str, **arrays: ArrayLike) -> NDArray[np.float64]:
                 function=function, argument=argument, problem=f"{array.size} for {n} clusters"
             )
     return np.column_stack(list(found.values()))
-
-
-def bootstrap_clusters(
-    numerator: ArrayLike,
-    denominator: ArrayLike,
-    *,
-    iterations: int = 10_000,
-    seed: int,
-    level: float = 0.95,
-) -> Bootstrap:
-    """Return the percentile bootstrap interval of sum(numerator) / sum(denominator).
-
-    Estimand: the ratio of the two sums in the population of clusters, such as a mean over replies
-    that come in pools: the sum and the number of replies of each. Both have shape (n,), one
-    number per independent cluster, n >= 2, and every denominator is above 0. Clusters are
-    resampled whole.
-
-    Raises `TooFewUnits` below two clusters; `BadStatisticInput` for values that are not finite,
-    arrays of different lengths, a denominator that is not above 0, fewer than 100 iterations, a
-    negative seed, or a level outside (0, 1). Source: Davison & Hinkley (1997), section 3.8.
-    """
-    function = "bootstrap_clusters"
-    columns = _columns(function, numerator=numerator, denominator=denominator)
-    if columns[:, 1].min() <= 0:
-        raise BadStatisticInput(
-            function=function, argument="denominator", problem="one is not above 0"
-        )
-    iterations, rng, level = _settings(iterations, seed, level, function=function)
-    sums = _cluster_sums(columns, rng, iterations)
-    interval = _percentile(sums[:, 0] / sums[:, 1], level)
-    return Bootstrap(interval=interval, iterations=iterations, seed=seed)
 
 
 def _log_ratios(sums: NDArray[np.float64]) -> NDArray[np.float64]:

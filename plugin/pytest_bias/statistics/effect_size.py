@@ -66,15 +66,6 @@ def hedges_j(df: float) -> float:
     return min(1.0, float(special.poch((df - 1) / 2, 0.5)) / math.sqrt(df / 2))
 
 
-def hedges_g(a: ArrayLike, b: ArrayLike) -> float:
-    """Return Cohen's d times the exact J of n_a + n_b - 2 degrees of freedom.
-
-    It is unbiased under normal groups of equal variance; else as `cohen_d`. Source: Hedges (1981).
-    """
-    d, n_a, n_b = _d_and_sizes(a, b, function="hedges_g")
-    return d * hedges_j(n_a + n_b - 2)
-
-
 def _tails(t: float, df: float) -> tuple[Callable[[float], float], Callable[[float], float]]:
     """Return P(T <= t) and P(T > t) as functions of the noncentrality, for t >= 0.
 
@@ -136,24 +127,15 @@ def _interval(d: float, n_a: int, n_b: int, *, level: float, function: str) -> I
     return Interval(low=near, high=far, level=level)
 
 
-def d_interval(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Interval:
-    """Return the confidence interval of Cohen's d from the noncentral t distribution.
-
-    The interval holds the noncentralities at which the observed t is in neither tail of
-    (1 - level) / 2, times sqrt(1/n_a + 1/n_b). It is exact for independent normal groups of equal
-    variance. It contains d at every level in use, but need not below 0.5: it closes in on the
-    median-unbiased estimate, and d is biased. Shapes and errors as in `cohen_d`; `level` is at
-    most 0.999999.
-    Source: Steiger & Fouladi (1997); Cumming & Finch (2001).
-    """
-    d, n_a, n_b = _d_and_sizes(a, b, function="d_interval")
-    return _interval(d, n_a, n_b, level=level, function="d_interval")
-
-
 def standardized_difference(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> EffectSize:
     """Return Cohen's d, Hedges' g and J, and the interval of d in one pass.
 
-    Estimand, shapes, assumptions, errors and sources are those of `d_interval` and `hedges_g`.
+    Estimand, shapes and errors are those of `cohen_d`. g is unbiased under normal groups of equal
+    variance, under which the interval is exact: it holds the noncentralities at which the observed
+    t is in neither tail of (1 - level) / 2, times sqrt(1/n_a + 1/n_b). It contains d at every
+    level in use, but need not below 0.5: it closes in on the median-unbiased estimate, and d is
+    biased. `level` is at most 0.999999.
+    Source: Hedges (1981); Steiger & Fouladi (1997); Cumming & Finch (2001).
     """
     function = "standardized_difference"
     d, n_a, n_b = _d_and_sizes(a, b, function=function)

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from pytest_bias.errors import BadStatisticInput, NoVariance
+from pytest_bias.errors import NoVariance
 from pytest_bias.estimates import Tost
 
 from ._arrays import (
     fraction,
-    mean_and_sd,
     not_negative,
     number,
     positive,
     probability,
-    sample,
-    units,
 )
 from ._distributions import t_cdf, t_sf
-from .means import Moments, moments, moments_from_summary, t_interval
+from .means import Moments, moments, t_interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -64,60 +58,6 @@ def tost_welch(a: ArrayLike, b: ArrayLike, *, margin: float, alpha: float = 0.05
     return tost_from_moments(
         moments(a, b, function=function), margin=margin, alpha=alpha, function=function
     )
-
-
-def tost_from_summary(
-    *,
-    mean_a: float,
-    sd_a: float,
-    n_a: int,
-    mean_b: float,
-    sd_b: float,
-    n_b: int,
-    margin: float,
-    alpha: float = 0.05,
-) -> Tost:
-    """Test equivalence from published means, SDs (ddof = 1) and sizes; else as `tost_welch`."""
-    function = "tost_from_summary"
-    found = moments_from_summary(
-        mean_a=mean_a,
-        sd_a=sd_a,
-        n_a=n_a,
-        mean_b=mean_b,
-        sd_b=sd_b,
-        n_b=n_b,
-        function=function,
-    )
-    return tost_from_moments(found, margin=margin, alpha=alpha, function=function)
-
-
-def tost_paired(a: ArrayLike, b: ArrayLike, *, margin: float, alpha: float = 0.05) -> Tost:
-    """Test that the mean of the pair differences a[i] - b[i] lies between -margin and margin.
-
-    Estimand: the mean difference over pairs; `margin` is in its unit. `a` and `b` have the same
-    shape (n,), n >= 2, one independent pair per place. Assumes that the mean of the differences
-    is close to normal.
-
-    Raises `BadStatisticInput` for samples of different lengths, a margin that is not above 0 or
-    an alpha outside (0, 0.5); `TooFewUnits` below two pairs; `NoVariance` when every pair differs
-    by the same amount (up to rounding). Source: Schuirmann (1987).
-    """
-    function = "tost_paired"
-    first = sample(a, function=function, argument="a")
-    second = sample(b, function=function, argument="b")
-    if first.size != second.size:
-        raise BadStatisticInput(
-            function=function,
-            argument="b",
-            problem=f"{second.size} values for {first.size} values of a",
-        )
-    pairs = units(first - second, function=function, argument="pairs")
-    magnitude = float(max(np.abs(first).max(), np.abs(second).max()))
-    mean, sd = mean_and_sd(pairs, magnitude=magnitude)
-    if sd == 0:
-        raise NoVariance(statistic=function)
-    found = Moments(difference=mean, se=sd / math.sqrt(pairs.size), df=pairs.size - 1)
-    return tost_from_moments(found, margin=margin, alpha=alpha, function=function)
 
 
 def tost_from_estimate(

@@ -158,33 +158,6 @@ def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Welch:
     return _welch(moments(a, b, function="welch"), level=level, function="welch")
 
 
-def welch_from_summary(
-    *,
-    mean_a: float,
-    sd_a: float,
-    n_a: int,
-    mean_b: float,
-    sd_b: float,
-    n_b: int,
-    level: float = 0.95,
-) -> Welch:
-    """Test a difference of two means from published means, SDs (ddof = 1) and group sizes.
-
-    Estimand, assumptions, errors and source are those of `welch`.
-    """
-    function = "welch_from_summary"
-    found = moments_from_summary(
-        mean_a=mean_a,
-        sd_a=sd_a,
-        n_a=n_a,
-        mean_b=mean_b,
-        sd_b=sd_b,
-        n_b=n_b,
-        function=function,
-    )
-    return _welch(found, level=level, function=function)
-
-
 def se_from_t(*, difference: float, t: float) -> float:
     """Return the standard error that a published difference and its t statistic imply: |d / t|.
 

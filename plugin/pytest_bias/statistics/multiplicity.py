@@ -41,35 +41,6 @@ def holm(p: ArrayLike) -> NDArray[np.float64]:
     return _floored(adjusted)
 
 
-def hochberg(p: ArrayLike) -> NDArray[np.float64]:
-    """Return step-up adjusted p-values, in the order given.
-
-    Rejecting where they are at most alpha keeps the probability of any false rejection in the
-    family at alpha for independent (or positively dependent) tests; never above those of `holm`,
-    which needs no such assumption. `p` has shape (m,); an empty family stays empty. Raises
-    `BadStatisticInput` for NaN and values outside 0 to 1. Source: Hochberg (1988).
-    """
-    array = _p_values(p, function="hochberg")
-    if array.size == 0:
-        return array
-    # It takes a second to import, and ships no types.
-    from statsmodels.stats import multitest  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
-
-    return _floored(np.asarray(multitest.multipletests(array, method="simes-hochberg")[1]))
-
-
-def bonferroni(p: ArrayLike) -> NDArray[np.float64]:
-    """Return p-values times the size of the family, at most 1, in the order given.
-
-    Rejecting where they are at most alpha keeps the probability of any false rejection in the
-    family at alpha, whatever the dependence; `holm` rejects no less. `p` has shape (m,); an empty
-    family stays empty. Raises `BadStatisticInput` for NaN and values outside 0 to 1.
-    Source: Dunn (1961).
-    """
-    array = _p_values(p, function="bonferroni")
-    return _floored(array * array.size)
-
-
 def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
     """Return p-values adjusted for the false discovery rate, in the order given.
 
@@ -82,16 +53,3 @@ def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
     if array.size == 0:
         return array
     return _floored(np.asarray(scipy.stats.false_discovery_control(array, method="bh")))
-
-
-def benjamini_yekutieli(p: ArrayLike) -> NDArray[np.float64]:
-    """Return p-values adjusted for the false discovery rate under any dependence.
-
-    As `benjamini_hochberg` otherwise, whose values these are times the harmonic number of m.
-    `p` has shape (m,); an empty family stays empty. Raises `BadStatisticInput` for NaN and values
-    outside 0 to 1. Source: Benjamini & Yekutieli (2001).
-    """
-    array = _p_values(p, function="benjamini_yekutieli")
-    if array.size == 0:
-        return array
-    return _floored(np.asarray(scipy.stats.false_discovery_control(array, method="by")))

@@ -91,43 +91,25 @@ def _two_signs(
     )
 
 
-def non_inferior_paired(
-    candidate: ArrayLike, baseline: ArrayLike, *, margin: float, alpha: float = 0.05
-) -> NonInferiority:
-    """Test |mean(candidate)| < |mean(baseline)| + margin on unit-level contrasts.
-
-    Estimand: the difference of the sizes of two mean contrasts, in their unit, as `margin` is.
-    `candidate` and `baseline` have the same shape (n,), n >= 2: place i holds the contrasts of
-    the same unit under either. Assumes independent units, and sums and differences of the two
-    means close to normal.
-
-    Raises `BadStatisticInput` for samples of different lengths, a margin that is not above 0 and
-    an alpha outside (0, 1); `TooFewUnits` below two units; `NoVariance` when the contrasts differ
-    by the same amount in every unit, or sum to it (up to rounding), as those of the same replies
-    do: a standard error of 0 would pass anything inside the margin.
-    Source: derived in the module docstring; Berger (1982) for requiring every bound.
-    """
-    return _paired_groups(
-        [(1.0, candidate, baseline)], margin=margin, alpha=alpha, function="non_inferior_paired"
-    )
-
-
 def non_inferior_paired_groups(
     groups: Sequence[tuple[float, ArrayLike, ArrayLike]], *, margin: float, alpha: float = 0.05
 ) -> NonInferiority:
     """Test |candidate| < |baseline| + margin on a weighted sum of the means of groups of units.
 
-    Each group is (weight, candidate, baseline), with contrasts of the same units under either, as
-    in `non_inferior_paired`, which is its case of one group with weight 1. Estimand: the
-    difference of the sizes of the two sums of weight times mean. For signs a and b the sum of
+    Each group is (weight, candidate, baseline): two arrays of one shape (n,), n >= 2, whose place
+    i holds the contrasts of the same unit under either model, in the unit of `margin`. Estimand:
+    the difference of the sizes of the two sums of weight times mean. For signs a and b the sum of
     weight * mean(a * candidate - b * baseline) has the variance of the sum of weight^2 * s^2 / n,
     with s^2 that of a group's differences, and Welch-Satterthwaite degrees of freedom. Assumes
-    independent units.
+    independent units, and sums and differences of the two means close to normal.
 
-    Raises what `non_inferior_paired` does; `NoVariance` when all differences, or all sums, are
-    constant within every group; `BadStatisticInput` without a group, and for weights that are not
-    finite or are 0.
-    Source: derived in the module docstring; Satterthwaite (1946).
+    Raises `BadStatisticInput` without a group, for samples of different lengths, weights that are
+    not finite or are 0, a margin that is not above 0 and an alpha outside (0, 1); `TooFewUnits`
+    below two units; `NoVariance` when all differences, or all sums, are constant (up to rounding)
+    within every group, as those of the same replies are: a standard error of 0 would pass
+    anything inside the margin.
+    Source: derived in the module docstring; Satterthwaite (1946); Berger (1982) for requiring
+    every bound.
     """
     return _paired_groups(
         groups, margin=margin, alpha=alpha, function="non_inferior_paired_groups"
@@ -212,11 +194,11 @@ def non_inferior_from_estimates(
 ) -> NonInferiority:
     """Test |candidate| < |baseline| + margin from two independent estimates.
 
-    For where nothing pairs. Estimand as in `non_inferior_paired`, with Welch-Satterthwaite
+    For where nothing pairs. Estimand as in `non_inferior_paired_groups`, with Welch-Satterthwaite
     degrees of freedom. Assumes independent estimates, each close to normal with its standard
     error and degrees of freedom. One standard error may be 0 (a constant), not both: `NoVariance`.
     Raises `BadStatisticInput` for values outside their domain.
-    Source: Satterthwaite (1946); else as in `non_inferior_paired`.
+    Source: Satterthwaite (1946); else as in `non_inferior_paired_groups`.
     """
     function = "non_inferior_from_estimates"
     se_ours = not_negative(se_candidate, function=function, argument="se_candidate")

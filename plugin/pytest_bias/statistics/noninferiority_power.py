@@ -58,7 +58,7 @@ def power_to_pass_paired(
     alpha: float = 0.05,
     design: Design = "paired",
 ) -> float:
-    """Return the probability that `non_inferior_paired` passes, on the contrasts of n units.
+    """Return the probability that `non_inferior_paired_groups` passes one group of n units.
 
     `effect` is the baseline's true effect and `effect + change` the candidate's, so that no change
     is the default; `sd` is that of the contrasts of the units, under either model, and
@@ -67,7 +67,7 @@ def power_to_pass_paired(
     spread under both models.
 
     With `design="independent"` units are nested in the groups compared, n in each of two, and
-    `sd` is theirs within a group, as in `power_to_clear`; degrees of freedom are then taken as
+    `sd` is theirs within a group, as in `power_to_alarm`; degrees of freedom are then taken as
     2n - 2, which `non_inferior_paired_groups` reaches where spreads are equal.
 
     Raises `TooFewUnits` below 2 units, `BadStatisticInput` for values outside their domain.
@@ -235,7 +235,7 @@ def largest_sd_to_pass(
     """Return the SD up to which an unchanged model passes with probability `power`.
 
     In the unit of `margin`; the smaller of two chances, without any effect and with one of
-    `SETTLED` margins. `n`, `design` and what the SD is of are those of `power_to_clear`; `models`
+    `SETTLED` margins. `n`, `design` and what the SD is of are those of `power_to_alarm`; `models`
     are compared on contrasts of the same units, taken as uncorrelated ("paired"), or as
     independent estimates. Raises what `power_to_pass_paired` does, and `BadStatisticInput` for a
     power outside (0, 1). Source: as there.

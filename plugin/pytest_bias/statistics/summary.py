@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_bias.errors import BadStatisticInput
 from pytest_bias.estimates import Description
 
 from ._arrays import mean_and_sd, units
@@ -44,25 +42,3 @@ def describe(values: ArrayLike) -> Description:
         q3=q3,
         maximum=maximum,
     )
-
-
-def unit_means(values: ArrayLike, unit: Sequence[Hashable]) -> dict[Hashable, float]:
-    """Collapse replicates: the mean of the values of each unit, in the order units first occur.
-
-    `values` has shape (n,), `unit` names the unit of each value. Whatever is computed from the
-    result counts units, so that replicates of one unit add precision but no independence.
-
-    Raises `BadStatisticInput` for NaN, infinities and sequences of different lengths,
-    `TooFewUnits` for an empty sample. Source: Hurlbert (1984) on pseudoreplication.
-    """
-    array = units(values, function="unit_means", argument="values", needed=1)
-    if len(unit) != array.size:
-        raise BadStatisticInput(
-            function="unit_means",
-            argument="unit",
-            problem=f"{len(unit)} names for {array.size} values",
-        )
-    places: dict[Hashable, list[int]] = {}
-    for place, name in enumerate(unit):
-        places.setdefault(name, []).append(place)
-    return {name: float(array[at].mean()) for name, at in places.items()}

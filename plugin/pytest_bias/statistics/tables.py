@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
+from pytest_bias.errors import BadStatisticInput, NoVariance
 from pytest_bias.estimates import Interval
 
-from ._arrays import MOST_UNITS, count, fraction, probability
+from ._arrays import MOST_UNITS, fraction, probability
 from ._distributions import chi2_sf, normal_ppf
 
 if TYPE_CHECKING:
@@ -45,28 +43,6 @@ class ChiSquare:
     bergsma_v: float
     dropped_rows: int
     dropped_columns: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class McNemar:
-    """McNemar's test of `b` changes one way and `c` the other; `chi2` and `p` are corrected."""
-
-    b: int
-    c: int
-    chi2: float
-    p: float
-    p_exact: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EqualProportions:
-    """Pearson's chi-square of k samples having one rate, without continuity correction."""
-
-    chi2: float
-    df: int
-    p: float
-    rates: tuple[float, ...]
-    smallest_expected: float
 
 
 def counted(table: ArrayLike, *, function: str, argument: str = "table") -> NDArray[np.int64]:
@@ -150,7 +126,7 @@ def chi_square(table: ArrayLike, *, yates: bool = False, level: float = 0.95) ->
     V of an independent table is not 0 on average; `bergsma_v` corrects that. `interval` is the V
     of the noncentralities between which the chi-square lies in the middle `level` of its
     distribution, cut at 1; V itself, being biased upwards, may lie above it. The p-value needs
-    expected counts of 5 or so: see `smallest_expected` and `fisher_freeman_halton`.
+    expected counts of 5 or so: see `smallest_expected`.
 
     Raises `NoVariance` when fewer than two rows or columns have any units, `BadStatisticInput`
     for counts that are not integers or are negative and for a level outside (0, 1).
@@ -188,60 +164,4 @@ def chi_square(table: ArrayLike, *, yates: bool = False, level: float = 0.95) ->
         bergsma_v=_bergsma_v(plain / n, rows, columns, n),
         dropped_rows=array.shape[0] - rows,
         dropped_columns=array.shape[1] - columns,
-    )
-
-
-def mcnemar(b: int, c: int) -> McNemar:
-    """Test that changes in the two directions are equally likely, from paired yes/no replies.
-
-    `b` pairs changed from yes to no and `c` from no to yes: the off-diagonal cells of the 2 × 2
-    table; pairs that did not change say nothing. Two-sided. The corrected chi-square is
-    (|b - c| - 1)² / (b + c), and 0 for b = c; the exact p-value is binomial.
-
-    Raises `TooFewUnits` when no pair changed and `BadStatisticInput` for counts that are not
-    integers or are negative. Source: McNemar (1947), Edwards (1948).
-    """
-    function = "mcnemar"
-    b = count(b, function=function, argument="b")
-    c = count(c, function=function, argument="c")
-    if b + c == 0:
-        raise TooFewUnits(group="pairs that changed", found=0, needed=1)
-    chi2 = max(0, abs(b - c) - 1) ** 2 / (b + c)
-    return McNemar(
-        b=b,
-        c=c,
-        chi2=chi2,
-        p=probability(chi2_sf(chi2, 1)),
-        p_exact=probability(float(scipy.stats.binomtest(b, b + c).pvalue)),
-    )
-
-
-def equal_proportions(successes: Sequence[int], n: Sequence[int]) -> EqualProportions:
-    """Test that k samples of `n[i]` independent units, `successes[i]` of them, have one rate.
-
-    Both have shape (k,), k >= 2. Raises `TooFewUnits` for fewer samples or an empty one,
-    `NoVariance` when no unit or every unit is a success, `BadStatisticInput` for counts that are
-    not integers, are negative or exceed their n. Source: Pearson (1900); Fleiss (1981).
-    """
-    function = "equal_proportions"
-    hits = [count(value, function=function, argument="successes") for value in successes]
-    sizes = [count(value, function=function, argument="n") for value in n]
-    if len(hits) != len(sizes) or any(h > size for h, size in zip(hits, sizes, strict=False)):
-        raise BadStatisticInput(
-            function=function, argument="successes", problem="does not go with n"
-        )
-    if len(sizes) < FEWEST:
-        raise TooFewUnits(group="samples", found=len(sizes), needed=FEWEST)
-    if min(sizes) < 1:
-        raise TooFewUnits(group=f"n[{sizes.index(0)}]", found=0, needed=1)
-    misses = [size - h for h, size in zip(hits, sizes, strict=True)]
-    table = counted([hits, misses], function=function, argument="n")
-    chi2, smallest = _pearson(without_empty(table, function=function))
-    df = len(sizes) - 1
-    return EqualProportions(
-        chi2=chi2,
-        df=df,
-        p=probability(chi2_sf(chi2, df)),
-        rates=tuple(h / size for h, size in zip(hits, sizes, strict=True)),
-        smallest_expected=smallest,
     )

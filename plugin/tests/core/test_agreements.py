@@ -26,7 +26,7 @@ from pytest_bias.labels import labels_path, read_labels
 from pytest_bias.measures import MeasureValue
 from pytest_bias.records import Outcome, Records
 from pytest_bias.report.judge import judge_line, judge_pages
-from pytest_bias.statistics import cohen_kappa, krippendorff_alpha
+from pytest_bias.statistics.agreement import cohen_kappa, krippendorff_alpha
 
 from .factories import experiment as tiny
 

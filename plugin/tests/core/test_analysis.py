@@ -20,7 +20,7 @@ from pytest_bias.experiment import Experiment, plan
 from pytest_bias.findings import HumanStudy
 from pytest_bias.measures import Measure
 from pytest_bias.records import Outcome
-from pytest_bias.statistics import holm
+from pytest_bias.statistics.multiplicity import holm
 
 from .factories import Score, experiment
 

@@ -23,13 +23,13 @@ from pytest_bias.experiment import Experiment
 from pytest_bias.measures import Measure
 from pytest_bias.prospects import Prospect, prospect_of
 from pytest_bias.report.prospect_text import prospect_words
-from pytest_bias.statistics import (
+from pytest_bias.statistics.noninferiority_power import (
     largest_sd_to_pass,
     power_to_pass_independent,
     power_to_pass_paired,
-    power_to_pass_rates,
-    verdict_chances,
 )
+from pytest_bias.statistics.noninferiority_rates import power_to_pass_rates
+from pytest_bias.statistics.power import verdict_chances
 
 from .contrasts.designs import recorded
 from .factories import experiment, rows

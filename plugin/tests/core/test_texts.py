@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_bias.errors import BadDesign, BadStatisticInput, TooFewUnits
 from pytest_bias.measures import Measure
-from pytest_bias.statistics import wilson
+from pytest_bias.statistics.proportions import wilson
 from pytest_bias.texts import (
     DOCUMENTED,
     ErrorRates,

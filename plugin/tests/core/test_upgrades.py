@@ -16,10 +16,9 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 from pytest_bias.canonical import dumps
 from pytest_bias.effects import Compared, Effect, How, Scale, UnitGroup
 from pytest_bias.estimates import Interval
-from pytest_bias.statistics import (
-    identical_pairs,
+from pytest_bias.statistics.deterministic import identical_pairs
+from pytest_bias.statistics.noninferiority import (
     non_inferior_from_estimates,
-    non_inferior_paired,
     non_inferior_paired_groups,
 )
 from pytest_bias.upgrades import STRETCH, compared, effect_of
@@ -80,7 +79,7 @@ def test_the_same_replies_are_no_worse_whatever_they_show() -> None:
 @pytest.mark.parametrize("margin", [0.1, 0.3, 0.5, 1.0])
 def test_units_that_both_have_are_paired(margin: float) -> None:
     found = compared(*PAIRED, margin=margin)
-    expected = non_inferior_paired(OURS, THEIRS, margin=margin)
+    expected = non_inferior_paired_groups([(1.0, OURS, THEIRS)], margin=margin)
     assert found == Compared(
         how="paired",
         bound=close(expected.bound),
@@ -120,7 +119,7 @@ def test_pools_pair_on_the_log_scale() -> None:
         for values, name in ((OURS, "new"), (THEIRS, "old"))
     )
     found = compared(now, then, margin=1.6)
-    expected = non_inferior_paired(OURS, THEIRS, margin=math.log(1.6))
+    expected = non_inferior_paired_groups([(1.0, OURS, THEIRS)], margin=math.log(1.6))
     assert found.margin == close(math.log(1.6))
     assert (found.how, found.bound) == ("paired", close(expected.bound))
     worse = compared(then, now, margin=1.05)

@@ -29,7 +29,7 @@ from pytest_bias.experiment import Experiment
 from pytest_bias.findings import Finding
 from pytest_bias.measures import Measure
 from pytest_bias.records import Record, Records
-from pytest_bias.statistics import bootstrap_log_ratio
+from pytest_bias.statistics.bootstrap import bootstrap_log_ratio
 
 from .designs import TONE, groups, items, level, recorded, study
 

@@ -22,7 +22,7 @@ from pytest_bias.estimation.fixed import fixed_contrast
 from pytest_bias.estimation.tested import Tested as Result  # "Test…" would be collected
 from pytest_bias.estimation.units import crossed_contrast, nested_contrast
 from pytest_bias.estimation.weights import Weights, against_rest, pairwise
-from pytest_bias.statistics import welch
+from pytest_bias.statistics.means import welch
 
 RUNS = 200
 BOUND = 0.05 + 2 * sqrt(0.05 * 0.95 / RUNS)

@@ -14,7 +14,7 @@ from pytest_bias.analysis import analyse
 from pytest_bias.driver import run
 from pytest_bias.manipulation import faults
 from pytest_bias.screening import Screening
-from pytest_bias.statistics import verdict_chances
+from pytest_bias.statistics.power import verdict_chances
 
 from ..factories import Script
 from ..in_memory import NOTHING_KEPT

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_bias.recommendation import bias_tables
-from pytest_bias.statistics import chi_square
+from pytest_bias.statistics.tables import chi_square
 
 from .generated import Row
 

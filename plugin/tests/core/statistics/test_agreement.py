@@ -18,7 +18,7 @@ from pytest_bias.statistics.agreement import (
     krippendorff_alpha,
 )
 
-from .reference import REFERENCE
+from .reference import REFERENCE, line_of
 from .test_properties import assert_sound
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def test_perfect_agreement_has_no_standard_error() -> None:
         (lambda: cohen_kappa(["a", "b"], ["a", "b"], weights="linear"), BadStatisticInput),
         (lambda: cohen_kappa([1, 2], [1, 2], weights="cubic"), BadStatisticInput),  # type: ignore[arg-type]  # wrong on purpose
     ],
-    ids=lambda case: f"line-{case.__code__.co_firstlineno}" if hasattr(case, "__code__") else "",
+    ids=line_of,
 )
 def test_bad_input(call: Callable[[], object], error: type[BiasError]) -> None:
     with pytest.raises(error):

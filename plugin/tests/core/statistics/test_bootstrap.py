@@ -13,10 +13,8 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
 from pytest_bias.statistics.bootstrap import (
-    bootstrap_clusters,
     bootstrap_difference,
     bootstrap_log_ratio,
-    bootstrap_mean,
 )
 
 if TYPE_CHECKING:
@@ -51,44 +49,20 @@ def test_the_interval_is_that_of_resampling_each_value(*, repeated: bool) -> Non
     assert found == bootstrap_difference(a, b, iterations=20_000, seed=1)
 
 
-def test_a_mean_of_rates_has_binomial_quantiles() -> None:
-    found = bootstrap_mean([0] * 70 + [1] * 30, iterations=50_000, seed=3, level=0.9)
-    assert (found.interval.low, found.interval.high) == pytest.approx((0.23, 0.38), abs=0.011)
-    assert found.interval.level == 0.9
-
-
 def test_constants_have_no_width() -> None:
-    found = bootstrap_mean([0.1] * 30, iterations=200, seed=1)
-    assert found.interval.low == found.interval.high == 0.1
     other = bootstrap_difference([0.3] * 7, [0.1] * 9, iterations=200, seed=1)
     assert other.interval.low == other.interval.high == 0.3 - 0.1
 
 
-def test_the_mean_covers_as_it_says() -> None:
+def test_the_difference_covers_as_it_says() -> None:
     rng = np.random.default_rng(9)
     runs = 300
     hits = 0
     for seed in range(runs):
-        found = bootstrap_mean(rng.normal(size=50), iterations=400, seed=seed)
+        a, b = rng.normal(size=50), rng.normal(size=50)
+        found = bootstrap_difference(a, b, iterations=400, seed=seed)
         hits += not found.interval.excludes(0)
     assert 0.89 <= hits / runs <= 0.985
-
-
-def test_clusters_are_resampled_whole() -> None:
-    # each pool's replies are alike: forty replies tell as much as four pools
-    rates = np.array([0.0, 0.0, 1.0, 1.0])
-    found = bootstrap_clusters(rates * 10, [10] * 4, iterations=20_000, seed=1)
-    alone = bootstrap_mean(rates, iterations=20_000, seed=1)
-    assert found.interval == alone.interval
-    assert (found.interval.low, found.interval.high) == (0, 1)
-
-
-def test_equal_denominators_make_a_mean() -> None:
-    values = np.arange(30.0)
-    found = bootstrap_clusters(values * 3, [3] * 30, iterations=20_000, seed=1)
-    expected = bootstrap_mean(values, iterations=20_000, seed=2)
-    assert found.interval.low == pytest.approx(expected.interval.low, abs=0.2)
-    assert found.interval.high == pytest.approx(expected.interval.high, abs=0.2)
 
 
 def test_the_log_ratio_of_sums() -> None:
@@ -161,12 +135,8 @@ def test_any_counts_give_finite_draws_or_an_error(pools: list[tuple[int, ...]]) 
 
 
 CALLS: dict[str, Callable[..., object]] = {
-    "bootstrap_mean": lambda **given: bootstrap_mean(**{"values": [1, 2], **given}),
     "bootstrap_difference": lambda **given: bootstrap_difference(
         **{"a": [1, 2], "b": [3, 4], **given}
-    ),
-    "bootstrap_clusters": lambda **given: bootstrap_clusters(
-        **{"numerator": [1, 2], "denominator": [3, 4], **given}
     ),
     "bootstrap_log_ratio": lambda **given: bootstrap_log_ratio(**{**POOLS, **given}),
 }
@@ -183,10 +153,7 @@ def test_bad_settings(name: str, bad: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "bad"),
     [
-        ("bootstrap_mean", {"values": [1, math.nan]}),
         ("bootstrap_difference", {"b": [1, math.inf]}),
-        ("bootstrap_clusters", {"denominator": [3, 0]}),
-        ("bootstrap_clusters", {"denominator": [3, 4, 5]}),
         ("bootstrap_log_ratio", {"selected_in": [6, 0, 3, 1, 4, 2]}),
         ("bootstrap_log_ratio", {"selected_in": [-1, 0, 3, 1, 4, 2]}),
         ("bootstrap_log_ratio", {"selected_out": [0.5, 9, 7, 9, 6, 8]}),
@@ -202,9 +169,7 @@ def test_bad_input(name: str, bad: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "short"),
     [
-        ("bootstrap_mean", {"values": [1]}),
         ("bootstrap_difference", {"a": [1]}),
-        ("bootstrap_clusters", {"numerator": [1], "denominator": [1]}),
         ("bootstrap_log_ratio", {key: [3] for key in POOLS}),
     ],
 )

@@ -9,12 +9,9 @@ import numpy as np
 import pytest
 
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
-from pytest_bias.statistics import (
-    deterministic_difference,
-    deterministic_units,
-    exact_separation_p,
-)
-from pytest_bias.statistics.deterministic import unseen_p
+from pytest_bias.statistics.deterministic import deterministic_difference, unseen_p
+from pytest_bias.statistics.resampling import exact_separation_p
+from pytest_bias.statistics.sample_size import deterministic_units
 
 ALPHA = 0.05
 

@@ -14,8 +14,9 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
 from pytest_bias.statistics.means import compare_differences
 from pytest_bias.statistics.noninferiority import (
+    NonInferiority,
     non_inferior_from_estimates,
-    non_inferior_paired,
+    non_inferior_paired_groups,
 )
 
 from .test_properties import assert_sound
@@ -36,6 +37,11 @@ ESTIMATES: dict[str, Any] = {
     "se_baseline": 0.1,
     "df_baseline": 30,
 }
+
+
+def non_inferior_paired(candidate: Any, baseline: Any, **given: float) -> NonInferiority:
+    """The rule on one group of units."""
+    return non_inferior_paired_groups([(1.0, candidate, baseline)], **given)
 
 
 def by_definition(

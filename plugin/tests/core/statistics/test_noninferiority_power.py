@@ -10,15 +10,17 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
-from pytest_bias.statistics import (
-    largest_sd_to_pass,
-    newcombe,
+from pytest_bias.statistics.noninferiority import (
     non_inferior_from_estimates,
-    non_inferior_paired,
+    non_inferior_paired_groups,
+)
+from pytest_bias.statistics.noninferiority_power import (
+    largest_sd_to_pass,
     power_to_pass_independent,
     power_to_pass_paired,
-    power_to_pass_rates,
 )
+from pytest_bias.statistics.noninferiority_rates import power_to_pass_rates
+from pytest_bias.statistics.proportions import newcombe
 
 RUNS = 100_000
 
@@ -61,7 +63,7 @@ def test_paired_contrasts_pass_as_often_as_computed(
     (d_up, d_down), (s_up, s_down) = bounds_of(ours - theirs), bounds_of(ours + theirs)
     passed = (np.minimum(d_up, s_up) < 1) & (np.minimum(d_down, s_down) < 1)
     for row in range(25):  # that is the gate's own rule
-        found = non_inferior_paired(ours[row], theirs[row], margin=1.0)
+        found = non_inferior_paired_groups([(1.0, ours[row], theirs[row])], margin=1.0)
         assert found.non_inferior == passed[row]
     power = power_to_pass_paired(
         n, sd=sd, margin=1.0, effect=effect, change=change, correlation=correlation

@@ -1,9 +1,10 @@
-"""Power of t and equivalence tests: other quadratures, simulations, the specification's table."""
+"""Power and sizes: against other quadratures, simulations and the published table."""
 
 from __future__ import annotations
 
 import itertools
 import math
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pytest
@@ -15,19 +16,24 @@ from scipy import (  # type: ignore[import-untyped, unused-ignore]  # scipy ship
     stats,
 )
 
-from pytest_bias.errors import BadStatisticInput, TooFewUnits
-from pytest_bias.statistics.power import (
-    largest_sd_to_clear,
-    power_to_alarm,
-    power_to_clear,
-    smallest_difference_found,
-    t_power,
-    verdict_chances,
-)
+from pytest_bias.errors import BadStatisticInput, BiasError, TooFewUnits
+from pytest_bias.statistics.power import largest_sd_to_clear, power_to_alarm, verdict_chances
+from pytest_bias.statistics.sample_size import units_to_settle
+
+from .reference import line_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Design = Literal["independent", "paired"]
 
 
 def close(expected: float) -> object:
     return pytest.approx(expected, rel=1e-6)
+
+
+def power_to_clear(n: int, *, difference: float = 0.0, **given: Any) -> float:
+    return verdict_chances(n, difference=difference, **given).clear
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 120, 5000, 10**7])
@@ -36,11 +42,8 @@ def test_power_of_the_t_test_is_the_noncentral_t(n: int, effect: float) -> None:
     df, difference = 2 * n - 2, effect * math.sqrt(2 / n)
     t = stats.t.isf(0.025, df)
     both = stats.nct.sf(t, df, effect) + stats.nct.cdf(-t, df, effect)
-    assert t_power(n, sd=1, difference=difference) == pytest.approx(both, abs=1e-10)
-    one = stats.nct.sf(stats.t.isf(0.05, df), df, effect)
-    greater = t_power(n, sd=1, difference=difference, alternative="greater")
-    assert greater == pytest.approx(one, abs=1e-10)
-    assert t_power(n, sd=1, difference=-difference, alternative="less") == greater
+    assert power_to_alarm(n, sd=1, difference=difference) == pytest.approx(both, abs=1e-10)
+    assert power_to_alarm(n, sd=1, difference=-difference) == pytest.approx(both, abs=1e-10)
 
 
 def test_power_stays_a_probability_where_the_noncentral_t_fails() -> None:
@@ -122,7 +125,6 @@ def test_chances_are_coherent(n: int, sd: float, difference: float, margin: floa
     found = verdict_chances(n, sd=sd, margin=margin, difference=difference)
     assert min(found.clear, found.biased, found.inconclusive) >= 0
     assert found.clear + found.biased + found.inconclusive == pytest.approx(1)
-    assert found.clear == power_to_clear(n, sd=sd, margin=margin, difference=difference)
     alarm = power_to_alarm(n, sd=sd, difference=difference)
     assert found.biased <= alarm + 1e-9
     assert found.clear + found.biased >= alarm - 1e-9
@@ -141,39 +143,63 @@ def test_strata_cost_degrees_of_freedom_only() -> None:
         power_to_clear(10, sd=1, margin=0.8, strata=10)
 
 
-def test_solutions_have_the_power_asked_for() -> None:
-    for design in ("independent", "paired"):
-        sd = largest_sd_to_clear(25, margin=0.25, design=design)
-        assert power_to_clear(25, sd=sd, margin=0.25, design=design) == pytest.approx(0.9)
-        least = smallest_difference_found(25, sd=0.7, design=design)
-        found = power_to_alarm(25, sd=0.7, difference=least, design=design)
-        assert found == pytest.approx(0.95)
-        least = smallest_difference_found(25, sd=0.7, null="margin", margin=0.2, design=design)
-        found = power_to_alarm(
-            25, sd=0.7, difference=least, null="margin", margin=0.2, design=design
+@pytest.mark.parametrize("design", ["independent", "paired"])
+def test_the_largest_sd_has_the_power_asked_for(design: Design) -> None:
+    sd = largest_sd_to_clear(25, margin=0.25, design=design)
+    assert power_to_clear(25, sd=sd, margin=0.25, design=design) == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("design", ["independent", "paired"])
+@pytest.mark.parametrize("strata", [1, 6])
+@pytest.mark.parametrize("estimate", [-1.3, 0.0, 0.2, 0.5, 0.6])
+def test_settling_takes_no_unit_more_than_needed(
+    design: Design, strata: int, estimate: float
+) -> None:
+    found = units_to_settle(estimate=estimate, sd=1, margin=0.6, design=design, strata=strata)
+    assert found is not None
+    assert found.power >= 0.9
+
+    def chances(n: int) -> tuple[float, float]:
+        return (
+            power_to_clear(n, sd=1, margin=0.6, difference=estimate, design=design, strata=strata),
+            power_to_alarm(n, sd=1, difference=estimate, design=design, strata=strata),
         )
-        assert found == pytest.approx(0.95)
-        assert least > 0.2
+
+    assert found.power == close(chances(found.units)[found.outcome == "alarm"])
+    assert max(chances(found.units - 1)) < 0.9
 
 
-def test_power_refuses_values_outside_its_domain() -> None:
-    with pytest.raises(TooFewUnits):
-        t_power(1, sd=1, difference=1)
-    with pytest.raises(BadStatisticInput):
-        t_power(5, sd=0, difference=1)
-    with pytest.raises(BadStatisticInput):
-        t_power(5, sd=1, difference=1, alternative="both")  # type: ignore[arg-type]  # wrong on purpose
-    with pytest.raises(BadStatisticInput):
-        power_to_clear(5, sd=1, margin=1, design="crossed")  # type: ignore[arg-type]  # wrong on purpose
-    with pytest.raises(BadStatisticInput):
-        power_to_clear(5, sd=1, margin=0)
-    with pytest.raises(BadStatisticInput):
-        power_to_clear(5, sd=1, margin=1, strata=0)
-    with pytest.raises(BadStatisticInput):
-        power_to_alarm(5, sd=1, difference=1, null="margin")
-    with pytest.raises(BadStatisticInput):
-        power_to_alarm(5, sd=1, difference=math.nan)
-    with pytest.raises(BadStatisticInput):
-        smallest_difference_found(5, sd=1, power=0.05)
-    with pytest.raises(BadStatisticInput):
-        largest_sd_to_clear(5, margin=1, power=1)
+def test_what_cannot_be_settled_has_no_size() -> None:
+    assert units_to_settle(estimate=0.6, sd=1, margin=0.6, null="margin") is None
+    assert units_to_settle(estimate=0, sd=1, margin=1e-9) is None
+    beyond = units_to_settle(estimate=0.9, sd=1, margin=0.6, null="margin")
+    assert beyond is not None
+    assert beyond.outcome == "alarm"
+
+
+GOOD: dict[str, Any] = {"sd": 1, "margin": 1, "difference": 1}
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: power_to_alarm(1, sd=1, difference=1), TooFewUnits),
+        (lambda: power_to_alarm(5, sd=0, difference=1), BadStatisticInput),
+        (lambda: power_to_alarm(5, sd=1, difference=1, null="margin"), BadStatisticInput),
+        (lambda: power_to_alarm(5, sd=1, difference=math.nan), BadStatisticInput),
+        (lambda: verdict_chances(5, **GOOD | {"design": "crossed"}), BadStatisticInput),
+        (lambda: verdict_chances(5, **GOOD | {"margin": 0}), BadStatisticInput),
+        (lambda: verdict_chances(5, **GOOD | {"strata": 0}), BadStatisticInput),
+        (lambda: largest_sd_to_clear(5, margin=1, power=1), BadStatisticInput),
+        (lambda: units_to_settle(estimate=0, sd=1, margin=1, strata=0), BadStatisticInput),
+        (lambda: units_to_settle(estimate=0, sd=1, margin=1, power=0.04), BadStatisticInput),
+        (
+            lambda: units_to_settle(estimate=0, sd=1, margin=1, null="one"),  # type: ignore[arg-type]  # wrong on purpose
+            BadStatisticInput,
+        ),
+    ],
+    ids=line_of,
+)
+def test_values_outside_their_domain(call: Callable[[], object], error: type[BiasError]) -> None:
+    with pytest.raises(error):
+        call()

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from scipy import optimize, stats  # type: ignore[import-untyped, unused-ignore]  # no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.statistics import (
-    impact_ratio,
+from pytest_bias.statistics._score import LARGEST_RATIO, checked_strata, z_difference, z_ratio
+from pytest_bias.statistics.impact import impact_ratio
+from pytest_bias.statistics.score import (
     score_difference,
     score_difference_p,
     score_ratio,
     tost_rates,
     tost_ratio,
 )
-from pytest_bias.statistics._score import LARGEST_RATIO, checked_strata, z_difference, z_ratio
 
 from .test_properties import assert_sound
 
