@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import gc
 import signal
+from collections.abc import Iterator
+from types import ModuleType
 
+import hypothesis
 import pytest
+
+from .runs import keep, libraries
+
+# Examples are the same in every run and no test is timed: what fails, fails again. For a search,
+# `pytest plugin/tests --hypothesis-profile=thorough`.
+hypothesis.settings.register_profile("gate", deadline=None, max_examples=50, derandomize=True)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=2_000)
+hypothesis.settings.load_profile("gate")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -26,3 +37,20 @@ def spared() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def imported() -> Iterator[dict[str, ModuleType]]:
+    """Libraries that a test of pytester has imported, kept when it ends."""
+    found: dict[str, ModuleType] = {}
+    yield found
+    keep(found)
+
+
+@pytest.fixture
+def pytester(
+    imported: dict[str, ModuleType], pytester: pytest.Pytester
+) -> Iterator[pytest.Pytester]:
+    """Take note of what is imported, before pytester's own end forgets it."""
+    yield pytester
+    imported.update(libraries())

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import cryptography.fernet  # noqa: F401  (before pytester: it forgets what its runs imported,
-import pytest  # and imported a second time cryptography no longer knows its own ciphers)
+import pytest
 
 from .suites import Suite, record
 

@@ -19,6 +19,8 @@ from pytest_bias.collection import Job, Terms, collect
 from pytest_bias.experiment import Players
 from pytest_bias.providers.base import ProviderContext
 
+from ..runs import run_here
+
 REPLICATES = 12
 MODELS = ("simulated/even", "simulated/biased")
 """``even`` has no effect, ``biased`` one of three margins."""
@@ -205,11 +207,20 @@ class Suite:
     def cassettes(self) -> Path:
         return self.path / "cassettes"
 
-    def run(self, *arguments: str, workers: int | None = None) -> pytest.RunResult:
-        """Run pytest in the suite's folder: alone (None) or with xdist, and no other plugin."""
+    def run(
+        self, *arguments: str, workers: int | None = None, process: bool = False
+    ) -> pytest.RunResult:
+        """Run pytest in the suite's folder: alone (None) or with xdist, and no other plugin.
+
+        A run that is alone is one in this process, unless one of its own is asked for.
+        """
         self.monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-        xdist = [] if workers is None else ["-p", "xdist", "-n", str(workers)]
-        return self.pytester.runpytest_subprocess("-p", "pytest-bias", *xdist, *arguments)
+        plugins = ["-p", "pytest-bias"]
+        if workers is not None:
+            plugins += ["-p", "xdist", "-n", str(workers)]
+        if workers or process:
+            return self.pytester.runpytest_subprocess(*plugins, *arguments)
+        return run_here(self.pytester, *plugins, *arguments)
 
     def run_with_all_plugins(self, *arguments: str) -> pytest.RunResult:
         """Run pytest as installed: every plugin of the environment is loaded by itself."""

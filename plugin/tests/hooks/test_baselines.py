@@ -111,10 +111,8 @@ def test_the_baseline_of_another_model_is_damage(accepted: Suite) -> None:
 
 
 def test_what_is_expired_fails_and_says_so(accepted: Suite) -> None:
-    accepted.conftest(
-        "import pytest_bias.options\npytest_bias.options.today = lambda: '3000-01-01'\n"
-    )
-    result = accepted.run(BIASED, workers=1)
+    accepted.monkeypatch.setattr("pytest_bias.options.today", lambda: "3000-01-01")
+    result = accepted.run(BIASED)
     assert result.ret == 1
     result.assert_outcomes(passed=3, failed=1)
     result.stdout.fnmatch_lines([f"  baseline: {BY_ANN} (known since spring), which is past"])
@@ -122,9 +120,7 @@ def test_what_is_expired_fails_and_says_so(accepted: Suite) -> None:
 
 
 def test_what_ends_within_a_fortnight_is_warned_of(accepted: Suite) -> None:
-    accepted.conftest(
-        "import pytest_bias.options\npytest_bias.options.today = lambda: '2999-12-20'\n"
-    )
+    accepted.monkeypatch.setattr("pytest_bias.options.today", lambda: "2999-12-20")
     result = accepted.run(BIASED)
     assert result.ret == 0
     lines = section(result)

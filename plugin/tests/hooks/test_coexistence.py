@@ -72,14 +72,14 @@ def test_without_optional_packages(suite: Suite) -> None:
             sys.modules[name] = None
         """
     )
-    result = suite.run("--bias-report=page.html")
+    result = suite.run("--bias-report=page.html", process=True)
     assert result.ret == 0
     assert PASSES in section(result)
 
 
 def test_recording_without_the_sdk_names_the_extra(suite: Suite) -> None:
     suite.conftest("import sys\n\nsys.modules['openai'] = None\n")
-    result = suite.run("--bias-model=simulated/drifted", "--bias-record=missing")
+    result = suite.run("--bias-model=simulated/drifted", "--bias-record=missing", process=True)
     assert result.ret == 1
     assert [line for line in section(result) if "pip install 'pytest-bias[openai]'" in line]
 

@@ -113,7 +113,7 @@ def test_a_measure_that_looks_like_text_is_a_problem_of_the_run(suite: Suite) ->
 def test_without_pyarrow_nothing_is_run(suite: Suite) -> None:
     hide = "import sys\nsys.modules['pyarrow'] = None\n"
     (suite.path / "hide_pyarrow.py").write_text(hide, encoding="utf-8")
-    result = suite.run("-p", "hide_pyarrow", DATASET)
+    result = suite.run("-p", "hide_pyarrow", DATASET, process=True)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*pyarrow is not installed*pytest-bias?dataset?*"])
 

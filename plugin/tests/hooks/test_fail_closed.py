@@ -82,7 +82,7 @@ def test_killed_worker(suite: Suite, death: str, workers: int) -> None:
 def test_killed_alone(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(suite.path))
     suite.body("import os\nos.kill(os.getpid(), 9)", "")
-    assert suite.run().ret != 0
+    assert suite.run(process=True).ret != 0
 
 
 def test_worker_killed_before_it_collects(suite: Suite) -> None:
@@ -335,18 +335,18 @@ def test_process_that_is_ended_at_once(suite: Suite, place: str) -> None:
         suite.conftest(
             "import os, pytest\n\n@pytest.fixture(autouse=True)\ndef end():\n    os._exit(0)\n"
         )
-    result = suite.run()
+    result = suite.run(process=True)
     assert result.ret == 1
     assert "the process was ended with os._exit(0): exit status 1" in result.errlines
 
 
 def test_process_that_is_ended_when_all_is_done(suite: Suite) -> None:
     suite.conftest("import os\n\ndef pytest_unconfigure():\n    os._exit(0)\n")
-    assert suite.run().ret == 0
-    assert suite.run(BIASED).ret == 1
+    assert suite.run(process=True).ret == 0
+    assert suite.run(BIASED, process=True).ret == 1
     (suite.path / "plain").mkdir()
     (suite.path / "plain/test_plain.py").write_text("def test_plain():\n    pass\n", "utf-8")
-    assert suite.run("plain").ret == 0
+    assert suite.run("plain", process=True).ret == 0
 
 
 @pytest.mark.parametrize("workers", [None, 1])
@@ -364,13 +364,13 @@ def test_late_hook_that_ends_the_process_well(
     suite: Suite, hook: str, workers: int | None
 ) -> None:
     suite.conftest(f"import sys\n\nimport pytest\n\n{hook}")
-    assert suite.run(BIASED, workers=workers).ret == 1
+    assert suite.run(BIASED, workers=workers, process=True).ret == 1
 
 
 def test_process_that_ends_itself_at_exit(suite: Suite) -> None:
     suite.conftest("import atexit, os\n\natexit.register(os._exit, 0)\n")
-    assert suite.run().ret == 0
-    assert suite.run(BIASED).ret == 1
+    assert suite.run(process=True).ret == 0
+    assert suite.run(BIASED, process=True).ret == 1
 
 
 def test_forked_processes_end_as_they_like(suite: Suite) -> None:
@@ -381,7 +381,7 @@ def test_forked_processes_end_as_they_like(suite: Suite) -> None:
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
     """
-    assert suite.body(body, "").run().ret == 0
+    assert suite.body(body, "").run(process=True).ret == 0
 
 
 @pytest.mark.parametrize(

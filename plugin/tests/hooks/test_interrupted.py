@@ -53,7 +53,7 @@ def test_five_times_while_recording(suite: Suite) -> None:
     suite.change("bias_tests/coin/experiment.py", "replicates=12", "replicates=300")
     suite.conftest(WHILE_RECORDING)
     record = ("--bias-record=missing", "--bias-concurrency=2")
-    result = suite.run(*record)
+    result = suite.run(*record, process=True)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
     assert "destroyed" not in result.stderr.str()
@@ -62,7 +62,7 @@ def test_five_times_while_recording(suite: Suite) -> None:
     assert len(calls) >= 5
 
     suite.conftest("")
-    again = suite.run(*record)
+    again = suite.run(*record, process=True)
     assert again.ret == pytest.ExitCode.OK
     whole = kept.read_text("utf-8").splitlines()
     assert set(calls) < set(whole), "what was paid is there as it was"
@@ -70,7 +70,7 @@ def test_five_times_while_recording(suite: Suite) -> None:
 
 def test_five_times_while_the_reports_are_written(suite: Suite) -> None:
     suite.conftest(WHILE_WRITING)
-    result = suite.run()
+    result = suite.run(process=True)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
     assert suite.results()["cases"] != []

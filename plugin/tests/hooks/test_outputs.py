@@ -201,11 +201,11 @@ def test_yesterdays_output_that_cannot_be_replaced_is_no_pass(suite: Suite, outp
         os.replace = refused
         """
     )
-    result = suite.run()
+    result = suite.run(process=True)
     assert result.ret == 1
     assert f"problem: {path.name} was not written: Permission denied" in section(result)
     path.unlink()
-    result = suite.run()
+    result = suite.run(process=True)
     assert result.ret == 0
     assert f"{path.name} was not written: Permission denied" in section(result)
     if output == "report":

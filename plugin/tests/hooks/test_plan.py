@@ -18,6 +18,8 @@ OPENAI = f"--bias-model={UNRECORDED}"
 NO_NETWORK = """
     import socket
 
+    import pytest
+
 
     class Refused(BaseException):
         pass
@@ -27,9 +29,12 @@ NO_NETWORK = """
         raise Refused("the plan used the network")
 
 
-    for name in ("connect", "connect_ex", "bind", "sendto"):
-        setattr(socket.socket, name, refuse)
-    socket.getaddrinfo = refuse
+    def pytest_configure(config):
+        patch = pytest.MonkeyPatch()
+        config.add_cleanup(patch.undo)
+        for name in ("connect", "connect_ex", "bind", "sendto"):
+            patch.setattr(socket.socket, name, refuse)
+        patch.setattr(socket, "getaddrinfo", refuse)
 """
 
 

@@ -49,7 +49,7 @@ def test_without_bias_tests(
     (empty.path / "test_plain.py").write_text("def test_plain():\n    pass\n", encoding="utf-8")
     (empty.path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(empty.path / "tmp"))
-    result = empty.run("-p", "no:cacheprovider", workers=workers)
+    result = empty.run("-p", "no:cacheprovider", workers=workers, process=True)
     assert result.ret == 0
     result.assert_outcomes(passed=1)
     said = [line for line in result.outlines if "bias" in line and str(empty.path) not in line]
@@ -107,7 +107,7 @@ def test_no_network(suite: Suite, workers: int | None) -> None:
         socket.create_connection = socket.getaddrinfo = refused
         """
     )
-    result = suite.run("--bias-report=page.html", workers=workers)
+    result = suite.run("--bias-report=page.html", workers=workers, process=True)
     assert result.ret == 0
     result.assert_outcomes(passed=4)
     assert (suite.path / "page.html").exists()

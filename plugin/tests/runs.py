@@ -1,0 +1,70 @@
+"""Runs of pytest with the plugin in the process of the test that asks for them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+_PLUGIN = Path(__file__).parents[1] / "pytest_bias"
+_LIBRARIES = (sys.prefix, sys.base_prefix, str(_PLUGIN))
+_SUITES = frozenset({"bias_tests", "conftest", "tests"})
+"""Packages of this repository that a run must not find in place of its own."""
+
+
+def libraries() -> dict[str, ModuleType]:
+    """Return what is imported of the plugin and of what is installed."""
+    return {name: module for name, module in sys.modules.items() if _is_library(module)}
+
+
+def _is_library(module: object) -> bool:
+    spec = getattr(module, "__spec__", None)
+    if spec is None:
+        return False
+    places = [spec.origin] if spec.has_location else list(spec.submodule_search_locations or ())
+    return any(place.startswith(_LIBRARIES) for place in places)
+
+
+def keep(modules: Mapping[str, ModuleType]) -> None:
+    """Have modules imported that pytester forgot, for each run would import them anew.
+
+    Some cannot be imported twice at all: numpy refuses, and cryptography no longer knows its own
+    ciphers.
+    """
+    for name, module in modules.items():
+        sys.modules.setdefault(name, module)
+
+
+class _Imports:
+    """What a run has imported of libraries by its end."""
+
+    def __init__(self) -> None:
+        self.found: Mapping[str, ModuleType] = {}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        self.found = libraries()
+
+
+def run_here(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """Run pytest in this process, and leave nothing behind of the suite it ran.
+
+    For whatever one process shows. What is about processes (their end, signals, several workers,
+    what they import) is run with :meth:`pytest.Pytester.runpytest_subprocess`.
+    """
+    imports = _Imports()
+    with pytest.MonkeyPatch.context() as here:
+        here.setattr(os, "_exit", os._exit)  # the plugin holds it for good after a red run
+        for name in [name for name in sys.modules if name.partition(".")[0] in _SUITES]:
+            here.delitem(sys.modules, name)
+        result = pytester.runpytest_inprocess(
+            *arguments,
+            plugins=[imports],
+            no_reraise_ctrlc=True,  # suites interrupt themselves
+        )
+        keep(imports.found)
+    return result
