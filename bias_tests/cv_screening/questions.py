@@ -15,7 +15,7 @@ from pytest_bias import (
     RateRatio,
     TotalGap,
 )
-from pytest_bias.contrasts import Hypothesis
+from pytest_bias.contrasts.declared import Hypothesis
 
 from .experiment import VARIANTS
 from .scaffolds import SCAFFOLDS

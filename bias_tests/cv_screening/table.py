@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pytest_bias import Experiment, Outcome, plan
+from pytest_bias.cassettes.reading import reread
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.errors import UnknownName
-from pytest_bias.records import record_of
-from pytest_bias.rereading import reread
+from pytest_bias.experiments.records import record_of
 
 from .experiment import CV_SCREENING, CVS, VARIANTS
 from .template import NOT_ASKED, BaseCv

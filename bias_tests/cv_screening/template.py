@@ -20,7 +20,7 @@ from pytest_bias import (
     Trial,
 )
 from pytest_bias.errors import BadDesign
-from pytest_bias.experiment import Retention
+from pytest_bias.experiments.origins import Retention
 
 from .scaffolds import BEST, WORST, Application, Criterion, Prompts, Scaffold, Screened, registered
 from .variants import Variants

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pytest_bias import PublishedMethod
 
 if TYPE_CHECKING:
+    from pytest_bias.contrasts.estimation.cells import Cell
     from pytest_bias.contrasts.published import Pooled
-    from pytest_bias.estimation.cells import Cell
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pytest_bias import (
     OneWayAnova,
     RateDifference,
 )
-from pytest_bias.contrasts import Hypothesis
+from pytest_bias.contrasts.declared import Hypothesis
 
 from .grading import SCENARIOS
 from .template import GROUPS

@@ -22,7 +22,7 @@ from pytest_bias import (
     scored_again,
     together,
 )
-from pytest_bias.texts import count_words
+from pytest_bias.experiments.text_measures import count_words
 
 from .grading import (
     AMBIGUOUS,

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, cast, get_args
 
-from pytest_bias.design import check_label
+from pytest_bias.experiments.design import check_label
 
 from .files import BadCorpus, json_object, rows_of
 

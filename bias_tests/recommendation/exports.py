@@ -12,6 +12,7 @@ from pytest_bias import csv_text
 from .corpus import Corpus
 
 if TYPE_CHECKING:
+    from pytest_bias.experiments.records import Records
     from pytest_bias.recommendation import (
         BiasCell,
         BiasRow,
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
         PoolTrial,
         SelectionDescription,
     )
-    from pytest_bias.records import Records
 
 SUMMARY = "pool_vs_recommended_summary.csv"
 DETAILS = "pool_vs_recommended_details.csv"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_bias import MISSING, MeanDifference, RateDifference, Selection
-from pytest_bias.contrasts import Hypothesis
-from pytest_bias.contrasts.base import Claim
+from pytest_bias.contrasts.declared import Claim, Hypothesis
 
 from .experiment import CORPORA, STYLES
 

@@ -22,7 +22,7 @@ from pytest_bias import (
     Subject,
     Trial,
 )
-from pytest_bias.experiment import Retention
+from pytest_bias.experiments.origins import Retention
 
 from .corpus import Corpus
 from .exports import export_files

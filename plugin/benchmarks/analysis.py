@@ -5,7 +5,7 @@
 One synthetic experiment: 3 personas × 8 groups with 5 names each × 2 statuses × 3 scenarios, 720
 trials per replicate; a flag and a rating from 1 to 5; 8 groups against the rest on each of them
 for a population of names, one interaction, a difference of means, one of rates and a sum of gaps,
-with the 10,000 resamples every analysis draws. A row is ``pytest_bias.analysis.analyse`` as a
+with the 10,000 resamples every analysis draws. A row is ``analyse`` as a
 whole, on outcomes that are there already; the floor reads both measures of the same outcomes and
 takes the groups' means with numpy. Rounds of both alternate in one process, after one analysis
 that is not timed and imports what it needs. Medians of wall and of processor seconds; on a busy
@@ -43,15 +43,16 @@ from pytest_bias import (
     RateDifference,
     TotalGap,
 )
-from pytest_bias.analysis import Analysis, Recording, analyse
-from pytest_bias.design import Design
-from pytest_bias.experiment import plan
-from pytest_bias.records import Outcome
+from pytest_bias.experiments.design import Design
+from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.origins import Recording
+from pytest_bias.experiments.records import Outcome
+from pytest_bias.verdicts.analysis import Analysis, analyse
 
 if TYPE_CHECKING:
-    from pytest_bias.contrasts import Hypothesis
-    from pytest_bias.design import Trial
-    from pytest_bias.protocol import Subject
+    from pytest_bias.contrasts.declared import Hypothesis
+    from pytest_bias.experiments.design import Trial
+    from pytest_bias.experiments.protocol import Subject
 
 TRIALS = (720, 100_000)
 GOALS: Mapping[int, float] = {720: 0.5, 100_000: 5.0}
@@ -69,8 +70,8 @@ import pytest_bias.pytest_plugin
 plugin = time.perf_counter() - started
 heavy = [name for name in {HEAVY!r} if name in sys.modules]
 started = time.perf_counter()
-import pytest_bias.estimation.groups
-import pytest_bias.estimation.two_groups
+import pytest_bias.contrasts.estimation.groups
+import pytest_bias.contrasts.estimation.two_groups
 print(json.dumps([plugin, heavy, time.perf_counter() - started]))
 """
 

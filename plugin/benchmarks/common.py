@@ -100,7 +100,7 @@ import sys
 
 from experiment import answer
 
-from pytest_bias.simulator.server import SimulatorServer
+from pytest_bias.providers.simulator.server import SimulatorServer
 
 
 class Keeping(SimulatorServer):
@@ -168,7 +168,7 @@ def run(name: str, command: Sequence[str], folder: Path, **variables: str) -> Sp
 @contextmanager
 def serving(suite: Path, *options: str) -> Iterator[str]:
     """Serve the subjects of the module ``experiment`` in a process of its own; its URL."""
-    command = [sys.executable, "-m", "pytest_bias.cli", "serve", "experiment", "--port", "0"]
+    command = [sys.executable, "-m", "pytest_bias.cli.entry", "serve", "experiment", "--port", "0"]
     with subprocess.Popen(  # noqa: S603  (our own command)
         [*command, *options], cwd=suite, stdout=subprocess.PIPE, text=True
     ) as server:

@@ -34,17 +34,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.common import Share, note, say
-from pytest_bias.estimation.cells import Cell, Grid
-from pytest_bias.estimation.groups import group_against_rest
-from pytest_bias.estimation.tested import SEED, Tested
-from pytest_bias.estimation.two_groups import compare
-from pytest_bias.estimation.units import paired
-from pytest_bias.findings import Finding
+from pytest_bias.contrasts.estimation.cells import Cell, Grid
+from pytest_bias.contrasts.estimation.groups import group_against_rest
+from pytest_bias.contrasts.estimation.tested import SEED, Tested
+from pytest_bias.contrasts.estimation.two_groups import compare
+from pytest_bias.contrasts.estimation.units import paired
+from pytest_bias.contrasts.findings import Finding
 from pytest_bias.statistics.multiplicity import holm
-from pytest_bias.verdicts import Control, Question, decide
+from pytest_bias.verdicts.rule import Question, decide
+from pytest_bias.verdicts.verdict import Control
 
 if TYPE_CHECKING:
-    from pytest_bias.verdicts import Status
+    from pytest_bias.verdicts.verdict import Status
 
 SEEDS, CELLS, FAMILY = 25, 16, 12
 GROUPS, NAMES, REPLIES, RATE = 8, 5, 18, 0.165

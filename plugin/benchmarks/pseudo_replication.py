@@ -35,8 +35,8 @@ import numpy as np
 
 from benchmarks.common import Share, note, say
 from pytest_bias import Experiment, Factor, GroupContrast, MeanDifference, Measure
-from pytest_bias.experiment import plan
-from pytest_bias.records import Record, Records
+from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.records import Record, Records
 from pytest_bias.statistics.anova import one_way
 from pytest_bias.statistics.means import welch
 from pytest_bias.statistics.permutation import group_permutation
@@ -45,10 +45,10 @@ from pytest_bias.statistics.tables import chi_square
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pytest_bias.contrasts import Contrast
-    from pytest_bias.design import Trial
-    from pytest_bias.measures import MeasureValue
-    from pytest_bias.protocol import Subject
+    from pytest_bias.contrasts.declared import Contrast
+    from pytest_bias.experiments.design import Trial
+    from pytest_bias.experiments.measures import MeasureValue
+    from pytest_bias.experiments.protocol import Subject
 
     Numbers = NDArray[np.float64]
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import note, say
-from pytest_bias.estimation.two_groups import compare
+from pytest_bias.contrasts.estimation.two_groups import compare
 
 ALPHA = 0.05
 MARGIN = 0.6

@@ -32,17 +32,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.common import Share, note, say
-from pytest_bias.effects import Effect, UnitGroup
-from pytest_bias.estimation.cells import Cell, Grid
-from pytest_bias.estimation.events import rate_difference, rate_ratio
-from pytest_bias.estimation.weights import pairwise
+from pytest_bias.baselines.noninferiority import compared
+from pytest_bias.contrasts.effects import Effect, UnitGroup
+from pytest_bias.contrasts.estimation.cells import Cell, Grid
+from pytest_bias.contrasts.estimation.events import rate_difference, rate_ratio
+from pytest_bias.contrasts.estimation.weights import pairwise
 from pytest_bias.statistics import means
-from pytest_bias.upgrades import compared
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pytest_bias.estimation.tested import Tested
+    from pytest_bias.contrasts.estimation.tested import Tested
 
     Numbers = NDArray[np.float64]
     Two = tuple[Effect, Effect]

@@ -10,34 +10,42 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .agreements import NOT_SCORED, Agreement, scored_again
-    from .analysis import Analysis
-    from .cases import Recorded, conditions, hypotheses, positive_control
-    from .contrasts import (
+    from .contrasts.cases import Recorded, conditions, hypotheses, positive_control
+    from .contrasts.findings import Finding, HumanStudy
+    from .contrasts.gaps import TotalGap
+    from .contrasts.groups import GroupContrast
+    from .contrasts.interactions import Interaction
+    from .contrasts.means import MeanDifference
+    from .contrasts.published import (
         ChiSquareTest,
         FactorialAnova,
-        GroupContrast,
-        Interaction,
         MannWhitneyTest,
-        MeanDifference,
         OneWayAnova,
         PublishedMethod,
-        RateDifference,
-        RateRatio,
-        Selection,
-        TotalGap,
         WelchTest,
     )
-    from .design import Condition, Design, Factor, Items, Trial
+    from .contrasts.rates import RateDifference, RateRatio
+    from .contrasts.selection import Selection
     from .errors import BiasError, BiasFound, ControlNotSeen, Inconclusive, InvalidReply
-    from .escaping import csv_text
-    from .experiment import Experiment, SimulatedAnswer, SimulatedPrompt, plan
-    from .findings import Finding, HumanStudy
-    from .illustrations import Heatmap, Means
-    from .masking import masked
-    from .measures import MISSING, Measure
-    from .messages import Message, Parameters
-    from .protocol import Reply, Subject, together
+    from .experiments.agreements import NOT_SCORED, Agreement, scored_again
+    from .experiments.design import Condition, Design, Factor, Items, Trial
+    from .experiments.experiment import Experiment, SimulatedAnswer, SimulatedPrompt, plan
+    from .experiments.figures import Heatmap, Means
+    from .experiments.masking import masked
+    from .experiments.measures import MISSING, Measure
+    from .experiments.messages import Message, Parameters
+    from .experiments.protocol import Reply, Subject, together
+    from .experiments.records import Outcome
+    from .experiments.templates import PromptTemplate
+    from .experiments.text_measures import (
+        Refusals,
+        error_rates,
+        is_refusal,
+        log_length,
+        response_length,
+        sentiment,
+    )
+    from .providers.simulator.subjects import dice
     from .recommendation import (
         BiasTables,
         Feature,
@@ -47,90 +55,81 @@ if TYPE_CHECKING:
         selection_description,
         summary_csv,
     )
-    from .records import Outcome
+    from .report.escapes import csv_text
     from .report.recommendation_charts import bias_charts
     from .screening import screening_measures
-    from .simulator.subjects import dice
-    from .stimuli import PromptTemplate
-    from .texts import (
-        Refusals,
-        error_rates,
-        is_refusal,
-        log_length,
-        response_length,
-        sentiment,
-    )
-    from .verdicts import Control, Verdict
+    from .verdicts.analysis import Analysis
+    from .verdicts.verdict import Control, Verdict
 
 _HOMES = {
-    "Agreement": "agreements",
-    "Analysis": "analysis",
+    "Agreement": "experiments.agreements",
+    "Analysis": "verdicts.analysis",
     "BiasError": "errors",
     "BiasFound": "errors",
     "BiasTables": "recommendation",
-    "ChiSquareTest": "contrasts",
-    "Condition": "design",
-    "Control": "verdicts",
+    "ChiSquareTest": "contrasts.published",
+    "Condition": "experiments.design",
+    "Control": "verdicts.verdict",
     "ControlNotSeen": "errors",
-    "Design": "design",
-    "Experiment": "experiment",
-    "Factor": "design",
-    "FactorialAnova": "contrasts",
+    "Design": "experiments.design",
+    "Experiment": "experiments.experiment",
+    "Factor": "experiments.design",
+    "FactorialAnova": "contrasts.published",
     "Feature": "recommendation",
-    "Finding": "findings",
-    "GroupContrast": "contrasts",
-    "Heatmap": "illustrations",
-    "HumanStudy": "findings",
+    "Finding": "contrasts.findings",
+    "GroupContrast": "contrasts.groups",
+    "Heatmap": "experiments.figures",
+    "HumanStudy": "contrasts.findings",
     "Inconclusive": "errors",
-    "Interaction": "contrasts",
+    "Interaction": "contrasts.interactions",
     "InvalidReply": "errors",
-    "Items": "design",
-    "MISSING": "measures",
-    "MannWhitneyTest": "contrasts",
-    "MeanDifference": "contrasts",
-    "Means": "illustrations",
-    "Measure": "measures",
-    "Message": "messages",
-    "NOT_SCORED": "agreements",
-    "OneWayAnova": "contrasts",
-    "Outcome": "records",
-    "Parameters": "messages",
+    "Items": "experiments.design",
+    "MISSING": "experiments.measures",
+    "MannWhitneyTest": "contrasts.published",
+    "MeanDifference": "contrasts.means",
+    "Means": "experiments.figures",
+    "Measure": "experiments.measures",
+    "Message": "experiments.messages",
+    "NOT_SCORED": "experiments.agreements",
+    "OneWayAnova": "contrasts.published",
+    "Outcome": "experiments.records",
+    "Parameters": "experiments.messages",
     "PoolTrial": "recommendation",
-    "PromptTemplate": "stimuli",
-    "PublishedMethod": "contrasts",
-    "RateDifference": "contrasts",
-    "RateRatio": "contrasts",
-    "Recorded": "cases",
-    "Refusals": "texts",
-    "Reply": "protocol",
-    "Selection": "contrasts",
-    "SimulatedAnswer": "experiment",
-    "SimulatedPrompt": "experiment",
-    "Subject": "protocol",
-    "TotalGap": "contrasts",
-    "Trial": "design",
-    "Verdict": "verdicts",
-    "WelchTest": "contrasts",
+    "PromptTemplate": "experiments.templates",
+    "PublishedMethod": "contrasts.published",
+    "RateDifference": "contrasts.rates",
+    "RateRatio": "contrasts.rates",
+    "Recorded": "contrasts.cases",
+    "Refusals": "experiments.text_measures",
+    "Reply": "experiments.protocol",
+    "Selection": "contrasts.selection",
+    "SimulatedAnswer": "experiments.experiment",
+    "SimulatedPrompt": "experiments.experiment",
+    "Subject": "experiments.protocol",
+    "TotalGap": "contrasts.gaps",
+    "Trial": "experiments.design",
+    "Verdict": "verdicts.verdict",
+    "WelchTest": "contrasts.published",
     "bias_charts": "report.recommendation_charts",
     "bias_tables": "recommendation",
-    "conditions": "cases",
-    "csv_text": "escaping",
-    "dice": "simulator.subjects",
-    "error_rates": "texts",
-    "hypotheses": "cases",
-    "is_refusal": "texts",
-    "log_length": "texts",
-    "masked": "masking",
-    "plan": "experiment",
+    "conditions": "contrasts.cases",
+    "csv_text": "report.escapes",
+    "dice": "providers.simulator.subjects",
+    "error_rates": "experiments.text_measures",
+    "hypotheses": "contrasts.cases",
+    "is_refusal": "experiments.text_measures",
+    "log_length": "experiments.text_measures",
+    "masked": "experiments.masking",
+    "plan": "experiments.experiment",
     "pool_vs_recommended": "recommendation",
-    "positive_control": "cases",
-    "response_length": "texts",
-    "scored_again": "agreements",
+    "positive_control": "contrasts.cases",
+    "response_length": "experiments.text_measures",
+    "scored_again": "experiments.agreements",
     "screening_measures": "screening",
     "selection_description": "recommendation",
-    "sentiment": "texts",
+    "sentiment": "experiments.text_measures",
     "summary_csv": "recommendation",
-    "together": "protocol",
+    "together": "experiments.protocol",
 }
 
 __all__ = [

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .items import amend_collected, condition_of, control_of, verdict_of, watched
+from .session.items import amend_collected, condition_of, control_of, verdict_of, watched
 
 if TYPE_CHECKING:
-    from .cases import Case, Recorded
-    from .design import Condition
-    from .session import BiasSession
-    from .verdicts import Control, Verdict
+    from .contrasts.cases import Case, Recorded
+    from .experiments.design import Condition
+    from .session.session import BiasSession
+    from .verdicts.verdict import Control, Verdict
 
 SESSION = "pytest-bias-session"
 _LET_GO = pytest.StashKey[Callable[[], None]]()
@@ -22,7 +22,7 @@ _LET_GO = pytest.StashKey[Callable[[], None]]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options and their ini equivalents."""
-    from .options import add_options  # noqa: PLC0415
+    from .session.options import add_options  # noqa: PLC0415
 
     add_options(parser)
 
@@ -30,13 +30,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Refuse a path of ours that pytest took for a test; hold the process' end, and its cache."""
-    from .arguments import check_rootdir  # noqa: PLC0415
-    from .options import is_used, spare_cache  # noqa: PLC0415
+    from .session.arguments import check_rootdir  # noqa: PLC0415
+    from .session.options import is_used, spare_cache  # noqa: PLC0415
 
     check_rootdir(early_config)
     if not is_used(early_config):
         return
-    from .ending import hold_exit  # noqa: PLC0415
+    from .session.process_exit import hold_exit  # noqa: PLC0415
 
     spare_cache(early_config)
     early_config.stash[_LET_GO] = hold_exit(partial(_due, early_config))
@@ -47,7 +47,7 @@ def pytest_cmdline_main(
     config: pytest.Config,
 ) -> Generator[None, int | pytest.ExitCode | None, int | pytest.ExitCode | None]:
     """Turn distribution off before a recording begins; at the very end, hold the exit status."""
-    from .options import undistribute  # noqa: PLC0415
+    from .session.options import undistribute  # noqa: PLC0415
 
     undistribute(config)
     try:
@@ -71,7 +71,7 @@ def _due(config: pytest.Config) -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker and the session's state."""
-    from .session import BiasSession  # noqa: PLC0415
+    from .session.session import BiasSession  # noqa: PLC0415
 
     config.addinivalue_line(
         "markers", "bias: a case of a bias experiment (set by @conditions, @hypotheses, …)"
@@ -102,7 +102,7 @@ def recorded(bias_case: Case, pytestconfig: pytest.Config) -> Recorded:
 
     Trials that a cap kept from being carried out are left out: there is nothing to assert of them.
     """
-    from .records import carried_out  # noqa: PLC0415  (only where cases are)
+    from .experiments.records import carried_out  # noqa: PLC0415  (only where cases are)
 
     return carried_out(_session(pytestconfig).run.replayed(bias_case))
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from pytest_bias.experiment import SimulatedAnswer, SimulatedPrompt
-from pytest_bias.simulator.server import SimulatorServer
+from pytest_bias.experiments.experiment import SimulatedAnswer, SimulatedPrompt
+from pytest_bias.providers.simulator.server import SimulatorServer
 
 PATIENCE = 60.0
 """Seconds until a wait that should have ended fails; no test waits that long when it passes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import BiasError
-from ..verdicts import Verdict
+from ..verdicts.verdict import Verdict
 
 _SHOWN = 12
 """Differences that are listed."""

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from ..analysis import Recording
-from ..contrasts import Claim
-from ..effects import Effect
-from ..fingerprints import differences
-from ..upgrades import effect_of
-from ..verdicts import Status, Verdict
+from ..contrasts.declared import Claim
+from ..contrasts.effects import Effect
+from ..experiments.origins import Recording
+from ..verdicts.verdict import Status, Verdict
+from .fingerprints import differences
+from .noninferiority import effect_of
 
 _OF_FINDING = ("margin", "target", "scope", "p_alarm", "p_clear")
 _DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)")

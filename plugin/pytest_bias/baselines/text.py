@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..canonical import compact, digest, dumps, plain
-from ..contrasts import Claim
+from ..contrasts.declared import Claim
 from ..errors import BiasError, Unserialisable
-from ..fingerprints import encodable
-from ..verdicts import Status
+from ..experiments.canonical import compact, digest, dumps, plain
+from ..verdicts.verdict import Status
 from .entries import Acceptance, Baseline, Entry, Past, is_day, needs_acceptance
+from .fingerprints import encodable
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -18,12 +18,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from ..canonical import compact, digest
-from ..design import frozen_mapping
 from ..errors import DamagedCassette
-from ..keys import parameters_of, request_parts
-from ..messages import Completion, Finish
-from ..replay import Wanted
+from ..experiments.canonical import compact, digest
+from ..experiments.design import frozen_mapping
+from ..experiments.keys import parameters_of, request_parts
+from ..experiments.messages import Completion, Finish
+from ..experiments.replay import Wanted
 
 FORMAT = 1
 """Version of the format; a reader refuses any other."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from ..canonical import compact
+from ..experiments.canonical import compact
 from .format import checked_line, told_as_damage, with_sum
 
 LOST_START = b'{"lost":'

@@ -21,13 +21,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from ..canonical import compact, digest
-from ..design import LABEL, frozen_mapping
 from ..errors import DamagedCassette
-from ..measures import LONGEST_REASON, Measure, MeasureValue, check_kept, finite_number
-from ..messages import Completion
-from ..records import Outcome, record_of
-from ..replay import Wanted
+from ..experiments.canonical import compact, digest
+from ..experiments.design import LABEL, frozen_mapping
+from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, check_kept, finite_number
+from ..experiments.messages import Completion
+from ..experiments.records import Outcome, record_of
+from ..experiments.replay import Wanted
 from .format import KEY_START, checked_line, told_as_damage, with_sum
 
 MEASURED_START = b'{"measured":"'

@@ -6,12 +6,12 @@ import difflib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..canonical import compact, digest
-from ..design import Condition, Trial
 from ..errors import NotRecorded
-from ..keys import parameters_of, request_parts
-from ..messages import Request
-from ..replay import Wanted
+from ..experiments.canonical import compact, digest
+from ..experiments.design import Condition, Trial
+from ..experiments.keys import parameters_of, request_parts
+from ..experiments.messages import Request
+from ..experiments.replay import Wanted
 from .format import Interaction, text_digest
 from .measured import MeasuredTrial, measured_key
 from .places import cassettes_in

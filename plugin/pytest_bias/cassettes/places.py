@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from urllib.parse import quote
 
 from ..errors import TwoCassettes
+from ..settings.model_names import file_stem
 from .files import is_there, read_file, write_atomically
 
 SUFFIX = ".jsonl"
@@ -22,23 +22,10 @@ JOURNAL_SUFFIX = ".recording"
 REJOURNAL_SUFFIX = ".rerecording"
 """Of the journal of what is recorded anew; it replaces, and counts only when it is merged."""
 
-LONGEST_STEM = 200
-"""Bytes of the part of a file's name that stands for a model: file systems take 255 with all that
-is added for journals, locks and files that are being written."""
-
 
 def cassette_path(folder: Path, experiment_id: str, model: str) -> Path:
     """``<folder>/<experiment-id>/<provider>--<model>.jsonl``: the place, packed or not."""
     return folder / experiment_id / f"{file_stem(model)}{SUFFIX}"
-
-
-def file_stem(model: str) -> str:
-    """``provider--model`` for a file name: one for each model.
-
-    Characters that file systems dislike stand as in a URL (``a:b`` is ``a%3Ab``).
-    """
-    provider, _, name = model.partition("/")
-    return f"{provider}--{quote(name, safe='', errors='surrogatepass')}"
 
 
 def place_of(path: Path) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from ..canonical import compact, plain
+from ..experiments.canonical import compact, plain
 from .format import Provenance, checked_line, told_as_damage, with_sum
 
 PROVENANCE_START = b'{"provenance":'

@@ -12,8 +12,8 @@ from io import FileIO
 from pathlib import Path
 
 from ..errors import NotKept
-from ..messages import Completion
-from ..replay import Wanted
+from ..experiments.messages import Completion
+from ..experiments.replay import Wanted
 from . import format as cassette_format
 from .files import make_folder, sync_folder
 from .format import Provenance

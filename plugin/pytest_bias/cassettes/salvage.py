@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from ..canonical import digest
-from ..design import Condition, Trial
+from ..experiments.canonical import digest
+from ..experiments.design import Condition, Trial
 from .files import is_there, read_file, refuse_links, write_atomically
+from .intact_lines import damaged_journal, sifted, spoilt_words
 from .marks import encode_scope
 from .places import REJOURNAL_SUFFIX, content, journals_of
-from .sifting import damaged_journal, sifted, spoilt_words
 from .store import Cassette
 
 DAMAGED_SUFFIX = ".damaged-"

@@ -7,32 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from ..canonical import digest
 from ..errors import DamagedCassette
-from ..messages import Completion
+from ..experiments.canonical import digest
+from ..experiments.messages import Completion
 from . import format as cassette_format
 from .files import is_there, sync_folder
 from .format import Header, Interaction, Provenance
-from .marks import LOST_START, SCOPE_START, decode_trials, encode_lost
-from .measured import (
-    MEASURED_START,
-    SEALED_START,
-    MeasuredTrial,
-    decode_measured,
-)
-from .places import (
-    JOURNAL_SUFFIX,
-    REJOURNAL_SUFFIX,
-    cassette_path,
-    content,
-    file_stem,
-    journals_of,
-    place_of,
-    standing,
-    write_content,
-)
-from .provenance import PROVENANCE_START, combined, decode_provenance
-from .sifting import (
+from .intact_lines import (
     LONGEST_LINE,
     NO_LINE,
     SHORTEST_LINE,
@@ -42,6 +23,19 @@ from .sifting import (
     sifted,
     with_way_out,
 )
+from .marks import LOST_START, SCOPE_START, decode_trials, encode_lost
+from .measured import MEASURED_START, SEALED_START, MeasuredTrial, decode_measured
+from .places import (
+    JOURNAL_SUFFIX,
+    REJOURNAL_SUFFIX,
+    cassette_path,
+    content,
+    journals_of,
+    place_of,
+    standing,
+    write_content,
+)
+from .provenance import PROVENANCE_START, combined, decode_provenance
 
 __all__ = [
     "JOURNAL_SUFFIX",
@@ -49,7 +43,6 @@ __all__ = [
     "REJOURNAL_SUFFIX",
     "Cassette",
     "cassette_path",
-    "file_stem",
     "write_cassette",
 ]
 

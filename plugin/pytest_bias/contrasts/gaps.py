@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..declaring import need_number, need_several, wrong
 from ..errors import BadDesign
-from ..findings import Finding, PublishedColumn
-from .base import (
+from ..experiments.fields import need_number, need_several, wrong
+from .declared import (
     Declared,
     Levels,
     check_at,
@@ -21,13 +20,14 @@ from .base import (
     settle_fields,
     units_of,
 )
-from .layout import check_reach
+from .findings import Finding, PublishedColumn
 from .linear import Asked, Side, analyse_linear, together
+from .reach import check_reach
 
 if TYPE_CHECKING:
-    from ..design import Design
-    from ..experiment import Experiment
-    from ..records import Records
+    from ..experiments.design import Design
+    from ..experiments.experiment import Experiment
+    from ..experiments.records import Records
     from .layout import Layout
 
 Gap = tuple[Levels, Levels, float]
@@ -50,7 +50,7 @@ class TotalGap(Declared):
     Such a sum is above 0 for a model without any bias, the more so the fewer its replies: what it
     comes to by chance stands beside it, and p is the share of permutations of the labels (within
     strata, or within the units of a population) that reach it. It has no margin and can only be
-    detected. See :class:`~pytest_bias.contrasts.base.Declared` for the other parameters.
+    detected. See :class:`~pytest_bias.contrasts.declared.Declared` for the other parameters.
     """
 
     measure: str
@@ -100,8 +100,8 @@ class TotalGap(Declared):
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a cell has no valid reply."""
-        from ..estimation.gaps import total_gap  # noqa: PLC0415  (scipy takes half a second)
-        from ..estimation.weights import Weights, pairwise  # noqa: PLC0415
+        from .estimation.gaps import total_gap  # noqa: PLC0415  (scipy takes half a second)
+        from .estimation.weights import Weights, pairwise  # noqa: PLC0415
 
         levels = dict.fromkeys(
             level for high, low, _ in self.gaps for level in (*levels_of(high), *levels_of(low))

@@ -6,31 +6,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from ..declaring import need_several
 from ..errors import BadDesign
-from ..findings import Finding
-from .base import (
+from ..experiments.fields import need_several
+from .declared import (
     Declared,
     check_at,
     check_levels,
     check_measure,
     check_undirected,
     check_units,
-    known_levels,
     settle_fields,
     units_of,
 )
-from .layout import Layout, check_reach, layout_of
+from .findings import Finding
+from .layout import Layout
 from .linear import Asked, Engine, Side, analyse_linear, standard_engine
 from .published import GroupsTest, PublishedMethod
+from .reach import check_reach, layout_of
 
 if TYPE_CHECKING:
-    from ..design import Design
-    from ..estimation.cells import Grid
-    from ..estimation.tested import Tested
-    from ..estimation.weights import Weights
-    from ..experiment import Experiment
-    from ..records import Records
+    from ..experiments.design import Design
+    from ..experiments.experiment import Experiment
+    from ..experiments.records import Records
+    from .estimation.cells import Grid
+    from .estimation.tested import Tested
+    from .estimation.weights import Weights
 
 REST = "rest"
 ANY = "any"
@@ -50,8 +50,8 @@ class GroupContrast(Declared):
     among
         The levels that are groups; by default all of the factor.
 
-    See :class:`~pytest_bias.contrasts.base.Declared` for the other parameters. :meth:`each` makes
-    one hypothesis per group.
+    See :class:`~.declared.Declared` for the other parameters. :meth:`each` makes one hypothesis
+    per group.
 
     Notes
     -----
@@ -109,7 +109,7 @@ class GroupContrast(Declared):
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a group has too few units, or a condition no reply."""
-        from ..estimation import weights as of  # noqa: PLC0415  (numpy)
+        from .estimation import weights as of  # noqa: PLC0415  (numpy)
 
         groups = self._groups(experiment)
         if self.group is None:
@@ -146,7 +146,7 @@ class GroupContrast(Declared):
         return layout_of(self, experiment, design, sides, within=False, pooled=True)
 
     def _engine(self, experiment: Experiment, groups: Sequence[str]) -> Engine:
-        from ..estimation.groups import any_group, group_against_rest  # noqa: PLC0415
+        from .estimation.groups import any_group, group_against_rest  # noqa: PLC0415
 
         population = self.target == "population"
         unit = units_of(self, experiment, [self.factor]) if population else None
@@ -165,4 +165,4 @@ class GroupContrast(Declared):
         return engine
 
     def _groups(self, experiment: Experiment) -> tuple[str, ...]:
-        return tuple(self.among) or known_levels(experiment, self.factor)
+        return tuple(self.among) or experiment.levels(self.factor)

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from ..declaring import is_pair, need_mapping, shortly, wrong
-from ..design import frozen_mapping
 from ..errors import BadDesign
-from ..findings import Finding
-from .base import (
+from ..experiments.design import frozen_mapping
+from ..experiments.fields import is_pair, need_mapping, shortly, wrong
+from .declared import (
     Declared,
     Levels,
     check_at,
@@ -19,18 +18,19 @@ from .base import (
     check_measure,
     check_undirected,
     check_units,
-    known_levels,
     levels_of,
     settle_fields,
     units_of,
 )
-from .layout import Layout, check_reach, layout_of
+from .findings import Finding
+from .layout import Layout
 from .linear import Asked, Side, analyse_linear, standard_engine, together
+from .reach import check_reach, layout_of
 
 if TYPE_CHECKING:
-    from ..design import Design
-    from ..experiment import Experiment
-    from ..records import Records
+    from ..experiments.design import Design
+    from ..experiments.experiment import Experiment
+    from ..experiments.records import Records
 
 Pair = tuple[Levels, Levels]
 
@@ -52,7 +52,7 @@ class Interaction(Declared):
     called
         Factor → words for its high and its low side, where the levels' own are too long.
 
-    See :class:`~pytest_bias.contrasts.base.Declared` for the other parameters.
+    See :class:`~pytest_bias.contrasts.declared.Declared` for the other parameters.
     """
 
     measure: str
@@ -82,7 +82,7 @@ class Interaction(Declared):
         if len(names) != 2:  # noqa: PLR2004
             raise BadDesign(what=what, problem="an interaction is of two factors")
         for name, pair in self.factors.items():
-            known_levels(experiment, name)
+            experiment.levels(name)
             if pair is not None:
                 high, low = map(levels_of, pair)
                 check_levels(what, experiment, name, [*high, *low])
@@ -100,7 +100,7 @@ class Interaction(Declared):
     def _sides(self, experiment: Experiment) -> list[dict[str, tuple[str, ...]]]:
         """Every combination that is compared."""
         groups = [
-            [(level,) for level in known_levels(experiment, name)]
+            [(level,) for level in experiment.levels(name)]
             if pair is None
             else [levels_of(side) for side in pair]
             for name, pair in self.factors.items()
@@ -109,15 +109,15 @@ class Interaction(Declared):
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when there are too few units, or a condition has no reply."""
-        from ..estimation.interactions import Table, largest_interaction  # noqa: PLC0415
-        from ..estimation.weights import Weights, pairwise  # noqa: PLC0415
+        from .estimation.interactions import Table, largest_interaction  # noqa: PLC0415
+        from .estimation.weights import Weights, pairwise  # noqa: PLC0415
 
         names = list(self.factors)
         parts: dict[str, dict[str, float]] = {}
         groups: list[list[tuple[str, tuple[str, ...]]]] = []
         for name, pair in self.factors.items():
             if pair is None or self._largest:
-                levels = known_levels(experiment, name) if pair is None else _all(pair)
+                levels = experiment.levels(name) if pair is None else _all(pair)
                 parts[name] = dict.fromkeys(levels, 1.0)
                 groups.append([(level, (level,)) for level in levels])
             else:

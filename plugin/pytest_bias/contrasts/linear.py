@@ -8,20 +8,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..canonical import digest
-from ..effects import Scale, UnitGroup
 from ..errors import BadDesign, IncompleteDesign, TooFewUnits
-from ..findings import Arm, Finding
-from ..measures import MISSING
-from .base import Declared, levels_of, null_of, units_of
+from ..experiments.canonical import digest
+from ..experiments.measures import MISSING
+from .declared import Declared, levels_of, null_of, units_of
+from .effects import Scale, UnitGroup
+from .findings import Arm, Finding
 from .published import Pooled, published_column
 
 if TYPE_CHECKING:
-    from ..estimation.cells import Cell, Grid
-    from ..estimation.tested import Tested, Unit
-    from ..estimation.weights import Weights
-    from ..experiment import Experiment
-    from ..records import Records
+    from ..experiments.experiment import Experiment
+    from ..experiments.records import Records
+    from .estimation.cells import Cell, Grid
+    from .estimation.tested import Tested, Unit
+    from .estimation.weights import Weights
 
 DIGITS = 16
 """Hexadecimal digits of a digest that stand for a unit."""
@@ -76,9 +76,9 @@ def analyse_linear(
     NoFinding
         When there are too few replies, or a condition has none.
     """
-    from ..estimation.cells import grid_of  # noqa: PLC0415  (scipy takes half a second to import)
-    from ..estimation.settling import units_to_settle  # noqa: PLC0415
-    from ..estimation.worst import worst_case  # noqa: PLC0415
+    from .estimation.cells import grid_of  # noqa: PLC0415  (scipy takes half a second to import)
+    from .estimation.units_needed import units_to_settle  # noqa: PLC0415
+    from .estimation.worst import worst_case  # noqa: PLC0415
 
     declared, weights = asked.declared, asked.weights
     at = {name: levels_of(levels) for name, levels in declared.at.items()}
@@ -150,7 +150,7 @@ def standard_engine(
     declared: Declared, experiment: Experiment, compared: Sequence[str], *, rates: bool
 ) -> Engine:
     """How a contrast is tested: for this set, as rates or means, or for a population of units."""
-    from ..estimation import events, fixed, units  # noqa: PLC0415
+    from .estimation import events, fixed, units  # noqa: PLC0415
 
     margin, null = declared.margin, null_of(declared, experiment, compared)
     if declared.target == "population":

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import TYPE_CHECKING
 
-from ..declaring import is_pair, need, wrong
 from ..errors import BadDesign
-from ..estimates import Interval
-from ..findings import Finding, HumanStudy, Index
-from .base import (
+from ..experiments.fields import is_pair, need, wrong
+from ..statistics.results import Interval
+from .declared import (
     Declared,
     Levels,
     check_at,
@@ -22,17 +21,19 @@ from .base import (
     null_of,
     settle_fields,
 )
-from .layout import Layout, check_reach, layout_of
+from .findings import Finding, HumanStudy, Index
+from .layout import Layout
 from .linear import Asked, Side, analyse_linear, require_kind, standard_engine
 from .published import PublishedMethod, WelchTest
+from .reach import check_reach, layout_of
 
 if TYPE_CHECKING:
-    from ..design import Design
-    from ..estimation.cells import Grid
-    from ..estimation.tested import Tested
-    from ..estimation.weights import Weights
-    from ..experiment import Experiment
-    from ..records import Records
+    from ..experiments.design import Design
+    from ..experiments.experiment import Experiment
+    from ..experiments.records import Records
+    from .estimation.cells import Grid
+    from .estimation.tested import Tested
+    from .estimation.weights import Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class MeanDifference(Declared):
     human
         Published difference in people; for two groups of one factor only.
 
-    See :class:`~pytest_bias.contrasts.base.Declared` for ``margin``, ``claim``, ``target``,
+    See :class:`~pytest_bias.contrasts.declared.Declared` for ``margin``, ``claim``, ``target``,
     ``unit`` and the others.
 
     Notes
@@ -90,7 +91,7 @@ class MeanDifference(Declared):
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when there are too few replies, or a condition has none."""
-        from ..estimation import people, two_groups  # noqa: PLC0415
+        from .estimation import people, two_groups  # noqa: PLC0415
 
         asked = pair_asked(
             self, self.measure, self.factor, self.high, self.low, self.called, "mean difference"
@@ -155,7 +156,7 @@ def pair_asked(
     quantity: str,
 ) -> Asked:
     """A comparison of two sides of one factor, as the analysis needs it."""
-    from ..estimation.weights import pairwise  # noqa: PLC0415  (numpy)
+    from .estimation.weights import pairwise  # noqa: PLC0415  (numpy)
 
     sides = (levels_of(high), levels_of(low))
     words = called or tuple(" + ".join(levels) for levels in sides)

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from ..errors import BadStatisticInput, NoFinding
-from ..findings import PublishedColumn
+from .findings import PublishedColumn
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..estimation.cells import Cell
+    from .estimation.cells import Cell
 
 NOT_DEFINED = "not defined"
 

@@ -6,19 +6,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..errors import BadDesign
-from ..findings import Finding
-from .base import Declared, Levels, check_measure, null_of, settle_fields
+from .declared import Declared, Levels, check_measure, null_of, settle_fields
+from .findings import Finding
 from .linear import analyse_linear, require_kind, standard_engine
 from .means import check_called, check_pair, pair_asked, pair_id, pair_layout
 from .published import ChiSquareTest, PublishedMethod
 
 if TYPE_CHECKING:
-    from ..design import Design
-    from ..estimation.cells import Grid
-    from ..estimation.tested import Tested
-    from ..estimation.weights import Weights
-    from ..experiment import Experiment
-    from ..records import Records
+    from ..experiments.design import Design
+    from ..experiments.experiment import Experiment
+    from ..experiments.records import Records
+    from .estimation.cells import Grid
+    from .estimation.tested import Tested
+    from .estimation.weights import Weights
     from .layout import Layout
 
 
@@ -116,7 +116,7 @@ class RateRatio(Declared):
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a group has no valid reply, NoVariance without any event."""
-        from ..estimation.events import rate_ratio  # noqa: PLC0415
+        from .estimation.events import rate_ratio  # noqa: PLC0415
 
         asked = pair_asked(
             self, self.measure, self.factor, self.high, self.low, self.called, "rate ratio"

@@ -7,21 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..canonical import compact, digest
-from ..declaring import need_mapping, shortly
-from ..design import frozen_mapping
-from ..effects import UnitGroup
 from ..errors import BadDesign, NoFinding
-from ..findings import Arm, Finding, PublishedColumn, WorstCase
-from .base import Declared, Levels, check_at, levels_of, settle_fields
+from ..experiments.canonical import compact, digest
+from ..experiments.design import frozen_mapping
+from ..experiments.fields import need_mapping, shortly
+from .declared import Declared, Levels, check_at, levels_of, settle_fields
+from .effects import UnitGroup
+from .findings import Arm, Finding, PublishedColumn, WorstCase
 from .linear import DIGITS, together
 from .published import NOT_DEFINED
 
 if TYPE_CHECKING:
-    from ..design import Design
-    from ..estimation.selecting import Pool
-    from ..experiment import Experiment
-    from ..records import Records
+    from ..experiments.design import Design
+    from ..experiments.experiment import Experiment
+    from ..experiments.records import Records
+    from .estimation.selection import Pool
     from .layout import Layout
 
 
@@ -43,7 +43,7 @@ class Selection(Declared):
 
     Each trial's pool is a unit. p is that of a permutation of the group's labels over the items,
     keeping how often each was shown and selected; interval and clearing are by a bootstrap of
-    pools. See :class:`~pytest_bias.contrasts.base.Declared` for the other parameters.
+    pools. See :class:`~pytest_bias.contrasts.declared.Declared` for the other parameters.
     """
 
     selected: str
@@ -81,8 +81,8 @@ class Selection(Declared):
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding below ten pools, BadDesign for items of no known group."""
-        from ..estimation.selecting import selection_ratio  # noqa: PLC0415  (numpy, scipy)
-        from ..estimation.worst import TOLERATED_MISSING  # noqa: PLC0415
+        from .estimation.selection import selection_ratio  # noqa: PLC0415  (numpy, scipy)
+        from .estimation.worst import TOLERATED_MISSING  # noqa: PLC0415
 
         rows = self._rows(experiment, records)
         pools = self._pools(rows)
@@ -139,7 +139,9 @@ class Selection(Declared):
 
     def _rows(self, experiment: Experiment, records: Records) -> Records:
         """The rows at the levels, and of the items, that it is confined to."""
-        from ..records import Records as Rows  # noqa: PLC0415  (named for its type above)
+        from ..experiments.records import (  # noqa: PLC0415  (named for its type above)
+            Records as Rows,
+        )
 
         at = {name: levels_of(levels) for name, levels in self.at.items()}
         items = at.pop(experiment.items.name, None) if experiment.items is not None else None
@@ -149,7 +151,7 @@ class Selection(Declared):
         return Rows(tuple(row for row in rows.rows if row.trial.item in items))
 
     def _pools(self, rows: Records) -> list[Pool]:
-        from ..estimation.selecting import Pool  # noqa: PLC0415
+        from .estimation.selection import Pool  # noqa: PLC0415
 
         pools = []
         for row in rows.rows:

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..canonical import plain
 from ..errors import CallFailed
-from ..messages import Completion, Finish, Parameters, Request
+from ..experiments.canonical import plain
+from ..experiments.messages import Completion, Finish, Parameters, Request
 from .base import Call, Endpoint, Provider, ProviderContext, api_key
 from .client import Client, Vendor, base_url
+from .completion import (
+    Answer,
+    Reply,
+    completion,
+    counts,
+    effective,
+    filtered,
+    is_filtered,
+    text_of,
+)
 from .failures import schema_fields, unseedable
-from .reading import Answer, Reply, completion, counts, effective, filtered, is_filtered, text_of
 from .sdk import SEED_FIELD
 
 ANTHROPIC = Vendor(

@@ -10,9 +10,9 @@ from importlib.metadata import entry_points
 from typing import Protocol, cast
 
 from ..errors import BadSetting, BiasError, MissingKey, UnknownName
-from ..experiment import SimulatedAnswer
-from ..messages import Completion, Request
-from ..roster import EndpointEntry
+from ..experiments.experiment import SimulatedAnswer
+from ..experiments.messages import Completion, Request
+from ..settings.roster import EndpointEntry
 
 ENTRY_POINTS = "pytest_bias.providers"
 """Group of entry points under which packages register providers: name → factory."""
@@ -48,7 +48,7 @@ class Call:
 
     ``seed`` is the per-trial seed: simulated endpoints are always sent it, others where the
     request's parameters are ``seeded``. ``timeout`` is in seconds. ``dropped`` names what of
-    :data:`~pytest_bias.messages.DROPPABLE` is not to be sent, because the model refuses it.
+    :data:`~..experiments.messages.DROPPABLE` is not to be sent, because the model refuses it.
     """
 
     seed: int

@@ -13,8 +13,9 @@ from http import HTTPStatus
 from typing import Any
 
 from ..errors import BadSetting, CallFailed
-from ..messages import Request
+from ..experiments.messages import Request
 from .base import NO_KEY, Endpoint
+from .completion import Answer, answered, error_details, is_filtered
 from .failures import (
     address,
     connection_failure,
@@ -24,18 +25,9 @@ from .failures import (
     unencodable,
     unsent,
 )
+from .limited_http import Refused, guarded
 from .loopback import loopback_client
-from .reading import Answer, answered, error_details, is_filtered
-from .receiving import Refused, guarded
-from .sdk import (
-    SHORTEST_SECRET,
-    Secrets,
-    host,
-    is_url,
-    load_sdk,
-    parsed,
-    retry_after,
-)
+from .sdk import SHORTEST_SECRET, Secrets, host, is_url, load_sdk, parsed, retry_after
 
 _REFUSING = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 

@@ -25,14 +25,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from ..canonical import compact, plain
 from ..errors import BadSetting, CallFailed
-from ..messages import Completion, Request
-from ..simulator.subjects import PROGRAMS
+from ..experiments.canonical import compact, plain
+from ..experiments.messages import Completion, Request
 from .base import Call, Provider, ProviderContext
 from .codex_reply import Credentials, Ran, completion_of
 from .failures import unencodable
-from .receiving import LONGEST_REPLY
+from .limited_http import LONGEST_REPLY
+from .simulator.subjects import PROGRAMS
 
 _VERSION = re.compile(r"^codex-cli (\S+)", re.MULTILINE)
 """What ``--version`` says; npm's package ``codex`` is another program and says something else."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import CallFailed
-from ..messages import Completion, Finish
+from ..experiments.messages import Completion, Finish
+from .completion import counts
 from .failures import status_failure
-from .reading import counts
 from .sdk import SHORTEST_SECRET, Secrets, now, parsed
 
 _LONGEST_PROBLEM = 400

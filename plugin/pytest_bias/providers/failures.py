@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from ..canonical import plain
 from ..errors import CallFailed
-from ..messages import Request
+from ..experiments.canonical import plain
+from ..experiments.messages import Request
 
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT})
 """Statuses below 500 that are over when the call is tried again."""

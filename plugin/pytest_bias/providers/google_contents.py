@@ -12,11 +12,12 @@ from http import HTTPStatus
 from importlib import import_module
 from typing import Any
 
-from ..canonical import plain
 from ..errors import BadSetting, CallFailed, MissingKey
-from ..messages import Completion, Message, Parameters, Request
+from ..experiments.canonical import plain
+from ..experiments.messages import Completion, Message, Parameters, Request
 from . import sdk
 from .base import NO_KEY, Call, Endpoint, Provider, ProviderContext, api_key
+from .completion import Answer, answered, completion, effective
 from .failures import (
     address,
     connection_failure,
@@ -28,9 +29,8 @@ from .failures import (
 )
 from .google_errors import refusal
 from .google_reply import read_contents
+from .limited_http import Refused, guarded
 from .loopback import loopback_client
-from .reading import Answer, answered, completion, effective
-from .receiving import Refused, guarded
 
 _NAME = "google"
 _DEFAULT_URL = "https://generativelanguage.googleapis.com"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..messages import Finish
-from .reading import Reply, counts, text_of
+from ..experiments.messages import Finish
+from .completion import Reply, counts, text_of
 
 _FINISHES: Mapping[object, Finish] = {
     "STOP": "stop",

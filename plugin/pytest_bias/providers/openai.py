@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..errors import UnknownName
-from ..messages import Completion, Request
+from ..experiments.messages import Completion, Request
 from .base import DEFAULT_WIRE, Call, Endpoint, Provider, ProviderContext, api_key
 from .client import Client, base_url
 from .openai_chat import OPENAI, OpenAIChat

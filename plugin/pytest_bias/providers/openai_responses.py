@@ -8,14 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..canonical import plain
 from ..errors import CallFailed, FailureKind
-from ..messages import Completion, Finish, Parameters, Request
+from ..experiments.canonical import plain
+from ..experiments.messages import Completion, Finish, Parameters, Request
 from .base import Call, Endpoint
 from .client import Client
+from .completion import (
+    Answer,
+    Reply,
+    completion,
+    counts,
+    effective,
+    filtered,
+    is_filtered,
+    text_of,
+)
 from .failures import schema_fields, unseedable
 from .openai_chat import OPENAI
-from .reading import Answer, Reply, completion, counts, effective, filtered, is_filtered, text_of
 from .sdk import SEED_FIELD
 
 _API = "responses"

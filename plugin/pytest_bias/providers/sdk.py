@@ -15,7 +15,7 @@ from typing import cast
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit
 
 from ..errors import MissingPackage
-from ..simulator.server import FINGERPRINT
+from .simulator.server import FINGERPRINT
 
 SEED_FIELD = "pytest_bias_seed"
 """Top-level field of a request body in which simulated endpoints are sent the trial's seed."""

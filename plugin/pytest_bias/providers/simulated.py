@@ -7,9 +7,9 @@ subject exercises everything that recording a real one does.
 from __future__ import annotations
 
 from ..errors import UnknownName
-from ..messages import Completion, Request
-from ..simulator.server import SimulatorServer
+from ..experiments.messages import Completion, Request
 from .base import NO_KEY, SIMULATED, Call, Endpoint, Provider, ProviderContext, open_wire
+from .simulator.server import SimulatorServer
 
 # The SDKs of Anthropic and Google add the version to the base URL themselves.
 _PATHS = {"anthropic": "", "google": "", "openai-chat": "/v1", "openai-responses": "/v1"}

@@ -8,12 +8,7 @@ from __future__ import annotations
 
 from .aggregation import BiasCell, BiasTables, NormalizedRow, bias_tables, marker, summary_csv
 from .comparison import SMALLEST_SAMPLE, pool_vs_recommended
-from .described import (
-    CategoryDifference,
-    FeatureDescription,
-    PositionBias,
-    SelectionDescription,
-)
+from .described import CategoryDifference, FeatureDescription, PositionBias, SelectionDescription
 from .description import magnitudes, selection_description
 from .features import DATASETS, FEATURES, PROMPT_STYLES, PROVIDERS, Feature, Kind
 from .interpretation import effect, interpretation, interpretation_of_cell

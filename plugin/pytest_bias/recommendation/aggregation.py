@@ -9,15 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from ..errors import BadTable
-from ..escaping import csv_text
-from .features import (
-    DATASETS,
-    FEATURES,
-    PROMPT_STYLES,
-    PROVIDERS,
-    by_place,
-    printed_provider,
-)
+from ..report.escapes import csv_text
+from .features import DATASETS, FEATURES, PROMPT_STYLES, PROVIDERS, by_place, printed_provider
 from .rows import COLUMNS, BiasRow, BiasRows, bias_rows
 
 _NAME = "bias rows"

@@ -7,15 +7,7 @@ from dataclasses import replace
 
 from ..errors import BadTable, BiasError, NoVariance
 from .features import FEATURES, Feature
-from .rows import (
-    COHENS_D,
-    CRAMERS_V,
-    INSUFFICIENT,
-    NO_VARIANCE,
-    BiasRow,
-    error_metric,
-    failure_in,
-)
+from .rows import COHENS_D, CRAMERS_V, INSUFFICIENT, NO_VARIANCE, BiasRow, error_metric, failure_in
 from .tables import Table, category_words, columns_of, counts_of, in_order, numbers_of
 
 SMALLEST_SAMPLE = 10

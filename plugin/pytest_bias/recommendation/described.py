@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..estimates import Interval
+from ..statistics.results import Interval
 from .features import Kind
 
 

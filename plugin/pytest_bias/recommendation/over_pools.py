@@ -9,7 +9,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import BadTable, NoVariance
-from ..estimates import Interval
+from ..statistics.results import Interval
 from .described import CategoryDifference, FeatureDescription
 from .features import Feature
 from .tables import Columns, PoolTrial, category_words, counts_of, in_order, numbers_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
 
-from ..escaping import terminal_text
-from ..verdicts import Verdict
+from ..verdicts.verdict import Verdict
+from .escapes import terminal_text
 from .terminal import closing_lines, control_line, verdict_line
 from .upgrade_text import row_line
 from .view import RunView

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..analysis import Recording
-from ..canonical import dumps
 from ..cassettes.measured import reason_label, versions_of
-from ..design import Design, Factor, frozen_mapping
 from ..errors import BadDesign
-from ..experiment import Experiment
-from ..measures import Measure, MeasureValue
-from ..records import Outcome, Record, record_of
+from ..experiments.canonical import dumps
+from ..experiments.design import Design, Factor, frozen_mapping
+from ..experiments.experiment import Experiment
+from ..experiments.measures import Measure, MeasureValue
+from ..experiments.origins import Recording
+from ..experiments.records import Outcome, Record, record_of
 
 FORMAT = 1
 

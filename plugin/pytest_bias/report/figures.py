@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from ..estimates import Interval
-from ..findings import HumanComparison, MeasureSummary
+from ..contrasts.findings import HumanComparison, MeasureSummary
+from ..statistics.results import Interval
 from .vega import (
     LETTER,
     SIDE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..illustrations import Illustration, Spot
+from ..experiments.figures import Illustration, Spot
 from .figures import NARROW, WIDE, Chart
 from .numbers import end_words, value_words, writable
 from .vega import LETTER, Plane, Spec, layer, line, plate, to_svg, words

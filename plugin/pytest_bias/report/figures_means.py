@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..illustrations import Illustration, Spot
+from ..experiments.figures import Illustration, Spot
 from .figures import NARROW, WIDE, Chart
 from .figures_heatmap import spaced
 from .numbers import plain_number, rate_end, value_words

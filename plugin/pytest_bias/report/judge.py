@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..estimates import Interval
-from ..judging import AgreementFound, alpha_words
+from ..statistics.results import Interval
+from ..verdicts.judge_agreement import AgreementFound, alpha_words
 
 _NOT_DEFINED = "not defined"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..estimates import Interval
-from ..gate import p_words
+from ..statistics.results import Interval
+from ..verdicts.words import p_words
 
 _TOGETHER = "\N{NO-BREAK SPACE}"
 _SMALL, _LARGE = 0.1, 1e12  # where a fixed number of decimals says too little, or too much

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..analysis import Analysis, is_screen
-from ..experiment import Retention
-from ..gate import interval_words
-from ..upgrade_table import Row
-from ..verdicts import SCREENED, Control
+from ..baselines.table import Row
+from ..experiments.origins import Retention
+from ..verdicts.analysis import Analysis, is_screen
+from ..verdicts.rule import SCREENED
+from ..verdicts.verdict import Control
+from ..verdicts.words import interval_words
 from .judge import JudgePage, judge_pages
 from .numbers import p_value
 from .page_figures import FigurePage, figure_page

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..findings import Finding, HumanComparison
-from ..gate import interval_words, number_form
-from ..verdicts import margin_words
+from ..contrasts.findings import Finding, HumanComparison
+from ..verdicts.words import interval_words, margin_words, number_form
 from .figures import human_interval
 from .numbers import bounds_words, level_words, p_value, plain_number
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..illustrations import Illustration, Spot
-from ..measures import MISSING
+from ..experiments.figures import Illustration, Spot
+from ..experiments.measures import MISSING
 from .figures import Chart
 from .figures_heatmap import heatmap_chart, spaced
 from .figures_means import interval_words, means_chart

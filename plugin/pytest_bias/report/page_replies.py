@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..analysis import Analysis
-from ..findings import CategorySummary, MeasureSummary
-from ..records import CellCount
+from ..contrasts.findings import CategorySummary, MeasureSummary
+from ..experiments.records import CellCount
+from ..verdicts.analysis import Analysis
 from .figures import Chart, histogram_chart
 from .numbers import exact_number, plain_number, reasons_words, share_words
 

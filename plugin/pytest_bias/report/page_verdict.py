@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..contrasts import FEWEST_UNITS
-from ..findings import ALPHA, Finding, units_called
-from ..gate import interval_words, settle_words
-from ..verdicts import Control, Verdict, margin_words
+from ..contrasts.declared import FEWEST_UNITS
+from ..contrasts.findings import ALPHA, Finding, units_called
+from ..verdicts.explanation import explanation as explained
+from ..verdicts.verdict import Control, Verdict
+from ..verdicts.words import interval_words, margin_words, settle_words
 from .figures import Band, Chart, Row, human_interval, interval_chart
 from .numbers import bounds_words, level_words, p_value, together
 from .page_facts import Column, Fact, all_facts, columns, people_facts
@@ -78,7 +79,7 @@ def verdict_page(
         accepted=accepted,
         claim=_CLAIMS[verdict.claim],
         meaning=_meaning(verdict),
-        explanation=tuple(verdict.explain().split("\n")[1:]),
+        explanation=tuple(explained(verdict).split("\n")[1:]),
         settles=settling_words(verdict, control),
         direction=_direction(verdict),
         chart=_chart(finding, verdict.model) if finding else None,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from ..planning import Calls, Estimate, Mark, PlanRow, PlanTotals, RecordingPlan
+from ..recording.plan.data import PlanRow, PlanTotals, RecordingPlan
+from ..recording.plan.estimate import Estimate, Mark
+from ..recording.plan.use import Calls
 from .prospect_text import prospect_words
 from .view import SIMULATED_WARNING
 

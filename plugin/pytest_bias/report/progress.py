@@ -13,8 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.progress import TimeRemainingColumn as EtaColumn
 from rich.text import Text
 
-from ..calling import Tally
-from ..escaping import say, terminal_line, terminal_text
+from ..recording.caller import Tally
+from .escapes import say, terminal_line, terminal_text
 
 _STEPS = 10
 _MINUTE = 60.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from ..findings import units_called
-from ..passing import Passing
-from ..prospects import POWER, Outlook, Prospect
+from ..contrasts.findings import units_called
+from ..contrasts.power import POWER, Outlook, Prospect
+from ..contrasts.upgrade_power import Passing
 
 UPGRADE_GATE = "Upgrade gate"
 _STOPS = "WARNING: the upgrade gate would stop an unchanged model in"

@@ -6,8 +6,8 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ..canonical import compact, digest, plain
 from ..errors import BiasError, DamagedResults
+from ..experiments.canonical import compact, digest, plain
 from .view import RunView
 
 if TYPE_CHECKING:

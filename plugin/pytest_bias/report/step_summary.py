@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..answering import answered_by
-from ..gate import interval_words, settle_words, units_words
-from ..verdicts import Status, Verdict, margin_words
+from ..settings.model_names import answered_by
+from ..verdicts.verdict import Status, Verdict
+from ..verdicts.words import interval_words, margin_words, settle_words, units_words
 from .terminal import closing_lines
 from .upgrade_markdown import plain_markdown, upgrade_markdown
 from .view import SIMULATED_WARNING, RunView

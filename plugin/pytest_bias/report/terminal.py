@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ..accepted import SOON
-from ..analysis import Analysis, is_screen
-from ..answering import answered_by
-from ..gate import interval_words, settle_words, units_words
-from ..verdicts import SCREENED, Control, Status, Verdict, margin_words
+from ..baselines.accepted import SOON
+from ..settings.model_names import answered_by
+from ..verdicts.analysis import Analysis, is_screen
+from ..verdicts.rule import SCREENED
+from ..verdicts.verdict import Control, Status, Verdict
+from ..verdicts.words import interval_words, margin_words, settle_words, units_words
 from .judge import judge_line
 from .view import SIMULATED_WARNING, AcceptedVerdict, RunView
 

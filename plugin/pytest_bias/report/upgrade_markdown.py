@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..escaping import terminal_line
-from ..upgrade_table import (
+from ..baselines.table import (
     Row,
     Upgrade,
     compared_words,
@@ -16,6 +15,7 @@ from ..upgrade_table import (
     shipping_words,
     side_words,
 )
+from .escapes import terminal_line
 from .upgrade_text import DRIFT_NOTE
 from .view import SIMULATED_WARNING
 

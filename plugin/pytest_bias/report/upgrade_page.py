@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..drift import Drift
-from ..effects import Compared
-from ..upgrade_table import (
+from ..baselines.table import (
     Row,
     Upgrade,
     bound_words,
@@ -17,6 +15,8 @@ from ..upgrade_table import (
     hint_words,
     shipping_words,
 )
+from ..contrasts.effects import Compared
+from ..verdicts.drift import Drift
 from .numbers import together
 
 _NONE = "–"

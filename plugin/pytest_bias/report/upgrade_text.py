@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..upgrade_table import (
+from ..baselines.table import (
     Row,
     Upgrade,
     compared_words,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
 
-from ..analysis import Analysis
-from ..upgrade_table import Row, Upgrade
-from ..verdicts import Status, Verdict
+from ..baselines.table import Row, Upgrade
+from ..verdicts.analysis import Analysis
+from ..verdicts.verdict import Status, Verdict
 
 SuiteVerdict = Literal["PASS", "FAIL", "INCONCLUSIVE", "NOT JUDGED", "NO VERDICT"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_bias.errors import BadStatisticInput, TooFewUnits
+from ..errors import BadStatisticInput, TooFewUnits
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

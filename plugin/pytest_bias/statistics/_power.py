@@ -18,8 +18,7 @@ import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no ty
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.errors import BadStatisticInput, TooFewUnits
-
+from ..errors import BadStatisticInput, TooFewUnits
 from ._arrays import count, positive
 
 Design = Literal["independent", "paired"]

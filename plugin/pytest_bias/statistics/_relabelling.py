@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_bias.errors import BadStatisticInput, TooFewUnits
-from pytest_bias.estimates import Permutation
-
+from ..errors import BadStatisticInput, TooFewUnits
 from ._arrays import constant, count, number, probability, sample
 from ._counting import add_counted, cheaper, log_orders, orders, tally_of
+from .results import Permutation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

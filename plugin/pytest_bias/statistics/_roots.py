@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pytest_bias.errors import BadStatisticInput
+from ..errors import BadStatisticInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.estimates import Interval
-
+from ..errors import BadStatisticInput, NoVariance, TooFewUnits
 from ._arrays import ROUNDING, count, probability, sample
 from ._distributions import normal_cdf, normal_isf, normal_sf
 from ._roots import crossing
+from .results import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.estimates import Interval
-
+from ..errors import BadStatisticInput, NoVariance, TooFewUnits
 from ._arrays import count, fraction, sample
 from ._distributions import normal_isf
 from .resampling import FEWEST_ITERATIONS
+from .results import Interval
 from .superiority import snapped
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-
+from ..errors import BadStatisticInput, NoVariance, TooFewUnits
 from ._arrays import constant, probability, units
 
 if TYPE_CHECKING:

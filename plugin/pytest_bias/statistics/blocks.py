@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pytest_bias.errors import BadStatisticInput, NoVariance
-from pytest_bias.estimates import EffectSize, Interval, Permutation, Tost
-
+from ..errors import BadStatisticInput, NoVariance
 from ._arrays import (
     ROUNDING,
     count,
@@ -29,6 +27,7 @@ from .effect_size import HIGHEST_LEVEL, _noncentrality, _tails, hedges_j
 from .equivalence import tost_from_moments
 from .means import Moments, t_interval, two_sided_p
 from .resampling import CHUNK, FEWEST_ITERATIONS
+from .results import EffectSize, Interval, Permutation, Tost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

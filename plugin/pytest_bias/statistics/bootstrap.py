@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_bias.errors import BadStatisticInput, NoVariance
-from pytest_bias.estimates import Bootstrap, Interval
-
+from ..errors import BadStatisticInput, NoVariance
 from ._arrays import (
     MOST_UNITS,
     constant,
@@ -31,6 +29,7 @@ from ._arrays import (
     scale_bounds,
     units,
 )
+from .results import Bootstrap, Interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_bias.errors import BadStatisticInput
-
+from ..errors import BadStatisticInput
 from ._arrays import constant, count, on_scale, positive, probability, scale_bounds, units
 
 if TYPE_CHECKING:

@@ -42,9 +42,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_bias.errors import BadStatisticInput, TooFewUnits
-from pytest_bias.estimates import Interval
-
+from ..errors import BadStatisticInput, TooFewUnits
 from ._arrays import (
     ROUNDING,
     constant,
@@ -59,6 +57,7 @@ from ._arrays import (
 )
 from ._roots import crossing
 from .resampling import exact_separation_p
+from .results import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

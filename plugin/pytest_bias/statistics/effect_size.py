@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.errors import BadStatisticInput, NoVariance
-from pytest_bias.estimates import EffectSize, Interval
-
+from ..errors import BadStatisticInput, NoVariance
 from ._arrays import LARGEST, fraction, mean_and_sd, units
 from ._roots import crossing
+from .results import EffectSize, Interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_bias.errors import NoVariance
-from pytest_bias.estimates import Tost
-
-from ._arrays import (
-    fraction,
-    not_negative,
-    number,
-    positive,
-    probability,
-)
+from ..errors import NoVariance
+from ._arrays import fraction, not_negative, number, positive, probability
 from ._distributions import t_cdf, t_sf
 from .means import Moments, moments, t_interval
+from .results import Tost
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_bias.errors import BadStatisticInput
-from pytest_bias.estimates import Permutation
-
+from ..errors import BadStatisticInput
 from ._arrays import ROUNDING, count, probability, sample
 from .resampling import CHUNK, FEWEST_ITERATIONS
+from .results import Permutation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_bias.estimates import Permutation
-
 from ._arrays import not_negative, sample
 from ._relabelling import (
     TIE,
@@ -23,6 +21,7 @@ from ._relabelling import (
     contrast_weights,
     matrix_of,
 )
+from .results import Permutation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

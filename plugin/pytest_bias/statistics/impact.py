@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_bias.estimates import Interval
-
+from .results import Interval
 from .score import score_ratio
 
 

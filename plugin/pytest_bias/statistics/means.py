@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_bias.errors import NoVariance, TooFewUnits
-from pytest_bias.estimates import Interval
-
+from ..errors import NoVariance, TooFewUnits
 from ._arrays import (
     count,
     fraction,
@@ -27,6 +25,7 @@ from ._arrays import (
     units,
 )
 from ._distributions import t_isf, t_sf
+from .results import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.errors import BadStatisticInput
-
+from ..errors import BadStatisticInput
 from ._arrays import probability, sample
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.errors import BadStatisticInput, NoVariance
-
+from ..errors import BadStatisticInput, NoVariance
 from ._arrays import (
     fraction,
     mean_and_sd,

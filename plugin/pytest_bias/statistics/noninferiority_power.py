@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.errors import BadStatisticInput
-
+from ..errors import BadStatisticInput
 from ._arrays import fraction, number, positive
 from ._power import (
     LARGEST_ALPHA,

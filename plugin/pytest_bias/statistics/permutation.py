@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_bias.estimates import Permutation
-
 from ._arrays import probability, sample
 from ._relabelling import (
     SMALLEST_GROUP,
@@ -23,6 +21,7 @@ from ._relabelling import (
     centred_columns,
     contrast_weights,
 )
+from .results import Permutation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

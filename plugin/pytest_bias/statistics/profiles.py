@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_bias.errors import TooFewUnits
-from pytest_bias.estimates import Permutation
-
+from ..errors import TooFewUnits
 from ._arrays import ROUNDING, probability
 from ._relabelling import SMALLEST_GROUP, Relabelling, matrix_of
 from .permutation import against_rest
+from .results import Permutation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -9,11 +9,10 @@ from typing import Literal
 import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.errors import BadStatisticInput, TooFewUnits
-from pytest_bias.estimates import Interval
-
+from ..errors import BadStatisticInput, TooFewUnits
 from ._arrays import count, fraction, probability
 from ._distributions import normal_isf, normal_sf
+from .results import Interval
 
 SMALLEST_EXPECTED = 5  # Cochran (1954)
 MOST_EXACT_UNITS = 10**9  # with more, scipy's exact test takes minutes and longer

@@ -15,8 +15,7 @@ import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 from numpy.typing import NDArray
 
-from pytest_bias.errors import BadStatisticInput, TooFewUnits
-
+from ..errors import BadStatisticInput, TooFewUnits
 from ._arrays import count, fraction, number
 from ._distributions import normal_cdf, normal_isf
 

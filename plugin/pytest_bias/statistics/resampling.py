@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.errors import BadStatisticInput, TooFewUnits
-from pytest_bias.estimates import Permutation
-
+from ..errors import BadStatisticInput, TooFewUnits
 from ._arrays import ROUNDING, count, probability, units
+from .results import Permutation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_bias.errors import BadStatisticInput
-
+from ..errors import BadStatisticInput
 from ._arrays import count, fraction, number, positive, scale_bounds
 from ._power import (
     LARGEST_ALPHA,

@@ -21,9 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_bias.errors import BadStatisticInput
-from pytest_bias.estimates import Interval
-
+from ..errors import BadStatisticInput
 from ._arrays import fraction, positive
 from ._score import (
     LARGEST_RATIO,
@@ -38,6 +36,7 @@ from ._score import (
     z_ratio,
 )
 from .equivalence import LARGEST_ALPHA
+from .results import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -11,8 +11,7 @@ import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.errors import BadStatisticInput
-
+from ..errors import BadStatisticInput
 from ._arrays import (
     ROUNDING,
     SMALLEST_P,

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_bias.estimates import Permutation
-
 from ._arrays import sample
 from ._counting import cheaper
 from ._relabelling import MANY, SMALLEST_GROUP, TIE, Relabelling, bad_input
+from .results import Permutation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.estimates import Interval, Permutation
-
+from ..errors import BadStatisticInput, NoVariance, TooFewUnits
 from ._arrays import ROUNDING, constant, count, fraction, positive, probability, sample
 from .means import t_interval, two_sided_p
+from .results import Interval, Permutation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

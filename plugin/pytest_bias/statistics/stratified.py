@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.estimates import Interval
-
+from ..errors import BadStatisticInput, NoVariance, TooFewUnits
 from ._arrays import LARGEST, ROUNDING, fraction, sample
 from .means import t_interval, two_sided_p
+from .results import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

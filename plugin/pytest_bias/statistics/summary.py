@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_bias.estimates import Description
-
 from ._arrays import mean_and_sd, units
+from .results import Description
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

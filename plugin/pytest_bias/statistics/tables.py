@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.errors import BadStatisticInput, NoVariance
-from pytest_bias.estimates import Interval
-
+from ..errors import BadStatisticInput, NoVariance
 from ._arrays import MOST_UNITS, fraction, probability
 from ._distributions import chi2_sf, normal_ppf
+from .results import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -4,77 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from ..contrasts import FEWEST_UNITS, Claim, Direction
+from ..contrasts.declared import FEWEST_UNITS, Claim, Direction
+from ..contrasts.findings import ALPHA, Finding
 from ..errors import NoFinding
-from ..findings import ALPHA, Finding
-
-Status = Literal["CLEAR", "BIASED", "INCONCLUSIVE"]
-Support = Literal["supported", "opposite", "not shown"]
+from .verdict import DESCRIBED, Control, Status, Support, Verdict
+from .words import margin_words
 
 _UNDECIDED = "the data neither clear it nor show bias"
 SCREENED = "screen: can only find large effects; the gate design clears"
 """Why a screen decides nothing where it finds nothing."""
 _NOT_SHOWN = "the data do not show bias, and without a margin nothing is cleared"
-
-DESCRIBED = "DESCRIBED"
-"""Stands in print for the status of what is only described: to find an effect there is no bias."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Control:
-    """Whether a positive control was seen: its 95 % interval lies above no effect.
-
-    Where so much is missing that a verdict would have to hold in the worst case, so must this.
-    """
-
-    id: str
-    seen: bool
-    finding: Finding | None
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """The verdict of one hypothesis on one model.
-
-    ``words`` is the verdict in print ("CLEAR within ±0.6 for this vignette"; of what is only
-    described "DESCRIBED for this vignette: an effect"); ``reason`` says why an INCONCLUSIVE is
-    one; ``p_adjusted`` is the alarm's p-value after Holm over the family; ``direction`` compares
-    the sign found with the documented one; ``settle`` is the number of units per group that would
-    settle it, where more units are what it lacks; ``held`` whether it is held back whatever was
-    found, as a rating it rests on is not to be relied on.
-    """
-
-    id: str
-    experiment: str
-    model: str
-    claim: Claim
-    status: Status
-    words: str
-    reason: str
-    finding: Finding | None
-    p_adjusted: float | None
-    direction: Support | None
-    settle: int | None
-    held: bool = False
-
-    @property
-    def gates(self) -> bool:
-        """Whether it can fail a run: what is only described cannot."""
-        return self.claim != "describe"
-
-    @property
-    def label(self) -> str:
-        """The status in print, with which ``words`` begin; DESCRIBED where it does not gate."""
-        return self.status if self.gates else DESCRIBED
-
-    def explain(self) -> str:
-        """What was asked, found and decided, how sure it is and what would settle it, in words."""
-        from .explaining import explanation  # noqa: PLC0415  (it words what is defined here)
-
-        return explanation(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,15 +205,6 @@ def _found(status: Status, finding: Finding, reason: str) -> str:
         return shown_by_nothing.get(reason, reason)
     shown = finding.beyond or finding.null == "margin"
     return "an effect beyond the margin" if shown else "an effect"
-
-
-def margin_words(finding: Finding) -> str:
-    """``±0.6``, or ``0.80 to 1.25`` for a ratio; "no margin" without one."""
-    if finding.margin is None or finding.within is None:
-        return "no margin"
-    if finding.scale == "ratio":
-        return " to ".join(f"{edge:.2f}" for edge in finding.within)
-    return f"±{finding.margin:g}"
 
 
 def _direction(

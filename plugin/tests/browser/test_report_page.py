@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 
-from pytest_bias.findings import WorstCase
+from pytest_bias.contrasts.findings import WorstCase
 from pytest_bias.report.html import report_html
 from pytest_bias.report.view import RunView
 

@@ -13,15 +13,15 @@ from pydantic import BaseModel, ConfigDict
 from pytest_bias.cassettes.format import Provenance
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette, cassette_path
-from pytest_bias.design import Condition, Factor, Trial
 from pytest_bias.errors import InvalidReply
-from pytest_bias.experiment import Experiment, plan
-from pytest_bias.measures import Measure, MeasureValue
-from pytest_bias.messages import Completion, Finish, Place, Request
-from pytest_bias.protocol import Protocol as TrialProtocol
-from pytest_bias.protocol import Subject
-from pytest_bias.records import Outcome, Record, Records
-from pytest_bias.replay import Tracer, replay
+from pytest_bias.experiments.design import Condition, Factor, Trial
+from pytest_bias.experiments.experiment import Experiment, plan
+from pytest_bias.experiments.measures import Measure, MeasureValue
+from pytest_bias.experiments.messages import Completion, Finish, Place, Request
+from pytest_bias.experiments.protocol import Protocol as TrialProtocol
+from pytest_bias.experiments.protocol import Subject
+from pytest_bias.experiments.records import Outcome, Record, Records
+from pytest_bias.experiments.replay import Tracer, replay
 
 MODEL = "openai/tiny"
 PROVENANCE = Provenance(simulated=False, wire="made by hand", recorded_with="the tests")
@@ -152,7 +152,9 @@ def record(
     merge: bool = True,
 ) -> Path:
     """Record ``of`` as :data:`MODEL` without any provider; the cassette's path."""
-    from pytest_bias.driver import run  # noqa: PLC0415  (the tests of protocols stand alone)
+    from pytest_bias.experiments.driver import (  # noqa: PLC0415  (the tests of protocols stand alone)
+        run,
+    )
 
     path = cassette_path(folder, of.id, MODEL)
     recorder = Recorder(Cassette(path), PROVENANCE)

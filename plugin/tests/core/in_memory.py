@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pytest_bias.analysis import Recording
-from pytest_bias.design import Trial
-from pytest_bias.driver import run
 from pytest_bias.errors import InvalidReply
-from pytest_bias.experiment import Experiment, SimulatedPrompt
-from pytest_bias.keys import trial_seed
-from pytest_bias.messages import Place, Request
-from pytest_bias.protocol import Subject
-from pytest_bias.records import Outcome
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt
+from pytest_bias.experiments.keys import trial_seed
+from pytest_bias.experiments.messages import Place, Request
+from pytest_bias.experiments.origins import Recording
+from pytest_bias.experiments.protocol import Subject
+from pytest_bias.experiments.records import Outcome
 
 from .factories import Script
 

@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from pytest_bias import accepting
-from pytest_bias.accepted import baseline_path, read_baseline
-from pytest_bias.accepting import Accepted, accept
-from pytest_bias.baselines import Baseline, baseline_text
+from pytest_bias.baselines import accept as accepting
+from pytest_bias.baselines.accept import Accepted, accept
+from pytest_bias.baselines.accepted import baseline_path, read_baseline
+from pytest_bias.baselines.entries import Baseline
+from pytest_bias.baselines.text import baseline_text
 from pytest_bias.report.terminal import closing_lines
 from pytest_bias.report.view import AcceptedVerdict
-from pytest_bias.settings import Settings
-from pytest_bias.verdicts import Verdict
+from pytest_bias.settings.settings import Settings
+from pytest_bias.verdicts.verdict import Verdict
 
 from .report.factory import analysis, finding, verdict, view
 from .test_settings import settings as settings_of

@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_bias.cases import Case
-from pytest_bias.comparing import Against, OldDiffers
+from pytest_bias.baselines.upgrade import Against, OldDiffers
+from pytest_bias.contrasts.cases import Case
 from pytest_bias.errors import StaleRecordings
-from pytest_bias.roster import ModelEntry, Roster
-from pytest_bias.settings import Settings
+from pytest_bias.settings.roster import ModelEntry, Roster
+from pytest_bias.settings.settings import Settings
 
 from .report.factory import analysis, finding, verdict
 

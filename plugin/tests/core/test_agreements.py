@@ -13,20 +13,24 @@ import pytest
 from pydantic import TypeAdapter
 
 from pytest_bias import NOT_SCORED, Agreement, Experiment, Measure, Parameters, scored_again
-from pytest_bias.analysis import Analysis, Recording, analyse
-from pytest_bias.canonical import dumps
-from pytest_bias.contrasts import MeanDifference, RateDifference, Selection
-from pytest_bias.design import Design, Factor
+from pytest_bias.baselines.fingerprints import fingerprint_of
+from pytest_bias.contrasts.findings import Finding
+from pytest_bias.contrasts.means import MeanDifference
+from pytest_bias.contrasts.rates import RateDifference
+from pytest_bias.contrasts.selection import Selection
 from pytest_bias.errors import BadDesign, BadLabels, UnknownName
-from pytest_bias.experiment import plan
-from pytest_bias.findings import Finding
-from pytest_bias.fingerprints import fingerprint_of
-from pytest_bias.judging import AgreementFound, Label, Labels, alpha_words
-from pytest_bias.labels import labels_path, read_labels
-from pytest_bias.measures import MeasureValue
-from pytest_bias.records import Outcome, Records
+from pytest_bias.experiments.canonical import dumps
+from pytest_bias.experiments.design import Design, Factor
+from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.measures import MeasureValue
+from pytest_bias.experiments.origins import Recording
+from pytest_bias.experiments.records import Outcome, Records
 from pytest_bias.report.judge import judge_line, judge_pages
+from pytest_bias.session.labels import labels_path, read_labels
 from pytest_bias.statistics.agreement import cohen_kappa, krippendorff_alpha
+from pytest_bias.verdicts.analysis import Analysis, analyse
+from pytest_bias.verdicts.explanation import explanation
+from pytest_bias.verdicts.judge_agreement import AgreementFound, Label, Labels, alpha_words
 
 from .factories import experiment as tiny
 
@@ -231,7 +235,7 @@ def test_a_judge_that_does_not_agree_with_itself_decides_nothing_on_its_measure(
     assert score.finding is not None
     assert score.finding.p_clear is not None
     assert score.finding.p_clear < 0.05
-    assert f"more units would not help: {reason}." in score.explain()
+    assert f"more units would not help: {reason}." in explanation(score)
     assert score.words.endswith(reason)
 
 

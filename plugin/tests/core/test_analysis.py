@@ -10,17 +10,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from pytest_bias.analysis import Analysis, Recording, analyse
-from pytest_bias.canonical import dumps
-from pytest_bias.contrasts import MeanDifference, RateDifference
-from pytest_bias.design import Design, Factor
+from pytest_bias.contrasts.estimation import two_groups
+from pytest_bias.contrasts.findings import HumanStudy
+from pytest_bias.contrasts.means import MeanDifference
+from pytest_bias.contrasts.rates import RateDifference
 from pytest_bias.errors import BadDesign
-from pytest_bias.estimation import two_groups
-from pytest_bias.experiment import Experiment, plan
-from pytest_bias.findings import HumanStudy
-from pytest_bias.measures import Measure
-from pytest_bias.records import Outcome
+from pytest_bias.experiments.canonical import dumps
+from pytest_bias.experiments.design import Design, Factor
+from pytest_bias.experiments.experiment import Experiment, plan
+from pytest_bias.experiments.measures import Measure
+from pytest_bias.experiments.origins import Recording
+from pytest_bias.experiments.records import Outcome
 from pytest_bias.statistics.multiplicity import holm
+from pytest_bias.verdicts.analysis import Analysis, analyse
 
 from .factories import Score, experiment
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.answering import answered_by, answered_words, other_model
 from pytest_bias.errors import BadSetting
-from pytest_bias.roster import ModelEntry, parse_roster
+from pytest_bias.settings.model_names import answered_by, answered_words, other_model
+from pytest_bias.settings.roster import ModelEntry, parse_roster
 
 ALIAS = ModelEntry(alias=True)
 

@@ -13,36 +13,37 @@ from hypothesis import given
 from hypothesis import settings as unhurried
 from hypothesis import strategies as st
 
-from pytest_bias.accepted import ends_soon
-from pytest_bias.analysis import Recording
-from pytest_bias.baselines import (
+from pytest_bias.baselines.accepted import ends_soon
+from pytest_bias.baselines.compare import Beside
+from pytest_bias.baselines.differing import BaselineDiffers
+from pytest_bias.baselines.entries import (
     Acceptance,
     Baseline,
-    BaselineDiffers,
-    DamagedBaseline,
     Entry,
-    baseline_from,
-    baseline_text,
     entry_of,
     is_day,
     needs_acceptance,
 )
-from pytest_bias.canonical import digest, dumps
-from pytest_bias.contrasts import Claim, MeanDifference
-from pytest_bias.design import Design, Factor, Items, Trial
-from pytest_bias.effects import UnitGroup
+from pytest_bias.baselines.fingerprints import differences, fingerprint_of
+from pytest_bias.baselines.gate import describe_verdict
+from pytest_bias.baselines.text import DamagedBaseline, baseline_from, baseline_text
+from pytest_bias.contrasts.declared import Claim
+from pytest_bias.contrasts.effects import UnitGroup
+from pytest_bias.contrasts.findings import Arm, Finding
+from pytest_bias.contrasts.means import MeanDifference
 from pytest_bias.errors import BadSetting
-from pytest_bias.estimates import Interval
-from pytest_bias.experiment import Experiment, Players
-from pytest_bias.findings import Arm, Finding
-from pytest_bias.fingerprints import differences, fingerprint_of
-from pytest_bias.gate import Beside, describe_verdict
-from pytest_bias.measures import Measure
-from pytest_bias.messages import Parameters
-from pytest_bias.prompts import Told, told_by
-from pytest_bias.protocol import Subject
-from pytest_bias.settings import Given, Settings, read_settings
-from pytest_bias.verdicts import Status, Verdict
+from pytest_bias.experiments.canonical import digest, dumps
+from pytest_bias.experiments.checks.prompts import Told, told_by
+from pytest_bias.experiments.design import Design, Factor, Items, Trial
+from pytest_bias.experiments.experiment import Experiment, Players
+from pytest_bias.experiments.measures import Measure
+from pytest_bias.experiments.messages import Parameters
+from pytest_bias.experiments.origins import Recording
+from pytest_bias.experiments.protocol import Subject
+from pytest_bias.settings.given import Given
+from pytest_bias.settings.settings import Settings, read_settings
+from pytest_bias.statistics.results import Interval
+from pytest_bias.verdicts.verdict import Status, Verdict
 
 from .factories import ask_twice, experiment
 

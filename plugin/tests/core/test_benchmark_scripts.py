@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import analysis, power_table, pseudo_replication, upgrade_gate
 from benchmarks.common import Share
-from pytest_bias.upgrades import compared
+from pytest_bias.baselines.noninferiority import compared
 
 
 def test_a_share_and_its_errors() -> None:

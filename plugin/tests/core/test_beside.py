@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.analysis import Recording
-from pytest_bias.baselines import Acceptance, Entry, entry_of
-from pytest_bias.effects import UnitGroup
-from pytest_bias.estimates import Interval
-from pytest_bias.findings import WorstCase
-from pytest_bias.gate import ABSOLUTE, Beside, Outcome, compare, describe_verdict
-from pytest_bias.upgrades import effect_of
-from pytest_bias.verdicts import Status, Verdict
+from pytest_bias.baselines.compare import ABSOLUTE, Beside, Outcome, compare
+from pytest_bias.baselines.entries import Acceptance, Entry, entry_of
+from pytest_bias.baselines.gate import describe_verdict
+from pytest_bias.baselines.noninferiority import effect_of
+from pytest_bias.contrasts.effects import UnitGroup
+from pytest_bias.contrasts.findings import WorstCase
+from pytest_bias.experiments.origins import Recording
+from pytest_bias.statistics.results import Interval
+from pytest_bias.verdicts.verdict import Status, Verdict
 
 from .test_verdicts import finding
 from .test_verdicts import verdict as decided

@@ -10,15 +10,15 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_bias import Experiment, InvalidReply, Measure, Parameters, SimulatedPrompt, masked
-from pytest_bias.design import Factor, Trial
+from pytest_bias.cassettes.reading import own_words
 from pytest_bias.errors import BadDesign, JudgeNotBlind, LabelShown, UnknownName
-from pytest_bias.experiment import Players, plan
-from pytest_bias.manipulation import faults
-from pytest_bias.messages import Completion
-from pytest_bias.protocol import Reply, Subject, together
-from pytest_bias.rehearsal import rehearse
-from pytest_bias.replay import Wanted, carry_out
-from pytest_bias.rereading import own_words
+from pytest_bias.experiments.checks.manipulation import faults
+from pytest_bias.experiments.design import Factor, Trial
+from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.messages import Completion
+from pytest_bias.experiments.protocol import Reply, Subject, together
+from pytest_bias.experiments.rehearsal import rehearse
+from pytest_bias.experiments.replay import Wanted, carry_out
 
 from .factories import completion
 from .factories import experiment as tiny

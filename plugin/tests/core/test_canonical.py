@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.canonical import compact, digest, dumps, plain
 from pytest_bias.errors import Unserialisable
+from pytest_bias.experiments.canonical import compact, digest, dumps, plain
 
 json_values = st.recursive(
     st.none()

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.cases import (
-    ATTRIBUTE,
+from pytest_bias.contrasts.cases import (
     Declared,
     Registry,
     cases_of,
@@ -16,10 +15,12 @@ from pytest_bias.cases import (
     judging,
     positive_control,
 )
-from pytest_bias.contrasts import MeanDifference, RateDifference
-from pytest_bias.design import Design
+from pytest_bias.contrasts.means import MeanDifference
+from pytest_bias.contrasts.rates import RateDifference
+from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.errors import BadDesign, NotJudged, UnknownName
-from pytest_bias.experiment import plan
+from pytest_bias.experiments.design import Design
+from pytest_bias.experiments.experiment import plan
 
 from .factories import experiment
 

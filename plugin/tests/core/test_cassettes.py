@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.canonical import digest
 from pytest_bias.cassettes import format as cassette_format
 from pytest_bias.cassettes.files import write_atomically
 from pytest_bias.cassettes.format import (
@@ -28,25 +27,17 @@ from pytest_bias.cassettes.format import (
 )
 from pytest_bias.cassettes.lock import recording_lock
 from pytest_bias.cassettes.places import cassettes_in
-from pytest_bias.cassettes.provenance import (
-    combined,
-    decode_provenance,
-    encode_provenance,
-)
+from pytest_bias.cassettes.provenance import combined, decode_provenance, encode_provenance
 from pytest_bias.cassettes.recorder import Recorder
-from pytest_bias.cassettes.store import (
-    JOURNAL_SUFFIX,
-    Cassette,
-    cassette_path,
-    file_stem,
-    write_cassette,
-)
-from pytest_bias.design import Design
+from pytest_bias.cassettes.store import JOURNAL_SUFFIX, Cassette, cassette_path, write_cassette
 from pytest_bias.errors import CassetteBusy, DamagedCassette
-from pytest_bias.experiment import plan
-from pytest_bias.messages import Completion, Place, Request
-from pytest_bias.protocol import Subject
-from pytest_bias.replay import replay
+from pytest_bias.experiments.canonical import digest
+from pytest_bias.experiments.design import Design
+from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.messages import Completion, Place, Request
+from pytest_bias.experiments.protocol import Subject
+from pytest_bias.experiments.replay import replay
+from pytest_bias.settings.model_names import file_stem
 
 from .factories import (
     MODEL,
@@ -391,7 +382,7 @@ def interrupted(tmp_path: Path) -> Path:
     recorder = Recorder(Cassette(path), PROVENANCE)
     trial = plan(SMALL, SMALL.design())[0]
     taker = Taker(SMALL, trial, always_five, recorder)
-    from pytest_bias.driver import run  # noqa: PLC0415
+    from pytest_bias.experiments.driver import run  # noqa: PLC0415
 
     run(ask_twice(trial, Subject()), taker)
     assert recorder._file is not None
@@ -455,7 +446,7 @@ def test_what_is_added_is_on_disk_at_once(tmp_path: Path) -> None:
         seen.append(len(Cassette(path)))
         return always_five(request, place)
 
-    from pytest_bias.driver import run  # noqa: PLC0415
+    from pytest_bias.experiments.driver import run  # noqa: PLC0415
 
     for trial in plan(SMALL, SMALL.design()):
         run(ask_twice(trial, Subject()), Taker(SMALL, trial, say, recorder))
@@ -481,7 +472,7 @@ def test_recording_nothing_leaves_nothing(tmp_path: Path) -> None:
 
 def keep(cassette: Cassette, number: int, score: int, provenance: Provenance = PROVENANCE) -> None:
     """Record one trial's first attempt into the journal, and be killed."""
-    from pytest_bias.driver import run  # noqa: PLC0415
+    from pytest_bias.experiments.driver import run  # noqa: PLC0415
 
     recorder = Recorder(cassette, provenance)
     trial = plan(ONCE, ONCE.design())[number]

@@ -11,8 +11,8 @@ import pytest
 
 from pytest_bias.cassettes.sealing import KEY_VARIABLE, check_key
 from pytest_bias.cassettes.store import JOURNAL_SUFFIX
-from pytest_bias.cli import main
-from pytest_bias.experiment import plan
+from pytest_bias.cli.entry import main
+from pytest_bias.experiments.experiment import plan
 
 from . import factories
 from .factories import experiment

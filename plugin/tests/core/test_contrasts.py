@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts import MeanDifference, RateDifference
-from pytest_bias.design import Factor
+from pytest_bias.contrasts.estimation.tested import FEW_UNITS
+from pytest_bias.contrasts.findings import Finding, HumanStudy
+from pytest_bias.contrasts.means import MeanDifference
+from pytest_bias.contrasts.rates import RateDifference
 from pytest_bias.errors import BadDesign, TooFewUnits, UnknownName
-from pytest_bias.estimates import Interval
-from pytest_bias.estimation.tested import FEW_UNITS
-from pytest_bias.findings import Finding, HumanStudy
-from pytest_bias.measures import Measure
+from pytest_bias.experiments.design import Factor
+from pytest_bias.experiments.measures import Measure
+from pytest_bias.statistics.results import Interval
 
 from .factories import experiment, rows
 from .statistics.reference import SLEEP, TOOTH_GROWTH, values

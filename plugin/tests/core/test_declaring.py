@@ -31,10 +31,10 @@ from pytest_bias import (
     hypotheses,
     positive_control,
 )
-from pytest_bias.declaring import author_line, one_line, shortly
-from pytest_bias.driver import run
 from pytest_bias.errors import BadDesign, BiasError
-from pytest_bias.manipulation import faults
+from pytest_bias.experiments.checks.manipulation import faults
+from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.fields import author_line, one_line, shortly
 
 from .factories import Score, Script, ask_once, experiment
 

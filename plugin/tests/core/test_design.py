@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.design import (
+from pytest_bias.errors import BadDesign
+from pytest_bias.experiments.design import (
     Condition,
     Design,
     Factor,
@@ -19,7 +20,6 @@ from pytest_bias.design import (
     frozen,
     trials_of,
 )
-from pytest_bias.errors import BadDesign
 
 GROUP = Factor("group", {"f": 1, "m": 2}, exemplars={"f": ["Ada", "Eve"], "m": ["Bob", "Tom"]})
 STYLE = Factor("style", {"plain": "p", "formal": "f", "slang": "s"})

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 import pytest_bias
 from pytest_bias import csv_text
-from pytest_bias.escaping import Cell, terminal_line, terminal_text
+from pytest_bias.report.escapes import Cell, terminal_line, terminal_text
 
 PACKAGE = Path(pytest_bias.__file__).parent
 
 WAYS_OUT = {
-    "ending.py": ["stderr.write("],  # our own words, once pytest is ended
-    "escaping.py": ["reporter.write_line("],  # say()
-    "closing.py": ["reporter.write_line("],  # of workflow commands, escaped
-    "commands/__init__.py": ["stream.write("],  # tell()
-    "commands/retention.py": ["stdout.writelines("],  # JSON in ASCII, for programs
+    "session/process_exit.py": ["stderr.write("],  # our own words, once pytest is ended
+    "report/escapes.py": ["reporter.write_line("],  # say()
+    "session/closing.py": ["reporter.write_line("],  # of workflow commands, escaped
+    "cli/__init__.py": ["stream.write("],  # tell()
+    "cli/retention.py": ["stdout.writelines("],  # JSON in ASCII, for programs
     "report/progress.py": ["console.print("],  # a Text of rich
 }
 """File → what writes to a terminal there; everything else goes through these."""

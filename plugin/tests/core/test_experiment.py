@@ -8,11 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.design import Design, Factor, Items, Trial
 from pytest_bias.errors import BadDesign, UnknownName, Unserialisable
-from pytest_bias.experiment import Experiment, first_trial, plan, plan_all, plan_condition
-from pytest_bias.measures import Measure
-from pytest_bias.protocol import Subject
+from pytest_bias.experiments.design import Design, Factor, Items, Trial
+from pytest_bias.experiments.experiment import (
+    Experiment,
+    first_trial,
+    plan,
+    plan_all,
+    plan_condition,
+)
+from pytest_bias.experiments.measures import Measure
+from pytest_bias.experiments.protocol import Subject
 
 from .factories import ask_once, condition, experiment
 

@@ -12,20 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.accepted import read_baseline
-from pytest_bias.baselines import DamagedBaseline
+from pytest_bias.baselines.accepted import read_baseline
+from pytest_bias.baselines.text import DamagedBaseline
 from pytest_bias.cassettes.files import is_there
 from pytest_bias.cassettes.packed import pack
-from pytest_bias.cassettes.places import (
-    LONGEST_STEM,
-    cassette_path,
-    file_stem,
-    journals_of,
-    packed_path,
-    tell_git,
-)
+from pytest_bias.cassettes.places import cassette_path, journals_of, packed_path, tell_git
 from pytest_bias.cassettes.store import Cassette
-from pytest_bias.casting import check_models
 from pytest_bias.errors import (
     BadDesign,
     BadSetting,
@@ -34,13 +26,15 @@ from pytest_bias.errors import (
     NotReadable,
     NoWorkspace,
 )
-from pytest_bias.experiment import Players, plan
-from pytest_bias.outstanding import missing
-from pytest_bias.planning.planner import PlanJob, plan_recording
-from pytest_bias.recording import Job
-from pytest_bias.roster import Roster
-from pytest_bias.settings import Limits, Settings
-from pytest_bias.workspace import Workspace
+from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.providers.players import check_models
+from pytest_bias.recording.job import Job
+from pytest_bias.recording.missing import missing
+from pytest_bias.recording.plan.planner import PlanJob, plan_recording
+from pytest_bias.session.workspace import Workspace
+from pytest_bias.settings.model_names import LONGEST_STEM, file_stem
+from pytest_bias.settings.roster import Roster
+from pytest_bias.settings.settings import Limits, Settings
 
 from .factories import MODEL, ask_twice, experiment, record
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from pytest_bias.baselines.gate import stopped_by, stopped_by_control
 from pytest_bias.errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
-from pytest_bias.gate import p_words, stopped_by, stopped_by_control
 from pytest_bias.report.view import suite_verdict
+from pytest_bias.verdicts.words import p_words
 
 from .test_verdicts import CLEARED, NOT_SEEN, SEEN, finding, verdict
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_bias.cases import Case
-from pytest_bias.design import Design
-from pytest_bias.jobs import capped
-from pytest_bias.settings import Limits
+from pytest_bias.contrasts.cases import Case
+from pytest_bias.experiments.design import Design
+from pytest_bias.session.jobs import capped
+from pytest_bias.settings.settings import Limits
 
 from .factories import experiment
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.design import Condition, Factor, Items, Trial
-from pytest_bias.experiment import plan
-from pytest_bias.keys import interaction_key, parameters_of, trial_seed
-from pytest_bias.messages import Message, Parameters, Place, Request
+from pytest_bias.experiments.design import Condition, Factor, Items, Trial
+from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.keys import interaction_key, parameters_of, trial_seed
+from pytest_bias.experiments.messages import Message, Parameters, Place, Request
 
 from .factories import experiment
 

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_bias.cassettes.reading import reread
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette, cassette_path
-from pytest_bias.design import Trial
-from pytest_bias.driver import run
-from pytest_bias.experiment import Experiment, Players, SimulatedPrompt, plan
-from pytest_bias.measures import Measure
-from pytest_bias.messages import Completion, Place, Request
-from pytest_bias.protocol import Reply, Subject
-from pytest_bias.records import Outcome, record_of
-from pytest_bias.rehearsal import rehearse
-from pytest_bias.replay import Tracer, check_replay, replay
-from pytest_bias.rereading import reread
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
+from pytest_bias.experiments.measures import Measure
+from pytest_bias.experiments.messages import Completion, Place, Request
+from pytest_bias.experiments.protocol import Reply, Subject
+from pytest_bias.experiments.records import Outcome, record_of
+from pytest_bias.experiments.rehearsal import rehearse
+from pytest_bias.experiments.replay import Tracer, check_replay, replay
 
 from . import factories
 from .factories import MODEL, PROVENANCE, completion, experiment

@@ -12,13 +12,13 @@ from bias_tests.anchoring.experiment_all_in_one import ALL_IN_ONE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.design import Factor, Items, Trial
 from pytest_bias.errors import LabelShown, SamePrompt
-from pytest_bias.experiment import Experiment, SimulatedPrompt
-from pytest_bias.manipulation import LISTED, faults, in_words
-from pytest_bias.measures import Measure
-from pytest_bias.messages import Message, Parameters
-from pytest_bias.protocol import Protocol, Reply, Subject, together
+from pytest_bias.experiments.checks.manipulation import LISTED, faults, in_words
+from pytest_bias.experiments.design import Factor, Items, Trial
+from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt
+from pytest_bias.experiments.measures import Measure
+from pytest_bias.experiments.messages import Message, Parameters
+from pytest_bias.experiments.protocol import Protocol, Reply, Subject, together
 
 from .factories import experiment as tiny
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_bias import masked
 from pytest_bias.errors import BadDesign
-from pytest_bias.masking import BEFORE_A_NOUN, NAME, NEUTRAL, shown, unescaped
+from pytest_bias.experiments.masking import BEFORE_A_NOUN, NAME, NEUTRAL, shown, unescaped
 
 WORDS = sorted({*NEUTRAL, *BEFORE_A_NOUN})
 

@@ -28,11 +28,10 @@ from pytest_bias.cassettes.measured import (
     keyed_hash,
 )
 from pytest_bias.cassettes.misses import not_recorded
+from pytest_bias.cassettes.reading import is_recorded, own_words, reread
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.sealing import KEY_VARIABLE, Seal, check_key, new_key, unsealed
 from pytest_bias.cassettes.store import JOURNAL_SUFFIX, Cassette, cassette_path
-from pytest_bias.design import Design, Trial
-from pytest_bias.driver import drive
 from pytest_bias.errors import (
     BadDesign,
     BadSetting,
@@ -42,15 +41,16 @@ from pytest_bias.errors import (
     KeepsText,
     UnknownName,
 )
-from pytest_bias.experiment import Experiment, plan
-from pytest_bias.keeping import Keeping, KeepsMeasures, KeepsReplies, Kept
-from pytest_bias.measures import Measure
-from pytest_bias.messages import Completion, Parameters, Place, Request
-from pytest_bias.planning.use import measured_use
-from pytest_bias.protocol import Subject, together
-from pytest_bias.records import Outcome, record_of
-from pytest_bias.replay import Tracer, Unrecorded, Wanted
-from pytest_bias.rereading import is_recorded, own_words, reread
+from pytest_bias.experiments.design import Design, Trial
+from pytest_bias.experiments.driver import drive
+from pytest_bias.experiments.experiment import Experiment, plan
+from pytest_bias.experiments.measures import Measure
+from pytest_bias.experiments.messages import Completion, Parameters, Place, Request
+from pytest_bias.experiments.protocol import Subject, together
+from pytest_bias.experiments.records import Outcome, record_of
+from pytest_bias.experiments.replay import Tracer, Unrecorded, Wanted
+from pytest_bias.recording.keeper import Keeping, KeepsMeasures, KeepsReplies, Kept
+from pytest_bias.recording.plan.use import measured_use
 
 from . import factories
 from .factories import MODEL, PROVENANCE, Score, always_five, ask_twice, completion, experiment
@@ -304,7 +304,7 @@ def test_calls_keep_tokens_place_and_player(tmp_path: Path) -> None:
 
 
 def factories_players() -> Any:
-    from pytest_bias.experiment import Players  # noqa: PLC0415  (one test grades)
+    from pytest_bias.experiments.experiment import Players  # noqa: PLC0415  (one test grades)
 
     return Players(MODEL, "openai/judge")
 

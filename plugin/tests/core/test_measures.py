@@ -11,7 +11,7 @@ import pytest
 
 from pytest_bias.cassettes.measured import reason_label
 from pytest_bias.errors import BadDesign, InvalidReply
-from pytest_bias.measures import Measure, check_declared
+from pytest_bias.experiments.measures import Measure, check_declared
 
 
 class Word(enum.StrEnum):

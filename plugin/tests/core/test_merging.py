@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.canonical import digest
-from pytest_bias.cli import main
+from pytest_bias.cli.entry import main
+from pytest_bias.cli.merged_run import Part, merged
 from pytest_bias.errors import DamagedResults, NotMerged
-from pytest_bias.merging import Part, merged
+from pytest_bias.experiments.canonical import digest
 from pytest_bias.report.results import results_text, view_of
 from pytest_bias.report.terminal import closing_lines
 from pytest_bias.report.view import AcceptedVerdict, RunView, Scope

@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_bias.cassettes.misses import not_recorded
 from pytest_bias.cassettes.store import REJOURNAL_SUFFIX, Cassette, cassette_path
-from pytest_bias.design import Factor, Trial
 from pytest_bias.errors import NotRecorded
-from pytest_bias.experiment import Experiment, plan
-from pytest_bias.messages import Parameters
-from pytest_bias.protocol import Subject
-from pytest_bias.replay import Unrecorded, Wanted, replay
+from pytest_bias.experiments.design import Factor, Trial
+from pytest_bias.experiments.experiment import Experiment, plan
+from pytest_bias.experiments.messages import Parameters
+from pytest_bias.experiments.protocol import Subject
+from pytest_bias.experiments.replay import Unrecorded, Wanted, replay
 
 from .factories import MODEL, Score, ask_once, experiment, record
 

@@ -31,8 +31,7 @@ from pytest_bias.cassettes.places import (
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.sealing import KEY_VARIABLE
 from pytest_bias.cassettes.store import Cassette, write_cassette
-from pytest_bias.cli import main
-from pytest_bias.driver import run
+from pytest_bias.cli.entry import main
 from pytest_bias.errors import (
     BiasError,
     CassetteBusy,
@@ -43,12 +42,13 @@ from pytest_bias.errors import (
     TooLargeToPack,
     TwoCassettes,
 )
-from pytest_bias.experiment import Players, plan
-from pytest_bias.outstanding import is_whole, missing
-from pytest_bias.planning.estimate import Estimator
-from pytest_bias.protocol import Subject
-from pytest_bias.recording import Job
-from pytest_bias.replay import Unrecorded, replay
+from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.protocol import Subject
+from pytest_bias.experiments.replay import Unrecorded, replay
+from pytest_bias.recording.job import Job
+from pytest_bias.recording.missing import is_whole, missing
+from pytest_bias.recording.plan.estimate import Estimator
 
 from . import test_measured
 from .factories import (
@@ -683,7 +683,7 @@ def test_sealed_trials_come_out_of_a_packed_cassette(
 def test_nothing_of_it_is_loaded_until_something_is_packed(plain: Path) -> None:
     script = (
         "import sys; from pathlib import Path; import pytest_bias, pytest_bias.pytest_plugin; "
-        "import pytest_bias.session; from pytest_bias.cassettes.store import Cassette; "
+        "import pytest_bias.session.session; from pytest_bias.cassettes.store import Cassette; "
         f"assert len(Cassette(Path({str(plain)!r}))) == 4; "
         "names = ('backports.zstd', 'pytest_bias.cassettes.zstandard'); "
         "print([name for name in names if name in sys.modules])"

@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 
 from pytest_bias.cassettes.format import Provenance
-from pytest_bias.design import Design, Factor, Trial
-from pytest_bias.experiment import Experiment, Players, SimulatedPrompt, plan
-from pytest_bias.messages import Parameters
-from pytest_bias.planning import Calls, PlanJob, PlanRow, RecordingPlan, plan_recording
-from pytest_bias.planning.estimate import SAMPLE
-from pytest_bias.protocol import Subject
-from pytest_bias.roster import ModelEntry, Price, Roster
-from pytest_bias.settings import Limits, RecordMode
+from pytest_bias.experiments.design import Design, Factor, Trial
+from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
+from pytest_bias.experiments.messages import Parameters
+from pytest_bias.experiments.protocol import Subject
+from pytest_bias.recording.plan.data import PlanRow, RecordingPlan
+from pytest_bias.recording.plan.estimate import SAMPLE
+from pytest_bias.recording.plan.planner import PlanJob, plan_recording
+from pytest_bias.recording.plan.use import Calls
+from pytest_bias.settings.roster import ModelEntry, Price, Roster
+from pytest_bias.settings.settings import Limits, RecordMode
 
 from . import factories
 from .factories import MODEL, Score, ask_twice, experiment, record

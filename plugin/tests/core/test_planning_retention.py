@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_bias.design import Design, Factor
-from pytest_bias.experiment import plan
-from pytest_bias.measures import Measure
-from pytest_bias.planning import Calls
+from pytest_bias.experiments.design import Design, Factor
+from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.measures import Measure
+from pytest_bias.recording.plan.use import Calls
 
 from . import factories
 from .factories import ask_twice, experiment

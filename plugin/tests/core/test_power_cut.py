@@ -22,9 +22,9 @@ from pytest_bias.cassettes.places import cassette_path, packed_path
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.salvage import salvage
 from pytest_bias.cassettes.store import Cassette
-from pytest_bias.driver import run
-from pytest_bias.experiment import plan
-from pytest_bias.protocol import Subject
+from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.protocol import Subject
 
 from .factories import MODEL, PROVENANCE, Taker, always_five, experiment
 

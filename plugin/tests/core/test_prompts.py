@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from pytest_bias.design import Design, Factor, Items, Trial
-from pytest_bias.experiment import Experiment, Players, SimulatedPrompt
-from pytest_bias.messages import Completion, Parameters
-from pytest_bias.prompts import Told, told_by
-from pytest_bias.protocol import Subject, together
+from pytest_bias.experiments.checks.prompts import Told, told_by
+from pytest_bias.experiments.design import Design, Factor, Items, Trial
+from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt
+from pytest_bias.experiments.messages import Completion, Parameters
+from pytest_bias.experiments.protocol import Subject, together
 
 from .factories import experiment
 

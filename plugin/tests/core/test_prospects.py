@@ -18,10 +18,10 @@ from pytest_bias import (
     Selection,
     TotalGap,
 )
-from pytest_bias.design import Design, Factor, Items
-from pytest_bias.experiment import Experiment
-from pytest_bias.measures import Measure
-from pytest_bias.prospects import Prospect, prospect_of
+from pytest_bias.contrasts.power import Prospect, prospect_of
+from pytest_bias.experiments.design import Design, Factor, Items
+from pytest_bias.experiments.experiment import Experiment
+from pytest_bias.experiments.measures import Measure
 from pytest_bias.report.prospect_text import prospect_words
 from pytest_bias.statistics.noninferiority_power import (
     largest_sd_to_pass,

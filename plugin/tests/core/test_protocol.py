@@ -13,11 +13,11 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_bias.design import Trial
-from pytest_bias.driver import drive, run
 from pytest_bias.errors import BadDesign, CallFailed, ForeignAwait, InvalidReply
-from pytest_bias.messages import Completion, Message, Parameters, Place, Request
-from pytest_bias.protocol import Reply, Subject, together
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.driver import drive, run
+from pytest_bias.experiments.messages import Completion, Message, Parameters, Place, Request
+from pytest_bias.experiments.protocol import Reply, Subject, together
 
 from .factories import Say, Score, Script, always_five
 

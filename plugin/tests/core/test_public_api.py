@@ -71,8 +71,9 @@ def test_analysing_needs_neither_data_frames_nor_models_nor_charts() -> None:
     heavy = ("pandas", "statsmodels", "patsy", "formulaic", "vl_convert", "jinja2")
     program = (
         "import sys\n"
-        "import pytest_bias.analysis, pytest_bias.statistics\n"
-        "from pytest_bias.estimation import events, fixed, gaps, groups, interactions, units\n"
+        "import pytest_bias.verdicts.analysis, pytest_bias.statistics\n"
+        "from pytest_bias.contrasts.estimation import events, fixed, gaps, groups\n"
+        "from pytest_bias.contrasts.estimation import interactions, units\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )
     done = subprocess.run(  # noqa: S603  (our own command)

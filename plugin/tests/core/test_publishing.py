@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.errors import BadSetting
-from pytest_bias.publishing import Published, written_from
 from pytest_bias.report.dataset import dataset_text
 from pytest_bias.report.parquet import parquet_bytes
+from pytest_bias.session.datasets import Published, written_from
 
 from .report.test_dataset import made
 from .test_settings import HERE, ROOT, settings

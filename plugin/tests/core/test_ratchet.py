@@ -23,8 +23,8 @@ import numpy as np
 import pytest
 
 from pytest_bias.baselines import entries
-from pytest_bias.effects import Effect, UnitGroup
-from pytest_bias.upgrades import compared
+from pytest_bias.baselines.noninferiority import compared
+from pytest_bias.contrasts.effects import Effect, UnitGroup
 
 Beside = Literal["the last", "the best ever"]
 

@@ -19,10 +19,11 @@ from pytest_bias import (
     Trial,
     plan,
 )
-from pytest_bias.analysis import Recording, analyse
-from pytest_bias.driver import run
-from pytest_bias.keys import trial_seed
-from pytest_bias.messages import Completion, Place, Request
+from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.keys import trial_seed
+from pytest_bias.experiments.messages import Completion, Place, Request
+from pytest_bias.experiments.origins import Recording
+from pytest_bias.verdicts.analysis import analyse
 
 README = Path(__file__).parents[3] / "README.md"
 RECORDING = Recording(

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_bias.design import Trial
 from pytest_bias.errors import BadDesign, InvalidReply
-from pytest_bias.measures import Measure
-from pytest_bias.records import Outcome, Record, Records, record_of
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.measures import Measure
+from pytest_bias.experiments.records import Outcome, Record, Records, record_of
 
 from .factories import Score, condition, experiment, rows
 

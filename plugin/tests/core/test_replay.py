@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.design import Trial
 from pytest_bias.errors import BadDesign, DamagedCassette, InvalidReply
-from pytest_bias.experiment import Players
-from pytest_bias.messages import Completion, Place
-from pytest_bias.protocol import Subject, together
-from pytest_bias.rehearsal import rehearse
-from pytest_bias.replay import Unrecorded, Wanted, place_order, replay
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.experiment import Players
+from pytest_bias.experiments.messages import Completion, Place
+from pytest_bias.experiments.protocol import Subject, together
+from pytest_bias.experiments.rehearsal import rehearse
+from pytest_bias.experiments.replay import Unrecorded, Wanted, place_order, replay
 
 from .factories import MODEL, Score, ask_once, ask_twice, completion, experiment
 

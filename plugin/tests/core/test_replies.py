@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_bias.canonical import dumps
 from pytest_bias.errors import BadDesign, InvalidReply
-from pytest_bias.replies import accept_object, accept_text, reply_schema
+from pytest_bias.experiments.canonical import dumps
+from pytest_bias.experiments.replies import accept_object, accept_text, reply_schema
 
 
 class Ruling(BaseModel):

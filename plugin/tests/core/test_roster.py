@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.errors import BadSetting
-from pytest_bias.messages import Parameters
+from pytest_bias.experiments.messages import Parameters
 from pytest_bias.providers import base
-from pytest_bias.roster import (
+from pytest_bias.settings.roster import (
     BUILT_IN,
     WIRES,
     EndpointEntry,

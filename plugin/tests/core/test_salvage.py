@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from pytest_bias.cassettes.intact_lines import sifted
 from pytest_bias.cassettes.marks import SCOPE_START
 from pytest_bias.cassettes.places import cassette_path, journals_of
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.salvage import salvage
-from pytest_bias.cassettes.sifting import sifted
 from pytest_bias.cassettes.store import Cassette
-from pytest_bias.driver import run
 from pytest_bias.errors import DamagedCassette
-from pytest_bias.experiment import Players, plan
-from pytest_bias.outstanding import is_finished, missing
-from pytest_bias.protocol import Subject
-from pytest_bias.recording import Job
+from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.protocol import Subject
+from pytest_bias.recording.job import Job
+from pytest_bias.recording.missing import is_finished, missing
 
 from . import test_measured
 from .factories import MODEL, PROVENANCE, Taker, always_five, ask_twice, experiment, record

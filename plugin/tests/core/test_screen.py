@@ -15,14 +15,15 @@ from bias_tests.linguistic_audit.experiment import LINGUISTIC_AUDIT
 from bias_tests.narrative.experiment import NARRATIVE
 from bias_tests.recommendation.experiment import RECOMMENDATION
 
-from pytest_bias.analysis import analyse, is_screen
-from pytest_bias.design import Design, Factor, Items, derived_screen
+from pytest_bias.contrasts.estimation import two_groups
+from pytest_bias.contrasts.power import prospect_of
 from pytest_bias.errors import BadDesign
-from pytest_bias.estimation import two_groups
-from pytest_bias.experiment import Experiment, plan
-from pytest_bias.prospects import prospect_of
+from pytest_bias.experiments.design import Design, Factor, Items, derived_screen
+from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.report.prospect_text import prospect_words
-from pytest_bias.verdicts import SCREENED, Verdict
+from pytest_bias.verdicts.analysis import analyse, is_screen
+from pytest_bias.verdicts.rule import SCREENED
+from pytest_bias.verdicts.verdict import Verdict
 
 from .factories import experiment
 from .test_analysis import CONTROL, RECORDING, TINY, mean, outcomes

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from pytest_bias.errors import BadSetting
-from pytest_bias.settings import Given, Settings, read_settings
+from pytest_bias.settings.given import Given
+from pytest_bias.settings.settings import Settings, read_settings
 
 ROOT, HERE = Path("/project"), Path("/project/sub")
 OPTIONS: dict[str, object] = dict.fromkeys(

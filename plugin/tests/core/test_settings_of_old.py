@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_bias.errors import BadSetting
-from pytest_bias.settings import Given
-from pytest_bias.settings.comparing import read_old
+from pytest_bias.settings.given import Given
+from pytest_bias.settings.old_model import read_old
 
 MODELS = ("simulated/drifted",)
 

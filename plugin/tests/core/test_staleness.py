@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.analysis import Recording
+from pytest_bias.cassettes.staleness import dated, served_otherwise, stale
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import BadSetting, BiasError, StaleRecordings
-from pytest_bias.experiment import plan
-from pytest_bias.records import Origin
-from pytest_bias.replay import replay
-from pytest_bias.roster import ModelEntry, Roster, parse_roster
-from pytest_bias.staleness import dated, served_otherwise, stale
+from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.origins import Origin, Recording
+from pytest_bias.experiments.replay import replay
+from pytest_bias.settings.roster import ModelEntry, Roster, parse_roster
 
 from .factories import MODEL, experiment, record
 from .test_settings import settings

@@ -7,18 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.ci import add_to_job_summary, below_repository
-from pytest_bias.report.annotations import (
-    MOST,
-    Annotation,
-    annotations_of,
-    command,
-    commands,
-)
+from pytest_bias.baselines.table import Upgrade
+from pytest_bias.report.annotations import MOST, Annotation, annotations_of, command, commands
 from pytest_bias.report.step_summary import summary_markdown
 from pytest_bias.report.upgrade_text import row_line
 from pytest_bias.report.view import AcceptedVerdict, RunView
-from pytest_bias.upgrade_table import Upgrade
+from pytest_bias.session.ci import add_to_job_summary, below_repository
 
 from .report.factory import analysis, finding, undecided, verdict, view
 from .test_upgrade_words import OLD, ROW

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_bias.errors import BadTemplate
-from pytest_bias.stimuli import PromptTemplate
+from pytest_bias.experiments.templates import PromptTemplate
 
 
 def test_variables_are_filled_in() -> None:

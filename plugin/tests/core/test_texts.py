@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.errors import BadDesign, BadStatisticInput, TooFewUnits
-from pytest_bias.measures import Measure
-from pytest_bias.statistics.proportions import wilson
-from pytest_bias.texts import (
+from pytest_bias.experiments.measures import Measure
+from pytest_bias.experiments.text_measures import (
     DOCUMENTED,
     ErrorRates,
     Refusals,
@@ -23,6 +22,7 @@ from pytest_bias.texts import (
     response_length,
     sentiment,
 )
+from pytest_bias.statistics.proportions import wilson
 
 ANSWER = (
     "Simmer the lentils with cumin and garlic for half an hour, then fold in the spinach "

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.cli import main
-from pytest_bias.drift import Drift, Drifted
+from pytest_bias.baselines.table import Row, Side, Upgrade, drift_words
+from pytest_bias.cli.entry import main
 from pytest_bias.report.page import page_of
 from pytest_bias.report.results import results_text
 from pytest_bias.report.step_summary import summary_markdown
 from pytest_bias.report.upgrade_markdown import upgrade_markdown
 from pytest_bias.report.upgrade_text import printed, upgrade_lines
 from pytest_bias.report.view import RunView, Scope
-from pytest_bias.upgrade_table import Row, Side, Upgrade, drift_words
+from pytest_bias.verdicts.drift import Drift, Drifted
 
 from .report.factory import analysis, between, finding, verdict, view
 

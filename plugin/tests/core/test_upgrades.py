@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.canonical import dumps
-from pytest_bias.effects import Compared, Effect, How, Scale, UnitGroup
-from pytest_bias.estimates import Interval
+from pytest_bias.baselines.noninferiority import STRETCH, compared, effect_of
+from pytest_bias.contrasts.effects import Compared, Effect, How, Scale, UnitGroup
+from pytest_bias.experiments.canonical import dumps
 from pytest_bias.statistics.deterministic import identical_pairs
 from pytest_bias.statistics.noninferiority import (
     non_inferior_from_estimates,
     non_inferior_paired_groups,
 )
-from pytest_bias.upgrades import STRETCH, compared, effect_of
+from pytest_bias.statistics.results import Interval
 
 from .test_verdicts import finding
 

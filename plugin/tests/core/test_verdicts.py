@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from pytest_bias.contrasts.findings import Arm, Finding, WorstCase
 from pytest_bias.errors import TooFewUnits
-from pytest_bias.estimates import Interval
-from pytest_bias.findings import Arm, Finding, WorstCase
-from pytest_bias.verdicts import Control, Question, Verdict, control_of, decide
+from pytest_bias.statistics.results import Interval
+from pytest_bias.verdicts.rule import Question, control_of, decide
+from pytest_bias.verdicts.verdict import Control, Verdict
 
 
 def finding(**changes: Any) -> Finding:

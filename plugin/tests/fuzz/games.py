@@ -16,25 +16,21 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_bias import Experiment, Factor, Measure, SimulatedPrompt, dice
-from pytest_bias.baselines import baseline_text
+from pytest_bias.baselines.text import baseline_text
 from pytest_bias.cassettes.packed import pack
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.sealing import KEY_VARIABLE, new_key
-from pytest_bias.cassettes.store import (
-    JOURNAL_SUFFIX,
-    REJOURNAL_SUFFIX,
-    Cassette,
-    cassette_path,
-)
-from pytest_bias.collection import Job, Terms, collect
-from pytest_bias.design import Trial
-from pytest_bias.experiment import Players, Retention, plan
-from pytest_bias.messages import Completion
-from pytest_bias.protocol import Subject
+from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.messages import Completion
+from pytest_bias.experiments.origins import Retention
+from pytest_bias.experiments.protocol import Subject
+from pytest_bias.experiments.replay import Wanted, carry_out
 from pytest_bias.providers.base import ProviderContext
-from pytest_bias.replay import Wanted, carry_out
+from pytest_bias.recording.collector import Job, Terms, collect
 from pytest_bias.report.results import results_text
-from pytest_bias.settings import Limits, RecordMode
+from pytest_bias.settings.settings import Limits, RecordMode
 
 from .harness import CORPUS
 

@@ -13,25 +13,25 @@ from typing import Any, get_args
 
 from pytest_bias.cassettes.format import decode_interaction, encode_interaction, interaction_of
 from pytest_bias.errors import BiasError, CallFailed, InvalidReply
-from pytest_bias.experiment import plan
-from pytest_bias.judging import Labels as LabelsOfPeople
-from pytest_bias.judging import with_people
-from pytest_bias.labels import labels_path, read_labels
-from pytest_bias.messages import Completion, Finish
+from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.messages import Completion, Finish
+from pytest_bias.experiments.records import Records, record_of
+from pytest_bias.experiments.replay import Wanted, carry_out
+from pytest_bias.experiments.replies import accept_object
 from pytest_bias.providers.anthropic_messages import read_message
 from pytest_bias.providers.base import NO_KEY, Endpoint
 from pytest_bias.providers.codex_reply import Credentials, Ran, completion_of
+from pytest_bias.providers.completion import Answer, Reply, answered, completion
 from pytest_bias.providers.failures import reply_failure
 from pytest_bias.providers.google_reply import read_contents
 from pytest_bias.providers.openai_chat import read_chat
 from pytest_bias.providers.openai_responses import read_response
-from pytest_bias.providers.reading import Answer, Reply, answered, completion
 from pytest_bias.providers.sdk import Secrets, parsed
-from pytest_bias.records import Records, record_of
-from pytest_bias.replay import Wanted, carry_out
-from pytest_bias.replies import accept_object
-from pytest_bias.roster import Roster as ReadRoster
-from pytest_bias.roster import read_roster
+from pytest_bias.session.labels import labels_path, read_labels
+from pytest_bias.settings.roster import Roster as ReadRoster
+from pytest_bias.settings.roster import read_roster
+from pytest_bias.verdicts.judge_agreement import Labels as LabelsOfPeople
+from pytest_bias.verdicts.judge_agreement import with_people
 
 from .games import GAMES, MODEL, PLANTED, Rating
 from .harness import Target

@@ -31,7 +31,7 @@ class Service:
         self.commands: list[str] = []
         tools = folder / "bin"
         tools.mkdir()
-        modules = {"pytest": "pytest", "pytest-bias": "pytest_bias.cli"}
+        modules = {"pytest": "pytest", "pytest-bias": "pytest_bias.cli.entry"}
         scripts = {n: TOOL.format(python=sys.executable, module=m) for n, m in modules.items()}
         for name, text in {"pip": PIP, **scripts}.items():
             (tools / name).write_text(text, encoding="utf-8")

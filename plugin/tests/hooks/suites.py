@@ -15,9 +15,9 @@ from typing import Any, cast
 import pytest
 
 from pytest_bias import Experiment, plan
-from pytest_bias.collection import Job, Terms, collect
-from pytest_bias.experiment import Players
+from pytest_bias.experiments.experiment import Players
 from pytest_bias.providers.base import ProviderContext
+from pytest_bias.recording.collector import Job, Terms, collect
 
 from ..runs import run_here
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.cli import main
+from pytest_bias.cli.entry import main
 
 from .suites import Suite
 from .test_fail_closed import BIASED

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.baselines import baseline_text
+from pytest_bias.baselines.text import baseline_text
+from pytest_bias.baselines.upgrade import OldDiffers, read_file
 from pytest_bias.cassettes.store import Cassette, write_cassette
-from pytest_bias.cli import main
-from pytest_bias.comparing import OldDiffers, read_file
-from pytest_bias.verdicts import Verdict
+from pytest_bias.cli.entry import main
+from pytest_bias.verdicts.verdict import Verdict
 
 from .suites import record
 from .test_baselines import WORDS
@@ -112,7 +112,7 @@ def test_an_acceptance_in_the_file_that_is_past_stops_the_upgrade(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("pytest_bias.commands.comparing.today", lambda: "3000-01-01")
+    monkeypatch.setattr("pytest_bias.cli.compare.today", lambda: "3000-01-01")
     status, out, err = compare(capsys, files[OLD], NEW, *many.arguments)
     assert (status, err) == (1, "")
     assert "2 expired" in out
@@ -179,7 +179,15 @@ def test_what_a_module_imports_from_a_library_is_compared(
 def test_a_module_that_ends_the_process_is_no_pass(many: Games) -> None:
     text = many.tests.read_text(encoding="utf-8")
     many.tests.write_text(f"import os\n\nos._exit(0)\n\n{text}", encoding="utf-8")
-    command = [sys.executable, "-m", "pytest_bias.cli", "compare", OLD, EVEN, *many.arguments]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest_bias.cli.entry",
+        "compare",
+        OLD,
+        EVEN,
+        *many.arguments,
+    ]
     done = subprocess.run(  # noqa: S603  (our own command)
         command, check=False, capture_output=True, cwd=many.folder, text=True
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.errors import NotExported
-from pytest_bias.exporting import checked
+from pytest_bias.session.exports import checked
 
 from .suites import Suite, section
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from pytest_bias import plan
-from pytest_bias.collection import Job, Terms, collect
-from pytest_bias.experiment import Players
+from pytest_bias.experiments.experiment import Players
 from pytest_bias.providers.base import ProviderContext
+from pytest_bias.recording.collector import Job, Terms, collect
 
 from .suites import Suite
 

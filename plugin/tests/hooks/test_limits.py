@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_bias.cassettes.store import Cassette
-from pytest_bias.experiment import SimulatedPrompt
-from pytest_bias.simulator.server import SimulatorServer
+from pytest_bias.experiments.experiment import SimulatedPrompt
+from pytest_bias.providers.simulator.server import SimulatorServer
 
 from .suites import REPLICATES, Suite, section
 from .test_recording import TRIALS, cassette, recorded

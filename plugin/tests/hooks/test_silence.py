@@ -56,7 +56,7 @@ def test_without_bias_tests(
     assert [line for line in said if not line.startswith("plugins: ")] == []
     for imported in (*modules(empty.path, "controller"), *modules(empty.path, "worker")):
         assert imported.isdisjoint(HEAVY)
-        assert "pytest_bias.cases" not in imported
+        assert "pytest_bias.contrasts.cases" not in imported
     assert list((empty.path / "tmp").iterdir()) == []
     left = {
         path.name

@@ -16,8 +16,8 @@ from pytest_bias import Experiment, SimulatedPrompt, plan
 from pytest_bias.cassettes.format import Provenance
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette, cassette_path
-from pytest_bias.messages import Completion
-from pytest_bias.replay import Wanted, carry_out
+from pytest_bias.experiments.messages import Completion
+from pytest_bias.experiments.replay import Wanted, carry_out
 
 from .suites import Suite, experiment_source, section
 from .test_baselines import WORDS

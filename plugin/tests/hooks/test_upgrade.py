@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_bias.baselines import baseline_from, baseline_text
+from pytest_bias.baselines.text import baseline_from, baseline_text
 
 from .suites import INI, Suite, record, section
 from .test_baselines import BY_ANN, WORDS
@@ -169,7 +169,7 @@ def test_parts_that_ask_less_than_the_old_file_has_are_merged_to_no_verdict(
             assert accepted.run(*arguments, "-k", which).ret == 0
             names.append(f"part{number}.json")
             accepted.results_path(partial=True).rename(accepted.path / names[-1])
-        command = (sys.executable, "-m", "pytest_bias.cli", "merge", *names)
+        command = (sys.executable, "-m", "pytest_bias.cli.entry", "merge", *names)
         return accepted.pytester.run(*command, "--shards=2", "--report=off")
 
     arguments = (f"--bias-model={EVEN}", f"--bias-baseline={path(accepted)}")

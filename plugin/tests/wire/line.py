@@ -13,7 +13,7 @@ import pytest
 import respx
 
 from pytest_bias.errors import CallFailed
-from pytest_bias.messages import Completion, Request
+from pytest_bias.experiments.messages import Completion, Request
 from pytest_bias.providers.base import Call, Provider
 
 from . import mocker

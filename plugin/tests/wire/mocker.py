@@ -14,7 +14,7 @@ import pytest
 from respx.mocks import Mocker
 
 from pytest_bias.errors import CallFailed
-from pytest_bias.messages import Completion, Message, Parameters, Request
+from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers.base import Call, Provider
 
 SECRET = "sk-proj-" + "s3cret" * 6

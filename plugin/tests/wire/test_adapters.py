@@ -14,9 +14,9 @@ import httpx
 import pytest
 import respx
 
-from pytest_bias.canonical import dumps
 from pytest_bias.errors import BadSetting, CallFailed, MissingKey, MissingPackage
-from pytest_bias.messages import Parameters, Request
+from pytest_bias.experiments.canonical import dumps
+from pytest_bias.experiments.messages import Parameters, Request
 from pytest_bias.providers.base import (
     Call,
     Endpoint,
@@ -25,8 +25,8 @@ from pytest_bias.providers.base import (
     open_provider,
     open_wire,
 )
-from pytest_bias.simulator.faults import Fault
-from pytest_bias.simulator.server import FINGERPRINT, SimulatorServer
+from pytest_bias.providers.simulator.faults import Fault
+from pytest_bias.providers.simulator.server import FINGERPRINT, SimulatorServer
 
 from ..helpers import serving
 from . import mocker

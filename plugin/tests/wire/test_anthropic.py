@@ -8,7 +8,7 @@ import pytest
 import respx
 
 from pytest_bias.errors import MissingKey
-from pytest_bias.messages import Parameters, Request
+from pytest_bias.experiments.messages import Parameters, Request
 from pytest_bias.providers.anthropic_messages import DEFAULT_LIMIT
 from pytest_bias.providers.base import ProviderContext, open_provider
 

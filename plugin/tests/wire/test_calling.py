@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.calling import Asked, Caller, Retries
-from pytest_bias.canonical import compact
 from pytest_bias.errors import BadSetting, CallFailed
-from pytest_bias.keys import request_parts
-from pytest_bias.messages import Completion, Message, Parameters, Request
+from pytest_bias.experiments.canonical import compact
+from pytest_bias.experiments.keys import request_parts
+from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers.base import Call
-from pytest_bias.roster import ModelEntry, Price
-from pytest_bias.spending import Capped, Spending
-from pytest_bias.stopping import Halted, Stop
-from pytest_bias.throttle import Concurrency, Throttle
+from pytest_bias.recording.budget import Capped, Spending
+from pytest_bias.recording.caller import Asked, Caller, Retries
+from pytest_bias.recording.stop import Halted, Stop
+from pytest_bias.recording.throttle import Concurrency, Throttle
+from pytest_bias.settings.roster import ModelEntry, Price
 
 from .virtual_time import most_in_a_window, now, run_virtually
 

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from pytest_bias.errors import BadSetting, CallFailed
-from pytest_bias.experiment import SimulatedPrompt
-from pytest_bias.messages import Completion, Message, Parameters, Request
+from pytest_bias.experiments.experiment import SimulatedPrompt
+from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers import codex
 from pytest_bias.providers.base import Call, ProviderContext, open_provider
 from pytest_bias.providers.codex import Codex
-from pytest_bias.providers.receiving import LONGEST_REPLY
-from pytest_bias.simulator.server import SimulatorServer
+from pytest_bias.providers.limited_http import LONGEST_REPLY
+from pytest_bias.providers.simulator.server import SimulatorServer
 
 SECRET = "sk-proj-" + "s3cret" * 6
 SCHEMA = {

@@ -23,30 +23,25 @@ import pytest
 import respx
 from bias_tests.anchoring.experiment import ANCHORING
 
-from pytest_bias import surroundings
-from pytest_bias.analysis import Recording
-from pytest_bias.calling import Retries
-from pytest_bias.cases import Case
 from pytest_bias.cassettes.lock import recording_lock
 from pytest_bias.cassettes.recorder import Recorder
-from pytest_bias.cassettes.store import (
-    JOURNAL_SUFFIX,
-    REJOURNAL_SUFFIX,
-    Cassette,
-    cassette_path,
-)
-from pytest_bias.collection import CollectionReport, Terms, collect
-from pytest_bias.design import Design, Trial
-from pytest_bias.experiment import Experiment, Players, SimulatedPrompt, plan
-from pytest_bias.keys import trial_seed
-from pytest_bias.messages import Place
-from pytest_bias.protocol import Subject, together
+from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
+from pytest_bias.contrasts.cases import Case
+from pytest_bias.experiments.design import Design, Trial
+from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
+from pytest_bias.experiments.keys import trial_seed
+from pytest_bias.experiments.messages import Place
+from pytest_bias.experiments.origins import Recording
+from pytest_bias.experiments.protocol import Subject, together
+from pytest_bias.experiments.replay import Unrecorded, replay
 from pytest_bias.providers.base import ProviderContext
-from pytest_bias.recording import Job, JobReport
-from pytest_bias.replay import Unrecorded, replay
-from pytest_bias.run import Run
-from pytest_bias.settings import Limits, RecordMode, Settings
-from pytest_bias.workspace import Workspace
+from pytest_bias.recording import process as surroundings
+from pytest_bias.recording.caller import Retries
+from pytest_bias.recording.collector import CollectionReport, Terms, collect
+from pytest_bias.recording.job import Job, JobReport
+from pytest_bias.session.run import Run
+from pytest_bias.session.workspace import Workspace
+from pytest_bias.settings.settings import Limits, RecordMode, Settings
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..helpers import Endpoint, serving
@@ -389,7 +384,7 @@ def test_what_is_journalled_is_merged_without_a_provider(
         with serving(Endpoint()) as server:
             killed(monkeypatch, of, tmp_path, server.url, mode=mode)
         with monkeypatch.context() as patch:
-            patch.delattr("pytest_bias.collection.open_provider")
+            patch.delattr("pytest_bias.recording.collector.open_provider")
             job, _ = recorded(of, tmp_path, None, mode=mode)
         assert (job.calls, job.wanted, job.problems) == (0, 0, [])
         assert files(tmp_path) == {"simulated--even.jsonl"}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.environment import read_environment
 from pytest_bias.errors import BadSetting
-from pytest_bias.settings import Settings
+from pytest_bias.settings.environment import read_environment
+from pytest_bias.settings.settings import Settings
 
 SECRET = "sk-" + "planted" * 3
 

@@ -14,26 +14,27 @@ import pytest
 from bias_tests.anchoring import test_anchoring as suite_of_cases
 from bias_tests.anchoring.experiment import ANCHORING
 
-from pytest_bias.analysis import Analysis
-from pytest_bias.calling import Retries
-from pytest_bias.canonical import dumps
-from pytest_bias.cases import ATTRIBUTE, Case, Declared
 from pytest_bias.cassettes.store import Cassette, cassette_path
-from pytest_bias.collection import Job, Terms, collect
-from pytest_bias.experiment import Experiment, Players, SimulatedPrompt, plan
-from pytest_bias.keys import trial_seed
-from pytest_bias.messages import Parameters, Place
+from pytest_bias.contrasts.cases import Case, Declared
+from pytest_bias.contrasts.register import ATTRIBUTE
+from pytest_bias.experiments.canonical import dumps
+from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
+from pytest_bias.experiments.keys import trial_seed
+from pytest_bias.experiments.messages import Parameters, Place
+from pytest_bias.experiments.records import Outcome
+from pytest_bias.experiments.replay import replay
 from pytest_bias.providers.base import WIRES, ProviderContext
-from pytest_bias.recording import JobReport
-from pytest_bias.records import Outcome
-from pytest_bias.replay import replay
-from pytest_bias.roster import EndpointEntry, ModelEntry, Roster, Wire
-from pytest_bias.run import Run
-from pytest_bias.settings import Limits, Settings
-from pytest_bias.simulator.faults import FAULTS, Fault, Faults
-from pytest_bias.simulator.server import SimulatorServer
-from pytest_bias.simulator.subjects import dice
-from pytest_bias.workspace import Workspace
+from pytest_bias.providers.simulator.faults import FAULTS, Fault, Faults
+from pytest_bias.providers.simulator.server import SimulatorServer
+from pytest_bias.providers.simulator.subjects import dice
+from pytest_bias.recording.caller import Retries
+from pytest_bias.recording.collector import Job, Terms, collect
+from pytest_bias.recording.job import JobReport
+from pytest_bias.session.run import Run
+from pytest_bias.session.workspace import Workspace
+from pytest_bias.settings.roster import EndpointEntry, ModelEntry, Roster, Wire
+from pytest_bias.settings.settings import Limits, Settings
+from pytest_bias.verdicts.analysis import Analysis
 
 from ..core.factories import ask_once, ask_twice, experiment
 from ..hooks.suites import Suite, section

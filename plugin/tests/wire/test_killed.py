@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.canonical import compact
 from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
-from pytest_bias.experiment import Experiment, plan
-from pytest_bias.keys import trial_seed
-from pytest_bias.messages import Place
-from pytest_bias.simulator.served import Served
+from pytest_bias.experiments.canonical import compact
+from pytest_bias.experiments.experiment import Experiment, plan
+from pytest_bias.experiments.keys import trial_seed
+from pytest_bias.experiments.messages import Place
+from pytest_bias.providers.simulator.books import Served
 
 from ..core.factories import ask_twice, experiment
 from ..helpers import Endpoint, serving

@@ -16,19 +16,19 @@ from typing import Any
 import pytest
 
 from pytest_bias.cassettes.store import Cassette, cassette_path
-from pytest_bias.collection import CollectionReport, collect
-from pytest_bias.design import Factor, Trial
-from pytest_bias.experiment import Experiment, Players, SimulatedPrompt, plan
-from pytest_bias.keys import trial_seed
-from pytest_bias.messages import Parameters, Place
-from pytest_bias.protocol import Subject
-from pytest_bias.recording import Job, JobReport
-from pytest_bias.records import CAP
-from pytest_bias.replay import Unrecorded, replay
-from pytest_bias.roster import ModelEntry, Price, Roster
-from pytest_bias.simulator.faults import Fault, Faults
-from pytest_bias.simulator.served import Served
-from pytest_bias.simulator.server import SimulatorServer
+from pytest_bias.experiments.design import Factor, Trial
+from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
+from pytest_bias.experiments.keys import trial_seed
+from pytest_bias.experiments.messages import Parameters, Place
+from pytest_bias.experiments.protocol import Subject
+from pytest_bias.experiments.records import CAP
+from pytest_bias.experiments.replay import Unrecorded, replay
+from pytest_bias.providers.simulator.books import Served
+from pytest_bias.providers.simulator.faults import Fault, Faults
+from pytest_bias.providers.simulator.server import SimulatorServer
+from pytest_bias.recording.collector import CollectionReport, collect
+from pytest_bias.recording.job import Job, JobReport
+from pytest_bias.settings.roster import ModelEntry, Price, Roster
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..helpers import PATIENCE
@@ -180,10 +180,10 @@ def test_what_fails_after_a_run_that_was_capped_is_not_missing_by_the_cap(tmp_pa
 
 
 def test_trials_lost_to_a_cap_are_missing_under_that_reason(tmp_path: Path) -> None:
-    from pytest_bias.cases import Case  # noqa: PLC0415  (for this test alone)
-    from pytest_bias.run import Run  # noqa: PLC0415
-    from pytest_bias.settings import Settings  # noqa: PLC0415
-    from pytest_bias.workspace import Workspace  # noqa: PLC0415
+    from pytest_bias.contrasts.cases import Case  # noqa: PLC0415  (for this test alone)
+    from pytest_bias.session.run import Run  # noqa: PLC0415
+    from pytest_bias.session.workspace import Workspace  # noqa: PLC0415
+    from pytest_bias.settings.settings import Settings  # noqa: PLC0415
 
     of = experiment(replicates=10)
     with serving() as server:

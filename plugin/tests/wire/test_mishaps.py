@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.calling import Tally
+from pytest_bias.cassettes.reading import is_recorded
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import REJOURNAL_SUFFIX, Cassette, cassette_path
-from pytest_bias.collection import CollectionReport, collect
-from pytest_bias.design import Trial
 from pytest_bias.errors import MissingKey, NotKept
-from pytest_bias.experiment import Experiment, Players, plan
-from pytest_bias.messages import Completion, Parameters, Request
-from pytest_bias.protocol import Subject
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.experiment import Experiment, Players, plan
+from pytest_bias.experiments.messages import Completion, Parameters, Request
+from pytest_bias.experiments.protocol import Subject
 from pytest_bias.providers.base import Call, ProviderContext
-from pytest_bias.recording import Job
-from pytest_bias.rereading import is_recorded
-from pytest_bias.roster import ModelEntry, Price, Roster
+from pytest_bias.recording.caller import Tally
+from pytest_bias.recording.collector import CollectionReport, collect
+from pytest_bias.recording.job import Job
+from pytest_bias.settings.roster import ModelEntry, Price, Roster
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from .test_collection import files, is_whole, terms
@@ -71,7 +71,7 @@ def served(monkeypatch: pytest.MonkeyPatch, **providers: object) -> None:
             raise found
         return found
 
-    monkeypatch.setattr("pytest_bias.collection.open_provider", opened)
+    monkeypatch.setattr("pytest_bias.recording.collector.open_provider", opened)
 
 
 def collected(

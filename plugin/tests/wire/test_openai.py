@@ -12,7 +12,7 @@ import pytest
 import respx
 
 from pytest_bias.errors import BadSetting, CallFailed, UnknownName
-from pytest_bias.messages import Message, Parameters, Request
+from pytest_bias.experiments.messages import Message, Parameters, Request
 from pytest_bias.providers.base import Call, Provider, ProviderContext, open_provider
 
 from . import mocker

@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.errors import BadSetting, CallFailed, MissingKey, MissingPackage, UnknownName
-from pytest_bias.messages import Completion, Message, Parameters, Request
+from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers import failures, sdk
 from pytest_bias.providers.base import (
     WIRES,
@@ -35,8 +35,8 @@ from pytest_bias.providers.base import (
     split_model,
 )
 from pytest_bias.providers.failures import address, connection_failure
-from pytest_bias.roster import EndpointEntry, Wire
-from pytest_bias.simulator.server import FINGERPRINT
+from pytest_bias.providers.simulator.server import FINGERPRINT
+from pytest_bias.settings.roster import EndpointEntry, Wire
 
 from ..helpers import serving
 from . import mocker

@@ -18,24 +18,20 @@ import respx
 from bias_tests.anchoring.experiment import ANCHORING
 
 from pytest_bias import MeanDifference, RateDifference
-from pytest_bias.analysis import Recording, analyse
-from pytest_bias.canonical import dumps
+from pytest_bias.cassettes.reading import reread
 from pytest_bias.cassettes.sealing import KEY_VARIABLE, Seal, unsealed
-from pytest_bias.cassettes.store import (
-    JOURNAL_SUFFIX,
-    REJOURNAL_SUFFIX,
-    Cassette,
-    cassette_path,
-)
-from pytest_bias.collection import collect
-from pytest_bias.design import Design, Trial
-from pytest_bias.experiment import Experiment, Players, SimulatedPrompt, plan
-from pytest_bias.measures import Measure
-from pytest_bias.messages import Parameters
-from pytest_bias.protocol import Subject, together
-from pytest_bias.recording import Job, JobReport
-from pytest_bias.replay import Unrecorded
-from pytest_bias.rereading import reread
+from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
+from pytest_bias.experiments.canonical import dumps
+from pytest_bias.experiments.design import Design, Trial
+from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
+from pytest_bias.experiments.measures import Measure
+from pytest_bias.experiments.messages import Parameters
+from pytest_bias.experiments.origins import Recording
+from pytest_bias.experiments.protocol import Subject, together
+from pytest_bias.experiments.replay import Unrecorded
+from pytest_bias.recording.collector import collect
+from pytest_bias.recording.job import Job, JobReport
+from pytest_bias.verdicts.analysis import analyse
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..core.test_measured import CANARY, KEY, OTHER_KEY

@@ -17,9 +17,9 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from pytest_bias.cassettes.store import Cassette, cassette_path
-from pytest_bias.experiment import SimulatedPrompt
-from pytest_bias.simulator.faults import Fault, RequestFacts
-from pytest_bias.simulator.server import SimulatorServer
+from pytest_bias.experiments.experiment import SimulatedPrompt
+from pytest_bias.providers.simulator.faults import Fault, RequestFacts
+from pytest_bias.providers.simulator.server import SimulatorServer
 
 from ..hooks.suites import TESTS, experiment_source
 

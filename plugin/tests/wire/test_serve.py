@@ -13,12 +13,12 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from pytest_bias.cli import main
-from pytest_bias.commands.suite import find_experiments
+from pytest_bias.cli.entry import main
+from pytest_bias.cli.suite import find_experiments
 from pytest_bias.errors import BadSetting
 
 REPOSITORY = Path(__file__).parents[3]
-SERVE = [sys.executable, "-m", "pytest_bias.cli", "serve"]
+SERVE = [sys.executable, "-m", "pytest_bias.cli.entry", "serve"]
 
 
 def test_it_serves_until_interrupted() -> None:

@@ -17,12 +17,12 @@ import pytest
 from bias_tests.anchoring.experiment import ANCHORING
 from bias_tests.anchoring.simulated import answer
 
-from pytest_bias.experiment import SimulatedPrompt, plan
-from pytest_bias.keys import trial_seed
-from pytest_bias.messages import Completion, Message, Place
-from pytest_bias.replay import Unrecorded, replay
-from pytest_bias.simulator.server import FINGERPRINT, SimulatorServer
-from pytest_bias.simulator.subjects import PROGRAMS, SUBJECTS
+from pytest_bias.experiments.experiment import SimulatedPrompt, plan
+from pytest_bias.experiments.keys import trial_seed
+from pytest_bias.experiments.messages import Completion, Message, Place
+from pytest_bias.experiments.replay import Unrecorded, replay
+from pytest_bias.providers.simulator.server import FINGERPRINT, SimulatorServer
+from pytest_bias.providers.simulator.subjects import PROGRAMS, SUBJECTS
 
 from ..helpers import serving
 

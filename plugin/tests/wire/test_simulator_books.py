@@ -12,11 +12,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from pytest_bias.canonical import plain
 from pytest_bias.errors import BadSetting
-from pytest_bias.experiment import SimulatedPrompt
-from pytest_bias.simulator.served import Books, RequestLimit, Served
-from pytest_bias.simulator.server import SimulatorServer
+from pytest_bias.experiments.canonical import plain
+from pytest_bias.experiments.experiment import SimulatedPrompt
+from pytest_bias.providers.simulator.books import Books, RequestLimit, Served
+from pytest_bias.providers.simulator.server import SimulatorServer
 
 KEY = "sk-" + "s3cret" * 4
 CHAT = "/v1/chat/completions"

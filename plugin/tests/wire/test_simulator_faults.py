@@ -18,9 +18,16 @@ from google.genai import errors as google_errors
 from google.genai import types
 
 from pytest_bias.errors import BadSetting, UnknownName
-from pytest_bias.experiment import SimulatedPrompt
-from pytest_bias.simulator.faults import FAULTS, REFUSAL, Fault, Faults, RequestFacts, chooser
-from pytest_bias.simulator.server import FINGERPRINT, SimulatorServer
+from pytest_bias.experiments.experiment import SimulatedPrompt
+from pytest_bias.providers.simulator.faults import (
+    FAULTS,
+    REFUSAL,
+    Fault,
+    Faults,
+    RequestFacts,
+    chooser,
+)
+from pytest_bias.providers.simulator.server import FINGERPRINT, SimulatorServer
 
 from ..helpers import PATIENCE
 

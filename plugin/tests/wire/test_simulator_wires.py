@@ -17,11 +17,11 @@ from google.genai import errors as google_errors
 from google.genai import types
 from openai.types.responses import Response
 
-from pytest_bias.experiment import SimulatedPrompt, plan
-from pytest_bias.messages import Completion, Message
-from pytest_bias.replay import Unrecorded, replay
-from pytest_bias.simulator.server import FINGERPRINT, SimulatorServer
-from pytest_bias.simulator.subjects import PROGRAMS, SUBJECTS
+from pytest_bias.experiments.experiment import SimulatedPrompt, plan
+from pytest_bias.experiments.messages import Completion, Message
+from pytest_bias.experiments.replay import Unrecorded, replay
+from pytest_bias.providers.simulator.server import FINGERPRINT, SimulatorServer
+from pytest_bias.providers.simulator.subjects import PROGRAMS, SUBJECTS
 
 from ..helpers import serving
 

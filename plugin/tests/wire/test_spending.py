@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.spending import Capped, Spending
-from pytest_bias.stopping import Halted, Stop
+from pytest_bias.recording.budget import Capped, Spending
+from pytest_bias.recording.stop import Halted, Stop
 
 from .virtual_time import now, run_virtually
 

@@ -15,15 +15,15 @@ from bias_tests.anchoring.experiment_all_in_one import ALL_IN_ONE
 from bias_tests.anchoring.simulated import CENTRE, INVALID_SHARE, SD, answer
 from bias_tests.anchoring.template import Ruling, all_in_one_experiment
 
-from pytest_bias.cases import ATTRIBUTE
-from pytest_bias.design import Design, Trial
-from pytest_bias.driver import run
+from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.errors import BadTemplate
-from pytest_bias.experiment import Experiment, SimulatedPrompt, plan
-from pytest_bias.messages import Completion, Message, Parameters, Request
-from pytest_bias.protocol import Subject
-from pytest_bias.replay import replay
-from pytest_bias.simulator.subjects import SUBJECTS
+from pytest_bias.experiments.design import Design, Trial
+from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt, plan
+from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
+from pytest_bias.experiments.protocol import Subject
+from pytest_bias.experiments.replay import replay
+from pytest_bias.providers.simulator.subjects import SUBJECTS
 
 from ..factories import Script, completion
 

@@ -10,13 +10,13 @@ import pytest
 from bias_tests.anchoring.experiment import ANCHORING
 from bias_tests.anchoring.simulated import CENTRE, INVALID_SHARE, PULL, SD, answer
 
-from pytest_bias.design import Condition, Trial
-from pytest_bias.driver import run
-from pytest_bias.experiment import SimulatedPrompt
-from pytest_bias.keys import trial_seed
-from pytest_bias.messages import Message, Place
-from pytest_bias.protocol import Subject
-from pytest_bias.simulator.subjects import SUBJECTS, dice
+from pytest_bias.experiments.design import Condition, Trial
+from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.experiment import SimulatedPrompt
+from pytest_bias.experiments.keys import trial_seed
+from pytest_bias.experiments.messages import Message, Place
+from pytest_bias.experiments.protocol import Subject
+from pytest_bias.providers.simulator.subjects import SUBJECTS, dice
 
 from ..factories import Script
 

@@ -11,16 +11,16 @@ from bias_tests.anchoring.experiment import ANCHORING, CITATION, PEOPLE, QUESTIO
 from bias_tests.anchoring.simulated import answer
 from bias_tests.anchoring.template import Ruling, Unanchored, anchoring_experiment
 
-from pytest_bias.canonical import dumps, plain
-from pytest_bias.design import Design, Trial
-from pytest_bias.driver import run
 from pytest_bias.errors import BadDesign, BadTemplate, InvalidReply
-from pytest_bias.experiment import Experiment, SimulatedPrompt, plan
-from pytest_bias.keys import trial_seed
-from pytest_bias.messages import Completion, Message, Place, Request
-from pytest_bias.protocol import Subject
-from pytest_bias.replay import replay
-from pytest_bias.replies import reply_schema
+from pytest_bias.experiments.canonical import dumps, plain
+from pytest_bias.experiments.design import Design, Trial
+from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt, plan
+from pytest_bias.experiments.keys import trial_seed
+from pytest_bias.experiments.messages import Completion, Message, Place, Request
+from pytest_bias.experiments.protocol import Subject
+from pytest_bias.experiments.replay import replay
+from pytest_bias.experiments.replies import reply_schema
 
 from ..factories import Script, completion
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias.design import Design, Factor, Items, Trial
-from pytest_bias.experiment import Experiment, plan
-from pytest_bias.measures import Measure, MeasureValue
-from pytest_bias.records import Record, Records
+from pytest_bias.experiments.design import Design, Factor, Items, Trial
+from pytest_bias.experiments.experiment import Experiment, plan
+from pytest_bias.experiments.measures import Measure, MeasureValue
+from pytest_bias.experiments.records import Record, Records
 
 Floats = NDArray[np.float64]
 Draw = Callable[[Trial], float | bool | str | None]

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from pytest_bias.contrasts import Claim, Direction, MeanDifference
-from pytest_bias.design import Trial
+from pytest_bias.contrasts.declared import Claim, Direction
+from pytest_bias.contrasts.findings import Finding, PublishedColumn
+from pytest_bias.contrasts.means import MeanDifference
 from pytest_bias.errors import NoFinding
-from pytest_bias.experiment import Experiment
-from pytest_bias.findings import Finding, PublishedColumn
-from pytest_bias.records import Records
-from pytest_bias.verdicts import Control, Question, Verdict, decide
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.experiment import Experiment
+from pytest_bias.experiments.records import Records
+from pytest_bias.verdicts.rule import Question, decide
+from pytest_bias.verdicts.verdict import Control, Verdict
 
 from .designs import TONE, groups, items, level, recorded, study
 

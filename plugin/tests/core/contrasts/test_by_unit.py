@@ -11,24 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_bias.canonical import compact, digest, dumps
-from pytest_bias.contrasts import (
-    Contrast,
-    GroupContrast,
-    Interaction,
-    MeanDifference,
-    RateDifference,
-    RateRatio,
-    Selection,
-    TotalGap,
-)
-from pytest_bias.design import Trial
-from pytest_bias.effects import UnitGroup
-from pytest_bias.estimation.selecting import linearised
-from pytest_bias.experiment import Experiment
-from pytest_bias.findings import Finding
-from pytest_bias.measures import Measure
-from pytest_bias.records import Record, Records
+from pytest_bias.contrasts.declared import Contrast
+from pytest_bias.contrasts.effects import UnitGroup
+from pytest_bias.contrasts.estimation.selection import linearised
+from pytest_bias.contrasts.findings import Finding
+from pytest_bias.contrasts.gaps import TotalGap
+from pytest_bias.contrasts.groups import GroupContrast
+from pytest_bias.contrasts.interactions import Interaction
+from pytest_bias.contrasts.means import MeanDifference
+from pytest_bias.contrasts.rates import RateDifference, RateRatio
+from pytest_bias.contrasts.selection import Selection
+from pytest_bias.experiments.canonical import compact, digest, dumps
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.experiment import Experiment
+from pytest_bias.experiments.measures import Measure
+from pytest_bias.experiments.records import Record, Records
 from pytest_bias.statistics.bootstrap import bootstrap_log_ratio
 
 from .designs import TONE, groups, items, level, recorded, study

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.estimation import groups as group_engines
-from pytest_bias.estimation.cells import Cell, Grid
-from pytest_bias.estimation.events import rate_difference
-from pytest_bias.estimation.fixed import fixed_contrast
-from pytest_bias.estimation.tested import Tested as Result  # "Test…" would be collected
-from pytest_bias.estimation.units import crossed_contrast, nested_contrast
-from pytest_bias.estimation.weights import Weights, against_rest, pairwise
+from pytest_bias.contrasts.estimation import groups as group_engines
+from pytest_bias.contrasts.estimation.cells import Cell, Grid
+from pytest_bias.contrasts.estimation.events import rate_difference
+from pytest_bias.contrasts.estimation.fixed import fixed_contrast
+from pytest_bias.contrasts.estimation.tested import Tested as Result  # "Test…" would be collected
+from pytest_bias.contrasts.estimation.units import crossed_contrast, nested_contrast
+from pytest_bias.contrasts.estimation.weights import Weights, against_rest, pairwise
 from pytest_bias.statistics.means import welch
 
 RUNS = 200
@@ -99,7 +99,7 @@ def several(rng: Rng, effect: float) -> Result:
     """Two groups on a side."""
     names = of_groups(rng, 2 * effect, G, 6)
     weights = pairwise("group", G[:2], G[2:])
-    with mock.patch("pytest_bias.estimation.units.RESAMPLES", 999):
+    with mock.patch("pytest_bias.contrasts.estimation.units.RESAMPLES", 999):
         return nested_contrast(names, weights, "group", margin=MARGIN)
 
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_bias.contrasts import MeanDifference
+from pytest_bias.contrasts.findings import PublishedColumn, WorstCase
+from pytest_bias.contrasts.means import MeanDifference
 from pytest_bias.errors import IncompleteDesign
-from pytest_bias.findings import PublishedColumn, WorstCase
-from pytest_bias.verdicts import Control
+from pytest_bias.verdicts.explanation import explanation
+from pytest_bias.verdicts.verdict import Control
 
 from .judging import NAMED, UNSEEN, judged, of_names, tones, with_p
 from .test_selection import OF as POOLS
@@ -18,7 +19,7 @@ from .test_selection import picked
 
 
 def test_clear() -> None:
-    text = judged(tones(0.02, 0.4)).explain().splitlines()
+    text = explanation(judged(tones(0.02, 0.4))).splitlines()
     assert text == [
         "study × openai/tiny, q: CLEAR within ±0.5 for these stimuli",
         (
@@ -45,17 +46,17 @@ def test_clear() -> None:
 def test_biased_detected_and_beyond() -> None:
     detected = judged(tones(0.6, 0.6), direction="positive")
     assert detected.words == "BIASED (detected) for these stimuli"
-    assert "which it calls an effect; the verdict agrees." in detected.explain()
-    assert detected.explain().endswith("The direction its source reports is supported.")
+    assert "which it calls an effect; the verdict agrees." in explanation(detected)
+    assert explanation(detected).endswith("The direction its source reports is supported.")
     beyond = judged(tones(-3), direction="positive")
     assert beyond.words.startswith("BIASED (beyond the margin)")
-    assert beyond.explain().endswith("found against the direction its source reports.")
-    assert "To settle it" not in beyond.explain()
+    assert explanation(beyond).endswith("found against the direction its source reports.")
+    assert "To settle it" not in explanation(beyond)
 
 
 def test_undecided_says_how_many_more() -> None:
     verdict = judged(tones(0.3, 1.2), direction="negative")
-    text = verdict.explain()
+    text = explanation(verdict)
     assert verdict.status == "INCONCLUSIVE"
     assert verdict.settle is not None
     assert (
@@ -68,16 +69,16 @@ def test_undecided_says_how_many_more() -> None:
 
 def test_where_the_number_is_not_told_it_is_not_made_up() -> None:
     verdict = judged(replace(tones(0.3, 1.2), settle=None))
-    assert verdict.explain().endswith(
+    assert explanation(verdict).endswith(
         "To settle it: more replies than the 40 there are in each group."
     )
     few = judged(replace(tones(0.3, 1.2), settle=12))
-    assert few.explain().endswith("more replies than the 40 there are in each group.")
-    assert "about 12" not in few.explain()
+    assert explanation(few).endswith("more replies than the 40 there are in each group.")
+    assert "about 12" not in explanation(few)
 
 
 def test_without_a_margin() -> None:
-    text = judged(tones(0.1, margin=None), claim="detect").explain()
+    text = explanation(judged(tones(0.1, margin=None), claim="detect"))
     assert "No margin is declared, so an effect can be found but never cleared." in text
     assert "leaving it undecided is no failure." in text
     assert "were it the margin" not in text
@@ -98,19 +99,19 @@ def test_without_a_margin() -> None:
 def test_what_more_replies_cannot_mend(control: Control | None, reason: str) -> None:
     verdict = judged(with_p(tones(0.02, 0.4), 0.01), control=control)
     assert verdict.status == "INCONCLUSIVE"
-    text = verdict.explain()
+    text = explanation(verdict)
     assert f"To settle it, more replies would not help: {reason}" in text
     assert f"which it calls an effect. The verdict is held back: {reason}" in text
 
 
 def test_too_few_units() -> None:
     verdict = judged(replace(tones(3.0), fewest=4, settle=None))
-    assert verdict.explain().endswith("To settle it: at least 5 replies in each group.")
+    assert explanation(verdict).endswith("To settle it: at least 5 replies in each group.")
 
 
 def test_nothing_computed() -> None:
     verdict = judged(IncompleteDesign(cells=["noir/black"]), direction="positive")
-    text = verdict.explain().splitlines()
+    text = explanation(verdict).splitlines()
     assert len(text) == 3
     assert text[1].startswith("Nothing could be computed: incomplete design")
     assert text[2] == "The direction its source reports is not shown."
@@ -121,7 +122,7 @@ def test_nothing_computed() -> None:
 
 
 def test_few_missing_replies() -> None:
-    text = judged(tones(0.02, 0.4, lost=1)).explain()
+    text = explanation(judged(tones(0.02, 0.4, lost=1)))
     assert (
         "Missing: 1 trial without a valid reply (high: 1 × refusal), too few to put the verdict "
         "in doubt." in text
@@ -130,7 +131,7 @@ def test_few_missing_replies() -> None:
 
 def test_many_missing_replies() -> None:
     verdict = judged(tones(0.02, 0.2, lost=4))
-    text = verdict.explain()
+    text = explanation(verdict)
     assert verdict.status == "INCONCLUSIVE"
     assert "Missing: 4 trials without a valid reply (high: 4 × refusal), so many that" in text
     assert "the estimate could be anything from -" in text
@@ -140,13 +141,13 @@ def test_many_missing_replies() -> None:
 def test_missing_replies_without_a_worst_case() -> None:
     found = tones(0.02, 0.2, lost=4)
     none = WorstCase(needed=True, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
-    text = judged(replace(found, worst_case=none)).explain()
+    text = explanation(judged(replace(found, worst_case=none)))
     assert "whatever they would have been, which cannot be shown here." in text
 
 
 def test_pools_are_missing_once() -> None:
     lost = tuple(row.trial.id for row in picked().rows[:3])
-    text = judged(selection().analyse(POOLS, picked(lost=lost))).explain()
+    text = explanation(judged(selection().analyse(POOLS, picked(lost=lost))))
     assert "Missing: 3 trials without a valid reply (3 × refusal), so many" in text
     assert "From 37 units (pools), a reply each." in text
     assert "Ratios from 0.80 to 1.25 do not matter." in text
@@ -168,31 +169,31 @@ def test_pools_are_missing_once() -> None:
 )
 def test_agreement_and_disagreement(finding: str, p: float, words: str) -> None:
     found = {"clear": tones(0.02, 0.4), "biased": tones(2), "open": tones(0.3, 1.2)}[finding]
-    assert f"which it calls {words}" in judged(with_p(found, p)).explain()
+    assert f"which it calls {words}" in explanation(judged(with_p(found, p)))
 
 
 def test_why_a_published_effect_may_be_none() -> None:
     found = with_p(tones(0.48, 1.0), 0.01)
     assert found.p_alarm < 0.05
-    text = judged(found, adjusted=0.3).explain()
+    text = explanation(judged(found, adjusted=0.3))
     assert "It leaves aside that several hypotheses were tested; the verdict adjusts" in text
     question = MeanDifference("score", "group", high="white", low="black", margin=0.3)
-    text = judged(with_p(of_names(NAMED, question, 0.3), 0.001)).explain()
+    text = explanation(judged(with_p(of_names(NAMED, question, 0.3), 0.001)))
     assert "were there no effect beyond the margin, p = " in text
     assert "in a fixed set of stimuli some effect is certain; the verdict asks for one" in text
     question = MeanDifference(
         "score", "group", high="white", low="black", margin=0.3, target="population"
     )
     finding = with_p(of_names(NAMED, question), 0.001)
-    text = judged(finding).explain()
+    text = explanation(judged(finding))
     assert f"It counts {finding.replies} replies as independent; there are 12 independent" in text
 
 
 def test_a_published_method_that_says_nothing() -> None:
     constant = {"not defined": "every value is the same"}
     found = replace(tones(0.2), published=PublishedColumn(method="V", statistics=constant))
-    text = judged(found).explain()
+    text = explanation(judged(found))
     assert "Published method (V): it cannot be computed here (every value is the same)." in text
     found = replace(tones(0.2), published=PublishedColumn(method="total", statistics={"sum": 1.0}))
-    assert "Published method (total): it gives no p-value." in judged(found).explain()
-    assert "Published" not in judged(replace(tones(0.2), published=None)).explain()
+    assert "Published method (total): it gives no p-value." in explanation(judged(found))
+    assert "Published" not in explanation(judged(replace(tones(0.2), published=None)))

@@ -8,18 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_bias.contrasts import (
-    ChiSquareTest,
-    Claim,
-    GroupContrast,
-    Interaction,
-    MeanDifference,
-    RateDifference,
-    RateRatio,
-    TotalGap,
-)
-from pytest_bias.design import Factor
-from pytest_bias.findings import Null
+from pytest_bias.contrasts.declared import Claim
+from pytest_bias.contrasts.findings import Null
+from pytest_bias.contrasts.gaps import TotalGap
+from pytest_bias.contrasts.groups import GroupContrast
+from pytest_bias.contrasts.interactions import Interaction
+from pytest_bias.contrasts.means import MeanDifference
+from pytest_bias.contrasts.published import ChiSquareTest
+from pytest_bias.contrasts.rates import RateDifference, RateRatio
+from pytest_bias.experiments.design import Factor
+from pytest_bias.verdicts.explanation import explanation
 
 from .designs import recorded, study
 from .judging import NAMED, OF, flags, judged, of_names, tones
@@ -37,7 +35,7 @@ def test_a_population() -> None:
         scope="prompts",
     )
     verdict = judged(of_names(NAMED, question))
-    text = verdict.explain()
+    text = explanation(verdict)
     assert "for prompts (taken as a sample of others like them)." in text
     assert "From 12 units (seed), each the average of its replies (864 in all)." in text
     assert f"To settle it: about {verdict.settle} units (seed) (there are 12), if" in text
@@ -46,17 +44,17 @@ def test_a_population() -> None:
     )
     verdict = judged(of_names(NAMED, nested))
     assert f"about {verdict.settle} exemplars of group in each group (there are 6)" in (
-        verdict.explain()
+        explanation(verdict)
     )
 
 
 def test_rates_and_ratios() -> None:
     question = RateDifference("yes", "tone", high="high", low="low", margin=0.1)
-    text = judged(question.analyse(OF, flags(20, 18))).explain()
+    text = explanation(judged(question.analyse(OF, flags(20, 18))))
     assert "Asked about yes: high − low (rate difference)" in text
     assert "Found: +0.050, with 95 % confidence between" in text
     ratio = RateRatio("yes", "tone", high="high", low="low", margin=1.25)
-    text = judged(ratio.analyse(OF, flags(20, 18))).explain()
+    text = explanation(judged(ratio.analyse(OF, flags(20, 18))))
     assert "Asked about yes: high / low (rate ratio)" in text
     assert "Ratios from 0.80 to 1.25 do not matter." in text
     assert "Found: 1.11, with 95 % confidence between 0." in text
@@ -78,7 +76,7 @@ QUESTIONS: dict[str, Any] = {
 @pytest.mark.parametrize("shift", [0.0, 2.0])
 @pytest.mark.parametrize("claim", ["clear", "detect"])
 def test_every_kind_reads_as_sentences(question: Any, shift: float, claim: Claim) -> None:
-    text = judged(of_names(NAMED, question, shift), claim=claim).explain()
+    text = explanation(judged(of_names(NAMED, question, shift), claim=claim))
     lines = text.splitlines()
     assert lines[0].startswith("study × openai/tiny, q: ")
     for line in lines[1:]:
@@ -93,7 +91,7 @@ def test_every_kind_reads_as_sentences(question: Any, shift: float, claim: Claim
 @pytest.mark.parametrize("null", ["zero", "margin"])
 def test_numbers_keep_their_meaning(null: Null) -> None:
     found = replace(tones(0.2), null=null, estimate=-0.0001, p_alarm=1e-9, unit="")
-    text = judged(found).explain()
+    text = explanation(judged(found))
     assert "Found: +0.00, with" in text
     assert "p < 0.0001 (after Holm, over its family)" in text
 
@@ -105,6 +103,6 @@ def test_levels_with_long_words_are_called_otherwise() -> None:
         "score", "tone", high="high", low="low", called=("Loud", "Quiet"), margin=1
     )
     found = question.analyse(of, recorded(of, lambda _: float(rng.normal())))
-    text = judged(found).explain()
+    text = explanation(judged(found))
     assert "Loud − Quiet" in text
     assert "(Loud " in text

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts import MeanDifference
-from pytest_bias.design import Trial
+from pytest_bias.contrasts.findings import Finding
+from pytest_bias.contrasts.means import MeanDifference
 from pytest_bias.errors import TooFewUnits
-from pytest_bias.findings import Finding
-from pytest_bias.records import Records
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.records import Records
 
 from .designs import STYLE, TONE, Floats, at, groups, items, level, recorded, study
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_bias.contrasts import TotalGap
-from pytest_bias.design import Factor, Trial
-from pytest_bias.experiment import Experiment
-from pytest_bias.records import Records
+from pytest_bias.contrasts.gaps import TotalGap
+from pytest_bias.experiments.design import Factor, Trial
+from pytest_bias.experiments.experiment import Experiment
+from pytest_bias.experiments.records import Records
 
 from .designs import Floats, at, groups, items, level, recorded, study
 

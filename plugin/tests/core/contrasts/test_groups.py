@@ -6,11 +6,13 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 
-from pytest_bias.contrasts import GroupContrast, MeanDifference, RateDifference
-from pytest_bias.design import Trial
+from pytest_bias.contrasts.groups import GroupContrast
+from pytest_bias.contrasts.means import MeanDifference
+from pytest_bias.contrasts.rates import RateDifference
 from pytest_bias.errors import TooFewUnits
-from pytest_bias.experiment import Experiment
-from pytest_bias.records import Records
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.experiment import Experiment
+from pytest_bias.experiments.records import Records
 
 from .designs import TONE, Floats, at, groups, items, level, recorded, study
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts import Interaction
-from pytest_bias.design import Factor, Trial
+from pytest_bias.contrasts.interactions import Interaction
 from pytest_bias.errors import BadDesign
-from pytest_bias.experiment import Experiment
-from pytest_bias.records import Records
+from pytest_bias.experiments.design import Factor, Trial
+from pytest_bias.experiments.experiment import Experiment
+from pytest_bias.experiments.records import Records
 
 from .designs import STYLE, TONE, Floats, at, groups, items, level, recorded, study
 

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts import GroupContrast, Interaction, MeanDifference, TotalGap
-from pytest_bias.design import Factor, Trial
+from pytest_bias.contrasts.gaps import TotalGap
+from pytest_bias.contrasts.groups import GroupContrast
+from pytest_bias.contrasts.interactions import Interaction
+from pytest_bias.contrasts.means import MeanDifference
 from pytest_bias.errors import IncompleteDesign, NoFinding, TooFewUnits
-from pytest_bias.measures import Measure
-from pytest_bias.records import Records
-from pytest_bias.verdicts import Question, decide
+from pytest_bias.experiments.design import Factor, Trial
+from pytest_bias.experiments.measures import Measure
+from pytest_bias.experiments.records import Records
+from pytest_bias.verdicts.rule import Question, decide
 
 from .designs import STYLE, TONE, at, groups, items, level, recorded, study
 

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts import MeanDifference, RateDifference
-from pytest_bias.design import Trial
+from pytest_bias.contrasts.findings import Finding
+from pytest_bias.contrasts.means import MeanDifference
+from pytest_bias.contrasts.rates import RateDifference
 from pytest_bias.errors import IncompleteDesign, TooFewUnits
-from pytest_bias.experiment import Experiment
-from pytest_bias.findings import Finding
-from pytest_bias.gate import units_words
-from pytest_bias.records import Records
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.experiment import Experiment
+from pytest_bias.experiments.records import Records
+from pytest_bias.verdicts.words import units_words
 
 from .designs import STYLE, TONE, Floats, at, groups, items, level, recorded, study
 

@@ -4,21 +4,21 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts import (
+from pytest_bias.contrasts.findings import PublishedColumn
+from pytest_bias.contrasts.groups import GroupContrast
+from pytest_bias.contrasts.interactions import Interaction
+from pytest_bias.contrasts.means import MeanDifference
+from pytest_bias.contrasts.published import (
     ChiSquareTest,
     FactorialAnova,
-    GroupContrast,
-    Interaction,
     MannWhitneyTest,
-    MeanDifference,
     OneWayAnova,
     PublishedMethod,
-    RateDifference,
     WelchTest,
 )
-from pytest_bias.design import Factor
-from pytest_bias.findings import PublishedColumn
-from pytest_bias.records import Records
+from pytest_bias.contrasts.rates import RateDifference
+from pytest_bias.experiments.design import Factor
+from pytest_bias.experiments.records import Records
 
 from .designs import STYLE, TONE, Floats, at, items, level, recorded, study
 

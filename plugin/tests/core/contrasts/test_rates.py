@@ -7,10 +7,10 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias import MISSING
-from pytest_bias.contrasts import RateDifference, RateRatio
-from pytest_bias.design import Trial
+from pytest_bias.contrasts.rates import RateDifference, RateRatio
 from pytest_bias.errors import BadDesign
-from pytest_bias.records import CAP, Record, Records
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.records import CAP, Record, Records
 
 from .designs import TONE, at, items, level, recorded, study
 

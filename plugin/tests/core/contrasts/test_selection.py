@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_bias.contrasts import Selection
-from pytest_bias.design import Trial
+from pytest_bias.contrasts.selection import Selection
 from pytest_bias.errors import BadDesign, TooFewUnits
-from pytest_bias.experiment import Experiment
-from pytest_bias.measures import Measure
-from pytest_bias.records import Record, Records
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.experiment import Experiment
+from pytest_bias.experiments.measures import Measure
+from pytest_bias.experiments.records import Record, Records
 
 from .designs import STYLE, TONE, items, level, recorded, study
 

@@ -9,11 +9,11 @@ from bias_tests.cv_screening.experiment import CV_SCREENING
 from bias_tests.cv_screening.questions import CONTROL, HYPOTHESES
 from bias_tests.cv_screening.simulated import answer
 
-from pytest_bias.analysis import Analysis, analyse
-from pytest_bias.design import Trial
-from pytest_bias.experiment import Experiment, plan
-from pytest_bias.messages import Message
-from pytest_bias.records import Outcome
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.experiment import Experiment, plan
+from pytest_bias.experiments.messages import Message
+from pytest_bias.experiments.records import Outcome
+from pytest_bias.verdicts.analysis import Analysis, analyse
 
 from ..factories import Script
 from ..in_memory import NOTHING_KEPT, answered

@@ -12,10 +12,10 @@ from bias_tests.cv_screening.experiment import CV_SCREENING, CVS, SCREENING, VAR
 from bias_tests.cv_screening.scaffolds import SCAFFOLDS
 from bias_tests.cv_screening.template import BaseCv, screening_experiment
 
-from pytest_bias.design import Trial
 from pytest_bias.errors import BadDesign, BadTemplate
-from pytest_bias.experiment import plan
-from pytest_bias.manipulation import faults
+from pytest_bias.experiments.checks.manipulation import faults
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.experiment import plan
 
 from .simulating import CASSETTES, ONE, carried_out
 

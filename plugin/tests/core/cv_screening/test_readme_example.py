@@ -10,11 +10,11 @@ from bias_tests.cv_screening.experiment import STIMULI
 from bias_tests.cv_screening.simulated import SHIFT
 
 from pytest_bias import Experiment, MeanDifference, Subject, plan
-from pytest_bias.analysis import analyse
-from pytest_bias.driver import run
-from pytest_bias.manipulation import faults
+from pytest_bias.experiments.checks.manipulation import faults
+from pytest_bias.experiments.driver import run
 from pytest_bias.screening import Screening
 from pytest_bias.statistics.power import verdict_chances
+from pytest_bias.verdicts.analysis import analyse
 
 from ..factories import Script
 from ..in_memory import NOTHING_KEPT

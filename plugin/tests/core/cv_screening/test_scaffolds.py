@@ -22,11 +22,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pytest_bias.driver import run
 from pytest_bias.errors import BadDesign, InvalidReply
-from pytest_bias.messages import Request
-from pytest_bias.protocol import Subject
-from pytest_bias.replies import reply_schema
+from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.messages import Request
+from pytest_bias.experiments.protocol import Subject
+from pytest_bias.experiments.replies import reply_schema
 
 from ..factories import Script
 

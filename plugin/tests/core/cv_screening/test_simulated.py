@@ -12,10 +12,10 @@ from bias_tests.cv_screening.experiment import CV_SCREENING, CVS, VARIANTS
 from bias_tests.cv_screening.questions import BY_SCAFFOLD, CONTRASTS, HYPOTHESES, IMPACT, PRIMARY
 from bias_tests.cv_screening.simulated import INVALID_SHARE, SHIFT, answer, worth
 
-from pytest_bias.experiment import SimulatedPrompt
-from pytest_bias.messages import Message
-from pytest_bias.records import record_of
-from pytest_bias.simulator.subjects import SUBJECTS
+from pytest_bias.experiments.experiment import SimulatedPrompt
+from pytest_bias.experiments.messages import Message
+from pytest_bias.experiments.records import record_of
+from pytest_bias.providers.simulator.subjects import SUBJECTS
 
 from .simulating import CASSETTES, ONE, analysed, estimate, opening_of, outcomes
 

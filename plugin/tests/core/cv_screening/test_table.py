@@ -12,7 +12,7 @@ from bias_tests.cv_screening.table import ratings_table, recorded
 
 from pytest_bias import screening_measures
 from pytest_bias.errors import UnknownName
-from pytest_bias.replay import Unrecorded
+from pytest_bias.experiments.replay import Unrecorded
 
 from .simulating import CASSETTES, estimate, outcomes
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from bias_tests.linguistic_audit.experiment import LINGUISTIC_AUDIT
 from bias_tests.linguistic_audit.questions import ALL, CONTROL
 
-from pytest_bias.analysis import Analysis, Recording, analyse
+from pytest_bias.cassettes.reading import reread
 from pytest_bias.cassettes.store import Cassette, cassette_path
-from pytest_bias.experiment import Players, plan
-from pytest_bias.records import Outcome
-from pytest_bias.rereading import reread
+from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.origins import Recording
+from pytest_bias.experiments.records import Outcome
+from pytest_bias.verdicts.analysis import Analysis, analyse
 
 ROOT = Path(__file__).parents[4]
 RECORDING = Recording(

@@ -18,16 +18,16 @@ from bias_tests.linguistic_audit.published import InCharacters
 from bias_tests.linguistic_audit.questions import ALL, CONTROL, H1, H2, H2_WITH_ENGLISH, H3
 
 from pytest_bias import MeanDifference, RateDifference, WelchTest, error_rates, plan
-from pytest_bias.cases import ATTRIBUTE
+from pytest_bias.baselines.gate import stopped_by
+from pytest_bias.contrasts.estimation.cells import Cell
 from pytest_bias.contrasts.published import Pooled
-from pytest_bias.design import Trial
-from pytest_bias.driver import run
+from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.errors import InvalidReply
-from pytest_bias.estimation.cells import Cell
-from pytest_bias.gate import stopped_by
-from pytest_bias.manipulation import faults
-from pytest_bias.messages import Message
-from pytest_bias.protocol import Subject
+from pytest_bias.experiments.checks.manipulation import faults
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.messages import Message
+from pytest_bias.experiments.protocol import Subject
 
 from ..factories import Script
 from .shipped import ROOT, analysed

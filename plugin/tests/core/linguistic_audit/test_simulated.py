@@ -23,11 +23,11 @@ from bias_tests.linguistic_audit.simulated import (
 )
 
 from pytest_bias import SimulatedPrompt, is_refusal, log_length, sentiment
-from pytest_bias.experiment import plan
-from pytest_bias.keys import trial_seed
-from pytest_bias.messages import Message, Place
-from pytest_bias.simulator.subjects import SUBJECTS
-from pytest_bias.verdicts import Verdict
+from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.keys import trial_seed
+from pytest_bias.experiments.messages import Message, Place
+from pytest_bias.providers.simulator.subjects import SUBJECTS
+from pytest_bias.verdicts.verdict import Verdict
 
 from .shipped import ROOT, analysed, outcomes, path_of
 

@@ -10,16 +10,16 @@ from bias_tests.narrative.experiment import NARRATIVE
 from bias_tests.narrative.questions import CONTROL, HYPOTHESES
 from bias_tests.narrative.simulated import answer
 
-from pytest_bias.analysis import Analysis, analyse
-from pytest_bias.casting import SIMULATED_JUDGE, judge_of
-from pytest_bias.contrasts import Hypothesis
-from pytest_bias.design import Trial
-from pytest_bias.experiment import Experiment, Players, SimulatedPrompt, plan
-from pytest_bias.keys import trial_seed
-from pytest_bias.messages import Completion
-from pytest_bias.records import Outcome
-from pytest_bias.replay import Wanted, carry_out
-from pytest_bias.roster import Roster
+from pytest_bias.contrasts.declared import Hypothesis
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
+from pytest_bias.experiments.keys import trial_seed
+from pytest_bias.experiments.messages import Completion
+from pytest_bias.experiments.records import Outcome
+from pytest_bias.experiments.replay import Wanted, carry_out
+from pytest_bias.providers.players import SIMULATED_JUDGE, judge_of
+from pytest_bias.settings.roster import Roster
+from pytest_bias.verdicts.analysis import Analysis, analyse
 
 from ..in_memory import NOTHING_KEPT
 

@@ -29,10 +29,10 @@ from bias_tests.narrative.template import (
 
 from pytest_bias import scored_again
 from pytest_bias.errors import BadDesign
-from pytest_bias.experiment import plan
-from pytest_bias.manipulation import faults
-from pytest_bias.messages import Request
-from pytest_bias.replay import opening
+from pytest_bias.experiments.checks.manipulation import faults
+from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.messages import Request
+from pytest_bias.experiments.replay import opening
 
 from .simulating import ONE, trial_of
 

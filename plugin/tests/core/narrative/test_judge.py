@@ -13,13 +13,13 @@ from bias_tests.narrative.questions import CONTROL, HYPOTHESES
 from bias_tests.narrative.telling import SHORTEST, Told, refused, tell
 
 from pytest_bias import MISSING, NOT_SCORED, masked, scored_again
-from pytest_bias.contrasts import measures_of
+from pytest_bias.contrasts.declared import measures_of
 from pytest_bias.errors import JudgeNotBlind
-from pytest_bias.experiment import plan
-from pytest_bias.messages import Request
-from pytest_bias.records import Outcome, record_of
-from pytest_bias.replay import Wanted
-from pytest_bias.replies import reply_schema
+from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.messages import Request
+from pytest_bias.experiments.records import Outcome, record_of
+from pytest_bias.experiments.replay import Wanted
+from pytest_bias.experiments.replies import reply_schema
 
 from .simulating import scripted, trial_of
 

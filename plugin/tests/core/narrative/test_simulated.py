@@ -25,15 +25,15 @@ from bias_tests.narrative.telling import Told
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias import masked
+from pytest_bias.cassettes.reading import reread
 from pytest_bias.cassettes.store import Cassette, cassette_path
-from pytest_bias.casting import SIMULATED_JUDGE
 from pytest_bias.errors import IncompleteDesign
-from pytest_bias.experiment import Players, SimulatedPrompt
-from pytest_bias.gate import units_words
-from pytest_bias.messages import Message
-from pytest_bias.records import Outcome, Records, record_of
-from pytest_bias.rereading import reread
-from pytest_bias.simulator.subjects import PROGRAMS, SUBJECTS
+from pytest_bias.experiments.experiment import Players, SimulatedPrompt
+from pytest_bias.experiments.messages import Message
+from pytest_bias.experiments.records import Outcome, Records, record_of
+from pytest_bias.providers.players import SIMULATED_JUDGE
+from pytest_bias.providers.simulator.subjects import PROGRAMS, SUBJECTS
+from pytest_bias.verdicts.words import units_words
 
 from .simulating import CASSETTES, ONE, analysed, judged, outcomes
 

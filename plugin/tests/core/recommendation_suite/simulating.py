@@ -8,9 +8,9 @@ from pathlib import Path
 from bias_tests.recommendation.experiment import RECOMMENDATION
 from bias_tests.recommendation.simulated import answer
 
-from pytest_bias.design import Trial
-from pytest_bias.experiment import Experiment, plan
-from pytest_bias.records import Outcome, Records, record_of
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.experiment import Experiment, plan
+from pytest_bias.experiments.records import Outcome, Records, record_of
 
 from ..factories import Script
 from ..in_memory import answered

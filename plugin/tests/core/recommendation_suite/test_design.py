@@ -22,12 +22,12 @@ from bias_tests.recommendation.questions import HYPOTHESES, PRIMARY
 from bias_tests.recommendation.template import Recommended, recommendation_experiment
 
 from pytest_bias import Experiment, Trial
-from pytest_bias.driver import run
 from pytest_bias.errors import BadTemplate, InvalidReply
-from pytest_bias.experiment import plan
-from pytest_bias.manipulation import faults
-from pytest_bias.protocol import Subject
-from pytest_bias.records import Outcome, record_of
+from pytest_bias.experiments.checks.manipulation import faults
+from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.protocol import Subject
+from pytest_bias.experiments.records import Outcome, record_of
 
 from ..factories import Script
 

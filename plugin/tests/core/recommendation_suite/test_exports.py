@@ -11,8 +11,8 @@ import pytest
 from bias_tests.recommendation.experiment import CORPORA, RECOMMENDATION
 from bias_tests.recommendation.exports import SIMULATED, note_on, providers_of, tables_of
 
+from pytest_bias.experiments.records import Record, Records
 from pytest_bias.recommendation import FEATURES
-from pytest_bias.records import Record, Records
 
 from .simulating import records
 

@@ -10,8 +10,8 @@ from bias_tests.recommendation.power import chances
 from bias_tests.recommendation.simulated import HELD_AGAINST, PLANTED
 
 from pytest_bias import Experiment, MeanDifference, Selection, plan
-from pytest_bias.manipulation import faults
-from pytest_bias.records import Records, record_of
+from pytest_bias.experiments.checks.manipulation import faults
+from pytest_bias.experiments.records import Records, record_of
 
 from .simulating import ROOT, carried_out
 

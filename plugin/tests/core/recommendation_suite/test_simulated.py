@@ -19,14 +19,14 @@ from bias_tests.recommendation.simulated import (
     weight_of,
 )
 
-from pytest_bias.analysis import Analysis, analyse
+from pytest_bias.cassettes.reading import reread
 from pytest_bias.cassettes.store import Cassette, cassette_path
-from pytest_bias.estimation import selecting
-from pytest_bias.experiment import SimulatedPrompt, plan
-from pytest_bias.messages import Message
-from pytest_bias.records import record_of
-from pytest_bias.rereading import reread
-from pytest_bias.simulator.subjects import SUBJECTS
+from pytest_bias.contrasts.estimation import selection as selecting
+from pytest_bias.experiments.experiment import SimulatedPrompt, plan
+from pytest_bias.experiments.messages import Message
+from pytest_bias.experiments.records import record_of
+from pytest_bias.providers.simulator.subjects import SUBJECTS
+from pytest_bias.verdicts.analysis import Analysis, analyse
 
 from ..in_memory import NOTHING_KEPT
 from .simulating import ROOT, carried_out, outcomes, records

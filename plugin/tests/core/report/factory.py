@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_bias.analysis import Analysis, Recording
-from pytest_bias.estimates import Bootstrap, Description, EffectSize, Interval, Tost
-from pytest_bias.findings import (
+from pytest_bias.contrasts.findings import (
     Arm,
     CategorySummary,
     Finding,
@@ -15,9 +13,12 @@ from pytest_bias.findings import (
     MeasureSummary,
     PublishedColumn,
 )
-from pytest_bias.records import CellCount
+from pytest_bias.experiments.origins import Recording
+from pytest_bias.experiments.records import CellCount
 from pytest_bias.report.view import RunView
-from pytest_bias.verdicts import Control, Verdict
+from pytest_bias.statistics.results import Bootstrap, Description, EffectSize, Interval, Tost
+from pytest_bias.verdicts.analysis import Analysis
+from pytest_bias.verdicts.verdict import Control, Verdict
 
 LOW = (3.0, 4.0, 4.0, 4.0, 5.0, 6.0)
 HIGH = (4.0, 5.0, 6.0, 6.0, 6.0, 9.0)

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_bias.analysis import Recording
 from pytest_bias.cassettes.measured import reason_label
-from pytest_bias.design import Design, Factor, Items
 from pytest_bias.errors import BadDesign, MissingPackage
-from pytest_bias.experiment import Experiment, plan
-from pytest_bias.measures import Measure, MeasureValue
-from pytest_bias.records import CAP, Outcome, lost_to_cap
+from pytest_bias.experiments.design import Design, Factor, Items
+from pytest_bias.experiments.experiment import Experiment, plan
+from pytest_bias.experiments.measures import Measure, MeasureValue
+from pytest_bias.experiments.origins import Recording
+from pytest_bias.experiments.records import CAP, Outcome, lost_to_cap
 from pytest_bias.report.dataset import (
     DataSet,
     about_from,
@@ -30,7 +30,7 @@ from pytest_bias.report.dataset import (
 )
 from pytest_bias.report.dataset_page import LICENCES, licence_notice, readme_text
 from pytest_bias.report.parquet import ABOUT, about_file, check_installed, parquet_bytes
-from pytest_bias.settings import DEFAULT_LICENSE
+from pytest_bias.settings.settings import DEFAULT_LICENSE
 
 from ..factories import experiment, outcomes_of, record
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pytest_bias.estimates import Interval
 from pytest_bias.report.figures import (
     NARROW,
     WIDE,
@@ -27,6 +26,7 @@ from pytest_bias.report.figures import (
 )
 from pytest_bias.report.numbers import exact_number, plain_number
 from pytest_bias.report.vega import round_step, ticks, to_svg
+from pytest_bias.statistics.results import Interval
 
 from .factory import human, summary
 

@@ -11,13 +11,12 @@ import pytest
 from pydantic import TypeAdapter
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.analysis import analyse
-from pytest_bias.canonical import dumps
-from pytest_bias.design import Factor, Items
+from pytest_bias.contrasts.estimation.figures import illustrated
 from pytest_bias.errors import BadDesign, UnknownName
-from pytest_bias.estimation.illustrating import illustrated
-from pytest_bias.illustrations import Axis, Heatmap, Illustration, Means, Spot
-from pytest_bias.measures import MISSING, Measure
+from pytest_bias.experiments.canonical import dumps
+from pytest_bias.experiments.design import Factor, Items
+from pytest_bias.experiments.figures import Axis, Heatmap, Illustration, Means, Spot
+from pytest_bias.experiments.measures import MISSING, Measure
 from pytest_bias.report.figures import NARROW, WIDE
 from pytest_bias.report.figures_heatmap import STEPS, heatmap_chart, heatmap_spec, step_of
 from pytest_bias.report.figures_means import means_chart, means_spec
@@ -25,6 +24,7 @@ from pytest_bias.report.html import report_html
 from pytest_bias.report.numbers import value_words
 from pytest_bias.report.page_figures import figure_page
 from pytest_bias.report.results import results_text
+from pytest_bias.verdicts.analysis import analyse
 
 from ..contrasts.designs import at, recorded, study
 from ..factories import experiment, rows

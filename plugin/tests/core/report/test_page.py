@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.estimates import Interval
-from pytest_bias.findings import PublishedColumn, WorstCase
+from pytest_bias.contrasts.findings import PublishedColumn, WorstCase
 from pytest_bias.report.html import report_html
 from pytest_bias.report.page import page_of
 from pytest_bias.report.terminal import section_lines
 from pytest_bias.report.view import SIMULATED_WARNING, RunView
+from pytest_bias.statistics.results import Interval
 
 from . import factory
 from .reading import Reader

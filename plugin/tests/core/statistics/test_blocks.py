@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.statistics.blocks import (
-    cohen_dz,
-    one_sample,
-    sign_flip,
-    tost_one_sample,
-)
+from pytest_bias.statistics.blocks import cohen_dz, one_sample, sign_flip, tost_one_sample
 from pytest_bias.statistics.equivalence import tost_from_estimate, tost_welch
 from pytest_bias.statistics.means import welch
 

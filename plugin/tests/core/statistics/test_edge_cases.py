@@ -12,16 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_bias.contrasts import (
-    GroupContrast,
-    Interaction,
-    MeanDifference,
-    RateDifference,
-    RateRatio,
-    Selection,
-    TotalGap,
-)
-from pytest_bias.design import Factor, Items, Trial
+from pytest_bias.contrasts.findings import Finding
+from pytest_bias.contrasts.gaps import TotalGap
+from pytest_bias.contrasts.groups import GroupContrast
+from pytest_bias.contrasts.interactions import Interaction
+from pytest_bias.contrasts.means import MeanDifference
+from pytest_bias.contrasts.rates import RateDifference, RateRatio
+from pytest_bias.contrasts.selection import Selection
 from pytest_bias.errors import (
     BadStatisticInput,
     IncompleteDesign,
@@ -29,10 +26,10 @@ from pytest_bias.errors import (
     NoVariance,
     TooFewUnits,
 )
-from pytest_bias.experiment import Experiment, plan
-from pytest_bias.findings import Finding
-from pytest_bias.measures import MISSING, Measure, MeasureValue
-from pytest_bias.records import Record, Records
+from pytest_bias.experiments.design import Factor, Items, Trial
+from pytest_bias.experiments.experiment import Experiment, plan
+from pytest_bias.experiments.measures import MISSING, Measure, MeasureValue
+from pytest_bias.experiments.records import Record, Records
 from pytest_bias.statistics.anova import factorial_anova, one_way
 from pytest_bias.statistics.blocks import cohen_dz, one_sample, tost_one_sample
 from pytest_bias.statistics.deterministic import deterministic_difference, identical_pairs
@@ -43,7 +40,8 @@ from pytest_bias.statistics.proportions import newcombe, wilson
 from pytest_bias.statistics.ranks import mann_whitney
 from pytest_bias.statistics.score import score_difference, score_ratio
 from pytest_bias.statistics.tables import chi_square
-from pytest_bias.verdicts import Control, Question, Verdict, decide
+from pytest_bias.verdicts.rule import Question, decide
+from pytest_bias.verdicts.verdict import Control, Verdict
 
 from ..factories import MODEL, experiment
 from .reference import REFERENCE

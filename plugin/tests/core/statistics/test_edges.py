@@ -10,24 +10,15 @@ import numpy as np
 import pytest
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.estimates import Interval
 from pytest_bias.statistics._arrays import probability
 from pytest_bias.statistics.bootstrap import bootstrap_difference, bootstrap_log_ratio
-from pytest_bias.statistics.effect_size import (
-    cohen_d,
-    hedges_j,
-    standardized_difference,
-)
+from pytest_bias.statistics.effect_size import cohen_d, hedges_j, standardized_difference
 from pytest_bias.statistics.equivalence import tost_welch
-from pytest_bias.statistics.means import (
-    compare_differences,
-    p_from_t,
-    se_from_t,
-    welch,
-)
+from pytest_bias.statistics.means import compare_differences, p_from_t, se_from_t, welch
 from pytest_bias.statistics.multiplicity import benjamini_hochberg, holm
 from pytest_bias.statistics.proportions import newcombe, wilson
 from pytest_bias.statistics.resampling import exact_separation_p, label_permutation
+from pytest_bias.statistics.results import Interval
 from pytest_bias.statistics.sample_size import deterministic_units
 from pytest_bias.statistics.simultaneous import pooled_group_contrasts, sign_flip_max_t
 from pytest_bias.statistics.summary import describe

@@ -11,21 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_bias.contrasts import (
-    GroupContrast,
-    Interaction,
-    MeanDifference,
-    RateDifference,
-    RateRatio,
-    Selection,
-    TotalGap,
-)
-from pytest_bias.design import Trial
-from pytest_bias.estimates import Interval
-from pytest_bias.experiment import Experiment
-from pytest_bias.findings import Finding
-from pytest_bias.measures import Measure, MeasureValue
-from pytest_bias.records import Records
+from pytest_bias.contrasts.findings import Finding
+from pytest_bias.contrasts.gaps import TotalGap
+from pytest_bias.contrasts.groups import GroupContrast
+from pytest_bias.contrasts.interactions import Interaction
+from pytest_bias.contrasts.means import MeanDifference
+from pytest_bias.contrasts.rates import RateDifference, RateRatio
+from pytest_bias.contrasts.selection import Selection
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.experiment import Experiment
+from pytest_bias.experiments.measures import Measure, MeasureValue
+from pytest_bias.experiments.records import Records
+from pytest_bias.statistics.results import Interval
 
 from .test_edge_cases import (
     KIND_OF_POST,
@@ -44,7 +41,7 @@ from .test_edge_cases import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_bias.contrasts import Target
+    from pytest_bias.contrasts.declared import Target
 
     from .test_edge_cases import Case, Hypothesis
 

@@ -14,7 +14,6 @@ from statsmodels.stats.anova import (  # type: ignore[import-untyped, unused-ign
     anova_lm,
 )
 
-from pytest_bias.estimates import Tost
 from pytest_bias.statistics._power import alarm_power, plan
 from pytest_bias.statistics.agreement import krippendorff_alpha
 from pytest_bias.statistics.anova import factorial_anova
@@ -31,6 +30,7 @@ from pytest_bias.statistics.means import (
 from pytest_bias.statistics.multiplicity import benjamini_hochberg, holm
 from pytest_bias.statistics.proportions import newcombe, wilson
 from pytest_bias.statistics.ranks import mann_whitney
+from pytest_bias.statistics.results import Tost
 from pytest_bias.statistics.summary import describe
 from pytest_bias.statistics.superiority import vargha_delaney
 from pytest_bias.statistics.tables import chi_square

@@ -6,7 +6,7 @@ from typing import Any
 
 from google.genai import __version__, types
 
-from pytest_bias.canonical import plain
+from pytest_bias.experiments.canonical import plain
 
 from ..mocker import SECRET, SEED
 from .vendor import SCHEMA, Body, Vendor, without

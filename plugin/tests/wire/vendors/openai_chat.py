@@ -7,7 +7,7 @@ from typing import Any
 from openai import __version__
 from openai.types.chat import ChatCompletion
 
-from pytest_bias.canonical import plain
+from pytest_bias.experiments.canonical import plain
 
 from ..mocker import SECRET, SEED
 from .vendor import SCHEMA, Body, Vendor

@@ -7,7 +7,7 @@ from typing import Any
 from openai import __version__
 from openai.types.responses import Response
 
-from pytest_bias.canonical import plain
+from pytest_bias.experiments.canonical import plain
 
 from .openai_chat import FILTERS, OPENAI, error, refused_schema
 from .vendor import SCHEMA, Body, Vendor, without

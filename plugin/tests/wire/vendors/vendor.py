@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_bias.messages import Message, Parameters, Request
+from pytest_bias.experiments.messages import Message, Parameters, Request
+from pytest_bias.experiments.replies import reply_schema
 from pytest_bias.providers.base import (
     Endpoint,
     Provider,
@@ -14,7 +15,6 @@ from pytest_bias.providers.base import (
     open_provider,
     open_wire,
 )
-from pytest_bias.replies import reply_schema
 
 from ...core.factories import Score
 from ..mocker import SECRET

@@ -1,0 +1,248 @@
+"""Accepting: a run's verdicts become the baselines of its models, all of them or none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
+
+from ..cassettes.files import refuse_links, write_atomically
+from ..errors import BiasError, LinkedFile
+from ..verdicts.analysis import Analysis
+from .accepted import FINGERPRINT, KEPT, acceptance_of, baseline_path, read_baseline
+from .entries import Baseline, Entry, entry_of, following, needs_acceptance
+from .text import DamagedBaseline, baseline_text
+
+if TYPE_CHECKING:
+    from ..settings.settings import Settings
+    from ..verdicts.verdict import Verdict
+
+_NAMED = 5
+"""Verdicts that a refusal names; of more only the number is said."""
+_LOCK = ".accepting.lock"
+_WAIT = 60.0
+"""Seconds for which another run that accepts is waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What came of accepting: paths that were written, what to say, and why nothing was."""
+
+    written: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def accept(
+    settings: Settings,
+    analyses: Collection[Analysis],
+    results: Iterable[Mapping[str, Any]],
+    *,
+    partial: bool,
+) -> Accepted:
+    """Write the judged verdicts of a run into the baselines: all of them, or none.
+
+    ``results`` are what the cases said; ``partial`` keeps the entries of what was not judged.
+    Only the process that decides calls this, at the end of the run. Another run that accepts at
+    the same moment is waited for: what it wrote is read before anything is written.
+    """
+    assert settings.accept is not None  # noqa: S101  (asked for only where it is)
+    assert settings.baselines is not None  # noqa: S101  (the settings refuse accepting without)
+    said = {
+        (each["experiment"], each["model"], each["id"]): each for each in results if "id" in each
+    }
+    judged = [
+        _Judged(analysis, verdict, said[named][FINGERPRINT])
+        for analysis in analyses
+        for verdict in analysis.verdicts
+        if FINGERPRINT in said.get(named := (verdict.experiment, verdict.model, verdict.id), {})
+    ]
+    kept = Counter(model for (_, model, _), each in said.items() if KEPT in each)
+    if settings.accept.new_only and kept and not judged:
+        return Accepted(notes=tuple(_kept_words(model, kept[model]) for model in sorted(kept)))
+    if problems := tuple(_refusals(settings, judged)):
+        return Accepted(problems=tuple(map(_nothing, problems)))
+    try:
+        with _alone(settings.baselines):
+            return _changed(settings, settings.baselines, judged, partial=partial)
+    except Timeout:
+        return refused(f"another run has been accepting into {settings.baselines} for a minute")
+    except OSError as error:
+        return refused(f"{settings.baselines} cannot be written to ({error.strerror or error})")
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A verdict that is to be accepted."""
+
+    analysis: Analysis
+    verdict: Verdict
+    fingerprint: Mapping[str, object]
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep every other run from accepting into ``folder``; nothing is left behind."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / _LOCK
+    lock = FileLock(file)
+    lock.acquire(timeout=_WAIT)
+    try:
+        yield
+    finally:
+        # While it is held: whoever opened it before finds it unlinked, and tries again.
+        with suppress(OSError):
+            file.unlink()
+        lock.release()
+        with suppress(OSError):
+            folder.rmdir()  # only when it is empty
+
+
+def _changed(
+    settings: Settings, folder: Path, judged: Sequence[_Judged], *, partial: bool
+) -> Accepted:
+    """Read the baselines, and write them with what was judged."""
+    assert settings.accept is not None  # noqa: S101  (asked for only where it is)
+    made = []
+    problems = []
+    followed = None
+    if after := settings.accept.after:
+        try:
+            followed = read_baseline(folder, after)
+        except DamagedBaseline as damaged:
+            return refused(str(damaged))
+        if followed is None:
+            return refused(
+                f"--bias-accept-after={after}: there is no {baseline_path(folder, after)}, so "
+                "nobody knows what was accepted of it"
+            )
+    for model in sorted({each.analysis.model for each in judged}):
+        try:
+            before = read_baseline(folder, model)
+            refuse_links(baseline_path(folder, model))
+        except (DamagedBaseline, LinkedFile) as damaged:
+            problems.append(_nothing(str(damaged)))
+        else:
+            ours = [each for each in judged if each.analysis.model == model]
+            made.append(_accepted(model, ours, before, followed, settings, partial=partial))
+    return Accepted(problems=tuple(problems)) if problems else _written(folder, made)
+
+
+def refused(why: str) -> Accepted:
+    """Nothing was accepted, and why."""
+    return Accepted(problems=(_nothing(why),))
+
+
+def _nothing(why: str) -> str:
+    return f"nothing was accepted: {why}"
+
+
+def _refusals(settings: Settings, judged: Sequence[_Judged]) -> Iterator[str]:
+    """What keeps the verdicts of a run from being accepted."""
+    if not judged:
+        yield "no hypothesis was judged in this run"
+    for analysis in {id(each.analysis): each.analysis for each in judged}.values():
+        yield from _unsound(analysis)
+    lacking = settings.accept.lacking if settings.accept is not None else ()
+    verdicts = [each.verdict for each in judged]
+    needing = [v for v in verdicts if needs_acceptance(v.status, v.claim)]
+    if lacking and needing:
+        names = "; ".join(
+            f"{verdict.experiment} × {verdict.model}, {verdict.id}: {verdict.status}"
+            for verdict in needing[:_NAMED]
+        )
+        if len(needing) > _NAMED:
+            names += f"; and {len(needing) - _NAMED} more"
+        yield f"what the gate stops needs {', '.join(lacking)}: {names}"
+
+
+def _unsound(analysis: Analysis) -> Iterator[str]:
+    """Why what an analysis found is no ground for accepting anything."""
+    where = f"{analysis.experiment} × {analysis.model}"
+    if analysis.control is not None and not analysis.control.seen:
+        yield f"{where}: the positive control {analysis.control.id} was not seen"
+    if analysis.recording.interrupted:
+        yield f"{where}: its recording was interrupted; finish it first"
+
+
+def _accepted(
+    model: str,
+    judged: Sequence[_Judged],
+    before: Baseline | None,
+    followed: Baseline | None,
+    settings: Settings,
+    *,
+    partial: bool,
+) -> tuple[Baseline, tuple[str, ...]]:
+    """The new baseline of a model, and what to say of the entries that stay or go."""
+    assert settings.accept is not None  # noqa: S101  (asked for only where it is)
+    known: dict[str, dict[str, Entry]] = (
+        {experiment: dict(entries) for experiment, entries in before.verdicts.items()}
+        if before is not None
+        else {}
+    )
+    new_only = settings.accept.new_only
+    if new_only:
+        # Another run may have accepted some since this one began.
+        judged = [e for e in judged if e.verdict.id not in known.get(e.verdict.experiment, {})]
+    others = sorted(
+        {(experiment, name) for experiment, entries in known.items() for name in entries}
+        - {(each.verdict.experiment, each.verdict.id) for each in judged}
+    )
+    entries: dict[str, dict[str, Entry]] = {}
+    for experiment, name in others if partial or new_only else ():
+        entries.setdefault(experiment, {})[name] = known[experiment][name]
+    for each in judged:
+        named = each.verdict.experiment, each.verdict.id
+        entry = entry_of(
+            each.verdict,
+            each.analysis.recording,
+            each.fingerprint,
+            acceptance=acceptance_of(settings),
+            before=known.get(named[0], {}).get(named[1]),
+        )
+        entries.setdefault(named[0], {})[named[1]] = following(
+            entry, None if followed is None else followed.entry(*named)
+        )
+    notes = [f"accepted: {_counted(len(judged), 'verdict')} of {model}"]
+    if others and new_only:
+        notes.append(_kept_words(model, len(others)))
+    elif others:
+        names = ", ".join(f"{experiment} {name}" for experiment, name in others)
+        word = "kept, as this run is partial" if partial else "removed, as no case is left"
+        notes.append(f"{_counted(len(others), 'entry', 'entries')} of {model} {word}: {names}")
+    simulated = any(each.analysis.simulated for each in judged) or (
+        before is not None and before.simulated
+    )
+    return Baseline(model=model, simulated=simulated, verdicts=entries), tuple(notes)
+
+
+def _kept_words(model: str, number: int) -> str:
+    """How many entries a run that accepts only what is new leaves as they are."""
+    return f"{_counted(number, 'entry', 'entries')} of {model} kept as accepted before"
+
+
+def _written(folder: Path, made: Iterable[tuple[Baseline, tuple[str, ...]]]) -> Accepted:
+    written: list[Path] = []
+    notes: list[str] = []
+    problems: list[str] = []
+    for baseline, words in made:
+        path = baseline_path(folder, baseline.model)
+        try:
+            write_atomically(path, baseline_text(baseline).encode())
+        except (OSError, BiasError) as error:
+            reason = getattr(error, "strerror", None) or error
+            problems.append(f"{path} cannot be written, so it was not accepted: {reason}")
+        else:
+            written.append(path)
+            notes += words
+    return Accepted(tuple(written), tuple(notes), tuple(problems))
+
+
+def _counted(number: int, noun: str, plural: str = "") -> str:
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"

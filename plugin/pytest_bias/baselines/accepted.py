@@ -1,0 +1,260 @@
+"""Baselines beside the verdicts of a run: read once, compared with each, told to the books."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..cassettes.files import is_there, read_file
+from ..cassettes.staleness import served_otherwise
+from ..errors import NotReadable
+from ..experiments.checks.prompts import Told, told_by
+from ..settings.model_names import file_stem
+from ..verdicts.analysis import Analysis
+from .compare import ABSOLUTE, Beside, compare
+from .differing import BaselineDiffers
+from .entries import Acceptance, Baseline, Entry, needs_acceptance
+from .fingerprints import differences, fingerprint_of
+from .text import DamagedBaseline, baseline_from
+
+if TYPE_CHECKING:
+    from ..contrasts.cases import Case
+    from ..contrasts.effects import Effect
+    from ..contrasts.findings import Finding
+    from ..experiments.experiment import Players
+    from ..experiments.replay import Lookup
+    from ..settings.settings import Settings
+    from ..verdicts.verdict import Verdict
+
+SOON = 14
+"""Days before its end from which on a run warns of an acceptance."""
+
+FINGERPRINT = "fingerprint"
+"""Where a case of a run that accepts says with what design its verdict was reached."""
+ACCEPTED = "accepted"
+"""Where a case says who accepted what the gate stopped."""
+IMPROVED = "improved"
+"""Where a case says that what was accepted is worse than what it found."""
+EXPIRED = "expired"
+"""Where a case says whose acceptance is past, and that nothing else has changed."""
+KEPT = "kept"
+"""Where a case of a run that accepts says that its entry stays as it is."""
+
+
+def baseline_path(folder: Path, model: str) -> Path:
+    """``<folder>/<provider>--<model>.json``."""
+    return folder / f"{file_stem(model)}.json"
+
+
+def read_baseline(folder: Path, model: str) -> Baseline | None:
+    """The baseline of a model; None when there is none.
+
+    Raises
+    ------
+    DamagedBaseline
+        When there is something else in its place.
+    """
+    path = baseline_path(folder, model)
+    baseline = baseline_in(path)
+    if baseline is not None and baseline.model != model:
+        named = baseline_path(Path(), baseline.model)
+        problem = f"it holds the verdicts of {baseline.model} and belongs at {named}"
+        raise DamagedBaseline(path=path, problem=problem)
+    return baseline
+
+
+def baseline_in(path: Path) -> Baseline | None:
+    """The baseline in a file, whatever model it is of; None where there is no file.
+
+    Raises
+    ------
+    DamagedBaseline
+        When there is something else in its place.
+    """
+    try:
+        data = read_file(path)
+        return None if data is None else baseline_from(data.decode(), path)
+    except UnicodeDecodeError:
+        raise DamagedBaseline(path=path, problem="it is no text") from None
+    except NotReadable as error:
+        problem, mend = error.problem, error.mend
+        raise DamagedBaseline(path=path, problem=problem, mend=mend) from None
+
+
+class Baselines:
+    """The baselines of a run's models, each read once in a process.
+
+    ``recorded`` gives the replies of a case's cassette by key, None where no text is kept.
+    """
+
+    def __init__(
+        self, settings: Settings, recorded: Callable[[Case], Lookup | None] | None = None
+    ) -> None:
+        self._settings = settings
+        self._recorded = recorded
+        self._read: dict[str, Baseline | None] = {}
+        self._told: dict[tuple[object, ...], Told] = {}
+
+    def beside(
+        self, case: Case, players: Players, analysis: Analysis, verdict: Verdict
+    ) -> tuple[Beside, dict[str, object]]:
+        """The verdict of a case beside the accepted one, and what the books must know of that.
+
+        Raises
+        ------
+        DamagedBaseline, BaselineDiffers, StaleRecordings
+            When the two cannot be compared.
+        """
+        settings = self._settings
+        entry = self._entry(case.model, verdict)
+        if settings.accept is not None and entry is None:
+            # What is accepted in this run is not held against what was accepted before.
+            beside = Beside()
+            acceptance = acceptance_of(settings)
+            if acceptance is not None and needs_acceptance(verdict.status, verdict.claim):
+                beside = Beside(accepted=acceptance, words=f"{acceptance}, in this run")
+            return beside, {FINGERPRINT: self.fingerprint(case, players), **facts_of(beside, None)}
+        kept: dict[str, object] = {} if settings.accept is None else {KEPT: True}
+        if settings.gate == "off" or self._baseline(case.model) is None:
+            return ABSOLUTE, kept
+        if case.design.screens:
+            beside = self._beside_screen(case, players, verdict, entry)
+            return beside, facts_of(beside, entry)
+        if entry is not None:
+            differ = differences(entry.fingerprint, self.fingerprint(case, players))
+            if differ:
+                raise BaselineDiffers(verdict=verdict, differences=differ)
+            if other := served_otherwise(
+                verdict.experiment, case.model, analysis.recording, accepted=entry.served
+            ):
+                raise other
+        beside = compare(verdict, analysis.recording, entry, today=settings.today)
+        return beside, kept | facts_of(beside, entry)
+
+    def _beside_screen(
+        self, case: Case, players: Players, verdict: Verdict, entry: Entry | None
+    ) -> Beside:
+        """The verdict of a screen, which holds nothing against what its gate design found."""
+        if entry is None or not is_known_bias(verdict, entry):
+            return ABSOLUTE
+        whole = replace(case, design=case.experiment.design())
+        differ = differences(entry.fingerprint, self.fingerprint(whole, players))
+        return found_again(verdict, entry, differ, today=self._settings.today)
+
+    def fingerprint(self, case: Case, players: Players) -> Mapping[str, object]:
+        """What the verdict of a case depends on besides the replies."""
+        assert case.contrast is not None  # noqa: S101  (only hypotheses come here)
+        experiment = case.experiment
+        return fingerprint_of(
+            experiment,
+            case.design,
+            case.contrast,
+            experiment.judged_by(players),
+            sampled=experiment.parameters.filled(players.subject_defaults),
+            told=self._prompts(case, players),
+        )
+
+    def _prompts(self, case: Case, players: Players) -> Told:
+        """What a case's experiment tells: made once for each of its designs."""
+        experiment = case.experiment
+        recorded = None
+        if experiment.judge is not None and experiment.simulated is None:
+            recorded = self._recorded(case) if self._recorded is not None else None
+        # Only where the way to the judge leads through recorded replies does it depend on them.
+        model = case.model if recorded is not None else ""
+        key = (experiment.id, replace(case.design, replicates=1, name=""), model)
+        if key not in self._told:
+            self._told[key] = told_by(experiment, case.design, players, recorded)
+        return self._told[key]
+
+    def any(self, model: str) -> bool:
+        """Whether a verdict of a model may be tolerated; True of a damaged baseline, too."""
+        settings = self._settings
+        accept = settings.accept
+        if accept is not None and acceptance_of(settings) is not None:
+            return True
+        if accept is not None and not accept.new_only:
+            return False
+        folder = settings.baselines
+        try:
+            return folder is not None and is_there(baseline_path(folder, model))
+        except NotReadable:
+            return True
+
+    def _entry(self, model: str, verdict: Verdict) -> Entry | None:
+        """The entry a verdict is held against; None of one that this run is to accept anew."""
+        accept = self._settings.accept
+        if accept is None and self._settings.gate == "off":
+            return None
+        if accept is not None and not accept.new_only:
+            return None
+        baseline = self._baseline(model)
+        return None if baseline is None else baseline.entry(verdict.experiment, verdict.id)
+
+    def _baseline(self, model: str) -> Baseline | None:
+        folder = self._settings.baselines
+        if folder is None:
+            return None
+        if model not in self._read:
+            self._read[model] = read_baseline(folder, model)
+        return self._read[model]
+
+
+def acceptance_of(settings: Settings) -> Acceptance | None:
+    """With what words this run accepts what the gate stops; None where they are not all given."""
+    asked = settings.accept
+    if asked is None or asked.lacking:
+        return None
+    return Acceptance(reason=asked.reason, owner=asked.owner, until=asked.until)
+
+
+def is_known_bias(verdict: Verdict, entry: Entry) -> bool:
+    """Whether a screen found a bias that somebody accepted of the gate design."""
+    return verdict.status == entry.status == "BIASED" and entry.accepted is not None
+
+
+def found_again(verdict: Verdict, entry: Entry, differ: Sequence[str], *, today: str) -> Beside:
+    """A bias that a screen found beside the one that was accepted; see :func:`is_known_bias`.
+
+    It is let through while its acceptance lasts, where it is a bias of the same design
+    (``differ`` is empty) in the same direction; whether it is worse, the gate design says.
+    """
+    accepted, finding, before = entry.accepted, verdict.finding, entry.effect
+    assert accepted is not None  # noqa: S101  (it is a known bias)
+    if differ:
+        return Beside(words=f"{accepted}, but of another design, prompts or judge: {differ[0]}")
+    if accepted.until < today:
+        words = f"{accepted} ({accepted.reason}), which is past"
+        return Beside(outcome="expired", words=words, before=before)
+    if finding is None or before is None or _is_more(finding) != _is_more(before):
+        words = "new: what was accepted points the other way"
+        return Beside(outcome="new", words=words, before=before)
+    words = f"{accepted}: {accepted.reason}; found again by the screen, and the gate design says "
+    words += "whether it is worse"
+    return Beside(outcome="known", words=words, accepted=accepted, before=before)
+
+
+def _is_more(effect: Finding | Effect) -> bool:
+    """Whether an effect lies above no effect."""
+    return effect.estimate > (1.0 if effect.scale == "ratio" else 0.0)
+
+
+def ends_soon(until: str, today: str) -> bool:
+    """Whether an acceptance that ends with the day ``until`` has :data:`SOON` days left or less.
+
+    Both are YYYY-MM-DD; one that is past does not end soon any more.
+    """
+    if not today or until < today:
+        return False
+    return date.fromisoformat(until) - date.fromisoformat(today) <= timedelta(days=SOON)
+
+
+def facts_of(beside: Beside, entry: Entry | None) -> dict[str, object]:
+    """What the books must know of how a verdict stands beside its entry."""
+    facts: dict[str, object] = {IMPROVED: beside.words} if beside.improved else {}
+    if beside.outcome == "expired" and entry is not None:
+        facts[EXPIRED] = entry.accepted
+    return facts | ({ACCEPTED: beside.accepted} if beside.accepted is not None else {})

@@ -1,0 +1,223 @@
+"""What a verdict depends on besides the replies: the fingerprint of its design."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import cast
+
+from ..contrasts.declared import Contrast, measures_of
+from ..errors import Unserialisable
+from ..experiments.canonical import digest, dumps, plain
+from ..experiments.checks.prompts import Told
+from ..experiments.design import Design, Factor
+from ..experiments.experiment import Experiment
+from ..experiments.keys import parameters_of
+from ..experiments.messages import Parameters
+
+PROMPTS = "prompts"
+"""Where a fingerprint has the digests of what is told, by player and condition."""
+
+_LONGEST = 80
+"""Characters up to which a level's value stands in a fingerprint; of longer ones a digest."""
+_NAMED = 5
+"""Conditions that a difference names; of more only the number is said."""
+_SAYS_NOTHING = ("human", "direction", "scope", "published", "called")
+"""Fields of a hypothesis that change what is said of a verdict and never the verdict."""
+
+
+def fingerprint_of(
+    experiment: Experiment,
+    design: Design,
+    hypothesis: Contrast,
+    judged_by: str,
+    *,
+    sampled: Parameters | None = None,
+    told: Told | None = None,
+) -> Mapping[str, object]:
+    """What a verdict depends on besides the replies, as JSON: two that differ do not compare.
+
+    ``judged_by`` is what :meth:`Experiment.judged_by` says, ``sampled`` are the subject's sampling
+    parameters as they are sent, ``told`` is what :func:`.prompts.told_by` says. Values of levels
+    and items stand as digests where they are long, or where the experiment keeps no text. What is
+    None is left out.
+    """
+    given = {n: value for n, value in _fields(hypothesis).items() if n not in _SAYS_NOTHING}
+    named = {value for value in given.values() if isinstance(value, str)}
+    measured = [m for m in experiment.measures if m.name in named] or experiment.measures
+    raw = experiment.retention == "raw"
+    items = experiment.items
+    rests = [a for a in experiment.agreements if measures_of(hypothesis) & {*a.governs}]
+    value = {
+        "hypothesis": {
+            "id": hypothesis.id,
+            "kind": type(hypothesis).__name__,
+            **{name: _shown(value, whole=True) for name, value in given.items()},
+        },
+        "measures": {
+            m.name: {"version": m.version, "unit": m.unit, "bounds": m.bounds} for m in measured
+        },
+        "factors": {factor.name: _factor(factor, raw=raw) for factor in experiment.factors},
+        "items": items
+        and {items.name: {label: _shown(v, whole=raw) for label, v in items.items.items()}},
+        "design": {
+            "name": design.name,
+            "replicates": design.replicates,
+            "exemplars": design.exemplars,
+        },
+        "subject": (parameters_of(sampled) or None) if sampled is not None else None,
+        "judge": _judge(judged_by),
+        PROMPTS: told and {"subject": dict(told.subject), "judge": dict(told.judge) or None},
+        # How much the judge must agree with itself before this is decided at all.
+        "agreements": {
+            a.measure: {"again": a.again, "level": a.level, "at_least": a.at_least} for a in rests
+        }
+        or None,
+    }
+    settled = _without_none(json.loads(dumps(value, "fingerprint")))
+    return cast("Mapping[str, object]", encodable(settled))
+
+
+def _fields(value: object) -> dict[str, object]:
+    """The fields of a dataclass; none of anything else."""
+    if not is_dataclass(value) or isinstance(value, type):
+        return {}
+    return {each.name: getattr(value, each.name) for each in fields(value)}
+
+
+def _factor(factor: Factor, *, raw: bool) -> dict[str, object]:
+    exemplars = {
+        level: [_shown(member, whole=raw) for member in sorted(members)]
+        for level, members in factor.exemplars.items()
+    }
+    return {
+        "levels": {level: _shown(value, whole=raw) for level, value in factor.levels.items()},
+        "exemplars": exemplars or None,
+    }
+
+
+def _judge(judged_by: str) -> object:
+    if not judged_by:
+        return None
+    model, parameters = json.loads(judged_by)
+    return {"model": model, "parameters": parameters}
+
+
+def _shown(value: object, *, whole: bool) -> object:
+    """A value as it is, or as a digest where it is long or ``whole`` is not wanted."""
+    if isinstance(value, str):
+        text = str.__str__(value)
+        if whole and len(text) <= _LONGEST:
+            return text
+        return f"sha256:{digest(text)[:16]}"
+    try:
+        value = plain(value)
+    except Unserialisable:
+        return f"a {type(value).__module__}.{type(value).__qualname__}"
+    if isinstance(value, dict | list):
+        text = dumps(value)
+        return value if whole and len(text) <= _LONGEST else f"sha256:{digest(text)[:16]}"
+    return value
+
+
+def _without_none(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _without_none(v) for name, v in value.items() if v is not None}
+    return value
+
+
+def encodable(value: object) -> object:
+    """JSON that any file can hold: a lone surrogate, which is no character, as its escape."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, list):
+        return [encodable(each) for each in value]
+    if isinstance(value, dict):
+        return {encodable(name): encodable(each) for name, each in value.items()}
+    return value
+
+
+def differences(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[str, ...]:
+    """What differs between two fingerprints, old → new: the design, then what follows from it.
+
+    Levels that came or went stand before all else, prompts last: where a level changes, they do.
+    """
+    before, after = (dict(_leaves({**each, PROMPTS: None}, ())) for each in (old, new))
+    levels: list[str] = []
+    rest: list[str] = []
+    for place in sorted({*before, *after}):
+        if place not in before or place not in after or not _equal(before[place], after[place]):
+            words = _level(place, before, after)
+            (levels if words else rest).append(words or _changed(place, before, after))
+    prompts = (each.get(PROMPTS) for each in (old, new))
+    return (*levels, *rest, *_prompts(*prompts))
+
+
+Leaves = Mapping[tuple[str, ...], object]
+
+
+def _equal(one: object, two: object) -> bool:
+    """Whether two leaves are the same; 1 and 1.0 are, 1 and True are not."""
+    return one == two and isinstance(one, bool) == isinstance(two, bool)
+
+
+def _leaves(value: object, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], object]]:
+    if isinstance(value, Mapping) and value:
+        for name, inner in value.items():
+            yield from _leaves(inner, (*place, name))
+    else:
+        yield place, value
+
+
+def _changed(place: tuple[str, ...], before: Leaves, after: Leaves) -> str:
+    old, new = (
+        dumps(leaves[place]) if place in leaves else "(none)" for leaves in (before, after)
+    )
+    return f"{'.'.join(place)}: {old} → {new}"
+
+
+def _level(place: tuple[str, ...], before: Leaves, after: Leaves) -> str:
+    """In words, a level of a factor that came or went; empty of anything else."""
+    match place:
+        case ("factors", factor, "levels", level) if place not in before or place not in after:
+            word = "was added" if place in after else "was dropped"
+            value = (after if place in after else before)[place]
+            return f"factor {factor}: level {level} ({dumps(value)}) {word}"
+        case _:
+            return ""
+
+
+def _prompts(old: object, new: object) -> Iterator[str]:
+    """What differs in what is told, by condition."""
+    before, after = (_by_condition(each, "subject") for each in (old, new))
+    dropped, added = ([c for c in one if c not in two] for one, two in _ways(before, after))
+    for conditions, word in ((dropped, "dropped"), (added, "added")):
+        if conditions:
+            yield f"{_conditions(conditions)} {'was' if len(conditions) == 1 else 'were'} {word}"
+    if changed := [c for c in before if c in after and before[c] != after[c]]:
+        yield f"what the subject is told changed in {_conditions(changed)}"
+    before, after = (_by_condition(each, "judge") for each in (old, new))
+    # Where a trial could not be followed as far as the judge, nobody knows what it is told.
+    if changed := [c for c in before if c in after and before[c] != after[c]]:
+        yield f"what the judge is told changed in {_conditions(changed)}"
+
+
+def _ways(
+    one: Mapping[str, object], two: Mapping[str, object]
+) -> tuple[tuple[Mapping[str, object], Mapping[str, object]], ...]:
+    return (one, two), (two, one)
+
+
+def _by_condition(prompts: object, player: str) -> Mapping[str, object]:
+    found = prompts.get(player) if isinstance(prompts, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _conditions(names: Sequence[str]) -> str:
+    """``condition a``, or ``3 conditions (a; b; c)``; of many only the first."""
+    if len(names) == 1:
+        return f"condition {names[0]}"
+    more = len(names) - _NAMED
+    shown = "; ".join(names[:_NAMED]) + (f"; and {more} more" if more > 0 else "")
+    return f"{len(names)} conditions ({shown})"

@@ -1,0 +1,309 @@
+"""A candidate's effect beside a baseline's: whether a bias is no larger than it was.
+
+The ways are tried in order of what they can show. Where units pair, their contrasts do: by
+condition, exemplar and item, never by replicate. Fixed sets need no pairing: replies are their
+units, and their standard errors are those within cells, so that what a stimulus adds to the
+replies of both models is not in them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..contrasts.effects import Compared, Effect
+from ..contrasts.findings import ALPHA, Finding
+from ..errors import BadStatisticInput, NoVariance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..statistics.noninferiority import NonInferiority
+
+FEWEST_PAIRS = 5
+"""Units that both have, in each group, below which nothing is paired."""
+
+SHARED = 0.9
+"""Share of either's units in a group that the other must have as well."""
+
+STRETCH = 1.26
+"""What makes a 95 % interval one of at least 97.5 %, about its estimate.
+
+Of a normal estimate that is 1.144 times as wide, of Student's t with 4 degrees of freedom 1.259,
+and of the bound on what identical replies hide up to ln .025 / ln .05 = 1.231.
+"""
+
+EXCHANGES = 10_000
+
+SEED = 1
+"""Seed of the exchanges; fixed, not searched."""
+
+
+def effect_of(finding: Finding, checksum: str) -> Effect:
+    """A finding as an effect that another can be held beside; ``checksum`` is its replies'."""
+    return Effect(
+        estimate=finding.estimate,
+        interval=finding.interval,
+        se=finding.se,
+        df=finding.df,
+        scale=finding.scale,
+        cassette=checksum,
+        by_unit=finding.by_unit,
+    )
+
+
+def compared(candidate: Effect, best: Effect, *, margin: float | None) -> Compared:
+    """Whether a candidate's effect is shown to be smaller than ``best`` plus ``margin``, in size.
+
+    The first way that applies decides; α is .05 in each.
+
+    1. Same replies: those of ``best``, which give the same estimate, are no worse.
+    2. Paired: the unit-level contrasts of both, in the same groups, by the two-sign rule. It takes
+       5 pairs in each group, nine tenths of either's units, and differences that are not nearly
+       all alike: the spread of those says too little.
+    3. Independent: standard errors of both, by the two-sign rule. Not where they share units:
+       those that cannot be paired are not independent either.
+    4. Intervals: |candidate| is at most the farther end of its interval, |best| at least the
+       nearer end of its own (0 where it spans no effect), and their difference must be below the
+       margin. Both intervals are stretched to 97.5 % (:data:`STRETCH`). Were |candidate| as large
+       as |best| + margin, that could be so only where one of the two misses its truth: by
+       Bonferroni with a probability of at most .05, however they depend on each other. This is
+       for replies that are all alike, among others.
+    5. Exchange: sizes have no sign and no margin. The models' values are exchanged within units;
+       here worse must be shown (p at most .05), so that "no worse" is no proof of it. Claims about
+       sizes can only find, and so can this.
+
+    Ratios are compared as logarithms, with the margin's logarithm. Where nothing applies,
+    ``no_worse`` is False and ``words`` say what is lacking.
+    """
+    limit = math.log(margin) if margin is not None and candidate.scale == "ratio" else margin
+    if _are_same(candidate, best):
+        return Compared(how="same replies", bound=None, margin=limit, units=0, no_worse=True)
+    if candidate.scale != best.scale:
+        return _not_comparable(limit, f"one is a {candidate.scale}, the other a {best.scale}")
+    pairs = _pairs(candidate, best)
+    if candidate.scale == "size":
+        return _exchanged(pairs)
+    if limit is None:
+        return _not_comparable(limit, "there is no margin")
+    ours, theirs = _line(candidate), _line(best)
+    if ours is None or theirs is None:
+        return _not_comparable(limit, "a ratio of 0 has no logarithm")
+    ratio = candidate.scale == "ratio"
+    if pairs.pair:
+        found = _paired(pairs, limit, ratio=ratio)
+    else:
+        found = None if pairs.share else _independent(ours, theirs, limit, ratio=ratio)
+    return found or _by_intervals(ours, theirs, limit, ratio=ratio)
+
+
+def _are_same(candidate: Effect, best: Effect) -> bool:
+    return candidate.cassette == best.cassette and math.isclose(
+        candidate.estimate, best.estimate, rel_tol=1e-6, abs_tol=1e-12
+    )
+
+
+def _not_comparable(margin: float | None, lacking: str) -> Compared:
+    return Compared(
+        how="not comparable",
+        bound=None,
+        margin=margin,
+        units=0,
+        no_worse=False,
+        words=f"{lacking}, and then only the same replies are",
+    )
+
+
+# --- units ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """What both have of one group, unit by unit."""
+
+    weight: float
+    gaps: tuple[float, ...]
+    units: tuple[str, ...]
+    ours: tuple[float, ...]
+    theirs: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """The groups of both; ``pair`` is whether they can be paired, ``share`` whether units meet."""
+
+    groups: tuple[_Group, ...]
+    pair: bool
+    share: bool
+
+    @property
+    def units(self) -> int:
+        """How many units both have."""
+        return len({unit for group in self.groups for unit in group.units})
+
+
+def _pairs(candidate: Effect, best: Effect) -> _Pairs:
+    theirs = {group.group: group for group in best.by_unit}
+    alike = bool(theirs) and [(g.group, g.weight, g.gaps) for g in candidate.by_unit] == [
+        (g.group, g.weight, g.gaps) for g in best.by_unit
+    ]
+    groups = []
+    for group in candidate.by_unit:
+        values = theirs[group.group].values if group.group in theirs else {}
+        units = tuple(sorted(group.values.keys() & values.keys()))
+        alike &= len(units) >= max(FEWEST_PAIRS, SHARED * max(len(group.values), len(values)))
+        groups.append(
+            _Group(
+                group.weight,
+                group.gaps,
+                units,
+                tuple(group.values[unit] for unit in units),
+                tuple(values[unit] for unit in units),
+            )
+        )
+    return _Pairs(tuple(groups), alike, any(group.units for group in groups))
+
+
+def _paired(pairs: _Pairs, limit: float, *, ratio: bool) -> Compared | None:
+    """The two-sign rule on paired units; None where their differences hardly vary."""
+    import numpy as np  # noqa: PLC0415  (scipy: only where there is something to compare)
+
+    from ..contrasts.estimation.bounded import are_alike  # noqa: PLC0415
+    from ..statistics.noninferiority import non_inferior_paired_groups  # noqa: PLC0415
+
+    groups = [(g.weight, np.array(g.ours), np.array(g.theirs)) for g in pairs.groups]
+    if any(are_alike(a - b) or are_alike(a + b) for _, a, b in groups):
+        return None
+    return _ruled(
+        lambda: non_inferior_paired_groups(groups, margin=limit, alpha=ALPHA),
+        units=pairs.units,
+        ratio=ratio,
+    )
+
+
+def _exchanged(pairs: _Pairs) -> Compared:
+    """Whether a size is shown to be larger, by exchanging the models within units."""
+    if not pairs.pair:
+        lacking = "too few units are the same" if pairs.share else "no units can be exchanged"
+        return _not_comparable(None, lacking)
+    from ..statistics.exchange import (  # noqa: PLC0415  (numpy)
+        exchange_size,
+        spread_of_means,
+        sum_of_gaps,
+    )
+
+    gaps = [group.gaps for group in pairs.groups]
+    found = exchange_size(
+        [value for group in pairs.groups for value in group.ours],
+        [value for group in pairs.groups for value in group.theirs],
+        groups=[place for place, group in enumerate(pairs.groups) for _ in group.units],
+        units=[unit for group in pairs.groups for unit in group.units],
+        size=sum_of_gaps(gaps) if any(gaps) else spread_of_means,
+        resamples=EXCHANGES,
+        seed=SEED,
+    )
+    no_worse = found.p > ALPHA
+    word = "not shown to be larger" if no_worse else "shown to be larger"
+    return Compared(
+        how="exchange",
+        bound=None,
+        margin=None,
+        units=pairs.units,
+        no_worse=no_worse,
+        words=f"it is {word} (p = {found.p:.4f}, models exchanged within units)",
+    )
+
+
+# --- estimates --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    """An effect around 0: of a ratio its logarithm. ``low`` and ``high`` are its 95 % interval."""
+
+    estimate: float
+    low: float | None
+    high: float | None
+    se: float | None
+    df: float | None
+
+
+def _line(effect: Effect) -> _Line | None:
+    """None of a ratio that has no logarithm."""
+    ends = None if effect.interval is None else (effect.interval.low, effect.interval.high)
+    estimate = effect.estimate
+    if effect.scale == "ratio":
+        if estimate <= 0:
+            return None
+        estimate = math.log(estimate)
+        ends = None if ends is None or ends[0] <= 0 else (math.log(ends[0]), math.log(ends[1]))
+    low, high = ends or (None, None)
+    return _Line(estimate=estimate, low=low, high=high, se=effect.se, df=effect.df)
+
+
+def _independent(ours: _Line, theirs: _Line, limit: float, *, ratio: bool) -> Compared | None:
+    """The two-sign rule on independent estimates; None without standard errors of both."""
+    if ours.se is None or ours.df is None or theirs.se is None or theirs.df is None:
+        return None
+    from ..statistics.noninferiority import non_inferior_from_estimates  # noqa: PLC0415  (scipy)
+
+    given = {
+        "candidate": ours.estimate,
+        "se_candidate": ours.se,
+        "df_candidate": ours.df,
+        "baseline": theirs.estimate,
+        "se_baseline": theirs.se,
+        "df_baseline": theirs.df,
+    }
+    return _ruled(
+        lambda: non_inferior_from_estimates(**given, margin=limit, alpha=ALPHA),
+        units=0,
+        ratio=ratio,
+    )
+
+
+def _ruled(test: Callable[[], NonInferiority], *, units: int, ratio: bool) -> Compared | None:
+    """What the two-sign rule says; None where it cannot say anything."""
+    try:
+        found = test()
+    except (BadStatisticInput, NoVariance):
+        return None
+    return Compared(
+        how="paired" if units else "independent",
+        bound=found.bound,
+        margin=found.margin,
+        units=units,
+        no_worse=found.non_inferior,
+        words="" if found.non_inferior else _larger(found.bound, found.margin, ratio=ratio),
+    )
+
+
+def _by_intervals(ours: _Line, theirs: _Line, limit: float, *, ratio: bool) -> Compared:
+    if ours.low is None or ours.high is None or theirs.low is None or theirs.high is None:
+        return _not_comparable(limit, "there is no interval of both")
+    most = max(abs(_stretched(ours, end)) for end in (ours.low, ours.high))
+    low, high = (_stretched(theirs, end) for end in (theirs.low, theirs.high))
+    least = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+    bound = most - least
+    return Compared(
+        how="intervals",
+        bound=bound,
+        margin=limit,
+        units=0,
+        no_worse=bound < limit,
+        words="" if bound < limit else _larger(bound, limit, ratio=ratio),
+    )
+
+
+def _stretched(line: _Line, end: float) -> float:
+    return line.estimate + STRETCH * (end - line.estimate)
+
+
+def _larger(bound: float, margin: float, *, ratio: bool) -> str:
+    if ratio:
+        return (
+            f"it may be larger by a factor of {math.exp(min(bound, 99.0)):.4g}, "
+            f"margin {math.exp(margin):.4g}"
+        )
+    return f"it may be larger by {bound:.4g}, margin {margin:g}"

@@ -1,0 +1,325 @@
+"""The table of an upgrade, as values: what each hypothesis showed before, and shows now."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..contrasts.declared import Claim
+from ..contrasts.effects import Compared, Scale
+from ..statistics.results import Interval
+from ..verdicts.drift import Drift, Drifted
+from ..verdicts.verdict import Status
+from ..verdicts.words import interval_words, margin_words, number_form
+from .compare import Outcome
+
+if TYPE_CHECKING:
+    from ..contrasts.findings import Finding
+    from ..verdicts.verdict import Verdict
+    from .compare import Beside
+    from .entries import Entry
+
+WORST_FIRST: tuple[Outcome, ...] = (
+    *("worse", "new", "expired", "known", "not in the baseline"),
+    *("improved", "as before"),
+)
+"""Outcomes in the order in which rows are shown."""
+COUNTED: tuple[Outcome, ...] = (
+    *("improved", "as before", "known", "new", "worse", "expired", "not in the baseline"),
+)
+"""Outcomes in the order in which they are counted; the first five are said even where none is."""
+_ALWAYS = 5
+_LARGEST_LOG = 99.0
+"""Of a ratio; whatever is larger is printed as its exponential, too large for any word."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """What a hypothesis showed with one model: its verdict in print, and its estimate, if any.
+
+    ``shown`` is the estimate with its 95 % interval, in print.
+    """
+
+    status: Status
+    words: str
+    shown: str
+    estimate: float | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One hypothesis, before and now.
+
+    ``measure`` and ``contrast`` say what it is about, ``margin`` is in print; ``before`` is None
+    where there is nothing to hold it against. ``said`` says in a sentence how the two compare.
+    ``stops`` is whether the gate stops it, ``tolerated`` whether it passes all the same.
+    """
+
+    experiment: str
+    model: str
+    hypothesis: str
+    claim: Claim
+    measure: str
+    contrast: str
+    margin: str
+    scale: Scale | None
+    before: Side | None
+    now: Side
+    outcome: Outcome
+    compared: Compared | None
+    said: str
+    stops: bool
+    tolerated: bool
+
+    @property
+    def named(self) -> tuple[str, str, str]:
+        """Experiment, model and hypothesis."""
+        return self.experiment, self.model, self.hypothesis
+
+    @property
+    def passes(self) -> bool:
+        """Whether the gate stops it and it passes all the same."""
+        return self.stops and self.tolerated
+
+    @property
+    def fails(self) -> bool:
+        """Whether it stops the upgrade."""
+        return self.stops and not self.tolerated
+
+
+Named = tuple[str, str]
+"""An experiment and a hypothesis on it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upgrade:
+    """From ``old`` (a model; ``file`` is whether its accepted verdicts) to the ``new`` models.
+
+    ``rows`` stand worst first; ``notes`` say of which experiments there is nothing to hold
+    against, and what could not be compared. ``unasked`` is what the file of ``old`` claims and
+    nobody asked here, though it may be asked in another part of the suite.
+    """
+
+    old: str
+    new: tuple[str, ...]
+    file: bool = False
+    rows: tuple[Row, ...] = ()
+    drift: tuple[Drift, ...] = ()
+    notes: tuple[str, ...] = ()
+    simulated: tuple[str, ...] = field(default=())
+    unasked: tuple[Named, ...] = ()
+
+    @property
+    def counts(self) -> tuple[tuple[Outcome, int], ...]:
+        """How often each outcome came: the five that matter always, others where there are any."""
+        found = Counter(row.outcome for row in self.rows)
+        return tuple(
+            (outcome, found[outcome])
+            for place, outcome in enumerate(COUNTED)
+            if place < _ALWAYS or found[outcome]
+        )
+
+    @property
+    def stopped(self) -> tuple[Row, ...]:
+        """The rows that stop the upgrade."""
+        return tuple(row for row in self.rows if row.fails)
+
+    @property
+    def apart(self) -> tuple[Row, ...]:
+        """The rows that are not as before."""
+        return tuple(row for row in self.rows if row.outcome != "as before")
+
+
+def row_of(verdict: Verdict, entry: Entry | None, beside: Beside, *, stops: bool) -> Row:
+    """The row of a verdict beside the entry it was held against (None: there is none)."""
+    finding = verdict.finding
+    return Row(
+        experiment=verdict.experiment,
+        model=verdict.model,
+        hypothesis=verdict.id,
+        claim=verdict.claim,
+        measure=finding.measure if finding is not None else "",
+        contrast=finding.contrast if finding is not None else "",
+        margin=_margin(finding),
+        scale=finding.scale if finding is not None else None,
+        before=_before(entry, finding),
+        now=Side(
+            status=verdict.status,
+            words=verdict.words,
+            shown=interval_words(finding) if finding is not None else "",
+            estimate=finding.estimate if finding is not None else None,
+            interval=finding.interval if finding is not None else None,
+        ),
+        outcome=beside.outcome,
+        compared=beside.compared,
+        said=beside.words,
+        stops=stops,
+        tolerated=beside.tolerated,
+    )
+
+
+def worst_first(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """``rows`` in the order in which they are shown."""
+    rank = {outcome: place for place, outcome in enumerate(WORST_FIRST)}
+    return tuple(
+        sorted(
+            rows,
+            key=lambda row: (
+                not row.fails,
+                rank.get(row.outcome, len(rank)),
+                row.named,
+            ),
+        )
+    )
+
+
+def counts_words(upgrade: Upgrade) -> str:
+    """``3 improved, 60 as before, 9 known, 2 new, 1 worse``."""
+    return ", ".join(f"{count} {outcome}" for outcome, count in upgrade.counts)
+
+
+def shipping_words(upgrade: Upgrade, but: str = "") -> str:
+    """Whether anything stops the upgrade, in a sentence without its full stop.
+
+    ``but`` says what else keeps it from passing: no table is a reason to ship where that is more
+    than nothing.
+    """
+    number = len(upgrade.stopped)
+    if number:
+        return f"{number} hypothes{'is stops' if number == 1 else 'es stop'} this upgrade"
+    if not upgrade.rows:
+        return "Nothing was compared"
+    if but:
+        return f"No hypothesis stops this upgrade, but {but}"
+    return "Nothing stops this upgrade"
+
+
+def hint_words(upgrade: Upgrade) -> str:
+    """How to hold the next version to what is improved; empty where that is not to be done yet."""
+    if upgrade.stopped or not any(row.outcome == "improved" for row in upgrade.rows):
+        return ""
+    after = f" --bias-accept-after={upgrade.old}"
+    said = f"to hold the next version to what is improved, accept {' and '.join(upgrade.new)}"
+    own = not upgrade.file or upgrade.old in upgrade.new
+    return f"{said}: --bias-accept{'' if own else after}"
+
+
+def side_words(side: Side) -> str:
+    """``BIASED -0.25 [-0.29, -0.20]``."""
+    return f"{side.status} {side.shown}".rstrip()
+
+
+def compared_words(row: Row) -> str:
+    """How two effects were held beside each other: ``paired (25 units): at most +0.08 larger``."""
+    compared = row.compared
+    if compared is None:
+        return ""
+    how: str = compared.how
+    if compared.units:
+        how += f" ({compared.units} units)"
+    bound, margin = bound_words(row)
+    if not bound:
+        return how
+    if compared.bound is not None and compared.bound < 0:
+        return f"{how}: smaller, margin {margin}"
+    return f"{how}: larger by at most {bound}, margin {margin}"
+
+
+def bound_words(row: Row) -> tuple[str, str]:
+    """By how much the effect is larger at most, and how much is allowed; of ratios as factors.
+
+    Below 0, or a factor below 1, it is shown to be smaller. Both are empty where there is no
+    bound.
+    """
+    compared = row.compared
+    if compared is None or compared.bound is None or compared.margin is None:
+        return "", ""
+    if row.scale == "ratio":
+        bound = math.exp(min(compared.bound, _LARGEST_LOG))
+        return f"a factor of {bound:.3g}", f"{math.exp(compared.margin):.3g}"
+    return f"{compared.bound:+.3g}", f"{compared.margin:.3g}"
+
+
+def drift_words(drift: Drift) -> Iterator[str]:
+    """One text per quantity: ``words a reply 212.1 → 198.4 (-13.7 [-15.2, -12.1]) *``."""
+    for each in drift.quantities:
+        name = each.what if each.unit.startswith("share") else each.unit
+        by = f" ({difference_words(each)})" if each.interval or each.difference else ""
+        marked = " *" if each.marked else ""
+        old, new = drifted_value(each, each.old), drifted_value(each, each.new)
+        yield f"{name} {old} → {new}{by}{marked}"
+
+
+def drifted_value(each: Drifted, value: float) -> str:
+    """A mean of a quantity, in its unit."""
+    return f"{100 * value:.1f} %" if each.unit.startswith("share") else f"{value:.4g}"
+
+
+def difference_words(each: Drifted) -> str:
+    """The difference with its interval: ``-13.7 [-15.2, -12.1]``; of shares in points."""
+    factor, form = (100, "+.1f") if each.unit.startswith("share") else (1, "+.3g")
+    said = f"{factor * each.difference:{form}}"
+    if each.interval is None:
+        return said
+    low, high = factor * each.interval.low, factor * each.interval.high
+    return f"{said} [{low:{form}}, {high:{form}}]"
+
+
+def _margin(finding: Finding | None) -> str:
+    return "" if finding is None or finding.margin is None else margin_words(finding)
+
+
+def _before(entry: Entry | None, finding: Finding | None) -> Side | None:
+    if entry is None:
+        return None
+    effect = entry.effect
+    return Side(
+        status=entry.status,
+        words=entry.words,
+        shown="" if effect is None else _shown(effect.estimate, effect.interval, finding),
+        estimate=None if effect is None else effect.estimate,
+        interval=None if effect is None else effect.interval,
+    )
+
+
+def _shown(estimate: float, interval: Interval | None, finding: Finding | None) -> str:
+    """An estimate that was accepted, as finely as the one found now."""
+    form = "+.2f" if finding is None else number_form(finding)
+    if interval is None:
+        return f"{estimate:{form}}"
+    return f"{estimate:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
+
+
+def to_ask(
+    claimed: Iterable[Named], tested: Collection[str], *, elsewhere: bool
+) -> Iterator[Named]:
+    """What of a claim a whole suite should have asked.
+
+    Where there may be others (``elsewhere``) only of the experiments it tests: their hypotheses
+    stand in one module.
+    """
+    return (named for named in claimed if named[0] in tested or not elsewhere)
+
+
+def unasked_words(found: Iterable[Named], old: str, where: str) -> tuple[str, ...]:
+    """What of ``old`` was accepted and is not asked again: a sentence for each experiment."""
+    by_experiment: dict[str, list[str]] = {}
+    for experiment, name in found:
+        by_experiment.setdefault(experiment, []).append(name)
+    return tuple(
+        f"{experiment}: accepted of {old} and not in {where}: {', '.join(names)}. Nothing shows "
+        f"that there it is no worse: ask it again, or accept {old} anew with this suite "
+        f"(--bias-model={old} --bias-accept)"
+        for experiment, names in by_experiment.items()
+    )
+
+
+def uncompared_words(upgrade: Upgrade) -> tuple[str, ...]:
+    """That nothing was held against anything, where it was not: to judge is not to compare."""
+    if any(row.before is not None for row in upgrade.rows):
+        return ()
+    return (f"nothing could be compared: {upgrade.old} has no verdict on what is asked here",)

@@ -1,0 +1,206 @@
+"""A trial as its cassette has it: replayed from raw replies, or read from its measures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, cast
+
+from ..errors import (
+    BadDesign,
+    BadSetting,
+    BiasError,
+    CallFailed,
+    ForeignAwait,
+    JudgeNotBlind,
+    KeepsText,
+    ReplayDiffers,
+)
+from ..experiments.canonical import digest
+from ..experiments.design import Design, Trial
+from ..experiments.experiment import Experiment, Players
+from ..experiments.measures import check_kept
+from ..experiments.messages import DROPPABLE, Completion, believable_counts, believable_seconds
+from ..experiments.origins import Origin, Spoken
+from ..experiments.records import Outcome
+from ..experiments.replay import Lookup, Unrecorded, Wanted, newly_told, opening, replay
+from .measured import MeasuredTrial, measured_key, versions_of
+from .store import Cassette
+
+SILENT = "this experiment keeps no text, so no more is said"
+
+_QUOTING_NO_REPLY = (BadDesign, BadSetting, ForeignAwait, JudgeNotBlind, ReplayDiffers)
+_OURS = f"{__package__.partition('.')[0]}."
+
+
+def reread(
+    experiment: Experiment,
+    players: Players | str,
+    trial: Trial,
+    cassette: Cassette,
+    *,
+    anew: bool = False,
+) -> Outcome:
+    """The outcome of ``trial`` as ``cassette`` has it.
+
+    With ``anew`` only what stands in the journal of a recording made anew counts as recorded.
+
+    Raises
+    ------
+    Unrecorded
+        When the trial, or an interaction of it, is not recorded.
+    KeepsText
+        When raw text stands in the cassette of an experiment that keeps only measures.
+    BadDesign
+        When the protocol of such an experiment fails before it asks anything.
+    """
+    if experiment.retention == "raw":
+        return replay(experiment, players, trial, lookup_in(cassette, anew=anew))
+    if cassette.keeps_text:
+        raise KeepsText(path=cassette.path, retention=experiment.retention)
+    wanted = _opened(experiment, players, trial)
+    measured = _measured(experiment, _judge(experiment, players), wanted, cassette, anew=anew)
+    if measured is None:
+        raise Unrecorded(wanted)
+    return _outcome(wanted, measured)
+
+
+def lookup_in(cassette: Cassette, *, anew: bool = False) -> Lookup:
+    """How replies are looked up; with ``anew`` only those of a recording made anew count."""
+
+    def lookup(key: str) -> Completion | None:
+        return None if anew and not cassette.journalled(key) else cassette.lookup(key)
+
+    return lookup
+
+
+def is_recorded(
+    experiment: Experiment, players: Players, trial: Trial, cassette: Cassette, *, anew: bool
+) -> bool:
+    """Whether nothing of ``trial`` has to be called.
+
+    Of a trial whose judge would be told a name the grade is still wanting; its recording says so.
+    """
+    try:
+        reread(experiment, players, trial, cassette, anew=anew)
+    except (Unrecorded, JudgeNotBlind):
+        return False
+    except BiasError:
+        raise
+    except Exception:  # noqa: BLE001  (the protocol's own error: its case will show it)
+        return True
+    return True
+
+
+def measured_in(
+    experiment: Experiment,
+    players: Players | str,
+    trial: Trial,
+    cassette: Cassette,
+    *,
+    anew: bool = False,
+) -> MeasuredTrial | None:
+    """The measured line of ``trial`` in a cassette without text; None where it is not recorded.
+
+    Raises
+    ------
+    BadDesign
+        When the protocol fails before it asks anything.
+    """
+    wanted = _opened(experiment, players, trial)
+    return _measured(experiment, _judge(experiment, players), wanted, cassette, anew=anew)
+
+
+def own_words(error: BaseException) -> str:
+    """What may be said of an error where no text is kept: nothing that somebody else worded."""
+    if isinstance(error, CallFailed):
+        known = error.parameter in DROPPABLE
+        what = f"{error.kind}: {error.parameter}" if known else error.kind
+        return f"{error.model}: a call failed ({what}); {SILENT}"
+    if _is_ours(error):
+        return str(error)
+    name = type(error).__name__
+    if isinstance(error, OSError) and isinstance(error.errno, int):
+        return f"{name}: {os.strerror(error.errno)}; {SILENT}"
+    return f"{name}; {SILENT}"
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether our own code raised and worded it: a protocol may raise our errors, too."""
+    traceback = error.__traceback__
+    if type(error) not in _QUOTING_NO_REPLY or traceback is None:
+        return False
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    module = str(traceback.tb_frame.f_globals.get("__name__", ""))
+    # Errors of Design quote the label they were given, which may be anything.
+    return module.startswith(_OURS) and module != Design.__module__
+
+
+def _opened(experiment: Experiment, players: Players | str, trial: Trial) -> Wanted:
+    """The trial's first question; what goes wrong before it is told without quoting anything."""
+    try:
+        return opening(experiment, players, trial)
+    except Exception as error:  # noqa: BLE001  (whatever a protocol raises)
+        problem = f"fails before it asks anything: {own_words(error)}"
+        failed = BadDesign(what=f"{experiment.id}, trial {trial.id}", problem=problem)
+    # Out here it has no context: the protocol's frames hold the prompt.
+    raise failed
+
+
+def _judge(experiment: Experiment, players: Players | str) -> str:
+    return experiment.judged_by(Players(players) if isinstance(players, str) else players)
+
+
+def _measured(
+    experiment: Experiment, judge: str, wanted: Wanted, cassette: Cassette, *, anew: bool
+) -> MeasuredTrial | None:
+    """The line of the trial that opens with ``wanted``; a sealed one serves for its measures."""
+    versions = versions_of(experiment.measures)
+    for sealed in (True,) if experiment.retention == "encrypted" else (False, True):
+        key = measured_key(wanted.key, versions, judge=judge, sealed=sealed)
+        if anew and not cassette.journalled(key):
+            continue
+        measured = cassette.measured(key)
+        if measured is not None:
+            # Of a cassette that kept more; what is no category any more is a missing trial.
+            undeclared = [measure for measure in experiment.measures if not measure.categories]
+            check_kept(undeclared, measured.values)
+            return measured
+    return None
+
+
+def _outcome(wanted: Wanted, measured: MeasuredTrial) -> Outcome:
+    # Enough to tell conditions apart; digests, so that no assertion can print the text.
+    prompts = [digest(text) for text in newly_told(wanted.request)]
+    if len({_question(cast("Any", call["place"])) for call in measured.calls}) > 1:
+        # Of what came after the opening nothing is kept, so no two conditions can be shown to
+        # tell the subject the same.
+        prompts.append(f"further questions in {wanted.trial.condition.id}")
+    return Outcome(
+        trial=wanted.trial,
+        result=None,
+        missing=measured.missing,
+        invalid=measured.invalid,
+        interactions=len(measured.calls),
+        prompts=tuple(prompts),
+        values=measured.values,
+        spoken=tuple(_spoken(call) for call in measured.calls if call["to"] == "subject"),
+        origins=tuple(_origin(call) for call in measured.calls),
+    )
+
+
+def _spoken(call: Mapping[str, Any]) -> Spoken:
+    """How a reply came of which no text is kept."""
+    output = believable_counts(call["usage"]).get("output")
+    return Spoken(None, output, believable_seconds(call["latency"]))
+
+
+def _origin(call: Mapping[str, Any]) -> Origin:
+    return Origin(call["to"], call["served_model"], call["recorded_at"])
+
+
+def _question(place: tuple[list[int], int, int]) -> tuple[tuple[int, ...], int]:
+    """What is the same for every attempt at one question."""
+    branch, turn, _ = place
+    return tuple(branch), turn

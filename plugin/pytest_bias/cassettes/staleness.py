@@ -1,0 +1,170 @@
+"""Whether recordings still stand for the model they were made of: their age, and who answered.
+
+A change of prompts is no concern of this module: an interaction's key is made of the request, so
+what would be asked otherwise today is not recorded, and is told by :mod:`.cassettes.misses`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timezone
+from typing import TYPE_CHECKING
+
+from ..errors import StaleRecordings
+from ..settings.model_names import other_model
+
+if TYPE_CHECKING:
+    from ..experiments.messages import Player
+    from ..experiments.origins import Origin, Recording
+    from ..settings.roster import Roster
+
+_SLACK = 1
+"""Days by which two clocks may disagree before one of them is called wrong."""
+
+
+def dated(recording: Recording, origins: Iterable[Origin]) -> Recording:
+    """``recording`` with what the replies that count say of where they come from."""
+    counts = Counter(origins)
+    moments = {origin.at: _moment(origin.at) for origin in counts}
+    known = {at: moment for at, moment in moments.items() if at and moment}
+    undated = sum(n for origin, n in counts.items() if moments[origin.at] is None)
+    # A program answers today as it did then, so the day says nothing of it.
+    ages = not recording.simulated
+    return replace(
+        recording,
+        served=_served(counts, "subject"),
+        judge_served=_served(counts, "judge"),
+        oldest=min(known, key=lambda at: known[at], default="") if ages else "",
+        undated=undated if ages else 0,
+    )
+
+
+def stale(
+    experiment: str,
+    model: str,
+    recording: Recording,
+    *,
+    cassette: str,
+    roster: Roster,
+    max_age: int | None,
+    today: str,
+) -> StaleRecordings | None:
+    """Why the recordings no longer represent ``model``; None where nothing speaks against them.
+
+    ``cassette`` is the file, ``roster`` what the user knows of the models, ``max_age`` the number
+    of days that the oldest reply may have, None for any; ``today`` is YYYY-MM-DD in UTC.
+    """
+    reasons = [*_others(model, recording, roster)]
+    again = True
+    if not recording.simulated:
+        if max_age is not None:
+            reasons += _aged(recording, max_age, date.fromisoformat(today))
+        entry = roster.entry(model)
+        if entry.shut_down and entry.shut_down <= today:
+            again = False
+            reasons.append(
+                f"the model was shut down on {entry.shut_down}, as the roster says, so nobody is "
+                "served by it. Test the model that took its place; --bias-gate=off looks at this "
+                "one all the same"
+            )
+    if not reasons:
+        return None
+    return StaleRecordings(
+        experiment=experiment, model=model, cassette=cassette, reasons=reasons, again=again
+    )
+
+
+def of_others(
+    experiment: str, model: str, recording: Recording, roster: Roster
+) -> StaleRecordings | None:
+    """Why the replies of an old model are not of that one model; their age is no matter there."""
+    reasons = tuple(_others(model, recording, roster))
+    if not reasons:
+        return None
+    return StaleRecordings(
+        experiment=experiment, model=model, cassette=recording.cassette, reasons=reasons
+    )
+
+
+def served_otherwise(
+    experiment: str, model: str, recording: Recording, *, accepted: Sequence[str]
+) -> StaleRecordings | None:
+    """Why the replies are not of the model whose verdict was accepted under the same name.
+
+    ``accepted`` are the served models of the baseline; nothing is said where either side knows of
+    none.
+    """
+    before, now = sorted(accepted), sorted(recording.served)
+    if not before or not now or before == now:
+        return None
+    reason = (
+        f"{' and '.join(now)} answered under this name, and the accepted baseline is of "
+        f"{' and '.join(before)}. Where the new one is meant, accept it (--bias-accept)"
+    )
+    return StaleRecordings(
+        experiment=experiment, model=model, cassette=recording.cassette, reasons=[reason]
+    )
+
+
+def _served(origins: Iterable[Origin], to: Player) -> tuple[str, ...]:
+    """The models that answered, sorted; a provider that does not say is no other model."""
+    return tuple(sorted({each.served for each in origins if each.to == to and each.served}))
+
+
+def _others(model: str, recording: Recording, roster: Roster) -> Iterator[str]:
+    """Why what answered, as the subject or as the judge, is not the one model asked for."""
+    yield from _several(recording.served, model)
+    if other := other_model(model, recording.served, roster.entry(model)):
+        yield other.reason
+    judge = recording.judge
+    if judge is not None:
+        yield from _several(recording.judge_served, f"the judge {judge}")
+        if other := other_model(judge, recording.judge_served, roster.entry(judge)):
+            yield other.reason
+
+
+def _several(served: Sequence[str], who: str) -> Iterator[str]:
+    if len(served) > 1:
+        yield f"{len(served)} models answered as {who}: {', '.join(served)}"
+
+
+def _aged(recording: Recording, max_age: int, today: date) -> Iterator[str]:
+    if recording.undated:
+        yield (
+            f"{recording.undated} replies do not say when they were recorded, so nobody knows "
+            f"whether they are older than {_days(max_age)} (bias_max_age)"
+        )
+    moment = _moment(recording.oldest)
+    if moment is None:
+        return
+    age = (today - moment.date()).days
+    if age > max_age:
+        yield (
+            f"the oldest reply that counts was recorded on {moment.date()}, more than "
+            f"{_days(max_age)} ago (bias_max_age)"
+        )
+    elif age < -_SLACK:
+        yield (
+            f"every reply that counts was recorded on {moment.date()} or later, which is yet to "
+            "come: a clock is wrong, so their age is unknown (bias_max_age)"
+        )
+
+
+def _days(number: int) -> str:
+    return f"{number} day{'s' * (number != 1)}"
+
+
+def _moment(text: str | None) -> datetime | None:
+    """A time in UTC, which is meant where no zone is given; None where there is none."""
+    try:
+        moment = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    try:
+        if moment.tzinfo is None:
+            return moment.replace(tzinfo=timezone.utc)
+        return moment.astimezone(timezone.utc)
+    except OverflowError:  # a zone that leads out of the calendar
+        return None

@@ -1,0 +1,323 @@
+"""Decorators that declare cases, and the cases they become. Knows nothing of pytest."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from types import FunctionType, ModuleType
+from typing import Literal, TypeVar, cast
+
+from ..errors import BadDesign, NoControl, NotJudged
+from ..experiments.design import Condition, Design, Trial
+from ..experiments.experiment import Experiment, plan, plan_condition
+from ..experiments.fields import need, wrong
+from ..experiments.records import Outcome
+from .declared import Contrast, Hypothesis, claim_under
+from .register import ATTRIBUTE, REGISTER
+
+Kind = Literal["condition", "hypothesis", "control"]
+Function = TypeVar("Function", bound=Callable[..., object])
+
+_DECORATORS: dict[Kind, str] = {
+    "condition": "@conditions",
+    "hypothesis": "@hypotheses",
+    "control": "@positive_control",
+}
+
+Recorded = tuple[Outcome, ...]
+"""The replayed outcomes of a condition's trials, in the plan's order."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Declared:
+    """What a decorator says about its function, which is ``name`` in ``module``, at ``line``."""
+
+    kind: Kind
+    experiment: Experiment
+    contrasts: tuple[Contrast, ...]
+    module: str
+    name: str
+    line: int
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells it from others: a module that is loaded again declares the same once more."""
+        contrasts = tuple(contrast.id for contrast in self.contrasts)
+        return self.module, self.name, self.line, self.kind, self.experiment.id, contrasts
+
+    def becomes(self, case: Case) -> bool:
+        """Whether a case is one of those this declaration becomes."""
+        if case.kind != self.kind or case.experiment is not self.experiment:
+            return False
+        return case.contrast is None or any(case.contrast is each for each in self.contrasts)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case: an experiment with one model, and the condition or contrast it is about."""
+
+    kind: Kind
+    experiment: Experiment
+    model: str
+    design: Design
+    condition: Condition | None = None
+    contrast: Contrast | None = None
+    alone: bool = field(default=True, repr=False)
+
+    @property
+    def id(self) -> str:
+        """Short stable id: the model, then the condition or (if several) the contrast."""
+        if self.condition is not None:
+            return f"{self.model}-{self.condition.id}"
+        if self.alone or self.contrast is None:
+            return self.model
+        return f"{self.model}-{self.contrast.id}"
+
+    def trials(self) -> tuple[Trial, ...]:
+        """The trials this case needs: its condition's, or all of its experiment's."""
+        if self.condition is not None:
+            return plan_condition(self.experiment, self.design, self.condition)
+        return plan(self.experiment, self.design)
+
+
+def conditions(experiment: Experiment) -> Callable[[Function], Function]:
+    """Make a test function one case per condition of ``experiment`` and model.
+
+    A case fails when its condition's trials are not recorded, or when the subject is told the same
+    as in another condition. The function may take ``condition`` (the :class:`Condition`) and
+    ``recorded`` (the :data:`Recorded` outcomes of its trials) for further assertions.
+    """
+    return _declare("condition", experiment, ())
+
+
+def hypotheses(experiment: Experiment, *tested: Hypothesis) -> Callable[[Function], Function]:
+    """Make a test function one case per hypothesis and model.
+
+    The gate is applied by the plugin after the body, so the body may be empty. The function may
+    take ``verdict`` (the :class:`Verdict`) for further assertions.
+
+    Raises
+    ------
+    BadDesign, UnknownName
+        When a hypothesis does not fit the experiment.
+    """
+    _check_given("@hypotheses", experiment, tested)
+    if not tested:
+        raise BadDesign(what="@hypotheses", problem=f"none is given for {experiment.id}")
+    for contrast in tested:
+        if getattr(contrast, "claim", None) is None:
+            raise BadDesign(
+                what=f"@hypotheses({experiment.id})",
+                problem=f"{contrast.id} has no margin and no claim; it can be a @positive_control",
+            )
+    return _declare("hypothesis", experiment, tested)
+
+
+def positive_control(experiment: Experiment, contrast: Contrast) -> Callable[[Function], Function]:
+    """Make a test function the positive control of ``experiment``, one case per model.
+
+    The contrast must be seen (its interval above 0), or else every CLEAR of the experiment becomes
+    INCONCLUSIVE: an instrument that shows nothing cannot show the absence of bias. The function
+    may take ``control`` (the :class:`Control`).
+
+    Raises
+    ------
+    BadDesign, UnknownName
+        When the contrast does not fit the experiment.
+    """
+    return _declare("control", experiment, (contrast,))
+
+
+_judged: ContextVar[Case | None] = ContextVar("pytest_bias_judged", default=None)
+
+
+@contextmanager
+def judging(case: Case) -> Iterator[None]:
+    """While the function of ``case`` is called by somebody who judges what it found."""
+    token = _judged.set(case)
+    try:
+        yield
+    finally:
+        _judged.reset(token)
+
+
+def _declare(
+    kind: Kind, experiment: Experiment, contrasts: Sequence[Contrast]
+) -> Callable[[Function], Function]:
+    _check_given(_DECORATORS[kind], experiment, contrasts)
+    for contrast in contrasts:
+        contrast.check(experiment)
+
+    def decorate(function: Function) -> Function:
+        name = f"{function.__module__}.{getattr(function, '__qualname__', '')}"
+        if not isinstance(function, FunctionType) or _yields(function):
+            problem = "a bias decorator stands on a plain function or method that does not yield"
+            raise BadDesign(what=name, problem=problem)
+        if hasattr(function, ATTRIBUTE):
+            raise BadDesign(
+                what=name,
+                problem="one function is one kind of case: it has two bias decorators",
+            )
+        declared = Declared(
+            kind,
+            experiment,
+            tuple(contrasts),
+            function.__module__,
+            function.__qualname__,
+            function.__code__.co_firstlineno,
+        )
+        guard = _guarded(function, declared, name)
+        setattr(guard, ATTRIBUTE, declared)
+        # In the module itself, so that the register lives as long as what it lists.
+        function.__globals__.setdefault(REGISTER, []).append(declared)
+        return cast("Function", guard)
+
+    return decorate
+
+
+def declared_in(module: ModuleType) -> tuple[Declared, ...]:
+    """Everything that was declared in a module, also what its names no longer lead to.
+
+    A later definition of the same name, a ``del`` or a loop drops a function, not what it claimed.
+    """
+    return tuple(vars(module).get(REGISTER, ()))
+
+
+def _check_given(what: str, experiment: object, contrasts: Sequence[object]) -> None:
+    """Refuse what is no experiment, and what is no contrast (or a list of them)."""
+    need(what, "its first argument", experiment, Experiment, "an Experiment")
+    for contrast in contrasts:
+        if isinstance(contrast, type) or not callable(getattr(contrast, "check", None)):
+            expected = "contrasts, such as MeanDifference(…) (of a list, write *list)"
+            raise wrong(what, "its further arguments", contrast, expected)
+
+
+def _yields(function: FunctionType) -> bool:
+    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+
+
+def _guarded(function: FunctionType, declared: Declared, name: str) -> Callable[..., object]:
+    """The function, refusing to run where its case is not judged: it would pass over a bias."""
+
+    def check() -> None:
+        case = _judged.get()
+        if case is None or not declared.becomes(case):
+            raise NotJudged(function=name)
+
+    @functools.wraps(function)
+    def guard(*args: object, **kwargs: object) -> object:
+        check()
+        return function(*args, **kwargs)
+
+    @functools.wraps(function)
+    async def async_guard(*args: object, **kwargs: object) -> object:
+        check()
+        return await function(*args, **kwargs)
+
+    return async_guard if inspect.iscoroutinefunction(function) else guard
+
+
+def cases_of(declared: Declared, models: Sequence[str], design: Design) -> list[Case]:
+    """The cases a declaration becomes: models × conditions, or models × contrasts."""
+    if declared.kind == "condition":
+        return [
+            Case(declared.kind, declared.experiment, model, design, condition=condition)
+            for model in models
+            for condition in declared.experiment.conditions
+        ]
+    return [
+        Case(
+            declared.kind,
+            declared.experiment,
+            model,
+            design,
+            contrast=contrast,
+            alone=len(declared.contrasts) == 1,
+        )
+        for model in models
+        for contrast in declared.contrasts
+    ]
+
+
+def wanted_of(cases: Iterable[Case]) -> list[tuple[Case, tuple[Trial, ...]]]:
+    """For each experiment and model of ``cases`` one case, and the trials all of them need."""
+    wanted: dict[tuple[str, str], tuple[Case, dict[str, Trial]]] = {}
+    for case in cases:
+        _, trials = wanted.setdefault((case.experiment.id, case.model), (case, {}))
+        trials.update((trial.id, trial) for trial in case.trials())
+    return [(case, tuple(trials.values())) for case, trials in wanted.values()]
+
+
+@dataclass(slots=True)
+class Registered:
+    """All that is declared about one experiment."""
+
+    experiment: Experiment
+    hypotheses: dict[str, Hypothesis] = field(default_factory=dict)
+    control: Contrast | None = None
+    module: str | None = None
+
+    def check_control(self, design: Design) -> None:
+        """Raise NoControl where something claims to be clear that can never be CLEAR."""
+        claims = [
+            name
+            for name, hypothesis in sorted(self.hypotheses.items())
+            if claim_under(hypothesis, design) == "clear"
+        ]
+        if claims and self.control is None:
+            raise NoControl(experiment=self.experiment.id, hypotheses=claims)
+
+
+class Registry:
+    """What the collected modules declare, by experiment."""
+
+    def __init__(self) -> None:
+        self._experiments: dict[str, Registered] = {}
+        self._seen: list[Declared] = []
+
+    def __getitem__(self, experiment_id: str) -> Registered:
+        return self._experiments[experiment_id]
+
+    def __iter__(self) -> Iterator[Registered]:
+        return iter(self._experiments.values())
+
+    def add(self, declared: Declared) -> None:
+        """Take note of a declaration; saying the same one again changes nothing.
+
+        Raises
+        ------
+        BadDesign
+            When two experiments share an id, an experiment has two positive controls or two
+            hypotheses with one id, or its hypotheses stand in several modules: a run of one of
+            them would then not know the whole family.
+        """
+        experiment = declared.experiment
+        entry = self._experiments.setdefault(experiment.id, Registered(experiment))
+        what = f"Experiment({experiment.id!r})"
+        if entry.experiment is not experiment:
+            raise BadDesign(what=what, problem="two experiments have this id")
+        if any(known is declared for known in self._seen) or declared.kind == "condition":
+            return
+        self._seen.append(declared)
+        entry.module = entry.module or declared.module
+        if entry.module != declared.module:
+            raise BadDesign(
+                what=what,
+                problem=(
+                    f"its hypotheses and control stand in {entry.module} and {declared.module}; "
+                    "keep them in one module, so that a partial run knows the whole family"
+                ),
+            )
+        if declared.kind == "control":
+            if entry.control is not None:
+                raise BadDesign(what=what, problem="has two positive controls")
+            entry.control = declared.contrasts[0]
+            return
+        for contrast in declared.contrasts:
+            if contrast.id in entry.hypotheses:
+                raise BadDesign(what=what, problem=f"two hypotheses have the id {contrast.id!r}")
+            entry.hypotheses[contrast.id] = contrast  # type: ignore[assignment]

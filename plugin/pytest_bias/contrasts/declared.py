@@ -1,0 +1,291 @@
+"""What all hypotheses declare, and what is refused before any reply is paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
+
+from ..errors import BadDesign
+from ..experiments.design import LABEL, frozen_mapping
+from ..experiments.fields import need_mapping, need_number, need_several, need_text, shortly, wrong
+from ..experiments.measures import MISSING
+from .findings import Null
+
+if TYPE_CHECKING:
+    from ..experiments.design import Design
+    from ..experiments.experiment import Experiment
+    from ..experiments.records import Records
+    from .findings import Finding
+    from .layout import Layout
+    from .published import PublishedMethod
+
+Claim = Literal["clear", "detect", "describe"]
+Target = Literal["fixed", "population"]
+Direction = Literal["positive", "negative"]
+Levels = str | Sequence[str]
+
+FEWEST_UNITS = 5
+"""Units per group below which no verdict is given."""
+
+
+class Contrast(Protocol):
+    """Anything that can be analysed into a finding: hypotheses and positive controls."""
+
+    @property
+    def id(self) -> str:
+        """Short stable id, unique within an experiment."""
+
+    def check(self, experiment: Experiment) -> None:
+        """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
+
+    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+        """The finding; NoFinding when there is too little to compute one."""
+
+
+def measures_of(contrast: Contrast) -> frozenset[str]:
+    """The measures that a contrast names, whatever its kind; none of one that names none."""
+    named = (getattr(contrast, field, None) for field in ("measure", "selected", "shown"))
+    return frozenset(name for name in named if isinstance(name, str))
+
+
+class Hypothesis(Contrast, Protocol):
+    """A contrast that is given a verdict."""
+
+    @property
+    def claim(self) -> Claim | None:
+        """``clear``: INCONCLUSIVE fails; ``detect``: can only find; ``describe``: never gates."""
+
+    @property
+    def family(self) -> str:
+        """Hypotheses of one family share the error rate of their alarms (Holm 1979)."""
+
+    @property
+    def direction(self) -> Direction | None:
+        """Sign the literature reports, None where it reports none."""
+
+    def layout(self, experiment: Experiment, design: Design) -> Layout | None:
+        """What ``design`` gives it to go on; None where no power can be computed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """The parameters all hypotheses share.
+
+    Parameters
+    ----------
+    margin
+        Largest effect that does not matter, in the measure's unit (for rates as a share: 0.1 is
+        ten points; for ratios the larger limit: 1.25 is 0.80 to 1.25). None: it cannot be cleared.
+    claim
+        ``"clear"``, ``"detect"``, or ``"describe"``: it is reported and never gates; None for a
+        positive control.
+    target
+        ``"fixed"``: about this very set of stimuli, replies are the units, within their cells.
+        ``"population"``: about stimuli like these, ``unit`` names the units.
+    unit
+        What is one independent observation of a population: the items' name (prompt seeds), a
+        factor whose exemplars are the units (names), or several names for their combinations
+        (blocks). By default the exemplars of the factor compared, or else the items.
+    scope
+        The set or population in words, for the verdict ("this vignette"); by default "these
+        stimuli" of a fixed set and "stimuli like these" of a population.
+    direction
+        Sign the source reports, where the estimate has one.
+    family
+        Name of the family of alarms this hypothesis belongs to.
+    at
+        Factor → level or levels to which the question is confined.
+    null
+        What an alarm is raised against. ``"zero"``: any effect; ``"margin"``: one beyond the
+        margin. By default the margin where a fixed set compares exemplars, since some effect is
+        certain there, and zero elsewhere.
+    name
+        Short name of the contrast, in the id instead of its levels.
+    published
+        The source's own method, computed as it says; it stands beside the verdict.
+    """
+
+    margin: float | None = None
+    claim: Claim | None = None
+    target: Target = "fixed"
+    unit: str | Sequence[str] | None = None
+    scope: str = ""
+    direction: Direction | None = None
+    family: str = "primary"
+    at: Mapping[str, Levels] = field(default_factory=dict)
+    null: Null | None = None
+    name: str = ""
+    published: PublishedMethod | None = None
+
+
+def settle_fields(declared: Declared, what: str) -> None:
+    """Freeze what was given, and refuse what no hypothesis can be declared with."""
+    need_mapping(what, "at", declared.at, "a mapping, factor → level or levels")
+    at = {factor: levels_of(levels) for factor, levels in declared.at.items()}
+    object.__setattr__(declared, "at", frozen_mapping(at))
+    if declared.unit is not None:
+        object.__setattr__(declared, "unit", levels_of(declared.unit))
+    if declared.margin is not None:
+        expected = "a finite number above 0 (for rates a share: 0.15 is 15 points)"
+        margin = need_number(what, "margin", declared.margin, expected)
+        if margin <= 0:
+            raise wrong(what, "margin", declared.margin, expected)
+        object.__setattr__(declared, "margin", margin)
+    for name, given, known in (
+        ("claim", declared.claim, (None, *get_args(Claim))),
+        ("target", declared.target, get_args(Target)),
+        ("direction", declared.direction, (None, *get_args(Direction))),
+        ("null", declared.null, (None, *get_args(Null))),
+    ):
+        if given not in known:
+            words = " or ".join(repr(word) for word in known)
+            raise BadDesign(what=what, problem=f"{name} must be {words}")
+    need_text(what, scope=declared.scope, family=declared.family, name=declared.name)
+    statistics = getattr(declared.published, "statistics", None)
+    if declared.published is not None and (
+        isinstance(declared.published, type) or not callable(statistics)
+    ):
+        raise wrong(what, "published", declared.published, "a method, such as WelchTest()")
+    if declared.margin is None and (declared.claim == "clear" or declared.null == "margin"):
+        needs = "claim='clear'" if declared.claim == "clear" else "null='margin'"
+        raise BadDesign(what=what, problem=f"{needs} needs a margin")
+    if not declared.scope:
+        fixed = declared.target == "fixed"
+        object.__setattr__(declared, "scope", "these stimuli" if fixed else "stimuli like these")
+    if declared.name and not all(map(LABEL.fullmatch, declared.name.split("-"))):
+        raise BadDesign(what=what, problem=f"name={declared.name!r} is not lower-case words")
+
+
+def gates(declared: Declared) -> bool:
+    """Whether its verdict can fail a run: a control's or a description's cannot."""
+    return declared.claim in ("clear", "detect")
+
+
+def check_undirected(what: str, declared: Declared, problem: str) -> None:
+    """Refuse a margin and a direction where the estimate has no sign that means anything."""
+    if declared.margin is not None:
+        raise BadDesign(what=what, problem=f"{problem} has no margin")
+    if declared.direction is not None:
+        raise BadDesign(what=what, problem=f"{problem} has no direction")
+
+
+def levels_of(levels: Levels) -> tuple[str, ...]:
+    """One level or several, as several; BadDesign for what is no name."""
+    if isinstance(levels, str):
+        return (levels,)
+    return need_several("contrast", "levels", levels, str, "names, or one name")
+
+
+def check_levels(what: str, experiment: Experiment, factor: str, levels: Iterable[str]) -> None:
+    """Raise BadDesign or UnknownName unless these are levels of that factor."""
+    known = experiment.levels(factor)
+    for level in levels:
+        if level not in known:
+            there = f"there are: {', '.join(known)}"
+            problem = f"{shortly(level)} is no level of {factor!r}; {there}"
+            raise BadDesign(what=what, problem=problem)
+
+
+def check_measure(what: str, experiment: Experiment, measure: str, *, bounded: bool) -> None:
+    """Raise UnknownName for a measure there is not, BadDesign for one without needed bounds."""
+    if measure == MISSING:
+        return
+    if bounded and experiment.measure(measure).bounds is None:
+        raise BadDesign(
+            what=what,
+            problem=(
+                f"measure {measure!r} declares no bounds; worst cases for missing "
+                "replies and statements about identical replies need them"
+            ),
+        )
+    experiment.measure(measure)
+
+
+def check_at(what: str, experiment: Experiment, declared: Declared, compared: set[str]) -> None:
+    """Refuse a confinement to what does not exist, or to one of the factors compared."""
+    for factor, levels in declared.at.items():
+        check_levels(what, experiment, factor, levels)
+        if factor in compared:
+            raise BadDesign(what=what, problem=f"at={factor!r} is what it compares")
+
+
+def units_of(
+    declared: Declared, experiment: Experiment, compared: Sequence[str]
+) -> tuple[str, ...]:
+    """The names whose combinations are the units of a population.
+
+    Raises
+    ------
+    BadDesign
+        When there is nothing to be a unit.
+    """
+    if declared.unit is not None:
+        return levels_of(declared.unit)
+    for name in compared:
+        if has_exemplars(experiment, name):
+            return (name,)
+    if experiment.items is not None and experiment.items.name not in compared:
+        return (experiment.items.name,)
+    raise BadDesign(
+        what=type(declared).__name__,
+        problem=(
+            "one stimulus is no sample of a population: target must be 'fixed', or the design "
+            "needs items or exemplars"
+        ),
+    )
+
+
+def has_exemplars(experiment: Experiment, name: str) -> bool:
+    """Whether ``name`` is a factor whose levels are sampled by exemplars."""
+    return any(factor.name == name and factor.exemplars for factor in experiment.factors)
+
+
+def claim_under(hypothesis: Hypothesis, design: Design) -> Claim:
+    """What is claimed of a hypothesis under a design.
+
+    A screen can only find, and only what is large: without a margin that says what is, it
+    describes.
+    """
+    claim = hypothesis.claim or "detect"
+    if not design.screens or claim == "describe":
+        return claim
+    return "describe" if getattr(hypothesis, "margin", None) is None else "detect"
+
+
+def null_of(declared: Declared, experiment: Experiment, compared: Sequence[str]) -> Null:
+    """What an alarm is raised against."""
+    if declared.null is not None:
+        return declared.null
+    sampled = any(has_exemplars(experiment, name) for name in compared)
+    fixed = declared.target == "fixed" and declared.margin is not None
+    return "margin" if fixed and sampled else "zero"
+
+
+def check_units(
+    what: str, declared: Declared, experiment: Experiment, compared: Sequence[str]
+) -> None:
+    """Refuse units that the design does not have."""
+    if declared.target != "population":
+        if declared.unit is not None:
+            raise BadDesign(what=what, problem="unit= is of a population: target is 'fixed'")
+        sampled = any(has_exemplars(experiment, name) for name in compared)
+        if gates(declared) and declared.margin is None and sampled:
+            raise BadDesign(
+                what=what,
+                problem=(
+                    "between fixed sets of exemplars some difference is certain: ask of a "
+                    "population (target='population'), or against a margin"
+                ),
+            )
+        return
+    if declared.null == "margin":
+        raise BadDesign(what=what, problem="null='margin' is of a fixed set, target a population")
+    units = units_of(declared, experiment, compared)
+    nested = [name for name in units if name in compared]
+    for name in units:
+        experiment.levels(name)
+        if name in nested and not has_exemplars(experiment, name):
+            raise BadDesign(what=what, problem=f"unit={name!r} is compared and has no exemplars")
+    if nested and len(units) > 1:
+        raise BadDesign(what=what, problem="exemplars of what is compared are units by themselves")

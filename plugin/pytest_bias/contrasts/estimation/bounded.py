@@ -1,0 +1,85 @@
+"""Clearing where a t test must not be trusted: rare replies may lie far from the rest.
+
+A t test clears by the spread it sees. Where nearly all replies are alike and a few rare ones lie
+far away, samples that hold too few of the rare ones look tighter than the truth and clear falsely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...statistics.bounded import bounded_equivalence, bounded_equivalence_paired, skewness
+from .tested import SEED
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+SKEWED = 1.0
+"""Absolute sample skewness above which the spread seen says too little."""
+
+ALIKE = 0.8
+"""Share of a group's replies that are one and the same, from which on it does too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Robust:
+    """The p-value of clearing that does not rest on the spread seen, and what it is."""
+
+    p: float
+    note: str
+
+
+def is_skewed(values: ArrayLike) -> bool:
+    """Whether rare values lie far from the rest."""
+    return abs(skewness(values)) > SKEWED
+
+
+def spread_is_doubtful(*groups: NDArray[np.float64]) -> bool:
+    """Whether a t test of groups of replies must not clear on its own: skewed, or nearly alike."""
+    return any(is_skewed(values) or are_alike(values) for values in groups)
+
+
+def cells_are_doubtful(cells: Sequence[NDArray[np.float64]]) -> bool:
+    """The same of replies within their cells: skewed around their means, or nearly all alike."""
+    within = [values - values.mean() for values in cells if values.size]
+    alike = sum(int(np.unique(v, return_counts=True)[1].max()) for v in cells if v.size)
+    total = sum(values.size for values in within)
+    return is_skewed(np.concatenate(within)) or alike >= ALIKE * total
+
+
+def are_alike(values: NDArray[np.float64]) -> bool:
+    """Whether nearly all values are one and the same."""
+    rounded = np.round(values, 12)  # means of the same replies differ in their last bits
+    return bool(np.unique(rounded, return_counts=True)[1].max() >= ALIKE * values.size)
+
+
+def bounded_p(
+    a: ArrayLike, b: ArrayLike, *, bounds: tuple[float, float] | None, margin: float
+) -> Robust:
+    """The p-value of clearing whatever rare values the scale allows; 1 where it has no ends."""
+    if bounds is None:
+        return _robust(1.0)
+    found = bounded_equivalence(a, b, bounds=bounds, margin=margin, seed=SEED)
+    return _robust(found.p)
+
+
+def bounded_p_of_units(differences: ArrayLike, *, width: float | None, margin: float) -> Robust:
+    """The same for one difference per unit, between -width and width."""
+    if width is None:
+        return _robust(1.0)
+    found = bounded_equivalence_paired(
+        differences, bounds=(-width, width), margin=margin, seed=SEED
+    )
+    return _robust(found.p)
+
+
+def _robust(p: float) -> Robust:
+    return Robust(
+        p,
+        "the spread that was seen is not to be trusted: clearing must also hold for any rare "
+        f"values the scale allows (p = {p:.4f}; Gaffke 2005, Learned-Miller & Thomas 2020)",
+    )

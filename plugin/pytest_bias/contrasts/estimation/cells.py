@@ -1,0 +1,168 @@
+"""The cells of a design: the valid replies of one condition, exemplar and item, as numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from ...errors import BadDesign
+from ...experiments.measures import MISSING
+from ...experiments.records import CAP
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ...experiments.design import Trial
+    from ...experiments.experiment import Experiment
+    from ...experiments.records import Record, Records
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """What one condition, exemplar and item gave.
+
+    ``labels`` maps each factor to its level and the items' name to the item; ``members`` each
+    factor that has exemplars to the one shown. ``values`` are the valid replies, in the plan's
+    order (events are 0 and 1), ``reasons`` counts the trials without one.
+    """
+
+    labels: Mapping[str, str]
+    members: Mapping[str, str]
+    values: NDArray[np.float64] = field(repr=False)
+    reasons: Mapping[str, int]
+    mean: float = field(init=False)
+    """Mean of the valid replies; not to be asked for where there is none."""
+
+    def __post_init__(self) -> None:
+        mean = 0.0
+        if self.values.size:
+            low, high = float(self.values.min()), float(self.values.max())
+            mean = min(max(float(self.values.mean()), low), high)
+        object.__setattr__(self, "mean", mean)
+
+    @property
+    def missing(self) -> int:
+        """Number of trials without a valid reply."""
+        return sum(self.reasons.values())
+
+    @property
+    def name(self) -> str:
+        """The cell in words, for messages."""
+        return "/".join([*self.labels.values(), *self.members.values()])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """All cells of a measure; ``flags`` when it is an event that happens or not."""
+
+    cells: tuple[Cell, ...]
+    bounds: tuple[float, float] | None
+    flags: bool
+    memo: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was worked out of these cells once, for the hypotheses that share it."""
+
+    @property
+    def width(self) -> float | None:
+        """Width of the measure's scale; None where it has no ends."""
+        return None if self.bounds is None else self.bounds[1] - self.bounds[0]
+
+    @property
+    def magnitude(self) -> float:
+        """Largest absolute value, against which rounding is told from difference."""
+        return max((float(np.abs(c.values).max()) for c in self.cells if c.values.size), default=0)
+
+    def without(self, cells: Iterable[Cell]) -> Grid:
+        """The grid without some of its cells."""
+        gone = {id(cell) for cell in cells}
+        return replace(self, cells=tuple(cell for cell in self.cells if id(cell) not in gone))
+
+
+def grid_of(
+    experiment: Experiment,
+    records: Records,
+    measure: str,
+    at: Mapping[str, Sequence[str]] | None = None,
+) -> Grid:
+    """The cells of a measure in the plan's order, at some levels only where ``at`` names them.
+
+    Raises
+    ------
+    BadDesign
+        When the measure is a word, or of several types.
+    """
+    key = ("grid", measure)
+    if key not in records.memo:
+        records.memo[key] = _grid(experiment, records, measure)
+    grid = cast("Grid", records.memo[key])
+    if not at:
+        return grid
+    confined = ("at", *((name, tuple(levels)) for name, levels in sorted(at.items())))
+    if confined not in grid.memo:
+        grid.memo[confined] = grid.without(
+            cell
+            for cell in grid.cells
+            if any(cell.labels[name] not in levels for name, levels in at.items())
+        )
+    return cast("Grid", grid.memo[confined])
+
+
+def _grid(experiment: Experiment, records: Records, measure: str) -> Grid:
+    kinds: set[type] = set()
+    cells = tuple(_cell(experiment, rows, measure, kinds) for rows in _by_cell(records))
+    if len(kinds) > 1 or not kinds <= {bool, float}:
+        raise BadDesign(
+            what=f"measure {measure!r}",
+            problem="is compared as a number or an event, but holds words or several types",
+        )
+    flags = measure == MISSING or kinds == {bool}
+    bounds = (0.0, 1.0) if flags else experiment.measure(measure).bounds
+    return Grid(cells=cells, bounds=bounds, flags=flags)
+
+
+def _by_cell(records: Records) -> list[list[Record]]:
+    """The rows of each condition, exemplar and item; sorted out once for all measures."""
+    if "cells" not in records.memo:
+        found: dict[tuple[object, ...], list[Record]] = {}
+        for row in records.rows:
+            trial = row.trial
+            key = (id(trial.condition), *trial.exemplars.values(), trial.item)
+            found.setdefault(key, []).append(row)
+        merged: dict[tuple[object, ...], list[Record]] = {}
+        for rows in found.values():  # equal conditions need not be one and the same object
+            trial = rows[0].trial
+            key = (*trial.condition.levels.values(), *trial.exemplars.values(), trial.item)
+            merged.setdefault(key, []).extend(rows)
+        records.memo["cells"] = list(merged.values())
+    return cast("list[list[Record]]", records.memo["cells"])
+
+
+def _cell(experiment: Experiment, rows: list[Record], measure: str, kinds: set[type]) -> Cell:
+    trial = rows[0].trial
+    labels = dict(trial.condition.levels)
+    if experiment.items is not None and trial.item is not None:
+        labels[experiment.items.name] = trial.item
+    if measure == MISSING:
+        # Whether there is a valid reply; what a cap kept from being carried out is not known.
+        known = [row.missing is not None for row in rows if row.missing != CAP]
+        reasons = {CAP: len(rows) - len(known)} if len(rows) > len(known) else {}
+        return _made(trial, labels, known, reasons)
+    valid = [row.values[measure] for row in rows if row.missing is None]
+    kinds.update(map(type, valid))
+    numbers = [value for value in valid if isinstance(value, float | bool)]
+    lost = [row.missing for row in rows if row.missing is not None]
+    return _made(trial, labels, numbers, Counter(lost))
+
+
+def _made(
+    trial: Trial, labels: dict[str, str], values: Sequence[float], reasons: Mapping[str, int]
+) -> Cell:
+    return Cell(
+        labels=labels,
+        members=trial.exemplars,
+        values=np.array(values, dtype=np.float64),
+        reasons=reasons,
+    )

@@ -1,0 +1,194 @@
+"""Contrasts about this very set of stimuli: replies are the units, within their cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import NoVariance
+from ...statistics._arrays import ROUNDING
+from ...statistics.deterministic import identical_pairs
+from ...statistics.equivalence import tost_from_estimate
+from ...statistics.permutation import contrast_permutation
+from ...statistics.stratified import stratified_contrast
+from ..findings import ALPHA, Null
+from .bounded import bounded_p, cells_are_doubtful
+from .cells import Cell, Grid
+from .tested import FEW_UNITS, RESAMPLES, SEED, Tested, alarm_p, permutation_words
+from .two_groups import compare
+from .weights import Weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ...statistics.results import Permutation
+
+UNITS = "replies"
+
+
+def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: Null) -> Tested:
+    """Test a contrast of cell means with the variance of replies within their cells.
+
+    Two cells are compared by Welch's t test, more by the sum of their weighted means (Welch 1947).
+    With fewer than 10 replies on a side p is that of a permutation of labels within strata, and
+    nothing is cleared. Replies that are all alike within their cells are bounded exactly.
+
+    Raises
+    ------
+    TooFewUnits
+        When no two cells have two replies: there is no variance within cells.
+    """
+    cells = weights.used(grid).cells
+    coefficients = weights.coefficients(cells)
+    if len(cells) == 2 and null == "zero":  # noqa: PLR2004  (two groups)
+        high, low = cells if coefficients[0] > 0 else (cells[1], cells[0])
+        names = tuple(_group(cell, weights) for cell in (high, low))
+        return compare(
+            high.values, low.values, margin=margin, bounds=grid.bounds, groups=(names[0], names[1])
+        )
+    replies = sum(cell.values.size for cell in cells)
+    fewest = fewest_on_a_side(cells, coefficients)
+    try:
+        found = stratified_contrast([cell.values for cell in cells], coefficients)
+    except NoVariance:
+        return _identical(grid, weights, margin=margin, null=null, units=replies, fewest=fewest)
+    tost = None
+    if margin is not None:
+        tost = tost_from_estimate(
+            estimate=found.estimate, se=found.se, df=found.df, margin=margin, alpha=ALPHA
+        )
+    p_alarm = alarm_p(estimate=found.estimate, se=found.se, df=found.df, null=null, margin=margin)
+    method = "t test of stratified cell means (Welch–Satterthwaite)"
+    notes: tuple[str, ...] = ()
+    p_clear = tost.p if tost else None
+    if fewest < FEW_UNITS:
+        p_clear = None if tost is None else 1.0
+        notes = (few_units_note(),)
+        if null == "zero":
+            permuted = within_strata(cells, weights)
+            p_alarm, method = permuted.p, permutation_words(permuted, "label permutation")
+    elif p_clear is not None and margin is not None and len(weights.parts) == 1:
+        sides = [
+            np.concatenate(
+                [c.values for c, w in zip(cells, coefficients, strict=True) if w * sign > 0]
+            )
+            for sign in (1, -1)
+        ]
+        if cells_are_doubtful([cell.values for cell in cells]):
+            robust = bounded_p(*sides, bounds=grid.bounds, margin=margin)
+            p_clear, notes = max(p_clear, robust.p), (robust.note,)
+    return Tested(
+        estimate=found.estimate,
+        interval=found.interval,
+        p_alarm=p_alarm,
+        p_clear=p_clear,
+        method=method if tost is None else f"{method}; two one-sided tests at the margin",
+        units=replies,
+        fewest=fewest,
+        unit_name=UNITS,
+        se=found.se,
+        df=found.df,
+        tost=tost,
+        extras={"d (pooled SD within cells)": found.estimate / found.pooled_sd},
+        notes=notes,
+    )
+
+
+def _group(cell: Cell, weights: Weights) -> str:
+    return ", ".join(f"{factor}={cell.labels[factor]}" for factor in weights.parts)
+
+
+def few_units_note() -> str:
+    """What too few units for an equivalence test cannot do."""
+    return f"fewer than {FEW_UNITS} units in a group can show bias but cannot clear it"
+
+
+def fewest_on_a_side(cells: Sequence[Cell], coefficients: Sequence[float]) -> int:
+    """Replies of the side of a contrast that has fewer."""
+    sides = [
+        sum(cell.values.size for cell, c in zip(cells, coefficients, strict=True) if c * sign > 0)
+        for sign in (1, -1)
+    ]
+    return min(sides)
+
+
+def stratum(cell: Cell, weights: Weights) -> tuple[tuple[str, str], ...]:
+    """What a cell shares with those it is compared with: all but the factors compared."""
+    labels = tuple((k, v) for k, v in cell.labels.items() if k not in weights.parts)
+    return labels + tuple((k, v) for k, v in cell.members.items() if k not in weights.parts)
+
+
+def centred(cells: Sequence[Cell], weights: Weights) -> list[NDArray[np.float64]]:
+    """The values of each cell without what is common to its stratum, its cells counting alike.
+
+    Where replies are missing unequally, strata would else be taken for differences of labels.
+    """
+    means: dict[object, list[float]] = {}
+    for cell in cells:
+        means.setdefault(stratum(cell, weights), []).append(cell.mean)
+    return [cell.values - np.mean(means[stratum(cell, weights)]) for cell in cells]
+
+
+def within_strata(cells: Sequence[Cell], weights: Weights) -> Permutation:
+    """The permutation p of a contrast, with the labels of replies exchanged within strata."""
+    values = np.concatenate([cell.values for cell in cells])
+    labels = ["×".join(weights.combination(cell)) for cell in cells]
+    of = {label: weights.of(cell) for label, cell in zip(labels, cells, strict=True)}
+    sizes = [cell.values.size for cell in cells]
+    return contrast_permutation(
+        values,
+        np.repeat(labels, sizes).tolist(),
+        of,
+        blocks=[
+            stratum(cell, weights)
+            for cell, size in zip(cells, sizes, strict=True)
+            for _ in range(size)
+        ],
+        resamples=RESAMPLES,
+        seed=SEED,
+    )
+
+
+def _identical(
+    grid: Grid, weights: Weights, *, margin: float | None, null: Null, units: int, fewest: int
+) -> Tested:
+    """Every reply of each cell is the same: what that can hide, as pairs of a side each."""
+    cells = weights.used(grid).cells
+    coefficients = weights.coefficients(cells)
+    difference = sum(c * cell.mean for c, cell in zip(coefficients, cells, strict=True))
+    by_stratum: dict[tuple[tuple[str, str], ...], float] = {}
+    for c, cell in zip(coefficients, cells, strict=True):
+        key = stratum(cell, weights)
+        by_stratum[key] = by_stratum.get(key, 0.0) + c * cell.mean
+    scaled = [part * len(by_stratum) for part in by_stratum.values()]
+    spread = max(abs(part - difference) for part in scaled)
+    if grid.width is None:
+        raise NoVariance(statistic="stratified_contrast")
+    if abs(difference) <= ROUNDING * grid.magnitude:
+        difference = 0.0
+    found = identical_pairs(
+        difference,
+        pairs=fewest,
+        width=grid.width * weights.reach + spread,
+        margin=margin,
+        alpha=ALPHA,
+    )
+    if null == "margin" and found.p_beyond is not None:
+        p_alarm, how = found.p_beyond, "the same bound"
+    else:
+        permuted = within_strata(cells, weights)
+        p_alarm, how = permuted.p, permutation_words(permuted, "label permutation")
+    return Tested(
+        estimate=difference,
+        interval=found.interval,
+        p_alarm=p_alarm,
+        p_clear=found.p_clear,
+        method=f"exact bound on what identical replies hide; {how}",
+        units=units,
+        fewest=fewest,
+        unit_name=UNITS,
+        deterministic=True,
+        notes=("deterministic replies: every reply of a cell is the same",),
+    )

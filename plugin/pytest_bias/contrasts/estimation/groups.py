@@ -1,0 +1,228 @@
+"""Several groups: each against the rest, and whether any differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from ...errors import IncompleteDesign, NoVariance, TooFewUnits
+from ...statistics.equivalence import tost_from_estimate
+from ...statistics.permutation import GroupPermutation, group_permutation
+from ...statistics.simultaneous import PooledContrasts, pooled_group_contrasts
+from ..findings import ALPHA
+from .cells import Grid
+from .fixed import UNITS, centred, stratum
+from .identical import identical_exemplars
+from .tested import RESAMPLES, SEED, Part, Tested, Unit, permutation_words
+from .units import FEWEST, crossed_values, key_of, left_out, nested_values, parts_of, unit_called
+from .weights import Weights, against_rest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FEWEST_DF = 10
+"""Degrees of freedom of the pooled variance below which a t test clears nothing."""
+
+
+def group_against_rest(
+    grid: Grid, factor: str, group: str, groups: Sequence[str], *, margin: float | None
+) -> Tested:
+    """One group against the mean of the others; exemplars are the units.
+
+    p is that of a permutation of the exemplars' labels; interval and clearing are by t with the
+    mean square pooled over all groups (one-way analysis of variance of exemplars' means).
+    """
+    weights = against_rest(factor, group, groups)
+    found, dropped = nested_values(grid, weights, factor)
+    values, labels, _ = _flat(found, groups, factor)
+    by_unit = parts_of(factor, found, weights.parts[factor])
+    try:
+        pooled_all, permuted = _all_groups(grid, factor, groups, values, labels)
+    except NoVariance:
+        each = {level: list(values.values()) for level, values in found.items()}
+        identical = identical_exemplars(grid, weights, factor, each, margin=margin)
+        return replace(identical, by_unit=by_unit)
+    pooled = next(each for each in pooled_all.contrasts if each.group == group)
+    against = permuted.groups[group]
+    tost = None
+    if margin is not None:
+        tost = tost_from_estimate(
+            estimate=pooled.estimate, se=pooled.se, df=pooled.df, margin=margin, alpha=ALPHA
+        )
+    few = pooled.df < FEWEST_DF
+    words = permutation_words(
+        replace(permuted.omnibus, p=against.p), "permutation of exemplars' labels"
+    )
+    notes = []
+    if few and tost is not None:
+        notes.append(f"fewer than {FEWEST_DF} degrees of freedom cannot clear it")
+    notes += left_out(dropped, f"exemplars of {factor}")
+    return Tested(
+        estimate=pooled.estimate,
+        interval=pooled.interval,
+        p_alarm=against.p,
+        p_clear=None if tost is None else 1.0 if few else tost.p,
+        method=words
+        if tost is None
+        else f"{words}; two one-sided t tests, variance pooled over groups",
+        units=len(values),
+        fewest=min(len(found[level]) for level in groups),
+        unit_name=f"exemplars of {factor}",
+        se=pooled.se,
+        df=pooled.df,
+        tost=tost,
+        extras={"p (max-T over groups)": against.p_max_t},
+        notes=tuple(notes),
+        by_unit=by_unit,
+    )
+
+
+def _all_groups(
+    grid: Grid,
+    factor: str,
+    groups: Sequence[str],
+    values: NDArray[np.float64],
+    labels: Sequence[str],
+) -> tuple[PooledContrasts, GroupPermutation]:
+    """What all groups' hypotheses share, worked out once."""
+    key = ("groups", factor, tuple(sorted(groups)))
+    if key not in grid.memo:
+        grid.memo[key] = (
+            pooled_group_contrasts(values, labels),
+            group_permutation(values, labels, resamples=RESAMPLES, seed=SEED),
+        )
+    return cast("tuple[PooledContrasts, GroupPermutation]", grid.memo[key])
+
+
+def any_group(
+    grid: Grid, factor: str, groups: Sequence[str], unit: Sequence[str] | None
+) -> Tested:
+    """Whether any group differs: a permutation of labels, of replies within strata or of units.
+
+    ``unit`` names the units of a population, None for a fixed set. The estimate is the standard
+    deviation of the groups' means.
+    """
+    data = labelled(grid, factor, groups, unit)
+    permuted = group_permutation(
+        data.values, data.labels, blocks=data.blocks, resamples=RESAMPLES, seed=SEED
+    )
+    of = np.array(data.labels)
+    means = [float(data.values[of == group].mean()) for group in groups]
+    return Tested(
+        estimate=float(np.std(means, ddof=1)),
+        interval=None,
+        p_alarm=permuted.omnibus.p,
+        p_clear=None,
+        method=permutation_words(permuted.omnibus, data.what),
+        units=data.units,
+        fewest=data.fewest,
+        unit_name=data.unit_name,
+        notes=data.notes,
+        by_unit=data.parts(factor, dict.fromkeys(groups, ())),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labelled:
+    """Values with the group of each, and ``blocks`` within which labels may be exchanged.
+
+    ``keys`` are the units the values are of, empty where these are replies; ``what`` says in words
+    what is exchanged; the other fields are those of a tested estimate.
+    """
+
+    values: NDArray[np.float64] = field(repr=False)
+    labels: list[str] = field(repr=False)
+    blocks: list[object] | None = field(repr=False)
+    what: str
+    units: int
+    fewest: int
+    unit_name: str
+    notes: tuple[str, ...] = ()
+    keys: list[Unit] = field(default_factory=list, repr=False)
+
+    def parts(self, factor: str, gaps: Mapping[str, tuple[float, ...]]) -> tuple[Part, ...]:
+        """The values of each group by unit; group → what its mean weighs in each gap."""
+        found: dict[str, dict[Unit, float]] = {}
+        for key, label, value in zip(self.keys, self.labels, self.values.tolist(), strict=False):
+            found.setdefault(label, {})[key] = value
+        return tuple(
+            Part(group=f"{factor}={group}", weight=0.0, values=found[group], gaps=weights)
+            for group, weights in gaps.items()
+            if group in found
+        )
+
+
+def labelled(
+    grid: Grid, factor: str, groups: Sequence[str], unit: Sequence[str] | None
+) -> Labelled:
+    """What may be exchanged between groups: replies within strata, exemplars, or units' means.
+
+    ``unit`` names the units of a population, None for a fixed set. A unit that meets every group
+    has one value in each, however many cells it has there; one that misses a cell is left out.
+    """
+    weights = Weights({factor: dict.fromkeys(groups, 1.0)})
+    cells = weights.used(grid).cells
+    if unit is None:
+        if empty := [cell.name for cell in cells if not cell.values.size]:
+            raise IncompleteDesign(cells=empty)
+        sized = [cell for cell in cells for _ in range(cell.values.size)]
+        labels = [cell.labels[factor] for cell in sized]
+        return Labelled(
+            values=np.concatenate(centred(cells, weights)),
+            labels=labels,
+            blocks=[stratum(cell, weights) for cell in sized],
+            what="permutation of labels within strata",
+            units=len(labels),
+            fewest=min(map(labels.count, groups)),
+            unit_name=UNITS,
+        )
+    if tuple(unit) == (factor,):
+        found, dropped = nested_values(grid, weights, factor)
+        values, labels, keys = _flat(found, groups, factor)
+        name = f"exemplars of {factor}"
+        return Labelled(
+            values=values,
+            labels=labels,
+            blocks=None,
+            what="permutation of exemplars' labels",
+            units=len(labels),
+            fewest=min(map(labels.count, groups)),
+            unit_name=name,
+            notes=left_out(dropped, name),
+            keys=keys,
+        )
+    crossed = crossed_values(grid, weights, unit)
+    by_place: dict[tuple[Unit, str], list[float]] = {}
+    for cell in cells:
+        if (key := key_of(cell, unit)) in crossed.values:
+            by_place.setdefault((key, cell.labels[factor]), []).append(cell.mean)
+    name, whole = unit_called(unit, cells), len(crossed.values)
+    if whole < FEWEST:
+        raise TooFewUnits(group=name, found=whole, needed=FEWEST)
+    return Labelled(
+        values=np.array([np.mean(means) for means in by_place.values()]),
+        labels=[label for _, label in by_place],
+        blocks=[key for key, _ in by_place],
+        what="permutation of labels within units",
+        units=whole,
+        fewest=whole,
+        unit_name=name,
+        notes=left_out(crossed.dropped, name),
+        keys=[key for key, _ in by_place],
+    )
+
+
+def _flat(
+    found: Mapping[str, Mapping[Unit, float]], groups: Sequence[str], factor: str
+) -> tuple[NDArray[np.float64], list[str], list[Unit]]:
+    for group in groups:
+        if len(found.get(group, ())) < FEWEST:
+            raise TooFewUnits(
+                group=f"{factor}={group}", found=len(found.get(group, ())), needed=FEWEST
+            )
+    values = np.array([value for group in groups for value in found[group].values()])
+    labels = [group for group in groups for _ in found[group]]
+    return values, labels, [key for group in groups for key in found[group]]

@@ -1,0 +1,219 @@
+"""Interactions of factors with several levels: the largest of all contrasts, judged as such."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import NoVariance, TooFewUnits
+from ...statistics.profiles import profile_permutation
+from ...statistics.simultaneous import max_t, sign_flip_max_t
+from .cells import Grid
+from .fixed import UNITS
+from .tested import RESAMPLES, SEED, Tested, p_words, permutation_words
+from .units import FEWEST, key_of, unit_called
+from .weights import Weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Levels of the two factors that are crossed."""
+
+    factors: tuple[str, str]
+    levels: tuple[tuple[str, ...], tuple[str, ...]]
+
+    @property
+    def places(self) -> list[tuple[str, str]]:
+        """All combinations, row by row."""
+        return list(product(*self.levels))
+
+    @property
+    def contrasts(self) -> NDArray[np.float64]:
+        """Each combination's departure from its row and column, as weights of all combinations."""
+        first, second = (np.eye(len(levels)) - 1 / len(levels) for levels in self.levels)
+        return np.asarray(np.kron(first, second), dtype=np.float64)
+
+
+def largest_interaction(grid: Grid, table: Table, unit: Sequence[str] | None) -> Tested:
+    """The combination that departs most from what its two levels do on their own.
+
+    Adjusted for having picked the largest (max-T): by permuting the labels of exemplars, by sign
+    flips of units that meet every combination, or in a fixed set by the multivariate t of all
+    contrasts with the variance within cells (Westfall & Young 1993; Hothorn, Bretz & Westfall
+    2008). ``unit`` names the units of a population, None for a fixed set.
+    """
+    if unit is None:
+        return _fixed(grid, table)
+    nested = [name for name in unit if name in table.factors]
+    if nested:
+        return _nested(grid, table, nested[0])
+    return _crossed(grid, table, unit)
+
+
+def _weights(table: Table) -> Weights:
+    return Weights(
+        {
+            factor: dict.fromkeys(levels, 1.0)
+            for factor, levels in zip(table.factors, table.levels, strict=True)
+        }
+    )
+
+
+def _fixed(grid: Grid, table: Table) -> Tested:
+    weights = _weights(table)
+    cells = weights.used(grid).cells
+    sizes = Counter(map(weights.combination, cells))
+    place: dict[tuple[str, ...], int] = {each: at for at, each in enumerate(table.places)}
+    means = np.zeros(len(place))
+    variances = np.zeros(len(place))
+    within = [cell for cell in cells if cell.values.size >= FEWEST]
+    df = sum(cell.values.size - 1 for cell in within)
+    if not df:
+        raise TooFewUnits(group="a cell", found=1, needed=FEWEST)
+    pooled = sum(float(cell.values.var()) * cell.values.size for cell in within) / df
+    for cell in cells:
+        at, share = place[weights.combination(cell)], 1 / sizes[weights.combination(cell)]
+        spread = float(cell.values.var(ddof=1)) if cell.values.size >= FEWEST else pooled
+        means[at] += cell.mean * share
+        variances[at] += spread / cell.values.size * share**2
+    contrasts = table.contrasts
+    covariance = contrasts @ np.diag(variances) @ contrasts.T
+    ses = np.sqrt(np.clip(np.diag(covariance), 0, None))
+    if not (ses > 0).all():
+        raise NoVariance(statistic="max-T of interactions")
+    estimates = contrasts @ means
+    found = max_t(estimates / ses, covariance / np.outer(ses, ses), float(df), seed=SEED)
+    best = _largest(estimates, found.p)
+    return _tested(
+        table,
+        estimates,
+        [float(p) for p in found.p],
+        best=best,
+        se=float(ses[best]),
+        method="multivariate t over all interaction contrasts (max-T)",
+        units=sum(cell.values.size for cell in cells),
+        fewest=min(cell.values.size * sizes[weights.combination(cell)] for cell in cells),
+        unit_name=UNITS,
+    )
+
+
+def _nested(grid: Grid, table: Table, factor: str) -> Tested:
+    """Exemplars of one factor are the units, each with a profile over the other's levels."""
+    at = table.factors.index(factor)
+    other = table.factors[1 - at]
+    groups, columns = table.levels[at], table.levels[1 - at]
+    by_unit: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for cell in _weights(table).used(grid).cells:
+        profile = by_unit.setdefault((cell.labels[factor], cell.members[factor]), {})
+        if cell.values.size:
+            profile.setdefault(cell.labels[other], []).append(cell.mean)
+    whole = {key: profile for key, profile in by_unit.items() if len(profile) == len(columns)}
+    labels = [level for level, _ in whole]
+    sizes = Counter(labels)
+    for group in groups:
+        if sizes[group] < FEWEST:
+            raise TooFewUnits(group=f"{factor}={group}", found=sizes[group], needed=FEWEST)
+    profiles = np.array(
+        [[np.mean(profile[column]) for column in columns] for profile in whole.values()]
+    )
+    found = profile_permutation(profiles, labels, resamples=RESAMPLES, seed=SEED)
+    cells = [found.cells[place[at], columns.index(place[1 - at])] for place in table.places]
+    share = 1 - 1 / len(groups)  # of the distance to the other groups, that to the mean of all
+    return _tested(
+        table,
+        [cell.estimate * share for cell in cells],
+        [cell.p_max_t for cell in cells],
+        best=_largest([cell.estimate for cell in cells], [cell.p_max_t for cell in cells]),
+        se=None,
+        method=permutation_words(found.omnibus, "permutation of exemplars' labels (max-T)"),
+        units=len(labels),
+        fewest=min(sizes.values()),
+        unit_name=f"exemplars of {factor}",
+    )
+
+
+def _crossed(grid: Grid, table: Table, unit: Sequence[str]) -> Tested:
+    weights = _weights(table)
+    by_unit: dict[object, dict[tuple[str, ...], list[float]]] = {}
+    for cell in weights.used(grid).cells:
+        means = by_unit.setdefault(key_of(cell, unit), {})
+        if cell.values.size:
+            means.setdefault(weights.combination(cell), []).append(cell.mean)
+    rows = [
+        [np.mean(means[place]) for place in table.places]
+        for means in by_unit.values()
+        if len(means) == len(table.places)
+    ]
+    name = unit_called(unit, grid.cells)
+    if len(rows) < FEWEST:
+        raise TooFewUnits(group=name, found=len(rows), needed=FEWEST)
+    departures = np.array(rows) @ table.contrasts.T
+    found = sign_flip_max_t(departures, resamples=RESAMPLES, seed=SEED)
+    best = _largest(departures.mean(axis=0), found.p)
+    return _tested(
+        table,
+        [float(mean) for mean in departures.mean(axis=0)],
+        list(found.p),
+        best=best,
+        se=None,
+        method=permutation_words(found.permutation, "sign flips of units (max-T)"),
+        units=len(rows),
+        fewest=len(rows),
+        unit_name=name,
+    )
+
+
+def _largest(estimates: Sequence[float] | NDArray[np.float64], p_values: Sequence[float]) -> int:
+    """The place of the smallest p; of those that mirror each other the one above 0, the first."""
+    return min(
+        range(len(p_values)),
+        key=lambda at: (
+            round(p_values[at], 9),
+            -round(abs(float(estimates[at])), 9),
+            estimates[at] < 0,
+        ),
+    )
+
+
+def _tested(  # noqa: PLR0913  (one number of the result each)
+    table: Table,
+    estimates: Sequence[float] | NDArray[np.float64],
+    p_values: Sequence[float],
+    *,
+    best: int,
+    se: float | None,
+    method: str,
+    units: int,
+    fewest: int,
+    unit_name: str,
+) -> Tested:
+    extras: Mapping[str, float | str] = {
+        "clearest at": " × ".join(table.places[best]),
+        **{
+            f"{' × '.join(place)}": f"{float(estimate):+.3f}, {p_words(p)}"
+            for place, estimate, p in zip(table.places, estimates, p_values, strict=True)
+        },
+    }
+    estimate = float(estimates[best])
+    assert math.isfinite(estimate)  # noqa: S101  (means of finite values)
+    return Tested(
+        estimate=estimate,
+        interval=None,
+        p_alarm=p_values[best],
+        p_clear=None,
+        method=method,
+        units=units,
+        fewest=fewest,
+        unit_name=unit_name,
+        se=se,
+        extras=extras,
+    )

@@ -1,0 +1,99 @@
+"""What every primary analysis gives, and the rules they share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from ...experiments.design import frozen_mapping
+from ...statistics.gaps import GapPermutation
+from ...statistics.means import Welch, p_from_t
+from ...statistics.results import EffectSize, Interval, Permutation, Tost
+from ..findings import Null
+
+SEED = 1
+"""Seed of all resampling; fixed, not searched."""
+
+RESAMPLES = 10_000
+
+FEW_UNITS = 10
+"""Units in a group below which p-values are permutations'."""
+
+Unit = tuple[tuple[str, str, str], ...]
+"""A unit as the combination of (factor or items, level or item, exemplar or nothing)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What the units of one group contribute; see :class:`~..effects.UnitGroup`."""
+
+    group: str
+    weight: float
+    values: Mapping[Unit, float] = field(repr=False)
+    gaps: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", frozen_mapping(self.values))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tested:
+    """A tested estimate.
+
+    ``units`` are the independent observations, ``fewest`` those of the smallest group (of all
+    where units are compared with themselves), ``unit_name`` what they are. ``sides`` are the rates
+    compared, where they are not means of cells that count alike. ``p_clear`` is None
+    where no margin was given, ``interval`` None where the quantity has none; ``se`` of a ratio is
+    that of its logarithm. ``extras`` are further numbers by name. ``by_unit`` is what each unit
+    contributes; it is empty where replies are the units, since replicates never pair.
+    """
+
+    estimate: float
+    interval: Interval | None
+    p_alarm: float
+    p_clear: float | None
+    method: str
+    units: int
+    fewest: int
+    unit_name: str
+    se: float | None = None
+    df: float | None = None
+    sides: tuple[float, ...] = ()
+    deterministic: bool = False
+    tost: Tost | None = None
+    effect_size: EffectSize | None = None
+    welch: Welch | None = None
+    extras: Mapping[str, float | str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    by_unit: tuple[Part, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "extras", frozen_mapping(self.extras))
+
+    def noting(self, *notes: str) -> Tested:
+        """The same with further notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
+
+def alarm_p(*, estimate: float, se: float, df: float, null: Null, margin: float | None) -> float:
+    """Two-sided p of no effect; against the margin, of the nearest effect within it.
+
+    It is at most .05 exactly where the 95 % interval excludes 0, or lies beyond ±margin.
+    """
+    beyond = estimate
+    if null == "margin" and margin is not None:
+        beyond = max(abs(estimate) - margin, 0.0)
+    return p_from_t(beyond / se, df)
+
+
+def p_words(p: float) -> str:
+    """A p-value in print: never 0."""
+    smallest = 0.0001
+    return f"p < {smallest}" if p < smallest else f"p = {p:.4f}"
+
+
+def permutation_words(found: Permutation | GapPermutation, what: str) -> str:
+    """``label permutation (exact)``, or how many were drawn and how sure p is then."""
+    if found.exact:
+        return f"{what} (exact)"
+    return f"{what} ({found.resamples:,} resamples, seed {found.seed}, ±{found.error:.4f})"

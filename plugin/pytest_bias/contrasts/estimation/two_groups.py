@@ -1,0 +1,126 @@
+"""Two groups of numbers: Welch's t, permutations of few units, and what identical replies hide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import NoVariance, TooFewUnits
+from ...statistics import means
+from ...statistics.bootstrap import bootstrap_difference
+from ...statistics.deterministic import deterministic_difference
+from ...statistics.effect_size import standardized_difference
+from ...statistics.equivalence import tost_welch
+from ...statistics.resampling import label_permutation
+from ...statistics.results import Bootstrap
+from ..findings import ALPHA
+from .bounded import bounded_p, spread_is_doubtful
+from .tested import FEW_UNITS, SEED, Tested, permutation_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Values = Sequence[float] | NDArray[np.float64]
+
+REPLIES = "replies"
+FEWEST = 2
+BOOTSTRAP_ITERATIONS = 10_000
+
+
+def compare(
+    a: Values,
+    b: Values,
+    *,
+    margin: float | None,
+    bounds: tuple[float, float] | None,
+    name: str = REPLIES,
+    groups: tuple[str, str] = ("first group", "second group"),
+) -> Tested:
+    """Test mean(a) − mean(b) against 0 and against ±margin.
+
+    Welch's t and two one-sided tests. With fewer than 10 units in a group the alarm's p-value is
+    that of a label permutation, which needs no normality, and nothing is cleared. Where the spread
+    of replies is doubtful, clearing must also hold for any rare ones the scale allows. Where every
+    value of each group is the same, it is the exact bound on what identical replies can hide,
+    since a t test of constants would claim p = 0.
+
+    Raises
+    ------
+    TooFewUnits
+        When a group has fewer than two values.
+    """
+    for group, values in zip(groups, (a, b), strict=True):
+        if len(values) < FEWEST:
+            raise TooFewUnits(group=group, found=len(values), needed=FEWEST)
+    units, fewest = len(a) + len(b), min(len(a), len(b))
+    try:
+        welch = means.welch(a, b)
+    except NoVariance:
+        if bounds is None:
+            raise
+        exact = deterministic_difference(a, b, bounds=bounds, margin=margin, alpha=ALPHA)
+        return Tested(
+            estimate=exact.difference,
+            interval=exact.interval,
+            p_alarm=exact.p_alarm,
+            p_clear=exact.p_clear,
+            method="exact bound on what identical replies hide; label permutation (exact)",
+            deterministic=True,
+            notes=("deterministic replies: every reply of a group is the same",),
+            unit_name=name,
+            units=units,
+            fewest=fewest,
+        )
+    tost = None
+    if margin is not None:
+        tost = tost_welch(a, b, margin=margin, alpha=ALPHA)
+    tested = Tested(
+        estimate=welch.difference,
+        interval=welch.interval,
+        p_alarm=welch.p,
+        p_clear=None if tost is None else tost.p,
+        method="Welch's t test",
+        unit_name=name,
+        se=welch.se,
+        df=welch.df,
+        welch=welch,
+        tost=tost,
+        effect_size=standardized_difference(a, b),
+        units=units,
+        fewest=fewest,
+    )
+    if tested.fewest < FEW_UNITS:
+        tested = _of_few(tested, a, b)
+    elif (
+        tested.p_clear is not None
+        and margin is not None
+        and name == REPLIES
+        and spread_is_doubtful(np.asarray(a), np.asarray(b))
+    ):
+        robust = bounded_p(a, b, bounds=bounds, margin=margin)
+        tested = replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))
+    if tost is not None:
+        method = f"{tested.method}; two one-sided t tests at the margin"
+        tested = replace(tested, method=method)
+    return tested
+
+
+def _of_few(tested: Tested, a: Values, b: Values) -> Tested:
+    # A t statistic of so few units clears falsely where rare replies lie far from the rest.
+    permuted = label_permutation(a, b, seed=SEED)
+    return replace(
+        tested,
+        p_alarm=permuted.p,
+        p_clear=None if tested.p_clear is None else 1.0,
+        method=permutation_words(permuted, "label permutation"),
+        notes=(f"fewer than {FEW_UNITS} units in a group can show bias but cannot clear it",),
+    )
+
+
+def bootstrap(a: Values, b: Values) -> Bootstrap:
+    """The percentile bootstrap interval of mean(a) − mean(b), with its recorded seed."""
+    return bootstrap_difference(a, b, iterations=BOOTSTRAP_ITERATIONS, seed=SEED)

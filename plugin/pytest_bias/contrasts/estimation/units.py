@@ -1,0 +1,262 @@
+"""Contrasts about a population: units (prompts, names, blocks) like the ones that were sampled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import NoVariance, TooFewUnits
+from ...statistics.blocks import cohen_dz, one_sample, sign_flip, tost_one_sample
+from ...statistics.equivalence import tost_from_estimate
+from ...statistics.permutation import contrast_permutation
+from ...statistics.stratified import stratified_contrast
+from ..findings import ALPHA, ONE_EXEMPLAR, units_called
+from .bounded import are_alike, bounded_p_of_units, is_skewed
+from .cells import Cell, Grid
+from .fixed import few_units_note
+from .identical import identical_exemplars, identical_units
+from .tested import FEW_UNITS, RESAMPLES, SEED, Part, Tested, Unit, permutation_words
+from .two_groups import compare
+from .weights import Weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FEWEST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class UnitValues:
+    """One number per unit: ``values`` by unit, ``dropped`` the units that miss a cell."""
+
+    values: Mapping[Unit, float]
+    dropped: int
+
+
+def key_of(cell: Cell, unit: Sequence[str]) -> Unit:
+    """The unit a cell belongs to: its level, item or exemplar of each name."""
+    return tuple((name, cell.labels[name], cell.members.get(name, "")) for name in unit)
+
+
+def unit_called(unit: Sequence[str], cells: Sequence[Cell]) -> str:
+    """What a unit is called: a seed, an exemplar of a factor, a combination of several."""
+    if len(unit) == 1 and any(unit[0] in cell.members for cell in cells):
+        return f"{ONE_EXEMPLAR}{unit[0]}"
+    return " × ".join(unit)
+
+
+def crossed_values(grid: Grid, weights: Weights, unit: Sequence[str]) -> UnitValues:
+    """The contrast within each unit that meets every level compared; replicates are averaged."""
+    by_unit: dict[Unit, list[Cell]] = {}
+    for cell in weights.used(grid).cells:
+        by_unit.setdefault(key_of(cell, unit), []).append(cell)
+    values: dict[Unit, float] = {}
+    for key, cells in by_unit.items():
+        if all(cell.values.size for cell in cells):
+            values[key] = math.fsum(
+                c * cell.mean for c, cell in zip(weights.coefficients(cells), cells, strict=True)
+            )
+    return UnitValues(values, len(by_unit) - len(values))
+
+
+def nested_values(
+    grid: Grid, weights: Weights, factor: str
+) -> tuple[dict[str, dict[Unit, float]], int]:
+    """Level of ``factor`` → one value per exemplar, and how many exemplars miss a cell.
+
+    The value is the exemplar's mean, or its contrast over the other factors that are compared.
+    """
+    others = Weights({name: part for name, part in weights.parts.items() if name != factor})
+    by_unit: dict[Unit, list[Cell]] = {}
+    for cell in weights.used(grid).cells:
+        by_unit.setdefault(key_of(cell, [factor]), []).append(cell)
+    groups: dict[str, dict[Unit, float]] = {}
+    dropped = 0
+    for key, cells in by_unit.items():
+        if all(cell.values.size for cell in cells):
+            coefficients = others.coefficients(cells)
+            mean = math.fsum(c * cell.mean for c, cell in zip(coefficients, cells, strict=True))
+            groups.setdefault(cells[0].labels[factor], {})[key] = mean
+        else:
+            dropped += 1
+    return groups, dropped
+
+
+def parts_of(
+    factor: str, groups: Mapping[str, Mapping[Unit, float]], weights: Mapping[str, float]
+) -> tuple[Part, ...]:
+    """The units of each level that weighs anything, with that weight."""
+    return tuple(
+        Part(group=f"{factor}={level}", weight=weight, values=groups[level])
+        for level, weight in weights.items()
+        if weight
+    )
+
+
+def crossed_contrast(
+    grid: Grid, weights: Weights, unit: Sequence[str], *, margin: float | None
+) -> Tested:
+    """Test the mean of one contrast per unit against 0 and against ±margin.
+
+    One-sample t and two one-sided tests; with 5 to 9 units both by exact sign flips. Contrasts
+    that are all the same are bounded exactly.
+    """
+    found = crossed_values(grid, weights, unit)
+    differences = np.array(list(found.values.values()))
+    name = unit_called(unit, grid.cells)
+    width = None if grid.width is None else grid.width * weights.reach
+    tested = paired(differences, margin=margin, width=width, magnitude=grid.magnitude, name=name)
+    whole = Part(group=name, weight=1.0, values=found.values)
+    return replace(tested, by_unit=(whole,)).noting(*left_out(found.dropped, name))
+
+
+def left_out(dropped: int, name: str) -> tuple[str, ...]:
+    """The note on units that miss a cell; none where there are none."""
+    called = name if dropped == 1 else units_called(name)
+    return (f"{dropped} {called} left out: not every condition has a reply",) if dropped else ()
+
+
+def paired(
+    differences: NDArray[np.float64],
+    *,
+    margin: float | None,
+    width: float | None,
+    magnitude: float,
+    name: str,
+) -> Tested:
+    """Test the mean of independent differences; see :func:`crossed_contrast`."""
+    n = differences.size
+    if n < FEWEST:
+        raise TooFewUnits(group=name, found=n, needed=FEWEST)
+    try:
+        found = one_sample(differences, magnitude=magnitude)
+    except NoVariance:
+        return identical_units(
+            differences, margin=margin, width=width, magnitude=magnitude, name=name
+        )
+    tost = None
+    if margin is not None:
+        tost = tost_one_sample(differences, margin=margin, magnitude=magnitude, alpha=ALPHA)
+    p_alarm, p_clear, method = found.p, tost.p if tost else None, "t test of one value per unit"
+    notes: tuple[str, ...] = ()
+    if n < FEW_UNITS:
+        flipped = sign_flip(differences, resamples=RESAMPLES, seed=SEED)
+        p_alarm, method = flipped.p, permutation_words(flipped, "sign flips of one value per unit")
+        # Sign flips at the margin clear falsely where a few units differ from the rest.
+        p_clear = None if tost is None else 1.0
+        notes = (few_units_note(),)
+    elif p_clear is not None and margin is not None and are_alike(differences):
+        robust = bounded_p_of_units(differences, width=width, margin=margin)
+        p_clear, notes = max(p_clear, robust.p), (robust.note,)
+    elif is_skewed(differences):
+        few = f"a few {units_called(name)}"
+        notes = (f"skewed: {few} differ from the rest, so look at them before the interval",)
+    return Tested(
+        estimate=found.mean,
+        interval=found.interval,
+        p_alarm=p_alarm,
+        p_clear=p_clear,
+        method=method if tost is None else f"{method}; two one-sided t tests at the margin",
+        units=n,
+        fewest=n,
+        unit_name=name,
+        se=found.se,
+        df=found.df,
+        tost=tost,
+        effect_size=cohen_dz(differences),
+        notes=notes,
+    )
+
+
+def nested_contrast(grid: Grid, weights: Weights, factor: str, *, margin: float | None) -> Tested:
+    """Test a contrast of groups whose exemplars are the units.
+
+    Two groups by Welch's t test on the exemplars' means (permutations below 10 of them); several
+    by the weighted sum of group means, with the variance within each (permutations below 10 on a
+    side).
+    """
+    found, dropped = nested_values(grid, weights, factor)
+    groups = {level: list(values.values()) for level, values in found.items()}
+    part = weights.parts[factor]
+    sizes = {level: len(values) for level, values in groups.items()}
+    for level in part:
+        if sizes.get(level, 0) < FEWEST:
+            group = f"{factor}={level}"
+            raise TooFewUnits(group=group, found=sizes.get(level, 0), needed=FEWEST)
+    name = f"exemplars of {factor}"
+    # Of the whole contrast's reach each group has half: its units differ between two sides.
+    bounds = grid.bounds if len(weights.parts) == 1 else _symmetric(grid, weights.reach / 2)
+    if len(part) == 2:  # noqa: PLR2004  (two groups)
+        high, low = sorted(part, key=lambda level: -part[level])
+        scale = part[high]
+        a, b = (np.array(groups[level]) * scale for level in (high, low))
+        tested = compare(
+            a,
+            b,
+            margin=margin,
+            bounds=bounds,
+            name=name,
+            groups=(f"{factor}={high}", f"{factor}={low}"),
+        )
+    else:
+        try:
+            tested = _several(groups, part, margin=margin, name=name)
+        except NoVariance:
+            tested = identical_exemplars(grid, weights, factor, groups, margin=margin)
+    by_unit = parts_of(factor, found, part)
+    return replace(tested, by_unit=by_unit).noting(*left_out(dropped, name))
+
+
+def _symmetric(grid: Grid, reach: float) -> tuple[float, float] | None:
+    return None if grid.width is None else (-grid.width * reach, grid.width * reach)
+
+
+def _several(
+    groups: Mapping[str, Sequence[float]],
+    part: Mapping[str, float],
+    *,
+    margin: float | None,
+    name: str,
+) -> Tested:
+    levels = list(part)
+    values = [np.array(groups[level]) for level in levels]
+    found = stratified_contrast(values, [part[level] for level in levels])
+    tost = None
+    if margin is not None:
+        tost = tost_from_estimate(
+            estimate=found.estimate, se=found.se, df=found.df, margin=margin, alpha=ALPHA
+        )
+    sides = [
+        sum(len(groups[level]) for level in levels if part[level] * sign > 0) for sign in (1, -1)
+    ]
+    few = min(sides) < FEW_UNITS
+    # Levels of one side may differ, which a permutation of all labels takes for noise.
+    p_alarm, method = found.p, "t test of stratified unit means (Welch–Satterthwaite)"
+    if few:
+        permuted = contrast_permutation(
+            np.concatenate(values),
+            [level for level in levels for _ in groups[level]],
+            dict(part),
+            resamples=RESAMPLES,
+            seed=SEED,
+        )
+        p_alarm = permuted.p
+        method = permutation_words(permuted, "label permutation of unit means")
+    return Tested(
+        estimate=found.estimate,
+        interval=found.interval,
+        p_alarm=p_alarm,
+        p_clear=None if tost is None else 1.0 if few else tost.p,
+        method=method if tost is None else f"{method}; two one-sided t tests at the margin",
+        units=sum(map(len, values)),
+        fewest=min(sides),
+        unit_name=name,
+        se=found.se,
+        df=found.df,
+        tost=tost,
+        notes=(few_units_note(),) if few else (),
+    )

@@ -1,0 +1,244 @@
+"""What an analysis found, as values: reports read them without any statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..experiments.design import frozen_mapping
+from ..experiments.fields import need_number
+from ..statistics.results import Bootstrap, Description, EffectSize, Interval, Tost
+from .effects import Scale, UnitGroup
+
+ALPHA = 0.05
+"""Error rate of each of the two nulls of the verdict rule; they are disjoint, so not halved."""
+
+_PLURAL = ("replies", "pools", "units")
+
+ONE_EXEMPLAR = "exemplar of "
+"""Begins the name of units that are exemplars compared with themselves: 40 names, not 8 groups."""
+
+
+def units_called(name: str) -> str:
+    """A unit's name in print, for several: ``seeds``, ``cv × scaffold blocks``."""
+    if name in _PLURAL or name.startswith("exemplars"):
+        return name
+    if name.startswith(ONE_EXEMPLAR):
+        return f"exemplars of {name.removeprefix(ONE_EXEMPLAR)}"
+    if "×" in name:
+        return f"{name} blocks"
+    return name if name.endswith("s") else f"{name}s"
+
+
+CHANCE = "mean without any difference"
+"""Name of the extra that says what an estimate without a sign comes to by chance."""
+
+Null = Literal["zero", "margin"]
+"""What an alarm is raised against: any effect, or one beyond the margin."""
+
+Relation = Literal["LESS", "SIMILAR", "GREATER", "not distinguishable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """One of the two sides of a contrast.
+
+    ``units`` is the number of independent observations analysed, ``missing`` counts trials
+    without one, by reason; ``mean`` is a rate for events.
+    """
+
+    level: str
+    value: str
+    units: int
+    missing: Mapping[str, int]
+    mean: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "missing", frozen_mapping(dict(sorted(self.missing.items()))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedColumn:
+    """The method the hypothesis' own document names, computed as documented. It never gates."""
+
+    method: str
+    statistics: Mapping[str, float | str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "statistics", frozen_mapping(self.statistics))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """A mean difference per unit of a numeric factor: 0 is no effect, 1 follows it fully."""
+
+    estimate: float
+    interval: Interval
+    span: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HumanStudy:
+    """A published difference in people, to stand beside a model's.
+
+    ``low`` and ``high`` are the group means in the measure's unit, ``t`` and ``df`` the published
+    test of their difference, ``n`` the number of people. ``similar_within`` is how near a model
+    must be shown to be to be called similar.
+    """
+
+    low: float
+    high: float
+    t: float
+    df: float
+    n: int
+    similar_within: float
+    citation: str
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high", "t", "df", "similar_within"):
+            number = need_number("HumanStudy", name, getattr(self, name))
+            object.__setattr__(self, name, number)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HumanComparison:
+    """A mean difference beside the one published for people.
+
+    ``published`` takes the human difference as fixed; ``primary`` carries its standard error and
+    calls similar only what is shown to lie within ``similar_within``.
+    """
+
+    low_mean: float
+    high_mean: float
+    difference: float
+    se: float
+    p: float
+    n: int
+    citation: str
+    published: Relation
+    primary: Relation
+    estimate: float
+    interval: Interval
+    df: float
+    similar_within: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorstCase:
+    """The p-values when missing replies take the values worst for each claim (Manski 1990).
+
+    ``lowest`` and ``highest`` are the extreme estimates, None where the quantity has none;
+    ``needed`` says whether so much is missing that the verdict must hold under them.
+    """
+
+    needed: bool
+    lowest: float | None
+    highest: float | None
+    p_alarm: float
+    p_clear: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """The result of one contrast: estimate, interval, and the two p-values of the verdict rule.
+
+    ``contrast`` says what was compared ("high − low"), side by side in ``arms``. ``p_alarm`` is
+    two-sided against no effect (``null`` "zero") or against an effect within the margin
+    ("margin"); ``p_clear`` is that of equivalence at ``margin`` (None without one); ``interval``
+    is at 95 %, None where the quantity has none. On the ``scale`` "ratio" no effect is 1 and the
+    margin reaches from its inverse to itself. ``units`` are the independent observations,
+    ``fewest`` those of the smallest group, ``unit_name`` what they are. ``settle`` is the number
+    of units per group that would settle an open question, None where more would not help.
+    ``extras`` are further numbers by name. ``se`` and ``df`` are those of the estimate, of ratios
+    on the log scale. ``by_unit`` is what each unit contributes: the mean of its values times the
+    weight, summed over groups, is the estimate (of a ratio its logarithm).
+    """
+
+    quantity: str
+    contrast: str
+    measure: str
+    unit: str
+    factor: str
+    arms: tuple[Arm, ...]
+    estimate: float
+    interval: Interval | None
+    p_alarm: float
+    p_clear: float | None
+    margin: float | None
+    method: str
+    target: str
+    scope: str
+    units: int
+    replies: int
+    fewest: int
+    unit_name: str
+    scale: Scale = "difference"
+    null: Null = "zero"
+    se: float | None = None
+    df: float | None = None
+    deterministic: bool = False
+    settle: int | None = None
+    equivalence: Tost | None = None
+    effect_size: EffectSize | None = None
+    bootstrap: Bootstrap | None = None
+    index: Index | None = None
+    human: HumanComparison | None = None
+    worst_case: WorstCase | None = None
+    published: PublishedColumn | None = None
+    extras: Mapping[str, float | str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    by_unit: tuple[UnitGroup, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "extras", frozen_mapping(self.extras))
+
+    @property
+    def no_effect(self) -> float:
+        """The value of the estimate at which there is no effect."""
+        return 1.0 if self.scale == "ratio" else 0.0
+
+    @property
+    def within(self) -> tuple[float, float] | None:
+        """The estimates that do not matter, from one edge of the margin to the other."""
+        if self.margin is None:
+            return None
+        if self.scale == "ratio":
+            return 1 / self.margin, self.margin
+        return -self.margin, self.margin
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the whole 95 % interval lies outside the margin."""
+        if self.within is None or self.interval is None:
+            return False
+        low, high = self.within
+        return self.interval.low > high or self.interval.high < low
+
+    @property
+    def missing(self) -> int:
+        """Number of trials of the arms that gave no valid reply."""
+        return sum(sum(arm.missing.values()) for arm in self.arms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureSummary:
+    """A numeric measure in one condition: description and raw values in the plan's order."""
+
+    measure: str
+    unit: str
+    condition: str
+    description: Description | None
+    values: tuple[float, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategorySummary:
+    """A category or flag in one condition: how often each value came."""
+
+    measure: str
+    condition: str
+    counts: Mapping[str, int]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "counts", frozen_mapping(dict(sorted(self.counts.items()))))

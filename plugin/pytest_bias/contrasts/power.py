@@ -1,0 +1,249 @@
+"""What a design can clear and find at a hypothesis' margin, before a single reply is paid for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from .declared import Claim, Declared, claim_under, gates, null_of
+from .findings import ALPHA, Finding, Null
+from .interactions import Interaction
+from .rates import RateDifference, RateRatio
+from .upgrade_power import Passing, largest_sd, of_means, of_rates, of_ratios, pairs_units
+
+if TYPE_CHECKING:
+    from ..experiments.design import Design
+    from ..experiments.experiment import Experiment
+    from .declared import Hypothesis
+    from .layout import Layout
+
+POWER = 0.90
+"""Probability of clearing where nothing differs that a ``clear`` claim is sized for."""
+
+_EFFECTS = (0.0, 1.0, 2.0)
+_LARGE = (1.0, 2.0, 3.0)
+"""True effects, in margins, at which chances are given; of a screen those that it might find."""
+
+BASE_RATES = (0.0, 0.1, 0.5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """The chances of CLEAR and of BIASED under a true ``effect``, counted in margins.
+
+    ``rate`` is the base rate it is computed at, None for means.
+    """
+
+    effect: float
+    clear: float
+    biased: float
+    rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prospect:
+    """What a design gives one hypothesis.
+
+    ``largest_sd`` is the standard deviation (of a reply within its cell, or of one value per unit)
+    up to which it clears at no effect with probability .90; ``sd`` the one that was recorded, None
+    where nothing is; ``outlooks`` are at that spread, or at base rates. ``problem`` says why no
+    verdict is possible at all. ``per_group`` is that of two equal groups; where the sides are not
+    two of that size (``equal``), what they are worth. ``clears`` is whether the units suffice for
+    anything to be cleared, and the experiment has a positive control (``controlled``).
+
+    ``passing`` are the upgrade gate's chances, at the recorded spread or else at ``largest_sd``;
+    ``gate_sd`` is the spread up to which each is .90 or more. ``pairs`` is whether units of two
+    models are compared with each other: then these are chances for models that have nothing in
+    common, which no pair of versions falls below unless what one does more the other does less.
+    """
+
+    hypothesis: str
+    claim: Claim
+    target: str
+    margin: float | None
+    unit: str
+    per_group: int | None
+    unit_name: str
+    paired: bool
+    largest_sd: float | None = None
+    sd: float | None = None
+    outlooks: tuple[Outlook, ...] = ()
+    problem: str = ""
+    equal: bool = True
+    clears: bool = True
+    controlled: bool = True
+    screens: bool = False
+    passing: tuple[Passing, ...] = ()
+    gate_sd: float | None = None
+    pairs: bool = False
+
+
+def prospect_of(
+    hypothesis: Hypothesis,
+    experiment: Experiment,
+    design: Design,
+    found: Finding | None,
+    *,
+    controlled: bool = True,
+) -> Prospect:
+    """What ``design`` gives a hypothesis; ``found`` is what the same design has recorded.
+
+    ``controlled`` is whether the experiment has a positive control, without which it clears
+    nothing.
+    """
+    declared = cast("Declared", hypothesis)
+    screens = design.screens
+    effects = _LARGE if screens else _EFFECTS
+    measure = getattr(hypothesis, "measure", "")
+    units = {each.name: each.unit for each in experiment.measures}
+    layout = hypothesis.layout(experiment, design)
+    given = Prospect(
+        hypothesis=hypothesis.id,
+        claim=claim_under(hypothesis, design),
+        target=declared.target,
+        margin=declared.margin,
+        unit=units.get(measure, ""),
+        per_group=None if layout is None else layout.per_group,
+        unit_name="units" if layout is None else layout.unit_name,
+        paired=layout is not None and layout.shape == "paired",
+        problem="" if layout is None else layout.problem,
+        equal=layout is None or layout.equal,
+        clears=controlled and not screens and (layout is None or layout.clears),
+        controlled=controlled,
+        screens=screens,
+    )
+    margin = declared.margin
+    if margin is None:
+        return given
+    gated = gates(declared) and not screens
+    if layout is None or isinstance(hypothesis, RateRatio):
+        # Chances of ratios depend on all rates, which nobody knows before.
+        return replace(given, passing=of_ratios(margin, found) if gated else ())
+    if layout.problem or layout.per_group < 2:  # noqa: PLR2004
+        return given
+    if isinstance(hypothesis, RateDifference) and declared.target == "fixed":
+        null = _null(hypothesis, experiment, screens=screens)
+        outlooks = tuple(_rate_outlooks(layout, margin, null, found, effects))
+        if not controlled:
+            outlooks = tuple(replace(each, clear=0.0) for each in outlooks)
+        rates = sorted({each.rate for each in outlooks if each.rate is not None})
+        passing = of_rates(layout, margin, found, rates) if gated else ()
+        return replace(given, outlooks=outlooks, passing=tuple(passing))
+    given = _of_means(given, hypothesis, experiment, layout, margin, found, effects)
+    if not gated:
+        return given
+    sd = given.sd or given.largest_sd
+    return replace(
+        given,
+        passing=of_means(layout, margin, found, sd=sd) if sd else (),
+        gate_sd=largest_sd(layout, margin, POWER),
+        pairs=pairs_units(layout),
+    )
+
+
+def compared_by(hypothesis: Hypothesis) -> list[str]:
+    """The factors a hypothesis compares levels of."""
+    if isinstance(hypothesis, Interaction):
+        return list(hypothesis.factors)
+    factor = getattr(hypothesis, "factor", None)
+    return [factor] if factor else []
+
+
+def _null(hypothesis: Hypothesis, experiment: Experiment, *, screens: bool) -> Null:
+    """What BIASED has to be shown against; of a screen always the margin."""
+    if screens:
+        return "margin"
+    return null_of(cast("Declared", hypothesis), experiment, compared_by(hypothesis))
+
+
+def _of_means(
+    given: Prospect,
+    hypothesis: Hypothesis,
+    experiment: Experiment,
+    layout: Layout,
+    margin: float,
+    found: Finding | None,
+    effects: Sequence[float],
+) -> Prospect:
+    from ..statistics.power import largest_sd_to_clear, verdict_chances  # noqa: PLC0415  (scipy)
+
+    n, shape = layout.per_group, layout.shape
+    largest = sd = None
+    if given.clears:
+        largest = largest_sd_to_clear(n, margin=margin, power=POWER, alpha=ALPHA, design=shape)
+    if found is not None and found.se is not None:
+        sd = found.se * math.sqrt(n if shape == "paired" else n / 2)
+    outlooks: tuple[Outlook, ...] = ()
+    if sd:
+        null = _null(hypothesis, experiment, screens=given.screens)
+        outlooks = tuple(
+            Outlook(
+                effect=effect, clear=chances.clear if given.clears else 0.0, biased=chances.biased
+            )
+            for effect in effects
+            for chances in (
+                verdict_chances(
+                    n,
+                    sd=sd,
+                    margin=margin,
+                    difference=effect * margin,
+                    alpha=ALPHA,
+                    design=shape,
+                    null=null,
+                ),
+            )
+        )
+    return replace(given, largest_sd=largest, sd=sd, outlooks=outlooks)
+
+
+def _rate_outlooks(
+    layout: Layout, margin: float, null: Null, found: Finding | None, effects: Sequence[float]
+) -> Iterator[Outlook]:
+    from ..statistics.rate_power import (  # noqa: PLC0415  (scipy)
+        power_to_alarm_rate,
+        power_to_clear_rate,
+        units_for_zero_events,
+    )
+
+    n = layout.per_group
+    rates: tuple[float, ...] = BASE_RATES
+    if found is not None:
+        rates = (sum(arm.mean for arm in found.arms) / len(found.arms),)
+    for rate in rates:
+        for effect in effects:
+            difference = effect * margin
+            if difference > 1:  # no two rates are so far apart
+                continue
+            base = min(rate, 1 - difference)
+            clear = power_to_clear_rate(
+                n, n, rate=base, margin=margin, difference=difference, alpha=ALPHA
+            ).power
+            if n < units_for_zero_events(margin, alpha=ALPHA):
+                # Of so few, no event at all (or nothing else) clears nothing.
+                nothing = ((1 - base) * (1 - base - difference)) ** n
+                clear = max(0.0, clear - nothing - (base * (base + difference)) ** n)
+            yield Outlook(
+                effect=effect,
+                clear=clear,
+                biased=_alarm_of_rates(n, rate=base, difference=difference, margin=margin)
+                if null == "margin"
+                else power_to_alarm_rate(
+                    n, n, rate=base, difference=difference, alpha=ALPHA
+                ).power,
+                rate=rate,
+            )
+
+
+def _alarm_of_rates(n: int, *, rate: float, difference: float, margin: float) -> float:
+    """The chance that rates are shown to differ by more than the margin; by their variance."""
+    from ..statistics.power import power_to_alarm  # noqa: PLC0415  (scipy)
+
+    variances = [p * (1 - p) for p in (rate, rate + difference)]
+    sd = math.sqrt(max(sum(variances), 0.0) / 2)
+    if not sd:  # nothing ever happens, or always: no replies differ
+        return 0.0
+    return power_to_alarm(
+        n, sd=sd, difference=difference, alpha=ALPHA, null="margin", margin=margin
+    )

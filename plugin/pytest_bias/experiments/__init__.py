@@ -1,0 +1,1 @@
+"""Experiments as data: design, protocol, messages, replies, measures and records."""

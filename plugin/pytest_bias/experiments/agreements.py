@@ -1,0 +1,120 @@
+"""What a judge must agree with itself on before its ratings may decide anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from ..errors import BadDesign, UnknownName
+from .canonical import digest, dumps
+from .design import Trial
+from .fields import need_several, need_text, shortly
+from .measures import Measure
+
+NOT_SCORED = "not scored again"
+"""What the measure of the second rating says of a trial that has none."""
+
+FEWEST_TWICE = 20
+"""Trials scored twice below which nothing is said of how well the two ratings agree."""
+
+AT_LEAST = 0.667
+"""Smallest α at which tentative conclusions are acceptable (Krippendorff 2004, page 241)."""
+
+Level = Literal["nominal", "ordinal", "interval"]
+
+_SPAN = 2**64
+_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """A measure that a judge takes, and takes again of some trials, and that others rest on.
+
+    Krippendorff's α of the two ratings is reported. Where it is below ``at_least``, cannot be
+    computed, or fewer than 20 trials were rated twice, every hypothesis on a measure of
+    ``governs`` is INCONCLUSIVE, whatever was found, and a positive control on one is not seen.
+
+    Parameters
+    ----------
+    measure
+        The judge's first rating: a number, a flag or a category.
+    again
+        Text measure of the second: the rating as text ("4", "True", "honest"), or
+        :data:`NOT_SCORED` where the trial was not, or not validly, rated again.
+    level
+        How ratings differ: ``"nominal"`` (the same or not), ``"ordinal"`` (by ranks) or
+        ``"interval"`` (by their distance); the last two take numbers.
+    at_least
+        Smallest α that will do, in (0, 1].
+    governs
+        Measures derived from this rating: hypotheses on them rest on it, as those on ``measure``
+        itself always do.
+    """
+
+    measure: str
+    again: str
+    level: Level = "nominal"
+    at_least: float = AT_LEAST
+    governs: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        what = f"Agreement({shortly(self.measure)})"
+        need_text(what, measure=self.measure, again=self.again)
+        if self.measure == self.again:
+            raise BadDesign(what=what, problem="again must be another measure: the second rating")
+        if self.level not in get_args(Level):
+            known = ", ".join(get_args(Level))
+            raise BadDesign(what=what, problem=f"level must be one of {known}")
+        number = type(self.at_least) in (int, float)
+        if not number or not 0 < self.at_least <= 1:
+            raise BadDesign(what=what, problem="at_least must be a number above 0, up to 1")
+        object.__setattr__(self, "at_least", float(self.at_least))
+        governs = need_several(what, "governs", self.governs, str, "names of measures")
+        object.__setattr__(self, "governs", tuple(dict.fromkeys((self.measure, *governs))))
+
+
+def scored_again(trial: Trial, share: float) -> bool:
+    """Whether ``trial`` is among the ``share`` (0 to 1) of trials that are rated twice.
+
+    It is so in every run and in every design that holds the trial: a hash of what it is decides,
+    and no chance. Of few trials it may be somewhat more or fewer than the share.
+
+    Raises
+    ------
+    BadDesign
+        For a share outside 0 to 1.
+    """
+    if not 0 <= share <= 1:
+        raise BadDesign(what="scored_again()", problem="share must lie between 0 and 1")
+    drawn = digest(f"scored again {dumps(trial.identity, 'trial')}")[:_DIGITS]
+    return int(drawn, 16) < share * _SPAN
+
+
+def settled(
+    what: str, agreements: Sequence[Agreement], measures: Sequence[Measure]
+) -> tuple[Agreement, ...]:
+    """``agreements`` of an experiment as it keeps them.
+
+    Raises
+    ------
+    BadDesign
+        When two are of one measure, or a scale does not fit what is declared of its measure.
+    UnknownName
+        When one names a measure that is not there.
+    """
+    known = {measure.name: measure for measure in measures}
+    agreements = need_several(what, "agreements", agreements, Agreement, "Agreement(…)")
+    for agreement in agreements:
+        for name in (agreement.measure, agreement.again, *agreement.governs):
+            if name not in known:
+                raise UnknownName(kind="measure", name=name, known=known)
+        if known[agreement.again].bounds is not None:
+            of = f"Agreement({agreement.measure!r})"
+            problem = f"again is {agreement.again!r}, which has bounds; it must be a text measure"
+            raise BadDesign(what=of, problem=problem)
+    if len({agreement.measure for agreement in agreements}) != len(agreements):
+        raise BadDesign(what=what, problem="a measure has one agreement at most")
+    if {a.again for a in agreements} & {a.measure for a in agreements}:
+        raise BadDesign(what=what, problem="a second rating cannot be a first one as well")
+    return agreements

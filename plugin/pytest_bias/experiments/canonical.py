@@ -1,0 +1,66 @@
+"""One JSON text for one value: the encoder of everything that is hashed, stored or sent on.
+
+Sorted keys, no spaces, ASCII only (so that a lone surrogate in a model's reply survives as an
+escape), no NaN or infinity, and nothing but JSON's own types and dataclasses of them: an enum or a
+numpy scalar is an error that says where it stands, not something quietly converted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+
+from ..errors import Unserialisable
+
+_SCALARS = (type(None), bool, int, str)
+
+
+def plain(value: object, where: str = "value") -> object:
+    """``value`` as dicts, lists and JSON scalars.
+
+    Raises
+    ------
+    Unserialisable
+        For any other type, for non-finite floats and for keys that are not strings; the message
+        names the place inside ``value``.
+    """
+    if type(value) in _SCALARS:
+        return value
+    if type(value) is float:
+        if not math.isfinite(value):
+            raise Unserialisable(where=where, kind=f"non-finite float ({value})")
+        return value
+    if isinstance(value, dict | Mapping):  # a plain dict is told without asking the ABC
+        for key in value:
+            if type(key) is not str:
+                raise Unserialisable(where=f"a key of {where}", kind=type(key).__name__)
+        return {key: plain(item, f"{where}.{key}") for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
+        return [plain(item, f"{where}[{index}]") for index, item in enumerate(value)]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {
+            field.name: plain(getattr(value, field.name), f"{where}.{field.name}")
+            for field in fields(value)
+        }
+    raise Unserialisable(where=where, kind=type(value).__name__)
+
+
+def dumps(value: object, where: str = "value") -> str:
+    """Canonical JSON text of ``value``; see :func:`plain` for what is accepted."""
+    return compact(plain(value, where), sort_keys=True)
+
+
+def compact(value: object, *, sort_keys: bool = False) -> str:
+    """ASCII JSON without spaces of a value known to be plain already."""
+    return json.dumps(
+        value, sort_keys=sort_keys, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
+
+
+def digest(text: str | bytes) -> str:
+    """SHA-256 of ``text`` (UTF-8) as 64 hexadecimal digits."""
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,1 @@
+"""Checks of an experiment's prompts before anything is recorded."""

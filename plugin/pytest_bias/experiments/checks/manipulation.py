@@ -1,0 +1,223 @@
+"""Whether an experiment manipulates what it says it does, seen before anything is recorded.
+
+Two conditions that put the very same before the subject show no effect whatever the subject is
+like; a prompt that shows a label (``set1_white_male``) tells the subject what is tested. Both
+show in the prompts, which are had in memory: the first trial of every condition, exemplar and item
+is carried out up to its first reply, then with the experiment's simulated subject, if it has one.
+Of what cannot be carried out nothing is said: its cases will.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ...errors import BadDesign, BiasError, JudgeNotBlind, SamePrompt, UnknownFactor
+from ..design import Trial
+from ..experiment import Experiment, Players, plan
+from ..fields import author_line
+from ..measures import check_kept
+from ..messages import Completion, Message, Request
+from ..records import record_of
+from ..rehearsal import JUDGE, SUBJECT, simulated_reply
+from ..replay import Answer, Unrecorded, Wanted, carry_out
+from .leaks import Prompt, ids_shown, words_shown
+
+SEEDS = 5
+"""Courses a conversation is given before two that never differed are called the same: what a
+protocol asks may depend on what was replied."""
+
+LISTED = 5
+"""Faults that are put in words; of more only the number is said."""
+
+_LONGEST = 60
+"""Replies after which a trial is given up: a protocol may ask until it is content."""
+
+_NEVER_AWAITED = "was never awaited"
+"""How Python's own warning ends."""
+
+_PLAYERS = Players(f"simulated/{SUBJECT}", f"simulated/{JUDGE}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """A trial as far as it came: the subject's requests (first attempts) and all replies."""
+
+    trial: Trial
+    asked: tuple[Request, ...]
+    replies: tuple[str, ...]
+    ended: bool
+    valid: bool
+    told: JudgeNotBlind | None = None
+
+    @property
+    def put(self) -> tuple[tuple[Message, ...], ...]:
+        """What is put before the subject."""
+        return tuple(request.messages for request in self.asked)
+
+    @property
+    def text(self) -> str:
+        """What the system and the user say, each message once."""
+        told = (message for messages in self.put for message in messages)
+        return "\n".join(dict.fromkeys(m.text for m in told if m.role != "assistant"))
+
+
+def faults(experiment: Experiment) -> tuple[BiasError, ...]:
+    """What is wrong with the prompts of ``experiment``: errors, not raised.
+
+    SamePrompt for each pair of conditions, LabelShown for each label, JudgeNotBlind for each level
+    the judge is told, in the design's order.
+    """
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", RuntimeWarning)
+        try:
+            found = _faults(experiment)
+        except (BadDesign, UnknownFactor) as error:
+            where = author_line(error)
+            found = (BadDesign(what=where, problem=str(error)) if where else error,)
+    for each in warned:
+        place = f"{each.filename}:{each.lineno}"
+        if str(each.message).endswith(_NEVER_AWAITED):
+            problem = f"{each.message}: write await before it"
+            return (BadDesign(what=place, problem=problem),)
+        warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+    return found
+
+
+def _faults(experiment: Experiment) -> tuple[BiasError, ...]:
+    trials = plan(experiment, experiment.design(replicates=1))
+    openings = [_walk(experiment, trial, lambda _: None) for trial in trials]
+    walks = openings
+    if experiment.simulated is not None:
+        answer = _answers(experiment, trials[0])
+        walks = [_walk(experiment, trial, answer) for trial in trials]
+        _check_measures(experiment, walks, answer)
+    prompts = [
+        Prompt(opening.trial, whole.text, opening.text, "\n".join(whole.replies))
+        for opening, walk in zip(openings, walks, strict=True)
+        if opening is not None and opening.asked
+        for whole in [walk or opening]
+    ]
+    told = {
+        (walk.told.factor, walk.told.level): walk.told
+        for walk in reversed((*openings, *walks))
+        if walk is not None and walk.told is not None
+    }
+    found: list[BiasError] = [*reversed(told.values())]
+    found += _same(experiment, [walk for walk in walks if walk], trials[0])
+    found += ids_shown(experiment, prompts)
+    if len(prompts) == len(trials):  # or else nobody knows what other levels show
+        found += words_shown(experiment, prompts)
+    return tuple(found)
+
+
+def in_words(found: Sequence[BiasError]) -> str:
+    """``found`` as one message, a line each; empty where there is none."""
+    lines = [str(fault) for fault in found[:LISTED]]
+    if len(found) > LISTED:
+        lines.append(f"… and {len(found) - LISTED} more like these")
+    return "\n".join(lines)
+
+
+def _check_measures(experiment: Experiment, walks: Sequence[_Walk | None], answer: Answer) -> None:
+    """Take every measure once: one that cannot be taken would show when all is paid for.
+
+    Raises
+    ------
+    BadDesign
+        When one gives no value, or fails.
+    """
+    trial = next((walk.trial for walk in walks if walk is not None and walk.valid), None)
+    if trial is None:
+        return
+    outcome = carry_out(experiment, _PLAYERS, trial, answer)
+    for measure in experiment.measures:
+        try:
+            row = record_of(outcome, [measure])
+            if experiment.retention != "raw":
+                check_kept([measure], row.values)
+        except BiasError:
+            raise
+        except Exception as error:
+            problem = f"take= fails of a valid reply, with {type(error).__name__}: {error}"
+            raise BadDesign(what=f"Measure({measure.name!r})", problem=problem) from error
+
+
+# --- trials in memory -------------------------------------------------------------------------
+
+
+def _walk(experiment: Experiment, trial: Trial, answer: Answer) -> _Walk | None:
+    """``trial`` with what ``answer`` gives; None where its protocol fails."""
+    asked: list[Request] = []
+    replies: list[str] = []
+
+    def note(wanted: Wanted) -> Completion | None:
+        if wanted.place.attempt == 1 and wanted.request.to == "subject":
+            asked.append(wanted.request)
+        completion = answer(wanted) if len(replies) < _LONGEST else None
+        if completion is not None:
+            replies.append(completion.text)
+        return completion
+
+    ended, valid = True, False
+    try:
+        valid = carry_out(experiment, _PLAYERS, trial, note).missing is None
+    except Unrecorded:
+        ended = False
+    except JudgeNotBlind as told:
+        return _Walk(trial, tuple(asked), tuple(replies), ended=False, valid=False, told=told)
+    except (BadDesign, UnknownFactor, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException:  # noqa: BLE001  (the author's code, pytest.fail() too: its cases show it)
+        return None
+    return _Walk(trial, tuple(asked), tuple(replies), ended, valid)
+
+
+def _answers(experiment: Experiment, seed: Trial) -> Answer:
+    """The simulated subject, drawing in every trial as it does in ``seed``.
+
+    With draws in common, replies differ only where what was asked does.
+    """
+    return lambda wanted: simulated_reply(experiment, replace(wanted, trial=seed))
+
+
+# --- the same prompts -------------------------------------------------------------------------
+
+
+def _same(experiment: Experiment, walks: Sequence[_Walk], seed: Trial) -> Iterator[SamePrompt]:
+    """Pairs of conditions, and of exemplars in one, that put the same before the subject."""
+    valid: set[str] = set()
+    groups = [list(walks)]
+    for number in range(1, SEEDS + 1):
+        if number > 1:
+            answer = _answers(experiment, replace(seed, replicate=number))
+            again = [[_walk(experiment, walk.trial, answer) for walk in part] for part in groups]
+            groups = [[walk for walk in part if walk is not None] for part in again]
+        groups = [alike for part in groups for alike in _alike(part)]
+        valid |= {walk.trial.id for part in groups for walk in part if walk.valid}
+    pairs: dict[tuple[str, str], list[tuple[Trial, Trial]]] = {}
+    for part in groups:
+        # Where no course led to a valid reply, what else would have been asked is not known.
+        trials = [walk.trial for walk in part if walk.trial.id in valid]
+        for other in trials[1:]:
+            key = (trials[0].condition.id, other.condition.id)
+            pairs.setdefault(key, []).append((trials[0], other))
+    for (one, two), found in pairs.items():
+        first, second = found[0]
+        yield SamePrompt(
+            experiment=experiment.id,
+            conditions=(one, two),
+            item=first.item,
+            exemplars=(tuple(first.exemplars.values()), tuple(second.exemplars.values())),
+            more=len(found) - 1,
+        )
+
+
+def _alike(walks: Sequence[_Walk]) -> list[list[_Walk]]:
+    """Groups of trials of one item that came to an end and in which the same was asked."""
+    groups: dict[object, list[_Walk]] = {}
+    for walk in walks:
+        if walk.ended and walk.asked:
+            groups.setdefault((walk.trial.item, walk.put), []).append(walk)
+    return [group for group in groups.values() if len(group) > 1]

@@ -1,0 +1,111 @@
+"""What an experiment tells its subject and its judge whatever they reply, as digests.
+
+A verdict holds for the prompts it was reached with, so a baseline must know when one has changed.
+Prompts are made in memory, as for a recording, and leave it as digests only: of a condition one
+over all its exemplars and items, so that nothing of a single prompt stands anywhere by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from ..canonical import compact, digest, plain
+from ..design import Design, Trial, frozen_mapping
+from ..experiment import Experiment, Players, plan_condition
+from ..keys import parameters_of, request_parts
+from ..messages import Completion, Parameters, Request
+from ..rehearsal import simulated_reply
+from ..replay import Lookup, Wanted, questions
+
+_LENGTH = 16
+"""Hexadecimal digits of a digest."""
+_TRIED = 3
+"""Trials of a condition that are carried out at most to see what its judge is asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What is told before anybody has replied, condition → digest.
+
+    ``subject`` is over the first requests (messages, form of the reply) of every exemplar and
+    item, ``judge`` over what of its first request no reply changes (system message, form of the
+    grade); a condition of which nobody knows is left out of it.
+    """
+
+    subject: Mapping[str, str] = field(default_factory=dict)
+    judge: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "subject", frozen_mapping(self.subject))
+        object.__setattr__(self, "judge", frozen_mapping(self.judge))
+
+
+def told_by(
+    experiment: Experiment, design: Design, players: Players, recorded: Lookup | None = None
+) -> Told:
+    """What ``experiment`` tells under ``design``: the same for every subject that is sent it all.
+
+    Prompts are those of the first replicate. Sampling parameters count only where a protocol sets
+    its own: what the experiment asks for is told apart (see :func:`.fingerprints.fingerprint_of`).
+    ``recorded`` gives the replies on the way to the judge where the experiment has no simulated
+    subject; None where none are kept.
+    """
+    once = replace(design, replicates=1)
+    subject: dict[str, str] = {}
+    judge: dict[str, str] = {}
+    for condition in experiment.conditions:
+        trials = plan_condition(experiment, once, condition)
+        subject[condition.id] = _digest([_opening(experiment, players, t) for t in trials])
+        if experiment.judge is not None:
+            asked = (_judged(experiment, players, t, recorded) for t in trials[:_TRIED])
+            known = next((each for each in asked if each), None)
+            if known is not None:
+                judge[condition.id] = _digest(known)
+    return Told(subject=subject, judge=judge)
+
+
+def _opening(experiment: Experiment, players: Players, trial: Trial) -> list[object]:
+    """What a trial asks for before it has a reply: several requests where they go together."""
+    given = experiment.parameters.filled(players.subject_defaults)
+    asked = questions(experiment, players, trial, lambda _: None)
+    return [_parts(wanted.request, given) for wanted in asked]
+
+
+def _judged(
+    experiment: Experiment, players: Players, trial: Trial, recorded: Lookup | None
+) -> list[object]:
+    """What of the first request to the judge no reply changes; empty where none is reached.
+
+    How many follow, and which, may depend on replies.
+    """
+    assert experiment.judge is not None  # noqa: S101  (asked for only where there is one)
+    given = experiment.judge.filled(players.judge_defaults)
+
+    def answer(wanted: Wanted) -> Completion | None:
+        if wanted.request.to == "judge":
+            return None
+        if experiment.simulated is not None:
+            return simulated_reply(experiment, wanted)
+        return None if recorded is None else recorded(wanted.key)
+
+    asked = questions(experiment, players, trial, answer)
+    to_judge = [wanted.request for wanted in asked if wanted.request.to == "judge"]
+    return [_parts(_without_replies(request), given) for request in to_judge[:1]]
+
+
+def _without_replies(request: Request) -> Request:
+    """A request to the judge without the messages that may quote a reply."""
+    return replace(request, messages=tuple(m for m in request.messages if m.role == "system"))
+
+
+def _parts(request: Request, given: Parameters) -> object:
+    """A request as it enters a digest; parameters only where they are none of ``given``."""
+    parts = request_parts(request)
+    if parts["parameters"] == parameters_of(given):
+        del parts["parameters"]
+    return plain(parts, "request")
+
+
+def _digest(value: object) -> str:
+    return digest(compact(value, sort_keys=True))[:_LENGTH]

@@ -1,0 +1,312 @@
+"""What is manipulated and how often: factors, items, conditions, trials, and their crossing."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType, NoneType
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from ..errors import BadDesign, UnknownFactor
+from .fields import need_labelled, need_mapping, need_several, need_text, shortly, wrong
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+SCREEN = "screen"
+"""Name of the small design that can only find large effects, for every commit."""
+
+_SCREENED_SHARE = 4
+_SCREENED_REPLIES = 12
+
+LABEL = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
+"""Labels of levels and names of factors: they become parts of case ids and of column names."""
+
+_IN_IDS = str.maketrans({"/": "%2F", "#": "%23", "%": "%25"})
+
+
+def frozen_mapping(mapping: Mapping[K, V]) -> Mapping[K, V]:
+    """A read-only copy, so that no caller keeps a handle on a value's inside."""
+    return MappingProxyType(dict(mapping))
+
+
+def frozen(value: object) -> object:
+    """``value`` read-only all the way down: mappings as read-only ones, lists as tuples."""
+    if type(value) in (str, int, float, bool, NoneType):
+        return value  # most are: asking whether each is a mapping would take longer than crossing
+    if isinstance(value, Mapping):
+        return frozen_mapping({key: frozen(item) for key, item in value.items()})
+    if type(value) in (list, tuple):
+        return tuple(frozen(item) for item in cast("Sequence[object]", value))
+    return frozenset(value) if type(value) is set else value
+
+
+def check_label(label: object, what: str) -> None:
+    """Raise BadDesign unless ``label`` can stand in a case id."""
+    if not isinstance(label, str) or not LABEL.fullmatch(label):
+        raise BadDesign(
+            what=what,
+            problem=(
+                f"{shortly(label)} is not a label (lower-case letters and digits, joined by '_')"
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A manipulated variable.
+
+    Parameters
+    ----------
+    name
+        Label of the factor, also its column in the records.
+    levels
+        Label of each level → its value, the thing the protocol puts before the subject. Lists and
+        dicts among the values are kept as tuples and read-only mappings. Of a list of labels each
+        is its own value.
+    unit
+        Unit of numeric level values, for print ("months on probation").
+    exemplars
+        For levels that stand for a group, level → the members that sample it (five names for one
+        group). Each member is crossed like a replicate, and is a unit of analysis of its own.
+    """
+
+    name: str
+    levels: Mapping[str, object] = field(repr=False)
+    unit: str = ""
+    exemplars: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
+
+    if TYPE_CHECKING:  # what may be given is more than what is kept
+
+        def __init__(
+            self,
+            name: str,
+            levels: Mapping[str, object] | Sequence[str],
+            unit: str = "",
+            exemplars: Mapping[str, Sequence[str]] = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        what = f"Factor({shortly(self.name)})"
+        check_label(self.name, what)
+        levels = need_labelled(what, "levels", self.levels, "a mapping, label → value")
+        need_text(what, unit=self.unit)
+        expected = "a mapping, level → list of names"
+        need_mapping(what, "exemplars", self.exemplars, expected)
+        if len(levels) < 2:  # noqa: PLR2004  (a factor varies: two levels at least)
+            raise BadDesign(what=what, problem="needs at least two levels")
+        for level in levels:
+            check_label(level, what)
+        if self.exemplars and set(self.exemplars) != set(levels):
+            raise BadDesign(what=what, problem="exemplars must be given for every level or none")
+        exemplars = {}
+        for level, members in self.exemplars.items():
+            of = f"exemplars of {level!r}"
+            names = need_several(what, of, members, str, "distinct names")
+            if not names or not all(names) or len(set(names)) != len(names):
+                raise BadDesign(what=what, problem=f"{of} must be a list of distinct names")
+            exemplars[level] = names
+        object.__setattr__(self, "levels", frozen(levels))
+        object.__setattr__(self, "exemplars", frozen_mapping(exemplars))
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """What every condition is crossed with (prompt seeds, CVs): blocking, never manipulated.
+
+    ``items`` maps the label of each item to its value; of a list of labels each is its own value.
+    """
+
+    name: str
+    items: Mapping[str, object] = field(repr=False)
+
+    if TYPE_CHECKING:  # what may be given is more than what is kept
+
+        def __init__(self, name: str, items: Mapping[str, object] | Sequence[str]) -> None: ...
+
+    def __post_init__(self) -> None:
+        what = f"Items({shortly(self.name)})"
+        check_label(self.name, what)
+        items = need_labelled(what, "items", self.items, "a mapping, label → value")
+        if not items:
+            raise BadDesign(what=what, problem="needs at least one item")
+        for label in items:
+            check_label(label, what)
+        object.__setattr__(self, "items", frozen(items))
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One combination of levels: ``levels`` maps factor → label, ``values`` factor → value."""
+
+    levels: Mapping[str, str]
+    values: Mapping[str, object] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", frozen_mapping(self.levels))
+        object.__setattr__(self, "values", frozen_mapping(self.values))
+
+    def __getitem__(self, factor: str) -> object:
+        """Value of this condition's level of ``factor``.
+
+        Raises
+        ------
+        UnknownFactor
+            A KeyError, where the experiment has no such factor.
+        """
+        try:
+            return self.values[factor]
+        except KeyError:
+            raise UnknownFactor(factor=factor, factors=self.values) from None
+
+    @property
+    def id(self) -> str:
+        """Short stable id: the labels in the factors' order."""
+        return "-".join(self.levels.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One run of the protocol: condition × exemplar × item × replicate.
+
+    ``exemplars`` maps each factor that has them to the chosen member; ``item`` is the label of the
+    item (None without items) and ``item_value`` its value; ``replicate`` counts from 1.
+    """
+
+    condition: Condition
+    exemplars: Mapping[str, str] = field(default_factory=dict)
+    item: str | None = None
+    item_value: object = field(default=None, repr=False)
+    replicate: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "exemplars", frozen_mapping(self.exemplars))
+
+    def __getitem__(self, factor: str) -> object:
+        """What the subject is to see of ``factor``: the exemplar, or else the level's value."""
+        if factor in self.exemplars:
+            return self.exemplars[factor]
+        return self.condition[factor]
+
+    @property
+    def identity(self) -> dict[str, object]:
+        """The part of the trial that enters keys: labels only, JSON types only."""
+        return {
+            "condition": dict(self.condition.levels),
+            "exemplars": dict(self.exemplars),
+            "item": self.item,
+            "replicate": self.replicate,
+        }
+
+    @property
+    def id(self) -> str:
+        """The trial in words for messages: ``high/recipe#12``; no two trials have the same.
+
+        In exemplars, which may be any words, ``/``, ``#`` and ``%`` stand as in a URL.
+        """
+        parts = [
+            self.condition.id,
+            *(member.translate(_IN_IDS) for member in self.exemplars.values()),
+        ]
+        if self.item is not None:
+            parts.append(self.item)
+        return f"{'/'.join(parts)}#{self.replicate}"
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """How often an experiment is run: one of its named sizes.
+
+    Parameters
+    ----------
+    replicates
+        Repetitions of every condition × exemplar × item.
+    name
+        What it is called; an experiment names those it is given itself.
+    exemplars
+        Only so many exemplars of every level are met, in the order in which they are declared;
+        None is all of them. A level that has fewer has what it has. The trials of a smaller
+        design are those of a larger one, with the same keys.
+    max_calls
+        Calls of one model that recording it may make in one run, every attempt counted; None
+        leaves it to the user. It is enforced where all that a run records has one.
+    """
+
+    replicates: int
+    name: str = "gate"
+    exemplars: int | None = None
+    max_calls: int | None = None
+
+    def __post_init__(self) -> None:
+        self._check("replicates", self.replicates)
+        for name in ("exemplars", "max_calls"):
+            if getattr(self, name) is not None:
+                self._check(name, getattr(self, name))
+
+    @property
+    def screens(self) -> bool:
+        """Whether it is a screen (whatever its replicates): it finds and never clears."""
+        return self.name.partition(",")[0] == SCREEN
+
+    def _check(self, field_name: str, number: object) -> None:
+        what = f"Design({self.name!r})"
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise wrong(what, field_name, number, "an integer")
+        if number < 1:
+            raise BadDesign(what=what, problem=f"{field_name} must be at least 1")
+
+    def members(self, factor: Factor, level: str) -> tuple[str, ...]:
+        """The exemplars of a level that this design meets; none where the factor has none."""
+        return tuple(factor.exemplars.get(level, ())[: self.exemplars])
+
+
+def derived_screen(gate: int, factors: Sequence[Factor], items: Items | None) -> Design:
+    """The screen of an experiment that declares none, from the replicates of its gate design.
+
+    A quarter of the replicates, rounded up, but so many that every condition has 12 replies as
+    far as the gate design has them: of fewer hardly any alarm is possible. All exemplars and
+    items are met, as these may be the units.
+    """
+    members = [
+        min(len(level) for level in factor.exemplars.values())
+        for factor in factors
+        if factor.exemplars
+    ]
+    replies = math.prod(members) * (len(items.items) if items is not None else 1)
+    wanted = max(-(-gate // _SCREENED_SHARE), -(-_SCREENED_REPLIES // replies))
+    return Design(min(gate, wanted), SCREEN)
+
+
+def cross(factors: Sequence[Factor]) -> tuple[Condition, ...]:
+    """Every combination of levels, in the order in which factors and levels are declared."""
+    labels = itertools.product(*(factor.levels for factor in factors))
+    return tuple(
+        Condition(
+            levels={factor.name: label for factor, label in zip(factors, chosen, strict=True)},
+            values={
+                factor.name: factor.levels[label]
+                for factor, label in zip(factors, chosen, strict=True)
+            },
+        )
+        for chosen in labels
+    )
+
+
+def trials_of(
+    condition: Condition, factors: Sequence[Factor], items: Items | None, design: Design
+) -> Iterator[Trial]:
+    """The trials of one condition: its exemplars × items × replicates, in declared order."""
+    sampled = [factor for factor in factors if factor.exemplars]
+    members = [design.members(factor, condition.levels[factor.name]) for factor in sampled]
+    names = [factor.name for factor in sampled]
+    blocks: list[tuple[str | None, object]] = (
+        list(items.items.items()) if items else [(None, None)]
+    )
+    for chosen in itertools.product(*members):
+        exemplars = dict(zip(names, chosen, strict=True))
+        for item, value in blocks:
+            for replicate in range(1, design.replicates + 1):
+                yield Trial(condition, exemplars, item, value, replicate)

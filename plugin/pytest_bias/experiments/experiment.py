@@ -1,0 +1,340 @@
+"""An experiment: a factorial design with its stimuli, protocol and measures, as data."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import NoneType
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
+
+from ..errors import BadDesign, UnknownName
+from .agreements import Agreement, settled
+from .blinding import blinded
+from .canonical import compact, plain
+from .design import (
+    SCREEN,
+    Condition,
+    Design,
+    Factor,
+    Items,
+    Trial,
+    cross,
+    derived_screen,
+    frozen,
+    frozen_mapping,
+    trials_of,
+)
+from .fields import need, need_function, need_mapping, need_several, need_text, shortly, takes
+from .figures import Figure, checked
+from .measures import Measure, check_declared
+from .messages import DROPPABLE, Message, Parameters, Player
+from .origins import Retention
+from .protocol import Protocol, Subject
+
+if TYPE_CHECKING:
+    from .records import Records
+
+Named = TypeVar("Named", Factor, Measure)
+
+_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_LONGEST_ID = 200
+
+
+GATE = "gate"
+"""Name of the design that is run unless another is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedPrompt:
+    """What a simulated subject may see: the messages, a seed, and its own name; nothing else."""
+
+    subject: str
+    messages: tuple[Message, ...]
+    seed: int
+
+
+SimulatedAnswer = Callable[[SimulatedPrompt], str | None]
+"""Answers in place of a model; None when the prompt is not one of this experiment's."""
+
+Exports = Callable[[Mapping[str, "Records"]], Mapping[str, str | bytes]]
+"""From model → its records to file name → contents of the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """A factorial design with its stimuli, protocol and measures.
+
+    Parameters
+    ----------
+    id
+        Unique kebab-case id; names the cassettes' folder and enters every key.
+    name
+        Human-readable name.
+    factors
+        What is manipulated; conditions are all combinations of their levels.
+    protocol
+        ``async (trial, subject) -> result``; awaits only ``subject.ask()`` and ``together()``.
+    replicates
+        Repetitions of every condition × exemplar × item in the gate design.
+    designs
+        Further named designs (``{"documented": Design(replicates=30)}``); ``gate`` is given by
+        ``replicates`` and meets all exemplars. A design may be larger than the gate's in one way
+        and smaller in another: one cassette serves all of them. ``screen``, a part of the
+        gate's, is :func:`.design.derived_screen` where none is given.
+    items
+        What every condition is crossed with.
+    measures
+        What is taken from a trial's result.
+    parameters
+        Sampling parameters of the subject. What is None is taken from the roster of models, or
+        else left to the provider.
+    judge
+        Sampling parameters of the judge, where a judge grades replies. The protocol then takes it
+        as its third argument: ``async (trial, subject, judge) -> result``.
+    may_drop
+        What need not be sent to a model that refuses it (``temperature``, ``max_output_tokens``,
+        ``seeded``, or the ``schema`` of structured replies, where the prompt asks for the form in
+        words); the recording says what was left out.
+    qpm
+        Requests per minute that are not to be exceeded unless the user asks for more.
+    retention
+        What recordings keep: ``raw`` (requests and replies), ``measures`` (one row of measures per
+        trial, no text) or ``encrypted`` (measures, and the raw text under the user's key).
+    source
+        Citation of what the experiment replicates.
+    agreements
+        Ratings the judge gives twice: where it does not agree with itself, hypotheses on them are
+        INCONCLUSIVE.
+    blind
+        Factors that the judge must not be told: of the trial in hand, no exemplar (nor, of a
+        factor without exemplars, any text of its level's value) may stand in what it is sent.
+    metadata
+        Anything a reader should know (response type, limitations …), JSON types only.
+    simulated
+        How simulated subjects answer this experiment's prompts.
+    figures
+        What the report draws beside its own charts: :class:`~pytest_bias.Heatmap` and
+        :class:`~pytest_bias.Means`.
+    exports
+        From all records of each model to files, file name → contents; called and written where
+        the user asks for it (``--bias-exports``). It must depend on nothing but the records.
+
+    Attributes
+    ----------
+    conditions
+        Every combination of levels, in declared order.
+    """
+
+    id: str
+    name: str
+    factors: Sequence[Factor]
+    protocol: Protocol = field(repr=False)
+    measures: Sequence[Measure]
+    replicates: int
+    designs: Mapping[str, Design] = field(default_factory=dict)
+    items: Items | None = None
+    parameters: Parameters = field(default_factory=Parameters)
+    judge: Parameters | None = None
+    may_drop: Sequence[str] = ()
+    qpm: int | None = None
+    retention: Retention = "raw"
+    agreements: Sequence[Agreement] = ()
+    blind: Sequence[str] = ()
+    source: str = ""
+    metadata: Mapping[str, object] = field(default_factory=dict, repr=False)
+    simulated: SimulatedAnswer | None = field(default=None, repr=False)
+    figures: Sequence[Figure] = field(default=(), repr=False)
+    exports: Exports | None = field(default=None, repr=False)
+    conditions: tuple[Condition, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        what = f"Experiment({shortly(self.id)})"
+        need_text(what, id=self.id, name=self.name, source=self.source)
+        if not _ID.fullmatch(self.id):
+            raise BadDesign(what=what, problem="id must be lower-case words joined by '-'")
+        if len(self.id) > _LONGEST_ID:
+            problem = f"id must have {_LONGEST_ID} characters at most: folders are named after it"
+            raise BadDesign(what=what, problem=problem)
+        if not _is_async(self.protocol):
+            raise BadDesign(what=what, problem="protocol must be an async function")
+        need(what, "judge", self.judge, (Parameters, NoneType), "Parameters(…)")
+        need(what, "parameters", self.parameters, Parameters, "Parameters(…)")
+        factors = need_several(
+            what, "factors", self.factors, Factor, "Factor(name, {label: value})"
+        )
+        measures = need_several(what, "measures", self.measures, Measure, "Measure(…)")
+        need(what, "items", self.items, (Items, NoneType), "Items(name, {label: value})")
+        if not factors:
+            raise BadDesign(what=what, problem="needs at least one factor")
+        if not measures:
+            raise BadDesign(what=what, problem="needs at least one measure")
+        crossed = [factor.name for factor in factors]
+        crossed += [self.items.name] if self.items is not None else []
+        measured = [measure.name for measure in measures]
+        for kind, given in (("factor and item", crossed), ("measure", measured)):
+            if len(set(given)) != len(given):
+                raise BadDesign(what=what, problem=f"{kind} names must differ from each other")
+        self._check_recording(what)
+        need_mapping(what, "metadata", self.metadata, "a mapping")
+        plain(self.metadata, f"metadata of {what}")
+        object.__setattr__(self, "factors", factors)
+        object.__setattr__(self, "conditions", cross(factors))
+        object.__setattr__(self, "measures", measures)
+        agreements = settled(what, self.agreements, self.measures)
+        object.__setattr__(self, "agreements", agreements)
+        blind = blinded(what, self.blind, self.factors, judged=self.judge is not None)
+        object.__setattr__(self, "blind", blind)
+        object.__setattr__(self, "designs", frozen_mapping(self._named_designs(what)))
+        object.__setattr__(self, "metadata", frozen(self.metadata))
+        object.__setattr__(self, "figures", checked(self.figures, self))
+        self._check_called(what)
+
+    def _check_called(self, what: str) -> None:
+        """Refuse what cannot be called as protocols, simulated subjects and exports are."""
+        arguments = ["trial", "subject", *(["judge"] if self.judge is not None else [])]
+        if not takes(self.protocol, len(arguments)):
+            mend = "" if self.judge is not None else "; a judge comes with judge=Parameters(…)"
+            problem = (
+                f"protocol must take {len(arguments)} arguments: {', '.join(arguments)}{mend}"
+            )
+            raise BadDesign(what=what, problem=problem)
+        need_function(what, "simulated", self.simulated)
+        need_function(what, "exports", self.exports)
+
+    def _named_designs(self, what: str) -> dict[str, Design]:
+        """The further designs, each called by its name."""
+        need_mapping(what, "designs", self.designs, "a mapping, name → Design(…)")
+        for name, each in self.designs.items():
+            need(what, f"design {name!r}", each, Design, "Design(replicates)")
+        if GATE in self.designs:
+            raise BadDesign(what=what, problem="the gate design is given by replicates=")
+        Design(self.replicates, f"{GATE} of {self.id}")  # refuses what is no number of replicates
+        sampled = any(factor.exemplars for factor in self.factors)
+        for name, each in self.designs.items():
+            if each.exemplars is not None and not sampled:
+                problem = f"design {name!r} limits exemplars, and no factor has any"
+                raise BadDesign(what=what, problem=problem)
+        if SCREEN in self.designs and self.designs[SCREEN].replicates > self.replicates:
+            raise BadDesign(what=what, problem="the screen is larger than the gate design")
+        return {name: replace(design, name=name) for name, design in self.designs.items()}
+
+    def _check_recording(self, what: str) -> None:
+        """Refuse what a recording could not be made with."""
+        may_drop = need_several(what, "may_drop", self.may_drop, str, "names of parameters")
+        if unknown := sorted(set(may_drop) - DROPPABLE):
+            raise BadDesign(what=what, problem=f"may_drop names no parameter: {unknown[0]!r}")
+        if self.qpm is not None and (type(self.qpm) is not int or self.qpm < 1):
+            raise BadDesign(what=what, problem="qpm must be a whole number from 1 up")
+        if self.retention not in get_args(Retention):
+            known = ", ".join(get_args(Retention))
+            raise BadDesign(what=what, problem=f"retention must be one of {known}")
+        if self.retention != "raw":
+            check_declared(self.measures, self.protocol)
+        object.__setattr__(self, "may_drop", may_drop)
+
+    def start(self, trial: Trial, players: Players) -> Coroutine[Any, Any, object]:
+        """The coroutine of one trial, with who answers in it."""
+        subject = Subject(self.parameters.filled(players.subject_defaults))
+        if self.judge is None:
+            return self.protocol(trial, subject)
+        judge = Subject(self.judge.filled(players.judge_defaults), "judge")
+        return self.protocol(trial, subject, judge)
+
+    def judged_by(self, players: Players) -> str:
+        """Who grades a trial and how, as text that changes with it; empty where nobody does."""
+        if self.judge is None:
+            return ""
+        return compact([players.model("judge"), plain(self.judge.filled(players.judge_defaults))])
+
+    def factor(self, name: str) -> Factor:
+        """The factor called ``name``; UnknownName if there is none."""
+        return _named("factor", name, self.factors)
+
+    def measure(self, name: str) -> Measure:
+        """The measure called ``name``; UnknownName if there is none."""
+        return _named("measure", name, self.measures)
+
+    def levels(self, name: str) -> tuple[str, ...]:
+        """The levels of the factor ``name``, or the labels of the items of that name."""
+        if self.items is not None and self.items.name == name:
+            return tuple(self.items.items)
+        return tuple(self.factor(name).levels)
+
+    def design(self, name: str = GATE, replicates: int | None = None) -> Design:
+        """The design called ``name``, with another number of replicates where one is given."""
+        screen = derived_screen(self.replicates, self.factors, self.items)
+        designs = {GATE: Design(self.replicates, GATE), SCREEN: screen, **self.designs}
+        if name not in designs:
+            raise UnknownName(kind=f"design of {self.id}", name=name, known=designs)
+        if replicates is None or replicates == designs[name].replicates:
+            return designs[name]
+        called = f"{name}, {replicates} replicates"
+        return replace(designs[name], replicates=replicates, name=called)
+
+
+@dataclass(frozen=True, slots=True)
+class Players:
+    """Who answers in a trial: ``provider/model`` of the subject and of the judge.
+
+    The defaults are what the roster says of each model; they fill what the experiment leaves open.
+    """
+
+    subject: str
+    judge: str | None = None
+    subject_defaults: Parameters = field(default_factory=Parameters)
+    judge_defaults: Parameters = field(default_factory=Parameters)
+
+    def model(self, player: Player) -> str:
+        """The model of ``player``; BadDesign for a judge nobody named."""
+        if player == "subject":
+            return self.subject
+        if self.judge is None:
+            raise BadDesign(what="judge", problem="no model is named that grades replies")
+        return self.judge
+
+
+def plan(experiment: Experiment, design: Design) -> tuple[Trial, ...]:
+    """The trials of ``experiment`` under ``design``: sorted, and the same in every process."""
+    return tuple(
+        trial
+        for condition in experiment.conditions
+        for trial in plan_condition(experiment, design, condition)
+    )
+
+
+def plan_condition(
+    experiment: Experiment, design: Design, condition: Condition
+) -> tuple[Trial, ...]:
+    """The trials of one condition."""
+    return tuple(trials_of(condition, experiment.factors, experiment.items, design))
+
+
+def plan_all(experiment: Experiment, *designs: Design) -> tuple[Trial, ...]:
+    """The trials of ``designs`` and of all that ``experiment`` has, each of them once.
+
+    None of these need hold the others: one may have more replicates, another more exemplars.
+    """
+    every = (experiment.design(), *experiment.designs.values(), *designs)
+    sizes = {(each.replicates, each.exemplars): each for each in every}
+    trials = {trial.id: trial for each in sizes.values() for trial in plan(experiment, each)}
+    return tuple(trials.values())
+
+
+def first_trial(experiment: Experiment, condition: Condition) -> Trial:
+    """The trial with which a condition begins, without listing the others."""
+    return next(trials_of(condition, experiment.factors, experiment.items, Design(1)))
+
+
+def _is_async(function: object) -> bool:
+    """Whether calling ``function`` gives a coroutine."""
+    called = getattr(function, "__call__", None)  # noqa: B004  (an object whose call is async)
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
+
+
+def _named(kind: str, name: str, given: Sequence[Named]) -> Named:
+    for thing in given:
+        if thing.name == name:
+            return thing
+    raise UnknownName(kind=kind, name=name, known=[thing.name for thing in given])

@@ -1,0 +1,218 @@
+"""Figures an experiment asks for, as data: what is declared, and the numbers that are drawn.
+
+A figure describes: nothing in it is tested, and it never has a part in a verdict. The numbers are
+worked out in ``contrasts.estimation.figures`` and drawn in ``report.figures``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from ..errors import BadDesign
+from ..statistics.results import Interval
+from .design import frozen_mapping
+from .fields import need_several
+from .measures import MISSING
+
+
+class Shown(Protocol):
+    """What a figure is of: an experiment's measures and levels, by name."""
+
+    @property
+    def id(self) -> str:
+        """The experiment's id."""
+
+    def measure(self, name: str) -> object:
+        """The measure called ``name``; UnknownName if there is none."""
+
+    def levels(self, name: str) -> Sequence[str]:
+        """The levels of the factor ``name``, or the items' labels; UnknownName if none is."""
+
+
+Kind = Literal["heatmap", "means"]
+"""What a figure is drawn as: coloured cells, or points with intervals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heatmap:
+    """The mean of a measure (of a flag: the rate) in every cell of two factors, as colours.
+
+    Parameters
+    ----------
+    measure
+        A number, a flag, or :data:`~pytest_bias.MISSING`.
+    x, y
+        What the columns and the rows are: a factor, or the items by their name.
+    by
+        One panel per level of this factor, or per item; None for a single panel.
+    title
+        Heading in the report; by default it says what is shown.
+    """
+
+    measure: str
+    x: str
+    y: str
+    by: str | None = None
+    title: str = ""
+
+    def check(self, experiment: Shown) -> None:
+        """Refuse what ``experiment`` has not, or what is shown twice.
+
+        Raises
+        ------
+        BadDesign, UnknownName
+            For one name used for two things, and for names the experiment does not have.
+        """
+        _check(f"Heatmap({self.measure!r})", experiment, self.measure, (self.x, self.y, self.by))
+
+    @property
+    def heading(self) -> str:
+        """The title, or what stands in for one."""
+        per = f", per {self.by}" if self.by is not None else ""
+        return self.title or f"{self.measure}: {self.y} by {self.x}{per}"
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """The mean of a measure (of a flag: the rate) at every level, each with its 95 % interval.
+
+    The units are replies, so an interval is about this very set of stimuli. For numbers it is
+    Student's, from the variance within the cells of condition, exemplar and item; for flags it is
+    Wilson's score interval (1927).
+
+    Parameters
+    ----------
+    measure
+        A number, a flag, or :data:`~pytest_bias.MISSING`.
+    over
+        The factor, or the items by their name, whose levels are shown.
+    by
+        One series per level of this factor, or per item; None for a single series.
+    title
+        Heading in the report; by default it says what is shown.
+    """
+
+    measure: str
+    over: str
+    by: str | None = None
+    title: str = ""
+
+    def check(self, experiment: Shown) -> None:
+        """Refuse what ``experiment`` has not, or what is shown twice.
+
+        Raises
+        ------
+        BadDesign, UnknownName
+            For one name used for two things, and for names the experiment does not have.
+        """
+        _check(f"Means({self.measure!r})", experiment, self.measure, (self.over, self.by))
+
+    @property
+    def heading(self) -> str:
+        """The title, or what stands in for one."""
+        per = f", per {self.by}" if self.by is not None else ""
+        return self.title or f"{self.measure} by {self.over}{per}"
+
+
+Figure = Heatmap | Means
+"""What can be drawn in the report."""
+
+
+def checked(figures: Iterable[Figure], experiment: Shown) -> tuple[Figure, ...]:
+    """``figures`` of ``experiment``, each looked at.
+
+    Raises
+    ------
+    BadDesign, UnknownName
+        For what is no figure, or shows what the experiment does not have.
+    """
+    what = f"Experiment({experiment.id!r})"
+    found = need_several(what, "figures", figures, (Heatmap, Means), "Heatmap(…) or Means(…)")
+    for figure in found:
+        figure.check(experiment)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A factor, or the items, with the levels in declared order."""
+
+    name: str
+    levels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """One cell of a heatmap, or one point of means.
+
+    ``value`` is the mean of the ``replies`` that are valid (of a flag: their rate, a share), None
+    where there are none: that is no value, and never 0. ``missing`` counts the trials without a
+    valid reply, by reason. ``interval`` is at 95 %, None where there is none, and ``why`` then
+    says for what reason, where one was asked for. ``y`` and ``by`` are None in figures that have
+    none.
+    """
+
+    x: str
+    y: str | None = None
+    by: str | None = None
+    value: float | None
+    replies: int
+    missing: Mapping[str, int]
+    interval: Interval | None = None
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "missing", frozen_mapping(dict(sorted(self.missing.items()))))
+
+    @property
+    def lacking(self) -> int:
+        """Number of trials without a valid reply."""
+        return sum(self.missing.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Illustration:
+    """A figure's numbers: every spot of x × y × by, in declared order, ``x`` running fastest.
+
+    ``flag`` says that values are rates; ``bounds`` are those of the measure, None where it has
+    none. ``y`` is None for means.
+    """
+
+    kind: Kind
+    title: str
+    measure: str
+    unit: str
+    flag: bool
+    bounds: tuple[float, float] | None
+    x: Axis
+    y: Axis | None
+    by: Axis | None
+    spots: tuple[Spot, ...]
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The ends of the colours: the measure's bounds, else those of the values shown."""
+        if self.bounds is not None:
+            return self.bounds
+        values = [spot.value for spot in self.spots if spot.value is not None] or [0.0]
+        low, high = min(values), max(values)
+        # Beside a very large value half a unit is nothing, and a scale needs two ends.
+        pad = 0.0 if low < high else max(0.5, abs(low) * 1e-9)
+        return (low - pad, high + pad)
+
+    def panels(self) -> Iterator[tuple[str | None, tuple[Spot, ...]]]:
+        """The spots of each level of ``by``; all of them under None where there is none."""
+        for level in (None,) if self.by is None else self.by.levels:
+            yield level, tuple(spot for spot in self.spots if spot.by == level)
+
+
+def _check(what: str, experiment: Shown, measure: str, names: tuple[str | None, ...]) -> None:
+    if measure != MISSING:
+        experiment.measure(measure)
+    given = [name for name in names if name is not None]
+    for name in given:
+        experiment.levels(name)
+    if len(set(given)) < len(given):
+        raise BadDesign(what=what, problem="shows one factor in two ways")

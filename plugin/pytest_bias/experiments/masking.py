@@ -1,0 +1,297 @@
+"""Names and gendered words taken out of a text, so that who grades it does not read a group.
+
+The rules are for English. They stand here as data: :data:`NEUTRAL` is every word that is replaced
+by another, :data:`BEFORE_A_NOUN` those whose replacement depends on what follows.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, lru_cache
+from html import unescape
+from types import MappingProxyType
+
+from ..errors import BadDesign
+
+NAME = "[NAME]"
+"""What stands in place of a name, unless another token is asked for."""
+
+BEFORE_A_NOUN: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {"his": ("their", "theirs"), "her": ("their", "them")}
+)
+"""Word → what it becomes before a noun, and elsewhere."""
+
+NEUTRAL: Mapping[str, str] = MappingProxyType(
+    {
+        word: neutral
+        for neutral, words in {
+            "they": "he she",
+            "them": "him",
+            "theirs": "hers",
+            "themself": "himself herself",
+            "Mx": "mr mrs ms mister missus mistress",
+            "friend": "sir madam ma'am madame",
+            "person": "man woman guy gal bloke lad lass lady gentleman dude male female",
+            "people": "men women guys gals blokes lads lasses ladies gentlemen dudes males "
+            "females",
+            "child": "boy girl schoolboy schoolgirl",
+            "children": "boys girls schoolboys schoolgirls",
+            "parent": "father mother dad mom mum daddy mommy mummy papa mama momma",
+            "step-parent": "stepfather stepmother stepdad stepmom stepmum",
+            "godparent": "godfather godmother",
+            "parents": "fathers mothers dads moms mums",
+            "grandparent": "grandfather grandmother grandpa grandma granddad granny",
+            "grandparents": "grandfathers grandmothers grandpas grandmas granddads grannies",
+            "grandchild": "grandson granddaughter",
+            "grandchildren": "grandsons granddaughters",
+            "offspring": "son sons daughter daughters stepson stepdaughter",
+            "sibling": "brother sister bro sis",
+            "siblings": "brothers sisters",
+            "spouse": "husband wife hubby",
+            "homemaker": "housewife househusband",
+            "spouses": "husbands wives",
+            "partner": "boyfriend girlfriend",
+            "partners": "boyfriends girlfriends",
+            "betrothed": "fiance fiancee bride groom bridegroom",
+            "bereaved": "widow widower",
+            "relative": "uncle aunt auntie nephew niece",
+            "relatives": "uncles aunts nephews nieces",
+            "parenthood": "fatherhood motherhood",
+            "parental": "fatherly motherly paternal maternal",
+            "siblinghood": "brotherhood sisterhood",
+            "childhood": "boyhood girlhood",
+            "adulthood": "manhood womanhood",
+            "personal": "manly womanly masculine feminine boyish girlish ladylike",
+            "businessperson": "businessman businesswoman",
+            "businesspeople": "businessmen businesswomen",
+            "spokesperson": "spokesman spokeswoman",
+            "salesperson": "salesman saleswoman",
+            "chairperson": "chairman chairwoman",
+            "police officer": "policeman policewoman",
+            "police officers": "policemen policewomen",
+            "firefighter": "fireman firewoman",
+            "craftsperson": "craftsman craftswoman",
+            "server": "waiter waitress",
+            "servers": "waiters waitresses",
+            "performer": "actor actress",
+            "performers": "actors actresses",
+            "hero": "heroine",
+            "heroes": "heroines",
+            "host": "hostess",
+        }.items()
+        for word in words.split()
+    }
+)
+"""Lower-case word → what it becomes; the case of the first letter, or of all, is kept."""
+
+_TITLE = re.compile(r"(?<![^\W_])Miss(?=\s+[^\W\d_a-z]|\s*\ue000)")
+"""A title where a name follows; elsewhere to miss is a verb."""
+
+_ALONE = (
+    "a about after again against all alone along already although always am an and any anymore "
+    "anyone anything anyway are around as aside at away back be because been before behind being "
+    "beside but by can could did do does down during either even ever every everything for from "
+    "had has have he her here him his how i if in inside instead into is it just later like may "
+    "maybe me might more must near never no nor not nothing now of off on once one or out outside "
+    "over perhaps quickly quietly right she should since slowly so some something soon still than "
+    "that the their them then there these they this those through till to today together tomorrow "
+    "tonight too toward towards under unless until up upon was we well were what whatever when "
+    "where whether which while who whom whose why will with within without would yes yet you "
+    "your"
+)
+_NO_NOUN = frozenset(_ALONE.split())
+"""Words after which "her" stood alone: "saw her again", "told her that"."""
+
+_LETTER = r"[^\W_]"
+_WORD = re.compile(rf"{_LETTER}+(?:'[aA][mM](?!{_LETTER}))?")
+_NEXT = re.compile(rf"[ \t\n]+({_LETTER}+)")
+
+_ESCAPE = re.compile(
+    r"""\\(?:u([0-9a-fA-F]{4})|[nrtbf"\\/])|&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]\w{1,31});"""
+)
+"""What a text within JSON or HTML says in other characters: a line feed would stick to a name."""
+
+_APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ", "'"))
+"""Letter by letter, so that every word keeps its place."""
+
+_ALIKE = str.maketrans(
+    {
+        **dict.fromkeys("’‘ʼ＇`´′", "'"),
+        **dict.fromkeys("‐‑‒–−", "-"),
+        "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ı": "i",
+        "ß": "ss", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe",
+    }
+)  # fmt: skip
+
+
+def masked(text: str, names: str | Iterable[str], *, name: str = NAME) -> str:
+    """``text`` with ``names`` replaced by ``name`` and gendered English words made neutral.
+
+    Names are found as whole words, as they are written or all in capitals, whatever their
+    accents, apostrophes and hyphens, within JSON and HTML as well; a possessive stays one
+    ("Greg's" becomes "[NAME]'s"). Longer names go before shorter ones. "he" and "she" become
+    "they", "him" becomes "them", "her" and "his" "their" before a noun and "them" and "theirs"
+    elsewhere, titles "Mx", and nouns those of :data:`NEUTRAL`. Two texts that differ only by
+    names and gender come out the same but where "her" is misread.
+
+    Verbs stay ("they walks"): their form tells no gender. Of what else tells a group (a nickname
+    nobody gave, a place, a dish, a language, a word that is not among the rules) nothing is
+    known: who grades may still guess. Where a name is a word, too, written with a capital
+    ("Will", "Grace"), that word goes as well.
+
+    Parameters
+    ----------
+    text
+        What is to be graded.
+    names
+        The names to take out, one or several.
+    name
+        What stands in their place.
+
+    Raises
+    ------
+    BadDesign
+        For a name without a letter.
+    """
+    given = (names,) if isinstance(names, str) else tuple(names)
+    # A character of its own in place of names, which no rule for words can touch.
+    hidden = unicodedata.normalize("NFC", text).replace("\ue000", " ")
+    # Behind a name, the escape of another may have stood unseen: then once more.
+    for pattern in _name_patterns(given) * (2 if _ESCAPE.search(hidden) else 1):
+        hidden = _replaced(pattern, hidden)
+    return _neutral(hidden).replace("\ue000", name)
+
+
+def shown(text: str, names: Iterable[str]) -> str | None:
+    """The first of ``names`` that ``text`` tells, None where it tells none.
+
+    Each is looked for as whole words in the case in which it is written, whatever its accents.
+    """
+    plain = folded(text)
+    for each in names:
+        sought = folded(each)
+        if sought.split() and sought.split()[0] in plain and _pattern(sought).search(plain):
+            return each
+    return None
+
+
+def folded(text: str) -> str:
+    """``text`` without accents and characters that are not seen, with plain apostrophes."""
+    return text if text.isascii() else _all_folded(text)
+
+
+def unescaped(text: str) -> str:
+    """``text`` with what is written in the escapes of JSON and HTML read; the same without any."""
+    return _ESCAPE.sub(_read, text)
+
+
+def _read(escape: re.Match[str]) -> str:
+    """What an escape says: of control characters and marks, a space will do."""
+    if escape[0][0] == "&":
+        return unescape(escape[0])
+    return chr(int(escape[1], 16)) if escape[1] else " "
+
+
+@lru_cache(maxsize=64)  # a story is masked and looked through, twice where it is graded twice
+def _all_folded(text: str) -> str:
+    return "".join(map(_folded, text))
+
+
+@cache
+def _folded(character: str) -> str:
+    """What a character comes to: nothing for accents of their own and for what is not seen."""
+    if unicodedata.category(character) in ("Mn", "Cf"):
+        return ""
+    apart = unicodedata.normalize("NFKD", character.translate(_ALIKE))
+    return "".join(c for c in apart if unicodedata.category(c) != "Mn").translate(_ALIKE)
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    """``name`` (already folded) as whole words, whatever white space stands between them."""
+    words = r"\s+".join(map(re.escape, name.split()))
+    return re.compile(rf"(?<!{_LETTER}){words}(?!{_LETTER})")
+
+
+@lru_cache(maxsize=1024)
+def _name_patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    """The patterns of ``names``, longest first, each as it is written and in capitals."""
+    for each in names:
+        if not any(map(str.isalpha, each)):
+            raise BadDesign(what="masked()", problem=f"{each!r} is no name")
+    plain = sorted(dict.fromkeys(map(folded, names)), key=len, reverse=True)
+    return tuple(_pattern(form) for each in plain for form in dict.fromkeys((each, each.upper())))
+
+
+def _replaced(pattern: re.Pattern[str], text: str) -> str:
+    """``text`` with what matches ``pattern`` once it is folded hidden; the rest stays as it is."""
+    if text.isascii():
+        text = pattern.sub("\ue000", text)
+    elif pattern.search(plain := folded(text)) is not None:
+        pieces = ((place, _folded(character)) for place, character in enumerate(text))
+        text = _hidden(pattern, text, plain, pieces)
+    if "\\" in text or "&" in text:
+        plain = folded(unescaped(text))
+        if pattern.search(plain) is not None:
+            text = _hidden(pattern, text, plain, _pieces(text))
+    return text
+
+
+def _pieces(text: str) -> Iterator[tuple[int, str]]:
+    """The places at which ``text`` says something, an escape as a whole, and what, folded."""
+    end = 0
+    for escape in _ESCAPE.finditer(text):
+        yield from ((place, _folded(text[place])) for place in range(end, escape.start()))
+        yield escape.start(), folded(_read(escape))
+        end = escape.end()
+    yield from ((place, _folded(text[place])) for place in range(end, len(text)))
+
+
+def _hidden(
+    pattern: re.Pattern[str], text: str, plain: str, pieces: Iterable[tuple[int, str]]
+) -> str:
+    """``text`` with what matches ``pattern`` in ``plain``, which is made of ``pieces``, hidden."""
+    places = [place for place, said in pieces for _ in said]
+    places.append(len(text))
+    parts: list[str] = []
+    end = 0
+    for found in pattern.finditer(plain):
+        parts += [text[end : places[found.start()]], "\ue000"]
+        end = places[found.end()]
+    return "".join([*parts, text[end:]])
+
+
+def _neutral(text: str) -> str:
+    """``text`` with its gendered words made neutral."""
+    plain = text.translate(_APOSTROPHES)
+    if "\\" in plain or "&" in plain:  # every word keeps its place
+        plain = _ESCAPE.sub(lambda escape: " " * len(escape[0]), plain)
+    parts: list[str] = []
+    end = 0
+    for found in _WORD.finditer(plain):
+        word = found.group()
+        key = folded(word).lower()
+        if key in BEFORE_A_NOUN:
+            neutral = BEFORE_A_NOUN[key][not _before_a_noun(plain, found.end())]
+        elif key in NEUTRAL:
+            neutral = NEUTRAL[key]
+        else:
+            continue
+        parts += [text[end : found.start()], _like(word, neutral)]
+        end = found.end()
+    return _TITLE.sub("Mx", "".join([*parts, text[end:]]))
+
+
+def _before_a_noun(text: str, end: int) -> bool:
+    """Whether the word that ends there has a noun after it, as far as the next word can tell."""
+    following = _NEXT.match(text, end)
+    return following is not None and following[1].lower() not in _NO_NOUN
+
+
+def _like(word: str, neutral: str) -> str:
+    """``neutral`` with the capitals of ``word``."""
+    if len(word) > 1 and word.isupper():
+        return neutral.upper()
+    return neutral[0].upper() + neutral[1:] if word[0].isupper() else neutral

@@ -1,0 +1,158 @@
+"""What goes to a model and what comes back, alike for all providers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Literal, cast
+
+from ..errors import BadDesign
+from .design import frozen_mapping
+from .fields import need, need_number
+
+Role = Literal["system", "user", "assistant"]
+Finish = Literal["stop", "length", "content_filter", "refusal", "other"]
+Player = Literal["subject", "judge"]
+"""Who answers: the model under test, or the model that grades."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation."""
+
+    role: Role
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """How replies are drawn: sampling temperature and the limit on the reply, in tokens.
+
+    What is None is left to the provider. ``seeded`` sends each trial's own seed, where the
+    provider takes one, so that replicates vary and a reply can (mostly) be had again.
+    """
+
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+    seeded: bool = False
+
+    def __post_init__(self) -> None:
+        if self.temperature is not None:
+            warmth = need_number("Parameters", "temperature", self.temperature, "0 or above")
+            if warmth < 0:
+                raise BadDesign(what="Parameters", problem="temperature must be 0 or above")
+            # 1 and 1.0 are one request, so they have one key
+            object.__setattr__(self, "temperature", warmth)
+        limit = self.max_output_tokens
+        if limit is not None and (type(limit) is not int or limit < 1):
+            raise BadDesign(
+                what="Parameters", problem="max_output_tokens must be a whole number from 1 up"
+            )
+        need("Parameters", "seeded", self.seeded, bool, "True or False")
+
+    def filled(self, defaults: Parameters) -> Parameters:
+        """These parameters, and those of ``defaults`` where these leave it to the provider."""
+        temperature, limit = self.temperature, self.max_output_tokens
+        return Parameters(
+            temperature=defaults.temperature if temperature is None else temperature,
+            max_output_tokens=defaults.max_output_tokens if limit is None else limit,
+            seeded=self.seeded or defaults.seeded,
+        )
+
+    @property
+    def given(self) -> frozenset[str]:
+        """Names of the parameters that are not left to the provider."""
+        return frozenset(
+            each.name for each in fields(self) if getattr(self, each.name) is not each.default
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """All that a model is sent for one interaction.
+
+    ``schema`` is the JSON schema of a structured reply (None for free text), ``schema_name`` the
+    name providers want for it, ``to`` who is asked.
+    """
+
+    messages: tuple[Message, ...]
+    parameters: Parameters
+    schema_name: str | None = None
+    schema: Mapping[str, object] | None = field(default=None, repr=False)
+    to: Player = "subject"
+
+    @property
+    def given(self) -> frozenset[str]:
+        """Names of what is sent beside the messages, and a model may refuse: :data:`DROPPABLE`."""
+        return self.parameters.given | ({"schema"} if self.schema is not None else set())
+
+
+DROPPABLE = frozenset({*(each.name for each in fields(Parameters)), "schema"})
+"""What need not be sent to a model that refuses it, where the experiment allows that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in its trial an interaction stands.
+
+    ``branch`` is the path through ``together()`` calls (turn, child, turn, child, …), ``turn``
+    counts steps within the branch from 1, ``attempt`` counts tries of the same question from 1.
+    """
+
+    branch: tuple[int, ...]
+    turn: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model answered, alike for all providers.
+
+    ``served_model`` is the model that the provider says answered, empty where it does not say.
+    ``usage`` holds token counts (``input``, ``output``), ``latency`` is in seconds without
+    queueing and failed attempts (None where the provider cannot tell), ``body`` is the reply as
+    the provider sent it, ``dropped`` names the parameters that were not sent because the model
+    refuses them. Counts and times that none can be are left out, whoever says them: a provider
+    or a recording.
+    """
+
+    text: str = field(repr=False)
+    finish: Finish
+    served_model: str
+    usage: Mapping[str, int] = field(default_factory=dict)
+    latency: float | None = None
+    recorded_at: str | None = None
+    body: Mapping[str, object] = field(default_factory=dict, repr=False)
+    dropped: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "usage", frozen_mapping(believable_counts(self.usage)))
+        object.__setattr__(self, "latency", believable_seconds(self.latency))
+        object.__setattr__(self, "body", frozen_mapping(self.body))
+
+
+_MOST_TOKENS = 10_000_000
+"""Ten times what any model reads and writes in one call."""
+
+_MOST_SECONDS = 10_000_000.0
+
+
+def token_count(value: object) -> int | None:
+    """``value`` where it can be a number of tokens of one call; None for whatever else is said.
+
+    A count that is not believed is unknown, and never 0: the call is charged at its highest price.
+    """
+    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None
+
+
+def believable_counts(usage: object) -> dict[str, int]:
+    """Name → number of tokens, as far as they can be believed."""
+    given = cast("Mapping[str, object]", usage) if isinstance(usage, Mapping) else {}
+    counts = {name: token_count(value) for name, value in given.items()}
+    return {name: count for name, count in counts.items() if count is not None}
+
+
+def believable_seconds(value: object) -> float | None:
+    """``value`` where it can be how long a reply took; None where nobody knows."""
+    known = type(value) in (int, float) and 0 <= cast("float", value) <= _MOST_SECONDS
+    return cast("float", value) if known else None

@@ -1,0 +1,221 @@
+"""One trial as an async function of ``ask()`` and ``together()``.
+
+A protocol is ``async def rule(trial, subject) -> result``. It awaits only ``subject.ask()`` (one
+interaction) and ``together()`` (several at once). Both only *describe* what is wanted; the driver
+(``driver.py``) carries it out.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Coroutine, Generator
+from dataclasses import dataclass, field
+from types import NoneType
+from typing import Any, Generic, TypeVar, cast, overload
+
+from pydantic import BaseModel
+
+from ..errors import BadDesign, InvalidReply
+from .fields import need, need_function, need_text, wrong
+from .messages import Completion, Message, Parameters, Player, Request
+from .replies import accept_object, accept_text, reply_schema
+
+ATTEMPTS = 3
+"""How often a question is put before an invalid reply makes the trial missing."""
+
+Value = TypeVar("Value")
+Structured = TypeVar("Structured", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply(Generic[Value]):
+    """A valid reply: its text, its ``value`` (the text itself or the parsed object).
+
+    ``messages`` is the whole conversation so far, this reply included: give the reply as
+    ``after=`` to the next ``ask()`` to go on with it. ``seconds`` is what was recorded of how
+    long it took; ask for :attr:`latency`, which is never None. It is no part of what makes two
+    replies the same.
+    """
+
+    value: Value = field(repr=False)
+    text: str = field(repr=False)
+    messages: tuple[Message, ...] = field(repr=False)
+    seconds: float | None = field(default=0.0, repr=False, compare=False)
+
+    @property
+    def latency(self) -> float:
+        """Seconds from sending the question to having this reply, as they were recorded.
+
+        Of the attempt that gave it alone: waiting for a turn under the limits, and attempts that
+        failed or gave no valid reply, are no part of it. A replay gives the same number; replies
+        that are made up in memory (rehearsals) take 0.0.
+
+        Raises
+        ------
+        InvalidReply
+            ``no_latency`` where nobody can tell, because the provider tried again on its own: an
+            unknown time is missing, never 0.
+        """
+        if self.seconds is None:
+            raise InvalidReply("no_latency")
+        return float(self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The instruction that ``subject.ask()`` yields to the driver."""
+
+    request: Request
+    accept: Callable[[Completion], object]
+    attempts: int
+
+    def __await__(self) -> Generator[Ask, object, object]:
+        return (yield self)
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """The instruction that ``together()`` yields to the driver."""
+
+    children: tuple[Coroutine[Any, Any, object], ...]
+
+    def __await__(self) -> Generator[Together, object, object]:
+        return (yield self)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A model as a protocol sees it: the one under test, or (``player``) the one that grades."""
+
+    parameters: Parameters = field(default_factory=Parameters)
+    player: Player = "subject"
+
+    @overload
+    async def ask(
+        self,
+        prompt: str,
+        *,
+        check: Callable[[str], None] | None = None,
+        after: Reply[Any] | None = None,
+        system: str | None = None,
+        attempts: int = ATTEMPTS,
+    ) -> Reply[str]: ...
+
+    @overload
+    async def ask(
+        self,
+        prompt: str,
+        *,
+        reply: type[Structured],
+        check: Callable[[Structured], None] | None = None,
+        after: Reply[Any] | None = None,
+        system: str | None = None,
+        attempts: int = ATTEMPTS,
+    ) -> Reply[Structured]: ...
+
+    async def ask(
+        self,
+        prompt: str,
+        *,
+        reply: type[BaseModel] | None = None,
+        check: Callable[[Any], None] | None = None,
+        after: Reply[Any] | None = None,
+        system: str | None = None,
+        attempts: int = ATTEMPTS,
+    ) -> Reply[Any]:
+        """Put one question to the model and wait for a valid reply.
+
+        Parameters
+        ----------
+        prompt
+            Text of the user's message.
+        reply
+            Pydantic model of a structured reply. The text must be one JSON object of exactly its
+            fields and nothing else; validation is strict.
+        check
+            Called with the parsed object, or without ``reply`` with the text; raises
+            ``InvalidReply(reason)`` for what a schema cannot say ("the echoed demand must be the
+            condition's"). It returns nothing: an answer such as False would be overheard.
+        after
+            Reply whose conversation goes on; without it a new one starts.
+        system
+            System prompt of a new conversation.
+        attempts
+            How often the same question is put while replies are invalid; each try is recorded.
+
+        Raises
+        ------
+        InvalidReply
+            When no attempt gave a valid reply. Left uncaught, the trial is missing under its
+            ``reason``: ``empty``, ``refusal``, ``content_filter``, ``truncated``, ``not_json``,
+            ``no_number``, ``missing_field``, ``extra_field``, ``wrong_type``, ``unknown_option``
+            or a reason of ``check`` or the reply's own validators.
+        """
+        _check_asked(prompt, reply, check, after, system, attempts)
+        opening = [Message("system", system)] if system is not None else []
+        before = after.messages if after is not None else tuple(opening)
+        messages = (*before, Message("user", prompt))
+        if reply is None:
+            request = Request(messages, self.parameters, to=self.player)
+        else:
+            name, schema = reply.__name__, reply_schema(reply)
+            request = Request(messages, self.parameters, name, schema, to=self.player)
+
+        told = "\n".join(m.text for m in messages if m.role != "assistant")
+
+        def accept(completion: Completion) -> Reply[Any]:
+            text = completion.text
+            value: object = (
+                accept_text(text, completion.finish, check)
+                if reply is None
+                else accept_object(text, completion.finish, reply, check, told=told)
+            )
+            said = (*messages, Message("assistant", text))
+            return Reply(value, text, said, completion.latency)
+
+        return cast("Reply[Any]", await Ask(request, accept, attempts))
+
+
+def _check_asked(
+    prompt: object, reply: object, check: object, after: object, system: object, attempts: object
+) -> None:
+    """Refuse what a protocol cannot ask."""
+    what = "ask()"
+    need_text(what, prompt=prompt)
+    need(what, "system", system, (str, NoneType), "text")
+    if reply is not None and not (isinstance(reply, type) and issubclass(reply, BaseModel)):
+        expected = "a pydantic model (for one of several words: a field of type Literal[…])"
+        raise wrong(what, "reply", reply, expected)
+    need_function(what, "check", check)
+    need(what, "after", after, (Reply, NoneType), "a reply (await subject.ask(…))")
+    if after is not None and system is not None:
+        raise BadDesign(what=what, problem="system= belongs to the start of a conversation")
+    if type(attempts) is not int or attempts < 1:
+        raise wrong(what, "attempts", attempts, "a whole number, at least 1")
+
+
+async def together(*children: Coroutine[Any, Any, Value]) -> list[Value]:
+    """Run several interactions (or coroutines made of them) at once; results in argument order.
+
+    Waits for all of them; then raises the first error in argument order, if there was any.
+
+    Raises
+    ------
+    BadDesign
+        When an argument is no coroutine.
+    """
+    for number, child in enumerate(children, start=1):
+        if not inspect.iscoroutine(child):
+            raise BadDesign(
+                what="together()",
+                problem=(
+                    f"argument {number} is a {type(child).__name__}; give coroutines, such as "
+                    "subject.ask(…) without await"
+                ),
+            )
+    return cast("list[Value]", await Together(children))
+
+
+Protocol = Callable[..., Coroutine[Any, Any, object]]
+"""One trial: from the trial and the subject (and the judge, where there is one) to the result that
+measures are taken from."""

@@ -1,0 +1,177 @@
+"""The tidy table of an experiment with one model: trials × measures, missing by reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..errors import BadDesign, InvalidReply
+from .design import Condition, Trial, frozen_mapping
+from .measures import Measure, MeasureValue
+from .origins import Origin, Spoken
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one trial on replay.
+
+    Exactly one of ``result`` (the protocol's) and ``missing`` (a reason) is there.
+    ``invalid`` lists the reasons of replies that were tried again; ``interactions`` counts all
+    calls; ``prompts`` is what the subject was told, message by message, its own replies left out.
+    Where a recording keeps only measures, ``values`` holds them, ``result`` is None, and
+    ``prompts`` are digests. ``spoken`` are the subject's replies, in the order in which they were
+    read, ``origins`` are those of all replies; both are empty while it is recorded.
+    """
+
+    trial: Trial
+    result: object = field(repr=False)
+    missing: str | None
+    invalid: tuple[str, ...]
+    interactions: int
+    prompts: tuple[str, ...] = field(repr=False)
+    values: Mapping[str, MeasureValue] | None = None
+    spoken: tuple[Spoken, ...] = field(default=(), repr=False, compare=False)
+    origins: tuple[Origin, ...] = field(default=(), repr=False, compare=False)
+
+
+CAP = "cap"
+"""Reason under which trials are missing that a cap kept from being recorded."""
+
+
+def lost_to_cap(trial: Trial) -> Outcome:
+    """The outcome of a trial that a cap on calls or money kept from being recorded."""
+    return Outcome(trial, None, CAP, invalid=(), interactions=0, prompts=())
+
+
+def carried_out(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """``outcomes`` without those of trials that a cap kept from being carried out."""
+    return tuple(outcome for outcome in outcomes if outcome.missing != CAP)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row: a trial with its measures, or with the reason why they are missing."""
+
+    trial: Trial
+    values: Mapping[str, MeasureValue]
+    missing: str | None
+    invalid: tuple[str, ...] = ()
+    interactions: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", frozen_mapping(self.values))
+
+
+@dataclass(frozen=True, slots=True)
+class CellCount:
+    """Completeness of one condition: planned = ok + the sum of ``missing`` (reason → count).
+
+    ``invalid`` counts replies that were not valid, by reason, whether or not a later attempt of
+    the same trial was; ``interactions`` counts all calls.
+    """
+
+    condition: str
+    planned: int
+    ok: int
+    missing: Mapping[str, int]
+    invalid: Mapping[str, int]
+    interactions: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "missing", frozen_mapping(dict(sorted(self.missing.items()))))
+        object.__setattr__(self, "invalid", frozen_mapping(dict(sorted(self.invalid.items()))))
+
+    @property
+    def errors(self) -> int:
+        """Number of missing trials."""
+        return self.planned - self.ok
+
+
+def record_of(outcome: Outcome, measures: Sequence[Measure]) -> Record:
+    """The row of one outcome; missing, too, where the reply is none that can be measured."""
+    values: Mapping[str, MeasureValue] = {}
+    missing = outcome.missing
+    try:
+        if outcome.values is not None:
+            for measure in measures:
+                measure.check_range(outcome.values.get(measure.name))
+            values = outcome.values
+        elif missing is None:
+            values = {measure.name: measure.of(outcome.result) for measure in measures}
+    except InvalidReply as invalid:
+        missing = invalid.reason
+    return Record(outcome.trial, values, missing, outcome.invalid, outcome.interactions)
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """All rows of an experiment with one model, one per planned trial."""
+
+    rows: tuple[Record, ...] = field(repr=False)
+    memo: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was worked out of these rows once, for whoever asks again."""
+
+    def where(self, factor: str, level: str) -> Records:
+        """The rows of one level of a factor."""
+        return Records(
+            tuple(row for row in self.rows if row.trial.condition.levels[factor] == level)
+        )
+
+    def at(self, levels: Mapping[str, Sequence[str]]) -> Records:
+        """The rows at any of the given levels of every factor that is named."""
+        if not levels:
+            return self
+        return Records(
+            tuple(
+                row
+                for row in self.rows
+                if all(row.trial.condition.levels[name] in at for name, at in levels.items())
+            )
+        )
+
+    def by_condition(self) -> Mapping[str, Records]:
+        """The rows of each condition, by its id; sorted out in one pass."""
+        rows: dict[str, list[Record]] = {}
+        for row in self.rows:
+            rows.setdefault(row.trial.condition.id, []).append(row)
+        return {name: Records(tuple(found)) for name, found in rows.items()}
+
+    def of(self, condition: Condition) -> Records:
+        """The rows of one condition."""
+        return Records(
+            tuple(row for row in self.rows if row.trial.condition.levels == condition.levels)
+        )
+
+    def column(self, measure: str) -> list[MeasureValue]:
+        """Values of a measure over the rows that have it, in the plan's order."""
+        return [row.values[measure] for row in self.rows if row.missing is None]
+
+    def numbers(self, measure: str) -> list[float]:
+        """Like :meth:`column` for a numeric measure; BadDesign when it holds anything else."""
+        numbers: list[float] = []
+        for value in self.column(measure):
+            if not isinstance(value, float):
+                raise BadDesign(
+                    what=f"measure {measure!r}",
+                    problem=f"holds {type(value).__name__} values where numbers are needed",
+                )
+            numbers.append(value)
+        return numbers
+
+    @property
+    def missing(self) -> Counter[str]:
+        """Number of missing trials by reason."""
+        return Counter(row.missing for row in self.rows if row.missing is not None)
+
+    def count(self, condition: str) -> CellCount:
+        """Completeness of these rows, under the name ``condition``."""
+        invalid = Counter(reason for row in self.rows for reason in row.invalid)
+        return CellCount(
+            condition=condition,
+            planned=len(self.rows),
+            ok=sum(row.missing is None for row in self.rows),
+            missing=self.missing,
+            invalid=invalid,
+            interactions=sum(row.interactions for row in self.rows),
+        )

@@ -1,0 +1,226 @@
+"""A trial carried out from recordings: no call, no event loop, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import BadDesign, BiasError, InvalidReply, ReplayDiffers
+from .blind_check import check_blind
+from .design import Trial
+from .driver import run
+from .experiment import Experiment, Players
+from .keys import interaction_key
+from .messages import Completion, Place, Request
+from .origins import Origin, Spoken
+from .records import Outcome
+
+Lookup = Callable[[str], Completion | None]
+"""From an interaction's key to what was recorded under it."""
+
+
+Answer = Callable[["Wanted"], Completion | None]
+"""From an interaction to its reply; None when there is none."""
+
+
+class Unrecorded(BiasError):
+    """A trial asks for an interaction that was not recorded."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
+        super().__init__(f"trial {wanted.trial.id} is not recorded")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An interaction a trial asks for."""
+
+    trial: Trial
+    place: Place
+    request: Request
+    key: str
+
+
+class Tracer:
+    """Notes the interactions of one trial while it is carried out, live or on replay."""
+
+    def __init__(self, experiment: Experiment, players: Players | str, trial: Trial) -> None:
+        self.experiment = experiment
+        self.players = Players(players) if isinstance(players, str) else players
+        self.trial = trial
+        self.interactions: list[Wanted] = []
+        self.invalid: list[tuple[Place, str]] = []
+        self.spoken: list[Spoken] = []
+        self.origins: list[Origin] = []
+
+    def note(self, request: Request, place: Place) -> Wanted:
+        """Add one interaction and give it its key.
+
+        Raises
+        ------
+        JudgeNotBlind
+            Before anything is sent, when it would tell the judge what it must not know.
+        """
+        check_blind(self.experiment, self.trial, request)
+        model = self.players.model(request.to)
+        key = interaction_key(self.experiment.id, self.trial, place, model, request)
+        wanted = Wanted(self.trial, place, request, key)
+        self.interactions.append(wanted)
+        return wanted
+
+    def start(self) -> Coroutine[Any, Any, object]:
+        """The trial's coroutine, which this executor is to carry out."""
+        return self.experiment.start(self.trial, self.players)
+
+    def reject(self, place: Place, invalid: InvalidReply) -> None:
+        """Take note that the reply at ``place`` was not valid."""
+        self.invalid.append((place, invalid.reason))
+
+    def outcome(self, result: object, missing: str | None) -> Outcome:
+        """The outcome of the trial once its protocol has ended, whatever the order of calls."""
+        ordered = sorted(self.interactions, key=lambda wanted: place_order(wanted.place))
+        self.invalid.sort(key=lambda pair: place_order(pair[0]))
+        return Outcome(
+            trial=self.trial,
+            result=result,
+            missing=missing,
+            invalid=tuple(reason for _, reason in self.invalid),
+            interactions=len(ordered),
+            prompts=tuple(
+                text
+                for wanted in ordered
+                if wanted.place.attempt == 1
+                for text in newly_told(wanted.request)
+            ),
+            spoken=tuple(self.spoken),
+            origins=tuple(self.origins),
+        )
+
+
+class _Answered(Tracer):
+    """Carries out a trial by what answers at once."""
+
+    def __init__(
+        self, experiment: Experiment, players: Players | str, trial: Trial, answer: Answer
+    ) -> None:
+        super().__init__(experiment, players, trial)
+        self._answer = answer
+
+    async def perform(self, request: Request, place: Place) -> Completion:
+        wanted = self.note(request, place)
+        completion = self._answer(wanted)
+        if completion is None:
+            raise Unrecorded(wanted)
+        self.origins.append(Origin(request.to, completion.served_model, completion.recorded_at))
+        if request.to == "subject":
+            self.spoken.append(spoken_of(completion))
+        return completion
+
+    async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
+        outcomes: list[object] = []
+        for awaitable in awaitables:
+            try:
+                outcomes.append(await awaitable)
+            except Exception as error:  # noqa: BLE001  (raised in argument order later)
+                outcomes.append(error)
+        return outcomes
+
+
+def carry_out(
+    experiment: Experiment, players: Players | str, trial: Trial, answer: Answer
+) -> Outcome:
+    """Carry out ``trial`` with what ``answer`` gives; ``players`` may be the subject's name.
+
+    Raises
+    ------
+    Unrecorded
+        When ``answer`` has nothing for an interaction.
+    ForeignAwait
+        When its protocol awaits anything but ``ask()`` and ``together()``.
+    """
+    answered = _Answered(experiment, players, trial, answer)
+    try:
+        result = run(answered.start(), answered)
+    except InvalidReply as invalid:
+        return answered.outcome(None, invalid.reason)
+    return answered.outcome(result, None)
+
+
+def replay(
+    experiment: Experiment, players: Players | str, trial: Trial, lookup: Lookup
+) -> Outcome:
+    """Carry out ``trial`` from recordings: :func:`carry_out` with what is recorded."""
+    return carry_out(experiment, players, trial, lambda wanted: lookup(wanted.key))
+
+
+def check_replay(
+    experiment: Experiment, players: Players, trial: Trial, lookup: Lookup, first: Outcome
+) -> None:
+    """Replay what has just been carried out, and compare.
+
+    Raises
+    ------
+    ReplayDiffers
+        When anything is another than in ``first``.
+    """
+    try:
+        again = replay(experiment, players, trial, lookup)
+    except Unrecorded as unrecorded:
+        turn = unrecorded.wanted.place.turn
+        raise ReplayDiffers(
+            experiment=experiment.id,
+            trial=trial.id,
+            problem=f"its question at turn {turn} is another",
+        ) from unrecorded
+    for what in ("missing", "invalid", "interactions", "prompts", "result"):
+        if getattr(first, what) != getattr(again, what):
+            raise ReplayDiffers(
+                experiment=experiment.id, trial=trial.id, problem=f"its {what} is another"
+            )
+
+
+def opening(experiment: Experiment, players: Players | str, trial: Trial) -> Wanted:
+    """The first interaction a trial asks for, whatever is recorded.
+
+    Raises
+    ------
+    BadDesign
+        When it asks for none.
+    """
+    try:
+        carry_out(experiment, players, trial, lambda _: None)
+    except Unrecorded as first:
+        return first.wanted
+    raise BadDesign(what=experiment.id, problem=f"trial {trial.id} asks nothing of the subject")
+
+
+def questions(
+    experiment: Experiment, players: Players | str, trial: Trial, answer: Answer
+) -> tuple[Wanted, ...]:
+    """All that a trial asks for as far as ``answer`` goes, in reading order.
+
+    What else stops it (an invalid reply, an error of its own) is shown by its case.
+    """
+    answered = _Answered(experiment, players, trial, answer)
+    with suppress(Exception):
+        run(answered.start(), answered)
+    return tuple(sorted(answered.interactions, key=lambda wanted: place_order(wanted.place)))
+
+
+def place_order(place: Place) -> tuple[tuple[int, ...], int]:
+    """Sorts places in reading order: a branch's interactions stand where the branch began."""
+    return ((*place.branch, place.turn), place.attempt)
+
+
+def spoken_of(completion: Completion) -> Spoken:
+    """How a reply came."""
+    words = len(completion.text.split())
+    return Spoken(words, completion.usage.get("output"), completion.latency)
+
+
+def newly_told(request: Request) -> list[str]:
+    """Texts of the messages since the model spoke last."""
+    spoken = [i for i, message in enumerate(request.messages) if message.role == "assistant"]
+    return [message.text for message in request.messages[spoken[-1] + 1 if spoken else 0 :]]

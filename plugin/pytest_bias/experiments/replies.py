@@ -1,0 +1,202 @@
+"""From a reply's text to a valid value, or to the reason for which there is none."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import TypeVar, cast
+
+from pydantic import BaseModel, ValidationError
+
+from ..errors import BadDesign, InvalidReply
+from .design import frozen
+
+Structured = TypeVar("Structured", bound=BaseModel)
+Checked = TypeVar("Checked")
+
+REFUSAL = re.compile(
+    r"\b(?:I(?:['’]m| am)? (?:cannot|can['’]t|can not|unable|not able|won['’]t|will not"
+    r"|must decline)"
+    r"|I(?:['’]m| am) (?:sorry|afraid)|as an? (?:AI|(?:large )?language model))\b",
+    re.IGNORECASE,
+)
+"""Words that mark a reply that could not be parsed as a refusal; never applied to valid ones."""
+
+_JSON_STARTS = ("{", "[", "`")
+"""A reply that begins so was meant to be the answer, fenced or not, and is no lecture."""
+
+_BLANK = " \t\r\n\ufeff"
+_NUMBER = re.compile(r"\d+")
+
+_PYDANTIC_REASONS = {
+    "missing": "missing_field",
+    "extra_forbidden": "extra_field",
+    "literal_error": "unknown_option",
+    "enum": "unknown_option",
+    "greater_than": "out_of_range",
+    "greater_than_equal": "out_of_range",
+    "less_than": "out_of_range",
+    "less_than_equal": "out_of_range",
+    "finite_number": "out_of_range",
+    "json_invalid": "not_json",  # what our own parser lets through: half of a surrogate pair
+    "string_unicode": "not_json",
+}
+
+
+class _DuplicateKey(ValueError):
+    """A JSON object names the same key twice, so it does not say one thing."""
+
+
+@functools.cache
+def reply_schema(model: type[BaseModel]) -> Mapping[str, object]:
+    """JSON schema of ``model`` with its aliases; cached, because making one takes long.
+
+    Only what the author wrote for the model to read is in it: types, options and the descriptions
+    of fields, not the titles pydantic makes up nor docstrings, which are for readers of the code.
+
+    Raises
+    ------
+    BadDesign
+        When ``model`` lets further keys pass: a reply has exactly its fields.
+    """
+    if model.model_config.get("extra") != "forbid":
+        raise BadDesign(
+            what=model.__name__,
+            problem=(
+                "a reply has exactly its fields and no others: set "
+                'model_config = ConfigDict(extra="forbid")'
+            ),
+        )
+    return cast("Mapping[str, object]", frozen(_plain_schema(model.model_json_schema())))
+
+
+def _plain_schema(node: object) -> object:
+    """A schema without made-up titles, and without descriptions of whole objects."""
+    if isinstance(node, list):
+        return [_plain_schema(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    dropped = {"title", "description"} if "properties" in node else {"title"}
+    return {
+        name: (
+            {key: _plain_schema(item) for key, item in value.items()}
+            if name in ("properties", "$defs")
+            else _plain_schema(value)
+        )
+        for name, value in node.items()
+        if name not in dropped
+    }
+
+
+def accept_text(text: str, finish: str, check: Callable[[str], None] | None = None) -> str:
+    """``text`` itself when it says something, and ``check`` has nothing against it.
+
+    Raises
+    ------
+    InvalidReply
+        ``refusal`` or ``content_filter`` when the provider says so, ``empty`` for white space.
+    """
+    _check_finish(finish)
+    if not text.strip():
+        raise InvalidReply("truncated" if finish == "length" else "empty")
+    _apply(check, text)
+    return text
+
+
+def accept_object(
+    text: str,
+    finish: str,
+    model: type[Structured],
+    check: Callable[[Structured], None] | None = None,
+    *,
+    told: str = "",
+) -> Structured:
+    """``text`` as an object of ``model``: strict, one JSON object and nothing around it.
+
+    ``told`` is what the subject was told: a number it merely repeats is no answer.
+
+    Raises
+    ------
+    InvalidReply
+        With the reason (see :meth:`pytest_bias.experiments.protocol.Subject.ask`).
+    """
+    accept_text(text, finish)
+    try:
+        json.loads(
+            text,
+            object_pairs_hook=_unique,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+        )
+    except _DuplicateKey as duplicate:
+        raise InvalidReply("duplicate_field", str(duplicate)) from None
+    except (ValueError, RecursionError):
+        raise InvalidReply(_why_not_json(text, finish, told)) from None
+    try:
+        value = model.model_validate_json(text, strict=True)
+    except ValidationError as error:
+        raise _as_invalid(error) from None
+    _apply(check, value)
+    return value
+
+
+def _apply(check: Callable[[Checked], None] | None, value: Checked) -> None:
+    """Have ``check`` raise what it has against ``value``; whatever else it does says nothing."""
+    said: object = None if check is None else check(value)
+    if said is not None:
+        raise BadDesign(
+            what="ask()",
+            problem=(
+                f"check= returned a {type(said).__name__}; it must raise InvalidReply(reason) for "
+                "a reply that does not pass, and return nothing"
+            ),
+        )
+
+
+def _check_finish(finish: str) -> None:
+    if finish in ("refusal", "content_filter"):
+        raise InvalidReply(finish)
+
+
+def _why_not_json(text: str, finish: str, told: str) -> str:
+    if finish == "length":
+        return "truncated"
+    own_numbers = set(_NUMBER.findall(text)) - set(_NUMBER.findall(told))
+    if own_numbers or text.lstrip(_BLANK)[:1] in _JSON_STARTS:
+        return "not_json"
+    return "refusal" if REFUSAL.search(text) else "no_number"
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise _DuplicateKey(next(name for name in names if names.count(name) > 1))
+    return result
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(name)
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if math.isinf(value):
+        raise InvalidReply("out_of_range", "a number too large")
+    return value
+
+
+def _as_invalid(error: ValidationError) -> InvalidReply:
+    """The first problem pydantic names; a validator's own error code is the reason."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    kind = first["type"]
+    where = ".".join(str(part) for part in first["loc"])
+    if kind in _PYDANTIC_REASONS:
+        return InvalidReply(_PYDANTIC_REASONS[kind], where)
+    if kind.endswith(("_type", "_parsing", "_from_float")):
+        # The text was JSON of another shape (a list, a bare number): its field has no name.
+        return InvalidReply("wrong_type", where or "not an object")
+    return InvalidReply(kind, where)

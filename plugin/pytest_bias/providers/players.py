@@ -1,0 +1,113 @@
+"""Who answers: from model names, the judge setting and the roster to the players of a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..errors import BadSetting, NoJudge, UnknownName
+from ..experiments.experiment import Experiment, Players
+from ..experiments.rehearsal import JUDGE
+from ..settings.model_names import LONGEST_STEM, file_stem
+from ..settings.roster import Roster, is_unpinned
+from ..settings.settings import Settings
+from .base import is_simulated, split_model
+from .simulator.subjects import PROGRAMS, SUBJECTS
+
+SAME = "same"
+"""Setting of the judge under which every subject grades its own replies."""
+
+SIMULATED_JUDGE = f"simulated/{JUDGE}"
+"""Who grades simulated subjects: a program that does nothing else, the same one for all."""
+
+
+def players_of(
+    experiment: Experiment, subject: str, settings: Settings, roster: Roster
+) -> Players:
+    """The models of a trial of ``experiment`` with ``subject``.
+
+    Raises
+    ------
+    NoJudge, BadSetting
+        When the experiment needs a judge and none is named, or one whose name may come to mean
+        another model while verdicts gate.
+    """
+    defaults = roster.entry(subject).defaults
+    if experiment.judge is None:
+        return Players(subject, subject_defaults=defaults)
+    judge = judge_of(subject, settings.judge, roster)
+    named = settings.judge is not None
+    check_pinned(judge, settings, roster, "--bias-judge" if named else "[judges] of the roster")
+    return Players(subject, judge, defaults, roster.entry(judge).defaults)
+
+
+def judge_of(subject: str, setting: str | None, roster: Roster) -> str:
+    """The model that grades ``subject``: the one named, or else the roster's first other one.
+
+    Of a simulated subject it is :data:`SIMULATED_JUDGE`, whatever the roster says.
+    """
+    if setting == SAME:
+        return subject
+    if setting is not None:
+        return setting
+    if is_simulated(subject):
+        return SIMULATED_JUDGE
+    judge = roster.judge_of(subject)
+    if judge is None:
+        raise NoJudge(subject=subject)
+    return judge
+
+
+def check_models(settings: Settings, roster: Roster, models: Iterable[str]) -> None:
+    """Refuse names of no provider or subject, and, where verdicts gate, names that may change.
+
+    Raises
+    ------
+    BadSetting, UnknownName
+        For the first name that will not do.
+    """
+    for model in models:
+        split_model(model, roster.endpoints)
+        if (length := len(file_stem(model))) > LONGEST_STEM:
+            problem = (
+                f"is too long: its recordings would be in files whose names begin with {length} "
+                f"bytes for the model, and {LONGEST_STEM} is the most; an endpoint of the roster "
+                "can serve it under a shorter name"
+            )
+            raise BadSetting(option="--bias-model", value=model, problem=problem)
+        if model == SIMULATED_JUDGE:
+            problem = (
+                "this program grades simulated subjects and is none; test one of "
+                f"{', '.join(f'simulated/{subject}' for subject in SUBJECTS)}"
+            )
+            raise BadSetting(option="--bias-model", value=model, problem=problem)
+        check_simulated(model, SUBJECTS)
+        check_pinned(model, settings, roster, "--bias-model")
+    if settings.judge not in (None, SAME):
+        try:
+            split_model(settings.judge, roster.endpoints)
+            check_simulated(settings.judge, PROGRAMS)
+        except BadSetting as error:
+            raise BadSetting(
+                option="--bias-judge", value=settings.judge, problem=error.problem
+            ) from None
+        check_pinned(settings.judge, settings, roster, "--bias-judge")
+
+
+def check_simulated(model: str, known: Iterable[str]) -> None:
+    """Refuse a simulated subject that there is not."""
+    if is_simulated(model) and model.partition("/")[2] not in known:
+        names = [f"simulated/{name}" for name in known]
+        raise UnknownName(kind="simulated subject", name=model, known=names)
+
+
+def check_pinned(model: str, settings: Settings, roster: Roster, option: str) -> None:
+    """Refuse a name that may mean another model tomorrow, where verdicts gate."""
+    if settings.gate != "off" and is_unpinned(model, roster.entry(model)):
+        raise BadSetting(
+            option=option,
+            value=model,
+            problem=(
+                "this name may mean another model tomorrow, so no verdict can be held against "
+                "it; name a dated version, or report without a gate (--bias-gate=off)"
+            ),
+        )

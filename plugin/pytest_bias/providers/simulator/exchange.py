@@ -1,0 +1,176 @@
+"""What all wire formats share: prompts that come in, answers and problems that go out. No I/O."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, cast, get_args
+
+from ...errors import BiasError, UnknownName
+from ...experiments.canonical import compact, digest
+from ...experiments.experiment import SimulatedPrompt
+from ...experiments.messages import Message, Role
+from .subjects import PROGRAMS
+
+FINGERPRINT = "pytest-bias-simulated"
+"""The ``system_fingerprint`` of every reply, in every wire format."""
+
+SEED_FIELD = "pytest_bias_seed"
+"""Field at the top level of a request's body that carries the per-trial seed."""
+
+_ID_LENGTH = 24
+
+Body = Mapping[str, object]
+"""A body, parsed: of a request or of a reply."""
+
+Ending = Literal["stop", "length", "content_filter", "refusal"]
+"""Why a reply ends."""
+
+ProblemKind = Literal[
+    "malformed",
+    "no_such_path",
+    "no_such_model",
+    "no_length",
+    "too_large",
+    "unrecognised",
+    "subject_failed",
+    "rate_limit",
+    "quota",
+    "server_error",
+    "overloaded",
+    "unauthorised",
+    "refused_parameter",
+]
+
+
+class MalformedRequest(BiasError):
+    """A request body is not what the API takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a subject says, and why it ends there."""
+
+    text: str
+    ending: Ending = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a request is not answered; ``retry_after`` in seconds, where there is any to say."""
+
+    kind: ProblemKind
+    message: str
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WireFormat:
+    """How one API is spoken, as pure functions.
+
+    Parameters
+    ----------
+    name
+        As in the ini key ``bias_simulated_wire``.
+    request
+        What a request is called in words.
+    read
+        Body of a request → the prompt in it; raises MalformedRequest or UnknownName.
+    reply
+        The body of a reply.
+    error
+        HTTP status and body that tell of a problem.
+    sends_temperature
+        Whether a request's body asks for a sampling temperature.
+    stream
+        A reply as the text of server-sent events; None where replies are not streamed.
+    """
+
+    name: str
+    request: str
+    read: Callable[[Body], SimulatedPrompt]
+    reply: Callable[[SimulatedPrompt, Answer], Body]
+    error: Callable[[Problem], tuple[int, Body]]
+    sends_temperature: Callable[[Body], bool]
+    stream: Callable[[Body], str] | None = None
+
+
+def parsed(data: bytes) -> Body:
+    """The body in ``data``; MalformedRequest where it is no JSON object."""
+    try:
+        body: object = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise MalformedRequest(str(error)) from error
+    if not isinstance(body, Mapping):
+        raise MalformedRequest("the body must be an object")
+    return body
+
+
+def prompt_of(body: Body, messages: Callable[[], list[Message]]) -> SimulatedPrompt:
+    """The prompt of a body whose ``model`` is a subject or their judge.
+
+    ``messages`` reads the conversation.
+
+    Raises
+    ------
+    MalformedRequest
+        When model or seed are none.
+    UnknownName
+        When the body asks for a model that is neither a simulated subject nor their judge.
+    """
+    subject, seed = body.get("model"), body.get(SEED_FIELD, 0)
+    if not isinstance(subject, str):
+        raise MalformedRequest("model is needed")
+    if type(seed) is not int:
+        raise MalformedRequest("pytest_bias_seed must be an integer")
+    if subject not in PROGRAMS:
+        raise UnknownName(kind="simulated subject", name=subject, known=PROGRAMS)
+    return SimulatedPrompt(subject, tuple(messages()), seed)
+
+
+def refuse_stream(body: Body) -> None:
+    """MalformedRequest for a body that asks for a stream."""
+    if body.get("stream"):
+        raise MalformedRequest("replies are not streamed")
+
+
+def message_of(item: object, parts: frozenset[str]) -> Message:
+    """A message with ``role`` and ``content``; see :func:`text_of` for ``parts``."""
+    if isinstance(item, dict):
+        role = item.get("role")
+        role = "system" if role == "developer" else role
+        if role in get_args(Role):
+            return Message(cast("Role", role), text_of(item.get("content"), parts))
+    raise MalformedRequest("a message needs a role and its content as text")
+
+
+def text_of(content: object, parts: frozenset[str]) -> str:
+    """Text that is a string, or a list of parts whose ``type`` is one of ``parts``, joined."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list) and content:
+        return "".join(_text_part(part, parts) for part in content)
+    raise MalformedRequest("a message needs a role and its content as text")
+
+
+def _text_part(part: object, parts: frozenset[str]) -> str:
+    if isinstance(part, dict) and part.get("type") in parts:
+        text = part.get("text")
+        if isinstance(text, str):
+            return text
+    known = " or ".join(sorted(parts))
+    problem = f"content may have text only, in parts of type {known}"
+    raise MalformedRequest(problem)
+
+
+def identity(prompt: SimulatedPrompt) -> str:
+    """What stands in a reply's id: the same for the same prompt."""
+    said = digest(compact([message.text for message in prompt.messages]))
+    return digest(f"{prompt.subject}:{prompt.seed}:{said}")[:_ID_LENGTH]
+
+
+def tokens(prompt: SimulatedPrompt, answer: Answer) -> tuple[int, int]:
+    """Words asked and answered, which stand in for tokens."""
+    asked = sum(len(message.text.split()) for message in prompt.messages)
+    return asked, len(answer.text.split())

@@ -1,0 +1,162 @@
+"""HTTP on loopback: bytes in, bytes out. What is answered is not decided here."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, cast
+from urllib.parse import parse_qs, urlsplit
+
+from ...experiments.canonical import compact
+from .exchange import Body, Problem
+from .routes import models_at, route_of
+
+LOOPBACK = "127.0.0.1"
+_LARGEST_BODY = 4 * 1024 * 1024
+_KEY_HEADERS = ("x-api-key", "x-goog-api-key")
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A request as it came: the path without its query, the key it was sent with, its body.
+
+    ``problem`` says why the body could not be read.
+    """
+
+    path: str
+    key: str = field(repr=False)
+    data: bytes = field(repr=False)
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A reply: HTTP status, body, and seconds to say in Retry-After."""
+
+    status: int
+    data: bytes = field(repr=False)
+    content_type: str = "application/json"
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """No reply. The connection is closed: at once, or ``held`` until the client or we go."""
+
+    held: bool
+
+
+class Listener(ThreadingHTTPServer):
+    """Listens on loopback and gives every connection a thread.
+
+    Parameters
+    ----------
+    port
+        Port to listen on; 0 takes a free one.
+    respond
+        Answers a request; called from many threads at once.
+    """
+
+    daemon_threads = True
+    request_queue_size = 512
+
+    def __init__(self, port: int, respond: Callable[[Incoming], Outgoing | Silence]) -> None:
+        self.respond = respond
+        self._connections: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        super().__init__((LOOPBACK, port), _Handler)
+
+    def hang_up(self) -> None:
+        """End every open connection, so that no thread is left waiting for its client."""
+        with self._lock:
+            for connection in self._connections:
+                _end(connection)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a connection's requests in a thread of its own."""
+        with self._lock:
+            self._connections.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        with self._lock:
+            self._connections.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that went away; anything else is shown."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+def _end(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:  # the client was quicker
+        return
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    # One small packet per reply: with Nagle's algorithm each would wait for an acknowledgement.
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    def do_GET(self) -> None:
+        path = urlsplit(self.path).path
+        models = models_at(path, {name.lower() for name in self.headers})
+        if models is not None:
+            self._send(Outgoing(HTTPStatus.OK, compact(models).encode()))
+        else:
+            problem = Problem("no_such_path", f"nothing is served at {path}")
+            self._send(outgoing(*route_of(path).wire.error(problem)))
+
+    def do_POST(self) -> None:
+        length = self.headers.get("Content-Length", "")
+        problem, data = None, b""
+        if not length.isdecimal() or int(length) > _LARGEST_BODY:
+            # What follows cannot be told from the next request.
+            self.close_connection = True
+            told = f"a body of 0 to {_LARGEST_BODY} bytes and its length are needed"
+            problem = Problem("too_large" if length.isdecimal() else "no_length", told)
+        else:
+            data = self.rfile.read(int(length))
+        url = urlsplit(self.path)
+        incoming = Incoming(url.path, self._key(url.query), data, problem)
+        reply = cast("Listener", self.server).respond(incoming)
+        if isinstance(reply, Silence):
+            self.close_connection = True
+            if reply.held:
+                self.connection.recv(1)  # returns when either side hangs up
+        else:
+            self._send(reply)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base's name)
+        """Say nothing: a request line on stderr would stand between pytest's own lines."""
+
+    def _key(self, query: str) -> str:
+        """What the client proves with who it is, in the place any of the vendors has for it."""
+        bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        others = [self.headers.get(name, "") for name in _KEY_HEADERS]
+        return next((key for key in (bearer, *others, *parse_qs(query).get("key", [])) if key), "")
+
+    def _send(self, reply: Outgoing) -> None:
+        self.send_response(reply.status)
+        self.send_header("Content-Type", reply.content_type)
+        self.send_header("Content-Length", str(len(reply.data)))
+        if reply.retry_after is not None:
+            self.send_header("Retry-After", f"{reply.retry_after:g}")
+        self.end_headers()
+        self.wfile.write(reply.data)
+        self.wfile.flush()
+
+
+def outgoing(status: int, body: Body, retry_after: float | None = None) -> Outgoing:
+    """A reply with a JSON body."""
+    return Outgoing(status, compact(body).encode(), retry_after=retry_after)

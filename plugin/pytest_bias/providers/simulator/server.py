@@ -1,0 +1,284 @@
+"""An HTTP server on loopback whose models are simulated subjects.
+
+It speaks OpenAI's Chat Completions (``POST /v1/chat/completions``) and Responses (``POST
+/v1/responses``, streamed too), Anthropic's Messages (``POST /v1/messages``) and Google's
+generateContent (``POST /v1beta/models/{model}:generateContent``), and lists its models. In all of
+them the body may carry ``pytest_bias_seed``, the per-trial seed: a reply's text is a function of
+the model's name, the messages and that seed alone, whatever the format, so that a recording can be
+made again. Reply ids and times are constant for the same reason. Every reply is marked as
+simulated by its ``system_fingerprint``.
+
+A vendor's faults and limits can be switched on, see :mod:`.faults` and :class:`.RequestLimit`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+
+from ...errors import BadSetting, UnknownName
+from ...experiments.canonical import compact
+from ...experiments.experiment import SimulatedAnswer, SimulatedPrompt
+from .books import Books, RequestLimit, Served
+from .exchange import FINGERPRINT, SEED_FIELD, Body, MalformedRequest, Problem, WireFormat, parsed
+from .faults import Fault, Faults, RequestFacts, answer_under, chooser, problem_of
+from .listener import LOOPBACK, Incoming, Listener, Outgoing, Silence, outgoing
+from .routes import Route, route_of
+
+__all__ = ["FINGERPRINT", "LOOPBACK", "SimulatorServer"]
+
+_UNRECOGNISED = (
+    "no simulated subject recognises this prompt; give the experiment a function simulated=… that "
+    "answers it (see SimulatedPrompt)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """A request that was noted: its number, when, where to, what of it, and what it meets."""
+
+    number: int
+    at: float
+    route: Route
+    facts: RequestFacts
+    body: Body | None
+    fault: Fault | None
+    wait: float | None
+    problem: Problem | None
+
+
+class SimulatorServer:
+    """Serves simulated subjects on loopback until stopped.
+
+    Parameters
+    ----------
+    answers
+        How each experiment's prompts are answered; the first that recognises a prompt answers.
+    port
+        Port to listen on; 0 takes a free one.
+    faults
+        What goes wrong: a fixed sequence, a share for each fault, or a function that chooses; see
+        :data:`.Faults`.
+    fault_seed
+        Decides which requests are met where ``faults`` gives shares.
+    latency
+        Seconds that every reply takes.
+    slow
+        Seconds that the fault ``slow`` adds.
+    retry_after
+        Seconds that the fault ``rate_limit_retry_after`` tells clients to wait.
+    log
+        File to which one JSON line is added for every request; see :class:`.Served`.
+    enforce_qpm
+        Requests let through within any ``window``; the others are answered 429 with Retry-After.
+    window
+        Seconds; a minute, but for tests.
+
+    Raises
+    ------
+    BadSetting, UnknownName
+        When a number or a fault is none.
+    OSError
+        When the port is taken or the log cannot be written.
+    """
+
+    def __init__(  # noqa: PLR0913  (each is a switch of its own)
+        self,
+        answers: Sequence[SimulatedAnswer],
+        port: int = 0,
+        *,
+        faults: Faults = None,
+        fault_seed: int = 0,
+        latency: float = 0.0,
+        slow: float = 1.0,
+        retry_after: float = 1.0,
+        log: Path | None = None,
+        enforce_qpm: int | None = None,
+        window: float = 60.0,
+    ) -> None:
+        if enforce_qpm is not None and enforce_qpm < 1:
+            raise BadSetting(option="enforce_qpm", value=enforce_qpm, problem="must be 1 or more")
+        self.answers = tuple(answers)
+        self._fault_seed = fault_seed
+        self._latency = latency
+        self._slow = slow
+        self._retry_after = retry_after
+        self._limit = None if enforce_qpm is None else RequestLimit(enforce_qpm, window)
+        self.faults = faults
+        self._books = Books(log)
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._answered = 0
+        self._stopping = threading.Event()
+        self._http = Listener(port, self.respond)
+        self._thread = threading.Thread(
+            target=self._http.serve_forever,
+            kwargs={"poll_interval": 0.05},
+            name="pytest-bias-simulator",
+            daemon=True,
+        )
+
+    @property
+    def url(self) -> str:
+        """Base URL without a path."""
+        return f"http://{LOOPBACK}:{self._http.server_address[1]}"
+
+    @property
+    def answered(self) -> int:
+        """Number of completions given so far."""
+        return self._answered
+
+    @property
+    def served(self) -> list[Served]:
+        """Every request so far, in order of arrival."""
+        return self._books.entries()
+
+    @property
+    def faults(self) -> Faults:
+        """What goes wrong; may be set while the server runs, and then counts from 1 again."""
+        return self._faults
+
+    @faults.setter
+    def faults(self, faults: Faults) -> None:
+        # One assignment of both: a request sees the new ones and their own count, or neither.
+        self._choice = (chooser(faults, seed=self._fault_seed), itertools.count(1))
+        self._faults = faults
+
+    def start(self) -> None:
+        """Serve from a thread of its own."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop serving and close every socket, those of requests without an answer too."""
+        self._stopping.set()
+        self._http.shutdown()
+        self._thread.join()
+        self._close()
+
+    def serve(self) -> None:
+        """Serve in this thread until interrupted."""
+        try:
+            self._http.serve_forever()
+        finally:
+            self._stopping.set()
+            self._close()
+
+    def _close(self) -> None:
+        self._http.server_close()
+        self._http.hang_up()
+        self._books.close()
+
+    def respond(self, incoming: Incoming) -> Outgoing | Silence:
+        """Answer a request, when it is time."""
+        arrival = self._noted(incoming)
+        reply = self._reply(arrival, incoming.key)
+        fault: str | None = arrival.fault
+        wait = self._latency + (self._slow if fault == "slow" else 0.0)
+        if wait and not isinstance(reply, Silence) and self._stopping.wait(wait):
+            reply = Silence(held=False)
+        if arrival.wait is not None:
+            fault = "qpm"
+        answered = isinstance(reply, Outgoing)
+        self._books.add(
+            Served(
+                number=arrival.number,
+                at=arrival.at,
+                path=incoming.path,
+                model=arrival.facts.model,
+                seed=arrival.facts.seed,
+                status=int(reply.status) if isinstance(reply, Outgoing) else None,
+                fault=fault,
+                answered_at=time.monotonic() if answered else None,
+            )
+        )
+        return reply
+
+    def _noted(self, incoming: Incoming) -> _Arrival:
+        route = route_of(incoming.path)
+        body, problem = None, incoming.problem
+        if not route.served:
+            problem = problem or Problem("no_such_path", f"nothing is served at {incoming.path}")
+        if problem is None:
+            try:
+                body = parsed(incoming.data)
+            except MalformedRequest as error:
+                problem = _malformed(route.wire, error)
+        if body is not None and route.model is not None:
+            body = {**body, "model": route.model}
+        facts = _facts(incoming.path, route.wire, body)
+        with self._lock:
+            number, at = next(self._numbers), time.monotonic()
+            wait = self._limit.wait_at(at) if self._limit is not None and route.served else None
+            choose, count = self._choice
+            turn = next(count) if route.served else 0
+        fault = choose(turn, facts) if turn and wait is None else None
+        if fault == "refused_parameter" and not route.wire.sends_temperature(body or {}):
+            fault = None
+        return _Arrival(number, at, route, facts, body, fault, wait, problem)
+
+    def _reply(self, arrival: _Arrival, key: str) -> Outgoing | Silence:
+        wire, fault = arrival.route.wire, arrival.fault
+        if arrival.wait is not None:
+            told = f"Rate limit reached. Please try again in {arrival.wait:g}s."
+            problem: Problem | None = Problem("rate_limit", told, arrival.wait)
+        else:
+            problem = problem_of(fault, retry_after=self._retry_after, key=key)
+        if problem is None and fault in ("timeout", "drop"):
+            return Silence(held=fault == "timeout")
+        problem = problem or arrival.problem
+        if problem is None:
+            completed = self._complete(wire, arrival.body or {}, fault)
+            if isinstance(completed, Outgoing):
+                return completed
+            problem = completed
+        return outgoing(*wire.error(problem), problem.retry_after)
+
+    def _complete(self, wire: WireFormat, body: Body, fault: Fault | None) -> Outgoing | Problem:
+        try:
+            prompt = wire.read(body)
+        except UnknownName as unknown:
+            return Problem("no_such_model", str(unknown))
+        except MalformedRequest as error:
+            return _malformed(wire, error)
+        try:
+            text = self._said(prompt)
+        except Exception as error:  # noqa: BLE001  (an experiment's own code: say what it raised)
+            told = f"a simulated subject failed: {type(error).__name__}: {error}"
+            return Problem("subject_failed", told)
+        if text is None:
+            return Problem("unrecognised", _UNRECOGNISED)
+        with self._lock:
+            self._answered += 1
+        reply = wire.reply(prompt, answer_under(fault, text))
+        if body.get("stream") and wire.stream is not None:
+            data, content_type = wire.stream(reply).encode(), "text/event-stream"
+        else:
+            data, content_type = compact(reply).encode(), "application/json"
+        if fault == "malformed":
+            data = data[: len(data) // 2]
+        return Outgoing(HTTPStatus.OK, data, content_type)
+
+    def _said(self, prompt: SimulatedPrompt) -> str | None:
+        return next(
+            (text for answer in self.answers if (text := answer(prompt)) is not None), None
+        )
+
+
+def _malformed(wire: WireFormat, error: MalformedRequest) -> Problem:
+    return Problem("malformed", f"not a {wire.request}: {error}")
+
+
+def _facts(path: str, wire: WireFormat, body: Body | None) -> RequestFacts:
+    given = body or {}
+    model, seed = given.get("model"), given.get(SEED_FIELD, 0 if body is not None else None)
+    return RequestFacts(
+        wire=wire.name,
+        path=path,
+        model=model if isinstance(model, str) else None,
+        seed=seed if type(seed) is int else None,
+    )

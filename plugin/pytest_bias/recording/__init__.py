@@ -1,0 +1,1 @@
+"""From wanted trials to replies in a cassette: calls, caps, costs, and the plan of them."""

@@ -1,0 +1,292 @@
+"""Calls of one model: when they may be sent, what they may cost, and when to try again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+
+from ..errors import BadSetting, CallFailed, OtherModel
+from ..experiments.canonical import compact
+from ..experiments.keys import request_parts
+from ..experiments.messages import Completion, Parameters, Request
+from ..experiments.origins import Retention
+from ..providers.base import Call, Provider
+from ..settings.model_names import other_model
+from ..settings.roster import ModelEntry, Price
+from .budget import Spending
+from .stop import Stop
+from .throttle import Throttle
+
+_CHARACTERS_PER_TOKEN = 4
+_TYPICAL_REPLY = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """When a failed attempt is made again: after what passes, or may come out well another time.
+
+    That is a rate limit, a server's error, a time-out, and an answer that is no reply (half of
+    one, say), which counts as paid each time. ``transient`` (of all but rate limits) and
+    ``rate_limit`` are numbers of further attempts. Waits are in seconds, doubled from ``base`` up
+    to ``ceiling``, with jitter so that calls that failed together do not come back together. A
+    rate limit is counted apart: it is no fault of the call. A provider that asks to wait longer
+    than ``longest`` is not waited for.
+    """
+
+    transient: int = 4
+    rate_limit: int = 10
+    base: float = 0.5
+    ceiling: float = 30.0
+    longest: float = 600.0
+
+    def wait(self, number: int, rng: Random) -> float:
+        """Seconds before the ``number``-th further attempt (from 1)."""
+        return float(min(self.ceiling, self.base * 2 ** (number - 1)) * rng.uniform(0.5, 1.5))
+
+
+@dataclass(slots=True)
+class Tally:
+    """What calling one model came to: attempts, replies, failures by kind, tokens, dollars.
+
+    ``trials`` of ``wanted`` are recorded so far; ``paused`` is the wait a rate limit asks for, in
+    seconds; ``doing`` is the experiment under way.
+    """
+
+    model: str
+    doing: str = ""
+    wanted: int = 0
+    trials: int = 0
+    attempts: int = 0
+    replies: int = 0
+    failures: dict[str, int] = field(default_factory=dict)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    priced: bool = False
+    waiting: float = 0.0
+
+    def failed(self, kind: str) -> None:
+        """Count a failed attempt."""
+        self.failures[kind] = self.failures.get(kind, 0) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a call is made with beside its request: the seed, and what need not be sent."""
+
+    seed: int
+    may_drop: frozenset[str] = frozenset()
+
+
+class Caller:
+    """Calls one model within its limits, and tries again where that can help."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        provider: Provider,
+        entry: ModelEntry,
+        throttle: Throttle,
+        spending: Spending,
+        timeout: float,
+        rng: Random,
+        retries: Retries,
+    ) -> None:
+        self.name = name
+        self.provider = provider
+        self.entry = entry
+        self.throttle = throttle
+        self.tally = Tally(name, priced=self._cost(entry.price, 1, 1) > 0)
+        self._model = name.partition("/")[2]
+        self.spending = spending
+        self._timeout = timeout
+        self._rng = rng
+        self._retries = retries
+        self._refused: set[str] = set(entry.refuses)
+        self.other: OtherModel | None = None
+        """That another model answered than the one asked for, once one has."""
+
+    @property
+    def wire(self) -> str:
+        """Through what the model is called."""
+        return self.provider.wire(self._model)
+
+    async def call(self, request: Request, asked: Asked, stop: Stop) -> Completion:
+        """The model's reply to ``request``.
+
+        Raises
+        ------
+        CallFailed
+            When there is none, and trying again does not help.
+        Capped
+            When a cap of the recording leaves no room for the call.
+        Halted
+            When a stop is requested before it is sent.
+        """
+        transient = limited = 0
+        while True:
+            dropped = self._dropped(request, asked)
+            try:
+                return await self._attempt(request, Call(asked.seed, self._timeout, dropped), stop)
+            except CallFailed as failed:
+                self.tally.failed(failed.kind)
+                patient = (failed.retry_after or 0.0) <= self._retries.longest
+                if stop.pressed:
+                    raise
+                again = failed.kind in ("transient", "reply") and patient
+                if again and transient < self._retries.transient:
+                    transient += 1
+                    # A provider that asks for no wait is waited for all the same.
+                    wait = failed.retry_after or self._retries.wait(transient, self._rng)
+                    await stop.wait(wait)
+                    if stop.pressed:
+                        raise
+                elif (
+                    failed.kind == "rate_limit" and patient and limited < self._retries.rate_limit
+                ):
+                    limited += 1
+                elif failed.kind == "parameter" and failed.parameter in asked.may_drop - dropped:
+                    self._refused.add(failed.parameter)
+                elif failed.kind == "parameter" and failed.parameter is not None:
+                    raise refusal(self.name, failed.parameter) from failed
+                else:
+                    raise
+
+    async def _attempt(self, request: Request, call: Call, stop: Stop) -> Completion:
+        estimate, highest = self._tokens(request), self._highest_price(request)
+        async with self.throttle.slot(stop):
+            await self.spending.reserve(highest, stop)
+            price = 0.0
+            try:
+                charged = await self.throttle.enter(
+                    estimate, stop, lambda: self.spending.check(promised=stop.promised)
+                )
+                self.spending.called(promised=stop.promised)
+                stop.sent()
+                self.tally.attempts += 1
+                sent_at = self.throttle.clock()
+                price = highest  # until more is known
+                try:
+                    completion = await self.provider.complete(self._model, request, call)
+                except CallFailed as failed:
+                    # After a time-out nobody knows what was done; a reply that is none is paid.
+                    if failed.answered and failed.kind != "reply":
+                        price = 0.0
+                    if failed.kind == "rate_limit":
+                        self._limited(sent_at, failed.retry_after)
+                    raise
+                used = completion.usage
+                if {"input", "output"} <= used.keys() and any(used.values()):
+                    price = self._price(used)
+                    charged(used["input"] + used["output"])
+            finally:
+                self.spending.settle(highest, price)
+                self.tally.cost += price
+        self.throttle.succeeded()
+        self._count(completion)
+        return completion
+
+    def _limited(self, sent_at: float, wait: float | None) -> None:
+        """Give way to a rate limit: fewer calls in flight, and none until it has passed."""
+        throttle = self.throttle
+        begins = throttle.concurrency.limited(sent_at, throttle.clock())
+        if not wait:
+            # Calls of the same episode say nothing new.
+            episodes = throttle.concurrency.in_a_row
+            wait = self._retries.wait(episodes, self._rng) if begins else 0.0
+        if wait <= self._retries.longest:
+            throttle.pause(wait)
+            self.tally.waiting = max(self.tally.waiting, wait)
+
+    def _count(self, completion: Completion) -> None:
+        self.other = self.other or other_model(self.name, [completion.served_model], self.entry)
+        self.tally.replies += 1
+        self.tally.waiting = 0.0
+        self.tally.input_tokens += completion.usage.get("input", 0)
+        self.tally.output_tokens += completion.usage.get("output", 0)
+
+    # --- parameters a model refuses -----------------------------------------------------------
+
+    def _dropped(self, request: Request, asked: Asked) -> frozenset[str]:
+        """What this model is known to refuse of what the request gives, if it need not be sent."""
+        refused = request.given & self._refused
+        for parameter in sorted(refused - asked.may_drop):
+            raise refusal(self.name, parameter)
+        return refused
+
+    # --- tokens and money ---------------------------------------------------------------------
+
+    def check_keeps(self, retention: Retention) -> None:
+        """Refuse a provider through which text touches the disk, where none is to be kept."""
+        if retention != "raw" and getattr(self.provider, "keeps_text", False):
+            raise BadSetting(
+                option="--bias-model",
+                value=self.name,
+                problem=(
+                    "its prompts and replies pass through files, and this experiment keeps no "
+                    f'text (retention="{retention}")'
+                ),
+            )
+
+    def check_bounded(self, parameters: Parameters) -> None:
+        """Refuse a budget that nothing is known to hold against, before anything is paid."""
+        if self.spending.budget is None:
+            return
+        if self.entry.price is None:
+            raise self._unbudgeted("has no price in the roster of models")
+        if getattr(self.provider, "adds_to_prompts", False):
+            raise self._unbudgeted("is sent more than the prompt")
+        if self.entry.price.output and self._most_output(parameters) is None:
+            raise self._unbudgeted(
+                "has no limit of a reply's tokens (max_output_tokens in the roster of models)"
+            )
+
+    def _unbudgeted(self, what: str) -> BadSetting:
+        return BadSetting(
+            option="--bias-budget",
+            value=self.spending.budget,
+            problem=f"{self.name} {what}, so its cost cannot be bounded",
+        )
+
+    def _most_output(self, parameters: Parameters) -> int | None:
+        if "max_output_tokens" in self._refused:
+            return None
+        return parameters.max_output_tokens
+
+    def _tokens(self, request: Request) -> float:
+        """About how many tokens a call comes to, for limits per minute."""
+        replies = self.tally.replies
+        limit = self._most_output(request.parameters)
+        # As much as it may be, until replies say how much it is.
+        reply = self.tally.output_tokens / replies if replies else (limit or _TYPICAL_REPLY)
+        return sum(len(m.text) for m in request.messages) / _CHARACTERS_PER_TOKEN + reply
+
+    def _highest_price(self, request: Request) -> float:
+        """What a call can cost at most: no text has more tokens than bytes."""
+        if self.spending.budget is None:
+            return 0.0
+        self.check_bounded(request.parameters)
+        size = len(compact(request_parts(request)).encode())
+        return self._cost(self.entry.price, size, self._most_output(request.parameters) or 0)
+
+    def _price(self, usage: Mapping[str, int]) -> float:
+        return self._cost(self.entry.price, usage.get("input", 0), usage.get("output", 0))
+
+    @staticmethod
+    def _cost(price: Price | None, asked: int, replied: int) -> float:
+        return 0.0 if price is None else price.cost(asked, replied)
+
+
+def refusal(model: str, parameter: str) -> CallFailed:
+    """The failure for a parameter that a model refuses and the experiment insists on."""
+    return CallFailed(
+        model=model,
+        problem=(
+            f"the model refuses {parameter}, and the experiment does not allow leaving it out; "
+            f"add may_drop=[{parameter!r}] to the experiment if its result does not depend on it"
+        ),
+        kind="parameter",
+        parameter=parameter,
+    )

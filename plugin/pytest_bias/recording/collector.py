@@ -1,0 +1,357 @@
+"""Collection: carry out the trials that have no recording, and keep every reply at once.
+
+One asyncio loop, one writer per cassette, one throttle per model, one purse for all. Nothing is
+called for a trial that is recorded, and in a trial that is recorded in part only the rest is
+called, so an interrupted recording resumes without paying twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from random import Random
+
+from ..cassettes.format import Provenance
+from ..cassettes.lock import recording_lock
+from ..cassettes.provenance import combined
+from ..cassettes.reading import lookup_in
+from ..cassettes.recorder import Recorder
+from ..cassettes.salvage import salvage
+from ..cassettes.sealing import KEY_VARIABLE, seal_of
+from ..cassettes.store import cassette_path
+from ..errors import BiasError, RecordingRefused
+from ..experiments.design import Trial
+from ..experiments.rehearsal import rehearse
+from ..providers.base import Provider, ProviderContext, is_simulated, open_provider, split_model
+from ..settings.roster import ModelEntry, Price, Roster
+from ..settings.settings import Limits, RecordMode
+from .budget import Spending
+from .caller import Caller, Retries, Tally
+from .job import Job, JobReport, Progress, Recording
+from .keeper import Keeping, KeepsMeasures, KeepsReplies
+from .missing import is_finished, is_whole, missing
+from .process import (
+    HeldSignals,
+    ends_the_process,
+    handlers_restored,
+    in_event_loop,
+    quiet_sdks,
+    signals_told,
+)
+from .stop import Stop
+from .throttle import Throttle
+
+__all__ = ["CollectionReport", "Job", "JobReport", "Progress", "Terms", "collect"]
+
+_OLD_COUNTS = (
+    "what is recorded anew is kept apart until all that was begun is; until then "
+    "(--bias-record=all again) the old recording counts"
+)
+
+FREE = Price(input=0.0, output=0.0)
+"""What a simulated subject costs, unless the roster gives it a price to try budgets with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """On what terms models are called.
+
+    ``order_seed`` shuffles the trials of each experiment and model, so that what drifts while a
+    recording runs (load, latency) is not confounded with a condition. ``gates`` is whether
+    verdicts rest on what is recorded, so that nothing is paid for that another model answers.
+    """
+
+    mode: RecordMode
+    folder: Path
+    context: ProviderContext
+    roster: Roster = field(default_factory=Roster)
+    limits: Limits = field(default_factory=Limits)
+    retries: Retries = field(default_factory=Retries)
+    order_seed: int = 0
+    gates: bool = True
+
+
+@dataclass(slots=True)
+class CollectionReport:
+    """What came of a collection; ``interrupted`` after SIGINT, SIGTERM or SIGHUP."""
+
+    jobs: list[JobReport] = field(default_factory=list)
+    tallies: list[Tally] = field(default_factory=list)
+    interrupted: bool = False
+
+
+def collect(
+    jobs: Sequence[Job],
+    terms: Terms,
+    progress: Progress,
+    say: Callable[[str], None] = lambda _: None,
+    held: HeldSignals | None = None,
+) -> CollectionReport:
+    """Record what ``jobs`` lack: models side by side, the experiments of one model in turn.
+
+    The first SIGINT, SIGTERM or SIGHUP starts nothing new and waits for the calls in flight, whose
+    replies are kept; the second waits for nothing (KeyboardInterrupt). Problems of one job do not
+    keep the others from being recorded. ``say`` is told what a signal did; after an interruption
+    further signals are left ``held``.
+    """
+    report = CollectionReport()
+    if in_event_loop():
+        raise RecordingRefused("pytest runs inside an event loop; run it from a shell")
+    with handlers_restored(held, lambda: report.interrupted), quiet_sdks():
+        asyncio.run(_Collector(terms, progress, report, say, held).run(jobs))
+    # Transports are freed here, not in the middle of somebody's test under -W error.
+    gc.collect()
+    return report
+
+
+class _Collector:
+    """The state of one collection; made before its event loop, used inside it."""
+
+    def __init__(
+        self,
+        terms: Terms,
+        progress: Progress,
+        report: CollectionReport,
+        say: Callable[[str], None],
+        held: HeldSignals | None,
+    ) -> None:
+        self.terms = terms
+        self.report = report
+        self.stop = Stop()
+        self.spending = Spending(terms.limits.max_calls, terms.limits.budget)
+        self._abandoned = False
+        self._held = held
+        self._progress = progress
+        self._say = say
+        self._providers: dict[str, Provider] = {}
+        self._callers: dict[str, Caller] = {}
+
+    async def run(self, jobs: Sequence[Job]) -> None:
+        by_model: dict[str, list[tuple[Job, JobReport]]] = {}
+        for job in jobs:
+            path = cassette_path(self.terms.folder, job.experiment.id, job.model)
+            job_report = JobReport(job.experiment.id, job.model, path)
+            self.report.jobs.append(job_report)
+            by_model.setdefault(job.model, []).append((job, job_report))
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self._close)
+            stack.enter_context(signals_told(self._on_signal, self._hold))
+            await asyncio.gather(*(self._model(pairs) for pairs in by_model.values()))
+
+    async def _model(self, pairs: Sequence[tuple[Job, JobReport]]) -> None:
+        """The jobs of one model, one after another; whatever ends one is a problem of it."""
+        for job, report in pairs:
+            if self.report.interrupted:
+                report.problems.append("not begun: the recording was interrupted")
+                continue
+            try:
+                await self._job(job, report)
+            except BiasError as error:
+                report.problem(str(error))
+            except OSError as error:
+                report.problem(f"{report.cassette}: {error.strerror or error}")
+            except BaseException as error:  # the others' replies are paid, and are kept
+                if ends_the_process(error):
+                    raise
+                report.problem(_unexpected(error))
+            if report.unkept:
+                replies = "reply" if report.unkept == 1 else "replies"
+                report.problem(f"{report.unkept} paid {replies} could not be kept")
+
+    async def _job(self, job: Job, report: JobReport) -> None:
+        # Threads without an event loop: reading holds up no other model, and an asyncio.timeout()
+        # in a protocol fails there as it will on replay.
+        if await asyncio.to_thread(is_whole, job, report.cassette, self.terms.mode):
+            return
+        with recording_lock(report.cassette):
+            await self._record(job, report)
+
+    async def _record(self, job: Job, report: JobReport) -> None:
+        mode = self.terms.mode
+        anew = mode == "all"
+        report.salvaged = await asyncio.to_thread(salvage, report.cassette, anew=anew)
+        cassette, wanted = await asyncio.to_thread(missing, job, report.cassette, anew=anew)
+        report.wanted = len(wanted)
+        if not wanted:
+            # All of it is there: a merge needs no provider, and so no key.
+            cassette.lost -= {trial.id for trial in job.trials}
+            if not anew or await asyncio.to_thread(is_finished, job, cassette):
+                cassette.merge(job.experiment.id, job.model)
+            else:
+                report.problem(_OLD_COUNTS)
+            return
+        self._shuffle(wanted, job)
+        rehearsed = await asyncio.to_thread(rehearse, job.experiment, job.players, wanted[0])
+        callers = self._callers_of(job)
+        tally = callers[job.model].tally
+        tally.doing, tally.wanted = job.experiment.id, tally.wanted + len(wanted)
+        self._show(tally)
+        scope = {trial.id for trial in job.trials} if anew else ()
+        recorder = Recorder(cassette, self._provenance(callers.values()), scope)
+        recording = Recording(
+            job=job,
+            callers=callers,
+            keeping=self._keeping(job, recorder, anew=anew),
+            report=report,
+            stop=Stop(self.stop),
+            progress=self._show,
+            rehearsed=rehearsed,
+            gates=self.terms.gates,
+        )
+        if recording.other is not None:
+            raise recording.other
+        try:
+            recorder.open()
+            with ExitStack() as held:
+                for caller in callers.values():
+                    qpm = self._qpm(caller.entry, job)
+                    held.enter_context(caller.throttle.pace.at_most(qpm))
+                await recording.run(wanted)
+        finally:
+            done = not anew or await asyncio.to_thread(is_finished, job, cassette)
+            try:
+                # An unfinished "all" keeps its journal, or else its next run would pay again.
+                await asyncio.to_thread(
+                    recorder.close,
+                    job.experiment.id,
+                    job.model,
+                    merge=done,
+                    lost=report.lost,
+                    wanted=[trial.id for trial in wanted],
+                )
+            finally:
+                report.unkept += recorder.unkept
+        if not done and not self.report.interrupted:
+            report.problem(_OLD_COUNTS)
+
+    def _show(self, tally: Tally) -> None:
+        """Show progress; a display that fails is not asked again, and costs no reply."""
+        try:
+            self._progress(tally)
+        except Exception:  # noqa: BLE001  (a terminal that has gone away, whatever it raises)
+            self._progress = _silent
+
+    def _keeping(self, job: Job, recorder: Recorder, *, anew: bool) -> Keeping:
+        """How this job's replies are kept."""
+        if job.experiment.retention == "raw":
+            return KeepsReplies(recorder, lookup_in(recorder.cassette, anew=anew))
+        environ = self.terms.context.environ
+        seal = seal_of(environ) if job.experiment.retention == "encrypted" else None
+        secret = environ.get(KEY_VARIABLE, "").encode(errors="surrogateescape") or None
+        judge = job.experiment.judged_by(job.players)
+        return KeepsMeasures(recorder, job.experiment.measures, seal, secret, judge)
+
+    def _shuffle(self, trials: list[Trial], job: Job) -> None:
+        seed = f"{self.terms.order_seed} {job.experiment.id} {job.model}"
+        Random(seed).shuffle(trials)  # noqa: S311  (no secret)
+
+    # --- models -------------------------------------------------------------------------------
+
+    def _callers_of(self, job: Job) -> dict[str, Caller]:
+        """The callers of a job's subject and judge, by model."""
+        players = job.players
+        judge = players.judge if job.experiment.judge is not None else None
+        models = [players.subject] if judge is None else [players.subject, judge]
+        callers = {model: self._caller(model) for model in dict.fromkeys(models)}
+        for caller in callers.values():
+            caller.check_keeps(job.experiment.retention)
+        callers[players.subject].check_bounded(
+            job.experiment.parameters.filled(players.subject_defaults)
+        )
+        if judge is not None and job.experiment.judge is not None:
+            callers[judge].check_bounded(job.experiment.judge.filled(players.judge_defaults))
+        return callers
+
+    def _caller(self, name: str) -> Caller:
+        if name not in self._callers:
+            terms, limits = self.terms, self.terms.limits
+            entry = terms.roster.entry(name)
+            if is_simulated(name) and entry.price is None:
+                entry = replace(entry, price=FREE)
+            provider = self._provider(split_model(name, terms.context.endpoints)[0])
+            ceiling = min(
+                limits.concurrency,
+                entry.concurrency or limits.concurrency,
+                getattr(provider, "concurrency", limits.concurrency),
+            )
+            clock = asyncio.get_running_loop().time
+            self._callers[name] = Caller(
+                name=name,
+                provider=provider,
+                entry=entry,
+                throttle=Throttle(
+                    ceiling=ceiling, qpm=None, tpm=entry.tokens_per_minute, clock=clock
+                ),
+                spending=self.spending,
+                timeout=limits.timeout,
+                rng=Random(f"{terms.order_seed} {name}"),  # noqa: S311  (no secret)
+                retries=terms.retries,
+            )
+            self.report.tallies.append(self._callers[name].tally)
+        return self._callers[name]
+
+    def _qpm(self, entry: ModelEntry, job: Job) -> int | None:
+        """Requests per minute: the user's or else the experiment's, not above the roster's."""
+        limits = (self.terms.limits.qpm or job.experiment.qpm, entry.requests_per_minute)
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    def _provider(self, name: str) -> Provider:
+        if name not in self._providers:
+            self._providers[name] = open_provider(name, self.terms.context)
+        return self._providers[name]
+
+    async def _close(self) -> None:
+        for provider in self._providers.values():
+            # What is recorded is recorded: a connection that does not close harms nobody.
+            with suppress(Exception):
+                await provider.aclose()
+
+    def _provenance(self, callers: Iterable[Caller]) -> Provenance:
+        with_version = f"pytest-bias {version('pytest-bias')}"
+        return combined(
+            [Provenance(is_simulated(each.name), each.wire, with_version) for each in callers]
+        )
+
+    # --- signals ------------------------------------------------------------------------------
+
+    def _on_signal(self) -> None:
+        """Start nothing new; the second signal waits for nothing either."""
+        calls = sum(caller.throttle.in_flight for caller in self._callers.values())
+        if self._abandoned:
+            return  # already on its way out
+        if self.report.interrupted:
+            self._abandoned = True
+            self._tell(f"{calls} calls in flight are abandoned; they may have to be paid")
+            raise KeyboardInterrupt
+        self.report.interrupted = True
+        self._tell(
+            f"stopping: nothing new is called, and {calls} calls in flight are waited for, so "
+            "that their replies are kept; once more (Ctrl-C) abandons them"
+        )
+        self.stop.request()
+
+    def _hold(self) -> None:
+        """After an interruption nothing is to break off what is still closed."""
+        if self.report.interrupted and self._held is not None:
+            self._held.hold()
+
+    def _tell(self, text: str) -> None:
+        with suppress(Exception):  # a terminal that has gone away
+            self._say(text)
+
+
+def _silent(_: Tally) -> None:
+    """Show nothing."""
+
+
+def _unexpected(error: BaseException) -> str:
+    """An error nobody foresaw, by its kind and place: its words may hold a key."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(last.filename).name}, line {last.lineno}"
+    return f"{type(error).__name__} in {where}; nothing more of this is called"

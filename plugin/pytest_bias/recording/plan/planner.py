@@ -1,0 +1,238 @@
+"""From cases to the plan of their recording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...cassettes.files import refuse_links
+from ...cassettes.places import journals_of, packed_path
+from ...cassettes.reading import measured_in
+from ...cassettes.store import Cassette, cassette_path
+from ...contrasts.power import Prospect
+from ...errors import BiasError, KeepsText
+from ...experiments.design import Design, Trial
+from ...experiments.experiment import Experiment, Players, plan_all
+from ...providers.base import is_simulated
+from ...settings.model_names import file_stem
+from ...settings.roster import Roster, is_unpinned
+from ...settings.settings import Limits, RecordMode
+from .data import FORMAT, PlanRow, RecordingPlan, totals_of
+from .estimate import Estimate, Estimator
+from .use import NOTHING, Calls, Use, Walk, measured_use
+
+PlayersOf = Callable[[Experiment, str], Players]
+"""From an experiment and ``provider/model`` to who answers in its trials."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanJob:
+    """Trials of one experiment that are wanted of one model under one design."""
+
+    experiment: Experiment
+    model: str
+    design: Design
+    trials: Sequence[Trial]
+    prospects: tuple[Prospect, ...] = ()
+    problem: str = ""
+    outdated: tuple[str, ...] = ()
+
+
+def plan_recording(
+    jobs: Iterable[PlanJob],
+    *,
+    folder: Path,
+    roster: Roster,
+    limits: Limits,
+    mode: RecordMode,
+    players_of: PlayersOf,
+) -> RecordingPlan:
+    """What recording ``jobs`` into ``folder`` would do; damage becomes a problem of the plan."""
+    planner = _Planner(folder, roster, limits, mode, players_of)
+    rows: list[PlanRow] = []
+    problems: list[str] = []
+    for job in jobs:
+        if job.problem:
+            problems.append(f"{job.experiment.id} × {job.model}: {job.problem}")
+        try:
+            rows.append(planner.row(job))
+        except BiasError as error:
+            problems.append(f"{job.experiment.id} × {job.model}: {error}")
+        except OSError as error:
+            problems.append(f"{job.experiment.id} × {job.model}: {error.strerror or error}")
+        problems += [
+            f"{job.experiment.id} × {job.model}, {prospect.hypothesis}: {prospect.problem}"
+            for prospect in job.prospects
+            if prospect.problem
+        ]
+    return RecordingPlan(
+        version=FORMAT,
+        mode=mode,
+        rows=tuple(rows),
+        totals=totals_of(rows),
+        problems=tuple(problems),
+        max_calls=limits.max_calls,
+        budget=limits.budget,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """One trial in the cassette: whether all of it is kept, what it used, what of it is kept.
+
+    ``lines`` is the number of lines that stand for it.
+    """
+
+    kept: bool
+    complete: bool
+    used: Use
+    kept_use: Use
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Planner:
+    folder: Path
+    roster: Roster
+    limits: Limits
+    mode: RecordMode
+    players_of: PlayersOf
+
+    def row(self, job: PlanJob) -> PlanRow:
+        """Plan one job."""
+        experiment, model = job.experiment, job.model
+        path = cassette_path(self.folder, experiment.id, model)
+        cassette = Cassette(path, anew=self.mode == "all")
+        players = self.players_of(experiment, model)
+        found = self._found(job, cassette, players)
+        asked = sum(each.lines for each in found.values())
+        missing = [t for t in job.trials if t.id not in found or not found[t.id].kept]
+        kept = [found[trial.id].kept_use for trial in job.trials if trial.id in found]
+        estimate = Estimate("exact", "nothing to record")
+        use = NOTHING
+        if missing:
+            refuse_links(path, packed_path(path), *journals_of(path))
+            complete = [each.used for each in found.values() if each.complete]
+            estimator = Estimator(
+                experiment, path, lambda other: self.players_of(experiment, other)
+            )
+            estimate, per_trial = estimator.per_trial(missing, complete, players)
+            for trial in missing:
+                done = found[trial.id].kept_use if trial.id in found else NOTHING
+                use = use.plus(per_trial.rest(done))
+            use = use.whole()
+        return PlanRow(
+            experiment=experiment.id,
+            model=model,
+            design=job.design.name,
+            cassette=f"{experiment.id}/{file_stem(model)}",
+            simulated=is_simulated(model),
+            unpinned=is_unpinned(model, self.roster.entry(model)),
+            unfinished=self.mode != "all" and cassette.unfinished,
+            trials=len(job.trials),
+            recorded_trials=len(job.trials) - len(missing),
+            missing_trials=len(missing),
+            recorded_interactions=round(sum(each.calls for each in kept)),
+            stale_interactions=len(cassette) - asked,
+            subject=use.subject,
+            judge=use.judge,
+            judge_model=players.judge,
+            cost=self._cost(players, use),
+            unpriced=self._unpriced(players, use),
+            unbounded=bool(missing) and self._is_unbounded(experiment, players),
+            minutes=self._minutes(experiment, players, use),
+            estimate=estimate,
+            prospects=job.prospects,
+            outdated=job.outdated,
+        )
+
+    def _is_unbounded(self, experiment: Experiment, players: Players) -> bool:
+        """Whether a reply that costs something may be of any length."""
+        asked = [(players.subject, experiment.parameters, players.subject_defaults)]
+        if experiment.judge is not None and players.judge is not None:
+            asked.append((players.judge, experiment.judge, players.judge_defaults))
+        for model, parameters, defaults in asked:
+            price = self.roster.entry(model).price
+            limit = parameters.filled(defaults).max_output_tokens
+            if price is not None and price.output and limit is None:
+                return True
+        return False
+
+    def _found(self, job: PlanJob, cassette: Cassette, players: Players) -> dict[str, _Found]:
+        """What of the trials of every design is in the cassette, by trial."""
+        if not cassette.exists:
+            return {}
+        experiment = job.experiment
+        trials = plan_all(experiment, job.design)
+        if experiment.retention != "raw":
+            return self._measured(experiment, trials, cassette, players)
+        found = {}
+        for trial in trials:
+            walk = Walk(experiment, players, trial, lambda wanted: cassette.lookup(wanted.key))
+            used = kept_use = walk.use()
+            kept = walk.complete
+            if self.mode == "all":
+                # Only what this recording (or the one it resumes) added counts as recorded.
+                kept = kept and all(cassette.journalled(key) for key in walk.keys)
+                kept_use = walk.use(cassette.journalled)
+            found[trial.id] = _Found(kept, walk.complete, used, kept_use, len(walk.keys))
+        return found
+
+    def _measured(
+        self, experiment: Experiment, trials: Iterable[Trial], cassette: Cassette, players: Players
+    ) -> dict[str, _Found]:
+        """The same of an experiment that keeps no text: whole trials only."""
+        if cassette.keeps_text:
+            raise KeepsText(path=cassette.path, retention=experiment.retention)
+        anew = self.mode == "all"
+        found = {}
+        for trial in trials:
+            measured = measured_in(experiment, players, trial, cassette)
+            if measured is None:
+                continue
+            # Of a recording made anew only what it added itself is kept.
+            kept = not anew or cassette.journalled(measured.key)
+            used = measured_use(measured)
+            found[trial.id] = _Found(kept, True, used, used if kept else NOTHING, 1)  # noqa: FBT003
+        return found
+
+    def _cost(self, players: Players, use: Use) -> float | None:
+        total = 0.0
+        for model, calls in _by_model(players, use).items():
+            price = self.roster.entry(model).price
+            if price is not None:
+                total += price.cost(calls.input_tokens, calls.output_tokens)
+            elif calls.calls and not is_simulated(model):
+                return None
+        return total
+
+    def _unpriced(self, players: Players, use: Use) -> tuple[str, ...]:
+        """The models that would be called and have no price in the roster."""
+        return tuple(
+            model
+            for model, calls in _by_model(players, use).items()
+            if calls.calls and self.roster.entry(model).price is None and not is_simulated(model)
+        )
+
+    def _minutes(self, experiment: Experiment, players: Players, use: Use) -> float | None:
+        """The longest that the limits of any model make the job take."""
+        if not use.calls:
+            return 0.0
+        times = []
+        for model, calls in _by_model(players, use).items():
+            entry = self.roster.entry(model)
+            asked = (self.limits.qpm or experiment.qpm, entry.requests_per_minute)
+            requests = min((limit for limit in asked if limit is not None), default=None)
+            tokens = calls.input_tokens + calls.output_tokens
+            times += [calls.calls / requests] if requests else []
+            times += [tokens / entry.tokens_per_minute] if entry.tokens_per_minute else []
+        return max(times, default=None)
+
+
+def _by_model(players: Players, use: Use) -> dict[str, Calls]:
+    """Calls by the model they go to: a judge may be the subject itself."""
+    calls = {players.subject: use.subject}
+    if players.judge is not None and use.judge.calls:
+        calls[players.judge] = calls.get(players.judge, Calls()).plus(use.judge)
+    return calls

@@ -1,0 +1,186 @@
+"""What a trial asks and uses, carried out in memory: calls and their tokens. Calls nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ...cassettes.measured import MeasuredTrial
+from ...errors import BiasError, InvalidReply
+from ...experiments.design import Trial
+from ...experiments.driver import run
+from ...experiments.experiment import Experiment, Players
+from ...experiments.messages import Completion, Place, Request, believable_counts
+from ...experiments.replay import Tracer, Unrecorded, Wanted
+
+_CHARACTERS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """A number of calls and their tokens."""
+
+    calls: float = 0
+    input_tokens: float = 0
+    output_tokens: float = 0
+
+    def plus(self, other: Calls) -> Calls:
+        """The sum of both."""
+        return Calls(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+        )
+
+    def times(self, factor: float) -> Calls:
+        """So many times as much."""
+        tokens = self.input_tokens * factor, self.output_tokens * factor
+        return Calls(self.calls * factor, *tokens)
+
+    def rest(self, done: Calls) -> Calls:
+        """What is left when ``done`` is; never below none."""
+        return Calls(
+            max(self.calls - done.calls, 0),
+            max(self.input_tokens - done.input_tokens, 0),
+            max(self.output_tokens - done.output_tokens, 0),
+        )
+
+    def whole(self) -> Calls:
+        """Rounded up to whole numbers, where more than rounding errors are over."""
+        return Calls(
+            *(
+                math.ceil(round(value, 6))
+                for value in (self.calls, self.input_tokens, self.output_tokens)
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Calls of the subject and of the judge."""
+
+    subject: Calls = field(default_factory=Calls)
+    judge: Calls = field(default_factory=Calls)
+
+    @property
+    def calls(self) -> float:
+        """Number of calls of both."""
+        return self.subject.calls + self.judge.calls
+
+    def plus(self, other: Use) -> Use:
+        """The sum of both."""
+        return Use(self.subject.plus(other.subject), self.judge.plus(other.judge))
+
+    def rest(self, done: Use) -> Use:
+        """What is left of a trial of which ``done`` is recorded: one call of average size or more.
+
+        A trial that is not complete asks for one call at least, however long others were.
+        """
+        rest = Use(self.subject.rest(done.subject), self.judge.rest(done.judge))
+        if rest.calls < 1 <= self.subject.calls:
+            return Use(self.subject.times(1 / self.subject.calls))
+        return rest
+
+    def whole(self) -> Use:
+        """Rounded up to whole numbers."""
+        return Use(self.subject.whole(), self.judge.whole())
+
+
+NOTHING = Use()
+
+Answer = Callable[[Wanted], Completion | None]
+
+
+class Walk(Tracer):
+    """One trial carried out in memory as far as ``answer`` answers; nothing is called.
+
+    ``complete`` is whether it came to its end, ``missing`` the interaction at which it did not.
+    """
+
+    def __init__(
+        self, experiment: Experiment, players: Players, trial: Trial, answer: Answer
+    ) -> None:
+        super().__init__(experiment, players, trial)
+        self._answer = answer
+        self._answered: list[tuple[Wanted, Completion]] = []
+        self.missing: Wanted | None = None
+        try:
+            run(self.start(), self)
+        except Unrecorded as unrecorded:
+            self.missing = unrecorded.wanted
+        except InvalidReply:
+            pass  # a trial that is missing by its replies is recorded all the same
+        except BiasError:
+            raise
+        except Exception:  # noqa: BLE001, S110  (the protocol's own error: its case will show it)
+            pass
+
+    @property
+    def complete(self) -> bool:
+        """Whether every interaction was answered."""
+        return self.missing is None
+
+    @property
+    def keys(self) -> list[str]:
+        """Keys of the interactions that were answered."""
+        return [wanted.key for wanted, _ in self._answered]
+
+    def use(self, counts: Callable[[str], bool] | None = None, *, counted: bool = True) -> Use:
+        """What the answered interactions (whose keys ``counts``) used.
+
+        Tokens are what the provider counted, where it did and ``counted`` is set; else they are
+        estimated from the characters.
+        """
+        use = NOTHING
+        for wanted, completion in self._answered:
+            if counts is None or counts(wanted.key):
+                calls = _calls_of(wanted.request, completion, counted=counted)
+                judged = wanted.request.to == "judge"
+                use = use.plus(Use(judge=calls) if judged else Use(subject=calls))
+        return use
+
+    async def perform(self, request: Request, place: Place) -> Completion:
+        """Answer, or end the trial."""
+        wanted = self.note(request, place)
+        completion = self._answer(wanted)
+        if completion is None:
+            raise Unrecorded(wanted)
+        self._answered.append((wanted, completion))
+        return completion
+
+    async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
+        """Await one after another."""
+        outcomes: list[object] = []
+        for awaitable in awaitables:
+            try:
+                outcomes.append(await awaitable)
+            except Exception as error:  # noqa: BLE001  (raised in argument order later)
+                outcomes.append(error)
+        return outcomes
+
+
+def _calls_of(request: Request, completion: Completion, *, counted: bool) -> Calls:
+    usage = completion.usage if counted else {}
+    asked = usage.get("input")
+    said = usage.get("output")
+    return Calls(
+        1,
+        tokens_of(message.text for message in request.messages) if asked is None else asked,
+        tokens_of([completion.text]) if said is None else said,
+    )
+
+
+def measured_use(measured: MeasuredTrial) -> Use:
+    """What a trial used of which only the measures are kept, as the provider counted tokens."""
+    use = NOTHING
+    for call in measured.calls:
+        usage = believable_counts(call["usage"])
+        calls = Calls(1, usage.get("input", 0), usage.get("output", 0))
+        use = use.plus(Use(judge=calls) if call["to"] == "judge" else Use(subject=calls))
+    return use
+
+
+def tokens_of(texts: Iterable[str]) -> float:
+    """Tokens of ``texts``, estimated from their characters."""
+    return sum(map(len, texts)) / _CHARACTERS_PER_TOKEN

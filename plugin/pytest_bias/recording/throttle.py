@@ -1,0 +1,228 @@
+"""How fast one model may be called: requests and tokens per minute, and calls in flight.
+
+Everything here runs in one event loop and takes its time from it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+
+from .stop import Halted, Stop, Waiting, wake
+
+_MINUTE = 60.0
+_START_SHARE = 4
+"""Calls in flight begin at the ceiling divided by this."""
+
+_FIRST_GROWTH = 4
+"""Calls in flight that a success adds until the first rate limit: after one round, the ceiling."""
+
+_PATIENCE = 10.0
+"""Seconds that what has begun may still wait for its turn once a stop was requested."""
+
+
+@dataclass(slots=True)
+class Concurrency:
+    """How many calls may be in flight: starts small, grows, gives way to rate limits.
+
+    Until the first rate limit every success adds four (slow start); after it, every full round of
+    successes adds one. A rate limit halves it, once per episode: calls that were sent before the
+    limit was known are of the same one. (Additive increase, multiplicative decrease: Chiu & Jain
+    1989, Computer Networks and ISDN Systems 17, 1–14.)
+    """
+
+    ceiling: int
+    limit: float = 0.0
+    episodes: int = 0
+    in_a_row: int = 0
+    _backed_off_at: float = float("-inf")
+
+    def __post_init__(self) -> None:
+        self.limit = float(self.start)
+
+    @property
+    def start(self) -> int:
+        """Calls in flight at the beginning."""
+        return max(1, self.ceiling // _START_SHARE)
+
+    def succeeded(self) -> None:
+        """Take note of an answered call."""
+        self.in_a_row = 0
+        step = _FIRST_GROWTH if self.episodes == 0 else 1 / self.limit
+        self.limit = min(float(self.ceiling), self.limit + step)
+
+    def limited(self, sent_at: float, now: float) -> bool:
+        """Take note of a rate limit; whether it begins a new episode."""
+        if sent_at < self._backed_off_at:
+            return False
+        self._backed_off_at = now
+        self.episodes += 1
+        self.in_a_row += 1
+        self.limit = max(1.0, self.limit / 2)
+        return True
+
+
+@dataclass(slots=True)
+class Pace:
+    """Requests per minute, spread evenly: no minute, wherever it begins, holds more.
+
+    Between two requests lies a minute divided by the limit, and a little more: after as many
+    requests as the limit allows, one interval is left over, which is there for the network's
+    jitter.
+    """
+
+    per_minute: int | None
+    _held: list[int] = field(default_factory=list)
+    _next: float = float("-inf")
+
+    @contextmanager
+    def at_most(self, per_minute: int | None) -> Iterator[None]:
+        """Hold the pace to ``per_minute`` meanwhile; of several that hold it the lowest counts."""
+        if per_minute is None:
+            yield
+            return
+        self._held.append(per_minute)
+        self.per_minute = min(self._held)
+        try:
+            yield
+        finally:
+            self._held.remove(per_minute)
+            self.per_minute = min(self._held, default=None)
+
+    def wait(self, now: float) -> float:
+        """Seconds until the next request may be sent."""
+        return max(0.0, self._next - now)
+
+    def sent(self, now: float) -> None:
+        """Take note of a request."""
+        if self.per_minute is not None:
+            self._next = now + _MINUTE / self.per_minute * (1 + 1 / self.per_minute)
+
+
+class TokenWindow:
+    """Tokens per minute: what was sent in the last minute, as estimated or as charged."""
+
+    def __init__(self, per_minute: int | None) -> None:
+        self.per_minute = per_minute
+        self._sent: deque[list[float]] = deque()
+        self._sum = 0.0
+
+    def wait(self, tokens: float, now: float) -> float:
+        """Seconds until ``tokens`` fit; more than a minute's worth waits for an empty window."""
+        if self.per_minute is None:
+            return 0.0
+        while self._sent and self._sent[0][0] <= now - _MINUTE:
+            self._sum -= self._sent.popleft()[1]
+        excess = self._sum + tokens - self.per_minute
+        if excess <= 0 or not self._sent:
+            return 0.0
+        for at, size in self._sent:
+            excess -= size
+            if excess <= 0:
+                return max(0.0, at + _MINUTE - now)
+        return max(0.0, self._sent[-1][0] + _MINUTE - now)
+
+    def sent(self, tokens: float, now: float) -> Callable[[float], None]:
+        """Take note of a request; call what is returned with the tokens that were charged."""
+        entry = [now, tokens]
+        if self.per_minute is not None:
+            self._sent.append(entry)
+            self._sum += tokens
+
+        def charged(number: float) -> None:
+            # An entry that has left the window no longer counts, whatever it was.
+            if self._sent and entry[0] >= self._sent[0][0]:
+                self._sum += number - entry[1]
+                entry[1] = number
+
+        return charged
+
+
+class Throttle:
+    """Lets calls of one model through, one after another, each when its time has come.
+
+    In ``growth`` wait those who may begin only when more calls may be in flight.
+    """
+
+    def __init__(
+        self, *, ceiling: int, qpm: int | None, tpm: int | None, clock: Callable[[], float]
+    ) -> None:
+        self.concurrency = Concurrency(ceiling)
+        self.pace = Pace(qpm)
+        self.tokens = TokenWindow(tpm)
+        self.clock = clock
+        self.paused_until = float("-inf")
+        self.growth: Waiting = deque()
+        self._in_flight = 0
+        self._slots: Waiting = deque()
+        self._door = asyncio.Lock()
+
+    @property
+    def in_flight(self) -> int:
+        """Number of calls that hold a place."""
+        return self._in_flight
+
+    @property
+    def room(self) -> bool:
+        """Whether one more call may be in flight."""
+        return self._in_flight < int(self.concurrency.limit)
+
+    @asynccontextmanager
+    async def slot(self, stop: Stop) -> AsyncIterator[None]:
+        """Hold one of the places for calls in flight."""
+        try:
+            while not self.room:
+                await stop.wait(until=self._slots)
+            stop.check()
+        except Halted:
+            # Who was woken and does not come in passes it on: others wait under another stop.
+            self._let_in()
+            raise
+        self._in_flight += 1
+        try:
+            yield
+        finally:
+            self._in_flight -= 1
+            self._let_in()
+
+    def succeeded(self) -> None:
+        """Take note of an answered call."""
+        before = int(self.concurrency.limit)
+        self.concurrency.succeeded()
+        if int(self.concurrency.limit) > before:
+            self._let_in()
+            wake(self.growth)
+
+    def _let_in(self) -> None:
+        wake(self._slots, max(0, int(self.concurrency.limit) - self._in_flight))
+
+    async def enter(
+        self, tokens: float, stop: Stop, check: Callable[[], None] = lambda: None
+    ) -> Callable[[float], None]:
+        """Wait until a request of about ``tokens`` may be sent now, and count it as sent.
+
+        ``check`` raises when it may not be sent at all; nobody waits for nothing.
+        """
+        async with self._door:
+            check()
+            while (wait := self._wait(tokens)) > 0:
+                if stop.pressed and wait > _PATIENCE:
+                    raise Halted
+                await stop.wait(wait)
+                check()
+            stop.check()
+            now = self.clock()
+            self.pace.sent(now)
+            return self.tokens.sent(tokens, now)
+
+    def _wait(self, tokens: float) -> float:
+        now = self.clock()
+        paused = self.paused_until - now
+        return max(paused, self.pace.wait(now), self.tokens.wait(tokens, now))
+
+    def pause(self, seconds: float) -> None:
+        """Send nothing for so long."""
+        self.paused_until = max(self.paused_until, self.clock() + seconds)

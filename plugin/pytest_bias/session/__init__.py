@@ -1,0 +1,1 @@
+"""What the hooks delegate to: one pytest session in one process."""

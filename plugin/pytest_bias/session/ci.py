@@ -1,0 +1,58 @@
+"""What a run tells the CI service it runs in: a summary of the job, and what fails where."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from ..report.annotations import Place, annotations_of, commands
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..report.view import RunView
+    from .session import BiasSession
+
+
+def add_to_job_summary(path: Path, text: str) -> tuple[str, ...]:
+    """Add ``text`` to the file a CI service shows beside a job; says why it could not.
+
+    What other steps have written stays.
+    """
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"\n{text}\n")
+    except OSError as error:
+        return (f"the job's summary was not written: {error.strerror or error}",)
+    return ()
+
+
+def workflow_commands(state: BiasSession, view: RunView) -> Iterator[str]:
+    """The workflow commands of a run, where they are wanted."""
+    settings = state.settings
+    if settings.annotations:
+        found = annotations_of(view, dict(_places(state)), today=settings.today)
+        yield from commands(found)
+
+
+def _places(state: BiasSession) -> Iterator[tuple[tuple[str, str, str], Place]]:
+    """Where the functions of hypotheses and controls stand, as seen from the repository's root."""
+    prefix = below_repository(state.config.rootpath, state.settings.environ)
+    for case, result in sorted(state.ledger.results.items()):
+        if "id" in result and case in state.ledger.places:
+            file, line = state.ledger.places[case]
+            shown = PurePath(os.path.normpath(prefix / file)).as_posix()
+            yield (result["experiment"], result["model"], result["id"]), (shown, line)
+
+
+def below_repository(root: Path, environ: Mapping[str, str]) -> PurePath:
+    """A folder as seen from the root of the repository it is in, or of the job's workspace."""
+    for folder in (root, *root.parents):
+        if (folder / ".git").exists():
+            return root.relative_to(folder)
+    workspace = environ.get("GITHUB_WORKSPACE")
+    if workspace and root.is_relative_to(workspace):
+        return root.relative_to(workspace)
+    return PurePath()

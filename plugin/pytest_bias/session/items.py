@@ -1,0 +1,254 @@
+"""Cases as pytest items: which case an item is, its name, its body and its report."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from ..contrasts.register import ATTRIBUTE
+from ..report.escapes import terminal_text
+from .ledger import NOT_RECORDED, RESULT, SEEN
+
+if TYPE_CHECKING:
+    from ..contrasts.cases import Case, Declared
+    from ..errors import NotRecorded
+    from ..experiments.design import Condition
+    from ..verdicts.verdict import Control, Verdict
+    from .run import Run
+
+ARGUMENT = "bias_case"
+"""Argument that carries an item's case."""
+
+_CALLED = pytest.StashKey[bool]()
+_JUDGED = pytest.StashKey[bool]()
+_PLACE = pytest.StashKey[str]()
+
+
+def declared_on(function: object) -> Declared | None:
+    """What a bias decorator declared on a function; None for anything else."""
+    if isinstance(function, staticmethod | classmethod):
+        function = function.__func__
+    if not isinstance(function, FunctionType):
+        return None
+    return cast("Declared | None", function.__dict__.get(ATTRIBUTE))
+
+
+def case_of(item: pytest.Item) -> Case | None:
+    """The case an item runs as; None for any other test."""
+    callspec = getattr(item, "callspec", None)
+    return cast("Case | None", callspec.params.get(ARGUMENT)) if callspec else None
+
+
+def name_of(item: pytest.Item) -> str:
+    """The item's name in the books: the node id that pytest takes from rootdir.
+
+    Made from the path and the names below it: what other plugins add to a node id is no name.
+    """
+    parent = item.parent
+    assert parent is not None  # noqa: S101  (an item stands in a module or class)
+    if _PLACE not in parent.stash:
+        root, path = item.config.rootpath, parent.path
+        place = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+        within = [node.name for node in parent.listchain() if isinstance(node, pytest.Class)]
+        parent.stash[_PLACE] = "::".join((place, *within))
+    return f"{parent.stash[_PLACE]}::{item.name}"
+
+
+def origin_of(item: pytest.Item, case: Case) -> str:
+    """The function an item comes from and its case: what ``parametrize`` made it from."""
+    parent = item.parent.nodeid if item.parent is not None else ""
+    return f"{parent}::{getattr(item, 'originalname', item.name)} {case.id}"
+
+
+def set_property(item: pytest.Item, name: str, value: str) -> None:
+    """Set a report property; a rerun replaces what the first run set."""
+    item.user_properties[:] = [pair for pair in item.user_properties if pair[:1] != (name,)]
+    item.user_properties.append((name, value))
+
+
+# --- fixtures ---------------------------------------------------------------------------------
+
+
+def condition_of(case: Case) -> Condition:
+    """The condition of a case of ``@conditions``."""
+    if case.condition is None:
+        pytest.fail("the fixture 'condition' is for @conditions cases", pytrace=False)
+    return case.condition
+
+
+def verdict_of(case: Case, run: Run) -> Verdict:
+    """The verdict of a case of ``@hypotheses``."""
+    if case.kind != "hypothesis" or case.contrast is None:
+        pytest.fail("the fixture 'verdict' is for @hypotheses cases", pytrace=False)
+    return run.analysis(case)[0].verdict(case.contrast.id)
+
+
+def control_of(case: Case, run: Run) -> Control:
+    """What became of the positive control of a case of ``@positive_control``."""
+    found = run.analysis(case)[0].control if case.kind == "control" else None
+    if found is None:
+        pytest.fail("the fixture 'control' is for @positive_control cases", pytrace=False)
+    return found
+
+
+# --- the body ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def watched(item: pytest.Function) -> Iterator[None]:
+    """Take note whether the item's body is called at all: any plugin can answer in its place."""
+    body: Callable[..., Any] = item.obj
+    case = case_of(item)
+    if case is None:
+        yield
+        return
+    from ..contrasts.cases import judging  # noqa: PLC0415  (nothing is imported without cases)
+
+    @functools.wraps(body)
+    def noted(*args: object, **kwargs: object) -> object:
+        item.stash[_CALLED] = True
+        with judging(case):
+            return body(*args, **kwargs)
+
+    @functools.wraps(body)
+    async def noted_async(*args: object, **kwargs: object) -> object:
+        item.stash[_CALLED] = True
+        with judging(case):  # here, too: a plugin may run it in a task made long before
+            return await body(*args, **kwargs)
+
+    item.obj = noted_async if inspect.iscoroutinefunction(body) else noted
+    try:
+        yield
+    finally:
+        item.obj = body
+
+
+@contextmanager
+def judged(
+    item: pytest.Item,
+    case: Case,
+    tolerated: Callable[[], str],
+    judge: Callable[[], None],
+    note: Callable[[], object],
+) -> Iterator[None]:
+    """Around the body of a case: ``judge`` after it, ``note`` where it failed by itself.
+
+    A body that skips is judged like any other; only what ends the session is let through. What is
+    ``tolerated`` becomes an xfail before the body runs: afterwards pytest looks for none.
+    """
+    __tracebackhide__ = True
+    from ..contrasts.cases import judging  # noqa: PLC0415  (nothing is imported without cases)
+
+    item.stash[_CALLED] = item.stash[_JUDGED] = False
+    try:
+        _tolerate(item, tolerated())
+        with judging(case):
+            yield
+    except (KeyboardInterrupt, pytest.exit.Exception):
+        raise
+    except pytest.skip.Exception:
+        judge()
+        raise
+    except BaseException:
+        note()
+        raise
+    else:
+        if not item.stash[_CALLED]:
+            reason = f"the body of {item.name} was not called: a plugin ran instead"
+            pytest.fail(reason, pytrace=False)
+        judge()
+    finally:
+        item.stash[_JUDGED] = True
+
+
+def _tolerate(item: pytest.Item, reason: str) -> None:
+    """Have what the gate will say to an item reported as an expected failure."""
+    if reason:
+        # strict is said for the mark to beat pytest's ini keys of that meaning.
+        shown = terminal_text(reason)
+        mark = pytest.mark.xfail(raises=AssertionError, strict=False, reason=shown)
+        item.add_marker(mark, append=False)
+
+
+# --- the report -------------------------------------------------------------------------------
+
+
+def amend(
+    item: pytest.Item,
+    call: pytest.CallInfo[None],
+    report: pytest.TestReport,
+    missing: Callable[[], NotRecorded | None],
+) -> None:
+    """Word our own errors, and fail an xfail under which nothing was tested.
+
+    Errors become plain text: it shows in the short summary, in JUnit and through xdist alike.
+    """
+    from ..errors import (  # noqa: PLC0415  (nothing is imported without cases)
+        BiasError,
+        NoJudge,
+        NotRecorded,
+        StaleRecordings,
+    )
+
+    if report.when == "call" and not item.stash.get(_JUDGED, False):
+        return  # a subtest's
+    error = call.excinfo.value if call.excinfo is not None else None
+    if report.skipped and hasattr(report, "wasxfail"):
+        words = _unexpected(item, error)
+        if words:
+            del report.wasxfail
+            report.outcome, report.longrepr = "failed", words
+            error = error if isinstance(error, BiasError) else missing() or error
+    if report.failed and isinstance(error, NoJudge | NotRecorded | StaleRecordings):
+        set_property(item, NOT_RECORDED, getattr(error, "explanation", str(error)))
+        report.user_properties = list(item.user_properties)
+    if report.failed and isinstance(error, BiasError):
+        report.longrepr = terminal_text(f"{type(error).__name__}: {error}")
+    report.user_properties.append((SEEN, report.outcome))
+
+
+def _unexpected(item: pytest.Item, error: BaseException | None) -> str:
+    """Why a failure is none that somebody expected; empty where it is one."""
+    if not any(item.iter_markers("xfail")) and not isinstance(error, pytest.xfail.Exception):
+        return "reported as an expected failure, and nothing marks it as one"
+    if not any(pair[:1] == (RESULT,) for pair in item.user_properties):
+        return "nothing was tested, and an xfail does not cover that"
+    return ""
+
+
+def amend_collected(collector: pytest.Collector, report: pytest.CollectReport) -> None:
+    """Word our own errors that a module raised while it was imported: one line, and its place."""
+    call = getattr(report, "call", None)
+    error = call.excinfo.value if call is not None and call.excinfo is not None else None
+    if error is None:
+        return
+    # Nothing is imported where nothing fails.
+    from ..errors import BiasError  # noqa: PLC0415
+    from ..experiments.fields import author_line  # noqa: PLC0415
+
+    if not isinstance(error, BiasError):
+        return
+    where = author_line(error).removeprefix(f"{collector.config.rootpath}{os.sep}")
+    report.longrepr = f"{where}: {type(error).__name__}: {error}"
+
+
+def amend_unjudged(call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+    """Fail where a decorated function ran as an ordinary test: an xfail does not cover that."""
+    error = call.excinfo.value if call.excinfo is not None else None
+    if error is None:
+        return
+    from ..errors import NotJudged  # noqa: PLC0415  (nothing is imported where nothing fails)
+
+    if not isinstance(error, NotJudged):
+        return
+    if hasattr(report, "wasxfail"):
+        del report.wasxfail
+    report.outcome = "failed"
+    report.longrepr = terminal_text(f"{type(error).__name__}: {error}")

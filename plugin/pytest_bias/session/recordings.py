@@ -1,0 +1,196 @@
+"""Recordings as one process reads them: each cassette once, each trial replayed once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ..cassettes.misses import not_recorded
+from ..cassettes.reading import reread
+from ..cassettes.staleness import stale
+from ..cassettes.store import Cassette, cassette_path
+from ..contrasts.cases import Case, Recorded
+from ..errors import BiasError, NotManipulated, NotRecorded, StaleRecordings
+from ..experiments.checks.twins import find_twins
+from ..experiments.experiment import Experiment, Players, first_trial, plan_condition
+from ..experiments.origins import Recording
+from ..experiments.records import Outcome, lost_to_cap
+from ..experiments.replay import Lookup, Unrecorded, Wanted
+from ..providers.base import is_simulated
+from ..providers.players import players_of
+from ..settings.model_names import file_stem
+from ..settings.roster import Roster, read_roster
+from ..settings.settings import Settings
+
+if TYPE_CHECKING:
+    from ..experiments.design import Condition, Trial
+
+
+class Recordings:
+    """The recordings of a session, and who speaks in them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._players: dict[tuple[str, str], Players] = {}
+        self._cassettes: dict[tuple[str, str], Cassette] = {}
+        self._outcomes: dict[tuple[str, str, str], tuple[Recorded, tuple[Wanted, ...]]] = {}
+        self._held: dict[tuple[str, str, str, int], Outcome | Wanted] = {}
+        self._twins: dict[tuple[str, str], dict[str, str]] = {}
+
+    @cached_property
+    def roster(self) -> Roster:
+        """What the user knows of models; BadSetting for a file that is no roster."""
+        return read_roster(self.settings.roster)
+
+    def players(self, experiment: Experiment, model: str) -> Players:
+        """Who answers in a trial of ``experiment`` with ``model`` as its subject."""
+        key = (experiment.id, model)
+        if key not in self._players:
+            self._players[key] = players_of(experiment, model, self.settings, self.roster)
+        return self._players[key]
+
+    def forget(self) -> None:
+        """Read every cassette anew: they have been recorded into."""
+        self._cassettes.clear()
+        self._outcomes.clear()
+        self._held.clear()
+        self._twins.clear()
+
+    def cassette(self, case: Case) -> Cassette:
+        """The cassette of a case, loaded once per process."""
+        key = (case.experiment.id, case.model)
+        if key not in self._cassettes:
+            path = cassette_path(self.settings.cassettes, *key)
+            self._cassettes[key] = Cassette(path)
+        return self._cassettes[key]
+
+    def lookup(self, case: Case) -> Lookup | None:
+        """The replies of a case's cassette by key; None where no text is kept."""
+        return self.cassette(case).lookup if case.experiment.retention == "raw" else None
+
+    def replayed(self, case: Case) -> Recorded:
+        """The outcomes of a case's trials, in the plan's order.
+
+        Raises
+        ------
+        NotRecorded
+            When any of them is not recorded; all that are missing are named at once.
+        DamagedCassette
+            When the cassette is not what was written.
+        """
+        conditions = [case.condition] if case.condition is not None else case.experiment.conditions
+        parts = [self._replayed(case, condition) for condition in conditions]
+        misses = [wanted for _, missing in parts for wanted in missing]
+        outcomes = tuple(outcome for found, _ in parts for outcome in found)
+        if misses:
+            raise not_recorded(
+                experiment_id=case.experiment.id,
+                model=case.model,
+                cassette=self.cassette(case),
+                misses=misses,
+                planned=len(misses) + len(outcomes),
+                tried=self.settings.record != "none",
+            )
+        return outcomes
+
+    def _replayed(self, case: Case, condition: Condition) -> tuple[Recorded, tuple[Wanted, ...]]:
+        """Outcomes of one condition, and the first miss of each trial that has one; done once."""
+        key = (case.experiment.id, case.model, condition.id)
+        if key not in self._outcomes:
+            trials = plan_condition(case.experiment, case.design, condition)
+            found = [self._at(case, condition, 0)]
+            found += [self._replay(case, trial) for trial in trials[1:]]
+            self._outcomes[key] = (
+                tuple(each for each in found if isinstance(each, Outcome)),
+                tuple(each for each in found if isinstance(each, Wanted)),
+            )
+        return self._outcomes[key]
+
+    def _replay(self, case: Case, trial: Trial) -> Outcome | Wanted:
+        """The outcome of a trial, or the first interaction that is missing."""
+        cassette = self.cassette(case)
+        players = self.players(case.experiment, case.model)
+        try:
+            return reread(case.experiment, players, trial, cassette)
+        except Unrecorded as missing:
+            return lost_to_cap(trial) if trial.id in cassette.lost else missing.wanted
+
+    def _at(self, case: Case, condition: Condition, position: int) -> Outcome | Wanted:
+        """The trial of a condition at a place of its plan; kept, as others are held against it."""
+        key = (case.experiment.id, case.model, condition.id, position)
+        if key not in self._held:
+            trial = (
+                first_trial(case.experiment, condition)
+                if position == 0
+                else plan_condition(case.experiment, case.design, condition)[position]
+            )
+            self._held[key] = self._replay(case, trial)
+        return self._held[key]
+
+    def check_manipulated(self, case: Case) -> None:
+        """Raise NotManipulated when another condition tells the subject the very same."""
+        assert case.condition is not None  # noqa: S101  (only condition cases come here)
+        key = (case.experiment.id, case.model)
+        if key not in self._twins:
+            self._twins[key] = self._find_twins(case)
+        twin = self._twins[key].get(case.condition.id)
+        if twin is not None:
+            raise NotManipulated(
+                experiment=case.experiment.id, first=case.condition.id, second=twin
+            )
+
+    def _find_twins(self, case: Case) -> dict[str, str]:
+        """Condition → another in which the subject is told the very same."""
+
+        def look(condition: Condition, place: int) -> Outcome | None:
+            found = self._at(case, condition, place)
+            return found if isinstance(found, Outcome) else None
+
+        return find_twins(
+            case.experiment.conditions,
+            look,
+            lambda condition: len(plan_condition(case.experiment, case.design, condition)),
+        )
+
+    def recording(self, case: Case) -> Recording:
+        """Where the replies to a case's experiment come from."""
+        cassette = self.cassette(case)
+        provenance = cassette.provenance
+        return Recording(
+            cassette=self.cassette_name(case),
+            checksum=cassette.checksum,
+            simulated=provenance.simulated or is_simulated(case.model),
+            wire=provenance.wire,
+            recorded_with=provenance.recorded_with,
+            judge=self.players(case.experiment, case.model).judge,
+            dropped=cassette.dropped,
+            retention=case.experiment.retention,
+            interactions=cassette.calls,
+            interrupted=cassette.interrupted,
+        )
+
+    def cassette_name(self, case: Case) -> str:
+        """The cassette as ``<experiment>/<provider>--<model>``, the same on every machine."""
+        return f"{case.experiment.id}/{file_stem(case.model)}"
+
+    def stale(self, case: Case, recording: Recording) -> StaleRecordings | None:
+        """Why what a case rests on no longer represents its model; None where it does."""
+        return stale(
+            case.experiment.id,
+            case.model,
+            recording,
+            cassette=str(self.cassette(case).path),
+            roster=self.roster,
+            max_age=self.settings.max_age,
+            today=self.settings.today,
+        )
+
+    def missing(self, case: Case) -> NotRecorded | None:
+        """Why a case cannot be replayed, if recordings are missing; looks without its body."""
+        try:
+            self.replayed(case)
+        except NotRecorded as missing:
+            return missing
+        except BiasError:
+            return None
+        return None

@@ -1,0 +1,168 @@
+"""The session's shared temporary folder: one analysis per session, not one per worker."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ..cassettes.files import write_atomically
+from ..errors import NotRecorded, NoWorkspace
+from ..experiments.canonical import compact, digest, dumps
+from ..verdicts.analysis import Analysis
+
+_NAME_LENGTH = 24
+_SELECTED = "selected.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selected:
+    """Cases that were selected, those that were not, and why none can be run (empty if they can).
+
+    ``notes`` and ``problems`` are what is to be said of it at the end of the run.
+    """
+
+    cases: list[str]
+    unselected: list[str]
+    refused: str
+    notes: list[str]
+    problems: list[str]
+
+
+class Workspace:
+    """A folder all processes of a session share; made when it is first needed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._known: dict[str, tuple[Analysis, str]] = {}
+
+    def analysis(
+        self, experiment_id: str, model: str, compute: Callable[[], Analysis]
+    ) -> tuple[Analysis, str]:
+        """The analysis and its digest: computed by the first process that asks, read by others.
+
+        What is handed out is always what the file holds, so every process sees the same values.
+
+        Raises
+        ------
+        NotRecorded
+            When ``compute`` did; it is kept too, so that it is looked for once.
+        Unserialisable
+            When the analysis holds a value that cannot be written as JSON.
+        NoWorkspace
+            When it cannot be kept for the others.
+        """
+        name = digest(compact([experiment_id, model]))[:_NAME_LENGTH]
+        if name not in self._known:
+            self._known[name] = self._shared(name, compute)
+        return self._known[name]
+
+    def read(self, experiment_id: str, model: str) -> tuple[str, str] | None:
+        """Text and digest of an analysis made in this session; None when there is none."""
+        name = digest(compact([experiment_id, model]))[:_NAME_LENGTH]
+        path = self.folder / f"analysis-{name}.json"
+        if not path.exists():
+            return None
+        text = path.read_text(encoding="ascii")
+        return text, digest(text)
+
+    def checked(self, name: str, check: Callable[[], str]) -> str:
+        """What a check says, as text: done by the first process that asks, read by others.
+
+        ``name`` may be any text that names the check and what is checked. Where nothing can be
+        kept, every process does it for itself.
+        """
+        try:
+            short = digest(name)[:_NAME_LENGTH]
+            text = self.once(f"checked-{short}.json", lambda: compact(check()))
+        except NoWorkspace:
+            return check()
+        said: str = json.loads(text)
+        return said
+
+    def write_selected(self, selected: Selected) -> None:
+        """Tell the controller what a worker was given; all workers are given the same."""
+        self.once(_SELECTED, lambda: dumps(selected, "selected"))
+
+    def read_selected(self) -> Selected | None:
+        """What the workers were given; None when none of them came so far."""
+        path = self.folder / _SELECTED
+        if not path.exists():
+            return None
+        return Selected(**json.loads(path.read_text(encoding="ascii")))
+
+    def tell(self, worker: str, problems: list[str]) -> None:
+        """Tell the controller what a worker found at its end."""
+        self.once(f"told-{worker}.json", lambda: compact(problems))
+
+    def told(self) -> list[str]:
+        """What workers found at their end, each once, sorted."""
+        found = [json.loads(path.read_text("ascii")) for path in self.folder.glob("told-*.json")]
+        return sorted({problem for problems in found for problem in problems})
+
+    def remove(self) -> None:
+        """Remove the folder and all in it."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def once(self, name: str, make: Callable[[], str], *, timeout: float = -1) -> str:
+        """The text of a file in the folder: made by the first process that asks, read by others.
+
+        Raises
+        ------
+        filelock.Timeout
+            When another process has been at it for ``timeout`` seconds.
+        NoWorkspace
+            When the folder cannot be written to.
+        """
+        path = self.folder / name
+        lock = FileLock(path.with_suffix(".lock"))
+        with self._told():
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock.acquire(timeout=timeout)
+        try:
+            if not path.exists():
+                text = make()
+                with self._told():
+                    write_atomically(path, text.encode("ascii"))
+            return path.read_text(encoding="ascii")
+        finally:
+            lock.release()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Tell of a folder that is full, or not for this user, in one line."""
+        try:
+            yield
+        except Timeout:
+            raise
+        except OSError as error:
+            problem = error.strerror or str(error)
+            raise NoWorkspace(path=self.folder, problem=problem) from None
+
+    def _shared(self, name: str, compute: Callable[[], Analysis]) -> tuple[Analysis, str]:
+        text = self.once(f"analysis-{name}.json", lambda: _computed(compute))
+        failed = json.loads(text).get("not_recorded")
+        if failed is not None:
+            raise NotRecorded(failed["summary"], failed["explanation"])
+        return analysis_from(text), digest(text)
+
+
+def analysis_from(text: str) -> Analysis:
+    """An analysis from the JSON text :func:`~..experiments.canonical.dumps` made of it."""
+    from pydantic import TypeAdapter  # noqa: PLC0415  (building the adapter takes a while)
+
+    return TypeAdapter(Analysis).validate_json(text)
+
+
+def _computed(compute: Callable[[], Analysis]) -> str:
+    try:
+        return dumps(compute(), "analysis")
+    except NotRecorded as missing:
+        return compact(
+            {"not_recorded": {"summary": missing.summary, "explanation": missing.explanation}}
+        )

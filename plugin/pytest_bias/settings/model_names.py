@@ -1,0 +1,88 @@
+"""Who answered: the names that providers gave, beside the model that was asked for.
+
+A verdict is about the model that answered. Of a name that is not the one asked for nobody knows
+what it stands for but the user, so the roster says which may answer, and nothing is guessed:
+
+- capitals are no difference, since no vendor tells models apart by them;
+- ``models/`` before a name is how Google writes a model's address, and is none of its name;
+- another owner or provider before a name (``meta-llama/…``, ``azure/…``) is a difference: who
+  fine-tunes a model often leaves its name, and a gateway's route is not the model's maker;
+- a date after a name is its snapshot where the name is known to move (an alias), and only in the
+  forms in which vendors write dates: where the name is meant to stay, another date is another
+  model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from urllib.parse import quote
+
+from ..errors import OtherModel
+from .roster import ModelEntry, is_unpinned
+
+_SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|\d{3})", re.ASCII)
+"""-2025-11-13 and -0613 (OpenAI), -20250514 (Anthropic), -001 (Google)."""
+_ADDRESS = "models/"
+
+
+def other_model(model: str, served: Iterable[str], entry: ModelEntry) -> OtherModel | None:
+    """Why the models that answered are not the one asked for; None where they may be it.
+
+    ``model`` is ``provider/model``, ``entry`` what the roster says of it and ``served`` what the
+    provider said; an empty name is that of a provider that does not say, and is no other model.
+    """
+    others = sorted({name for name in served if name and not _may_answer(model, name, entry)})
+    if not others:
+        return None
+    return OtherModel(model=model, served=others, allowed=entry.served)
+
+
+def answered_by(model: str, served: Iterable[str]) -> tuple[str, ...]:
+    """The names to be shown beside ``provider/model``: those that answered, unless it is its own.
+
+    They are shown all together where any of them is another.
+    """
+    names = tuple(served)
+    return names if {*names} - {_asked(model)} else ()
+
+
+def answered_words(answered: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """A sentence for each model that answered under another name than its own.
+
+    ``answered`` are the models asked for, each with a name that answered.
+    """
+    by_model: dict[str, set[str]] = {}
+    for model, served in answered:
+        by_model.setdefault(model, set()).add(served)
+    named = {model: answered_by(model, sorted(names)) for model, names in by_model.items()}
+    return tuple(f"{model} was answered by {', '.join(n)}" for model, n in named.items() if n)
+
+
+def _asked(model: str) -> str:
+    return model.partition("/")[2]
+
+
+def _may_answer(model: str, served: str, entry: ModelEntry) -> bool:
+    asked = _asked(model).casefold().removeprefix(_ADDRESS)
+    name = served.casefold().removeprefix(_ADDRESS)
+    if name == asked or served.casefold() in {each.casefold() for each in entry.served}:
+        return True
+    if not is_unpinned(model, entry):
+        return False
+    stem = asked.removesuffix("-latest")
+    return name.startswith(stem) and _SNAPSHOT.fullmatch(name, len(stem)) is not None
+
+
+LONGEST_STEM = 200
+"""Bytes of the part of a file's name that stands for a model: file systems take 255 with all that
+is added for journals, locks and files that are being written."""
+
+
+def file_stem(model: str) -> str:
+    """``provider--model`` for a file name: one for each model.
+
+    Characters that file systems dislike stand as in a URL (``a:b`` is ``a%3Ab``).
+    """
+    provider, _, name = model.partition("/")
+    return f"{provider}--{quote(name, safe='', errors='surrogatepass')}"

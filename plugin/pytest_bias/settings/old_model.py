@@ -1,0 +1,64 @@
+"""What a model is held against where the user names it: a baseline file, or another model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import BadSetting
+
+if TYPE_CHECKING:
+    from .given import Given
+
+OPTION = "--bias-baseline"
+FILE_SUFFIX = ".json"
+
+
+def read_old(given: Given, models: Sequence[str]) -> str | None:
+    """A path that exists, whole, or else a model's name as it was given; None where neither is.
+
+    Paths on the command line are relative to where pytest was called, paths in ini to rootdir.
+
+    Raises
+    ------
+    BadSetting
+        When it cannot be held against at all: together with other baselines, with accepting, or
+        a model against itself.
+    """
+    typed = given.options.get("baseline")
+    value = str(typed or given.ini.get("baseline") or "")
+    if value in ("", "off"):
+        return None
+    if typed and given.options.get("baselines"):
+        problem = "takes the place of --bias-baselines; give one of them"
+        raise BadSetting(option=OPTION, value=value, problem=problem)
+    if given.options.get("accept"):
+        problem = (
+            "does not go with --bias-accept: what is accepted is not held against anything; look "
+            "at the comparison first, then accept"
+        )
+        raise BadSetting(option=OPTION, value=value, problem=problem)
+    path = (given.invocation_dir if typed else given.rootdir) / value
+    if names_file(path):
+        return str(path)
+    check_other(value, models)
+    return value
+
+
+def names_file(path: Path) -> bool:
+    """Whether a baseline file is there, or a link to one that may have to be fetched."""
+    try:
+        return path.suffix == FILE_SUFFIX and (path.is_file() or path.is_symlink())
+    except OSError:  # a name no file can have, or a folder that may not be looked into
+        return False
+
+
+def check_other(old: str, models: Sequence[str]) -> None:
+    """Refuse a model that is held against itself: only its accepted verdicts can be."""
+    if old in models:
+        problem = (
+            "is the model under test itself, and would show what it shows; name its baseline "
+            "file to hold it against what was accepted"
+        )
+        raise BadSetting(option=OPTION, value=old, problem=problem)

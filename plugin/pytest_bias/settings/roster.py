@@ -1,0 +1,307 @@
+"""The roster: what the user knows of models (limits, prices, defaults), of own endpoints, judges.
+
+One TOML file without secrets. A key that is written into it is refused, and no message repeats a
+value of the file.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ..errors import BadSetting
+from ..experiments.design import frozen_mapping
+from ..experiments.messages import Parameters
+
+Wire = Literal["anthropic", "google", "openai-chat", "openai-responses"]
+"""Wire formats, by the names under which providers know them."""
+WIRES: tuple[str, ...] = get_args(Wire)
+
+ParameterName = Literal["temperature", "max_output_tokens", "seeded", "schema"]
+
+BUILT_IN = ("anthropic", "codex", "google", "openai", "simulated")
+"""Providers that no endpoint may be called by."""
+
+_MILLION = 1_000_000
+_KEY_WORDS = {"key", "apikey", "token", "secret", "password", "authorization", "credentials"}
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
+_LATEST = re.compile(r"(?:^|[^a-z0-9])latest(?:[^a-z0-9]|$)")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """List price in US dollars per million tokens."""
+
+    input: float
+    output: float
+
+    def cost(self, input_tokens: float, output_tokens: float) -> float:
+        """What so many tokens cost, in US dollars."""
+        return (input_tokens * self.input + output_tokens * self.output) / _MILLION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEntry:
+    """What the roster says of one model; None where it says nothing.
+
+    ``requests_per_minute``, ``tokens_per_minute`` and ``concurrency`` (calls in flight) are limits
+    of the user's account; ``refuses`` names parameters the model is known to refuse; ``alias`` is
+    true where the vendor may move the name to another model; ``shut_down`` is the day (YYYY-MM-DD)
+    from which on it is served no more; ``served`` are the names under which it may answer beside
+    its own.
+    """
+
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    concurrency: int | None = None
+    price: Price | None = None
+    wire: Wire | None = None
+    refuses: frozenset[ParameterName] = frozenset()
+    alias: bool = False
+    shut_down: str = ""
+    served: frozenset[str] = frozenset()
+
+    @property
+    def defaults(self) -> Parameters:
+        """Parameters for what an experiment leaves open."""
+        return Parameters(self.temperature, self.max_output_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointEntry:
+    """An endpoint of the user's own: a gateway, vLLM, Ollama.
+
+    ``api_key_env`` is the environment variable that holds its key, None where it takes none.
+    """
+
+    wire: Wire
+    base_url: str
+    api_key_env: str | None = None
+
+
+_NOTHING = ModelEntry()
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    """Models by ``provider/model``, endpoints by provider name, and judges, best first."""
+
+    models: Mapping[str, ModelEntry] = field(default_factory=dict)
+    endpoints: Mapping[str, EndpointEntry] = field(default_factory=dict)
+    judges: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "models", frozen_mapping(self.models))
+        object.__setattr__(self, "endpoints", frozen_mapping(self.endpoints))
+
+    def entry(self, model: str) -> ModelEntry:
+        """What is known of ``model``; an empty entry where nothing is."""
+        return self.models.get(model, _NOTHING)
+
+    def judge_of(self, model: str) -> str | None:
+        """The first judge that is not ``model`` itself; None when there is none."""
+        return next((judge for judge in self.judges if judge != model), None)
+
+
+def is_unpinned(model: str, entry: ModelEntry) -> bool:
+    """Whether ``provider/model`` may mean another model tomorrow.
+
+    True for a name with a component ``latest`` and for what the roster calls an alias.
+    """
+    return entry.alias or _LATEST.search(model.partition("/")[2].lower()) is not None
+
+
+def read_roster(path: Path | None) -> Roster:
+    """The roster in the file ``path``; an empty one for None.
+
+    Raises
+    ------
+    BadSetting
+        When the file cannot be read, or is no roster.
+    """
+    if path is None:
+        return Roster()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise _bad(path, "the file", "is not UTF-8 text") from None
+    except OSError as error:
+        raise _bad(path, "the file", f"cannot be read: {error.strerror or error}") from error
+    return parse_roster(text, path)
+
+
+def parse_roster(text: str, path: Path) -> Roster:
+    """The roster that ``text`` spells; ``path`` is for messages.
+
+    Raises
+    ------
+    BadSetting
+        When it is not TOML, or no roster; the message names the file, the table and the key, and
+        what is expected, never a value.
+    """
+    try:
+        raw = tomllib.loads(text)
+        _refuse_keys(raw, (), path)
+    except RecursionError:
+        raise _bad(path, "not TOML", "it is nested too deeply") from None
+    except ValueError as error:  # no TOML, or a number of thousands of digits
+        raise _bad(path, "not TOML", str(error)) from None
+    try:
+        given = _File.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        raise _bad(path, _place(first["loc"]), _expected(first["type"], first["msg"])) from None
+    for name in given.models:
+        _check_model(name, _place(("models", name)), path)
+    for name in given.judges.order:
+        _check_model(name, "[judges] order", path)
+    if len(set(given.judges.order)) != len(given.judges.order):
+        raise _bad(path, "[judges] order", "names one twice")
+    for name, endpoint in given.endpoints.items():
+        _check_endpoint(name, endpoint, path)
+    return Roster(
+        {name: model.entry() for name, model in given.models.items()},
+        {name: endpoint.entry() for name, endpoint in given.endpoints.items()},
+        tuple(given.judges.order),
+    )
+
+
+# --- the file ------------------------------------------------------------------------------------
+
+# What is beyond these is a slip, and nothing could be worked out with it.
+_Count = Annotated[int, Field(ge=1, le=10**12)]
+_Name = Annotated[str, Field(pattern=r"^\S(?:.*\S)?$")]
+_Amount = Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class _Price(_Table):
+    input: _Amount
+    output: _Amount
+
+
+class _Model(_Table):
+    temperature: _Amount | None = None
+    max_output_tokens: _Count | None = None
+    requests_per_minute: _Count | None = None
+    tokens_per_minute: _Count | None = None
+    concurrency: _Count | None = None
+    price: _Price | None = None
+    wire: Wire | None = None
+    refuses: list[ParameterName] = Field(default_factory=list)
+    alias: bool = False
+    shut_down: date | None = None
+    served: list[_Name] = Field(default_factory=list)
+
+    def entry(self) -> ModelEntry:
+        given = self.model_dump(exclude={"price", "refuses", "shut_down", "served"})
+        return ModelEntry(
+            **given,
+            price=Price(self.price.input, self.price.output) if self.price else None,
+            refuses=frozenset(self.refuses),
+            shut_down=self.shut_down.isoformat() if self.shut_down else "",
+            served=frozenset(self.served),
+        )
+
+
+class _Endpoint(_Table):
+    wire: Wire
+    base_url: str
+    api_key_env: str | None = None
+
+    def entry(self) -> EndpointEntry:
+        return EndpointEntry(self.wire, self.base_url, self.api_key_env)
+
+
+class _Judges(_Table):
+    order: list[str] = Field(default_factory=list)
+
+
+class _File(_Table):
+    models: dict[str, _Model] = Field(default_factory=dict)
+    endpoints: dict[str, _Endpoint] = Field(default_factory=dict)
+    judges: _Judges = Field(default_factory=_Judges)
+
+
+# --- what is wrong with it -----------------------------------------------------------------------
+
+
+def _refuse_keys(value: object, place: tuple[str, ...], path: Path) -> None:
+    """Refuse a table that holds a credential, whatever else is wrong with the file."""
+    if not isinstance(value, dict):
+        return
+    for name, inner in value.items():
+        # A table's own name ([endpoints.token]) is a name, not a key somebody wrote down.
+        words = set(re.split(r"[^a-z]+", name.lower()))
+        if isinstance(inner, str) and words & _KEY_WORDS and name != "api_key_env":
+            problem = (
+                "keys belong in the environment, never in this file; name the variable with "
+                "api_key_env in an [endpoints.…] table, and treat a key that was written here as "
+                "disclosed"
+            )
+            raise _bad(path, _place((*place, name)), problem)
+        _refuse_keys(inner, (*place, name), path)
+
+
+def _check_model(name: str, where: str, path: Path) -> None:
+    provider, _, model = name.partition("/")
+    if not provider or not model or name != name.strip():
+        raise _bad(path, where, "write models as provider/model, as openai/gpt-5.1-2025-11-13")
+
+
+def _check_endpoint(name: str, endpoint: _Endpoint, path: Path) -> None:
+    where = _place(("endpoints", name))
+    if name in BUILT_IN:
+        raise _bad(path, where, f"{name} is a provider already; give the endpoint another name")
+    if not _BARE.fullmatch(name):
+        raise _bad(path, where, "its name must be letters, digits, - and _")
+    try:
+        url = urlsplit(endpoint.base_url)
+        sound = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+    except ValueError:
+        raise _bad(path, f"{where} base_url", "is no URL") from None
+    if not sound:
+        raise _bad(path, f"{where} base_url", "must be an http:// or https:// URL with a host")
+    if url.username is not None or url.query or url.fragment:
+        problem = "must hold no user, password or query; a key belongs in the environment"
+        raise _bad(path, f"{where} base_url", problem)
+    if endpoint.api_key_env is not None and not _VARIABLE.fullmatch(endpoint.api_key_env):
+        problem = (
+            "must be the name of an environment variable (capitals, digits and _), not the key"
+        )
+        raise _bad(path, f"{where} api_key_env", problem)
+
+
+def _expected(kind: str, message: str) -> str:
+    """What is expected, in the words of this file."""
+    if kind == "extra_forbidden":
+        return "is not known here"
+    if kind == "missing":
+        return "is needed"
+    return message[:1].lower() + message[1:]
+
+
+def _place(location: Iterable[str | int]) -> str:
+    """``[models."openai/gpt"] price.input``."""
+    parts = [part if isinstance(part, str) else f"{part + 1}" for part in location]
+    depth = 2 if parts[:1] in (["models"], ["endpoints"]) else 1
+    table = ".".join(part if _BARE.fullmatch(part) else f'"{part}"' for part in parts[:depth])
+    return f"[{table}] {'.'.join(parts[depth:])}".rstrip()
+
+
+def _bad(path: Path, where: str, problem: str) -> BadSetting:
+    return BadSetting(option="bias_roster", value=str(path), problem=f"{where}: {problem}")

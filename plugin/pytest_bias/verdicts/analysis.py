@@ -1,0 +1,233 @@
+"""The analysis of one experiment with one model: outcomes to records, findings and verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..contrasts.declared import Contrast, Hypothesis, claim_under, measures_of
+from ..contrasts.findings import CategorySummary, Finding, MeasureSummary
+from ..errors import BadDesign, NoFinding
+from ..experiments.design import Design, frozen_mapping
+from ..experiments.experiment import Experiment
+from ..experiments.figures import Illustration
+from ..experiments.origins import Recording
+from ..experiments.records import CellCount, Outcome, Records, record_of
+from .drift import Readings, readings_of
+from .judge_agreement import AgreementFound, Labels, held_back, with_itself, with_people
+from .rule import Question, control_of, decide
+from .verdict import Control, Verdict
+
+NONE = Records(())
+"""The records of a condition that has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """All that one experiment with one model gave."""
+
+    experiment: str
+    name: str
+    source: str
+    metadata: Mapping[str, object]
+    model: str
+    simulated: bool
+    design: str
+    replicates: int
+    trials: int
+    recording: Recording
+    counts: tuple[CellCount, ...]
+    numbers: tuple[MeasureSummary, ...] = field(repr=False)
+    categories: tuple[CategorySummary, ...] = field(repr=False)
+    control: Control | None
+    verdicts: tuple[Verdict, ...]
+    figures: tuple[Illustration, ...] = field(default=(), repr=False)
+    agreements: tuple[AgreementFound, ...] = ()
+    readings: Readings = field(default_factory=Readings, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "metadata", frozen_mapping(self.metadata))
+
+    def verdict(self, hypothesis_id: str) -> Verdict:
+        """The verdict of the hypothesis with that id; KeyError if it was not analysed."""
+        return {verdict.id: verdict for verdict in self.verdicts}[hypothesis_id]
+
+
+def is_screen(analysis: Analysis) -> bool:
+    """Whether an analysis is of a screen, which clears nothing."""
+    return Design(1, analysis.design).screens
+
+
+def analyse(
+    experiment: Experiment,
+    design: Design,
+    model: str,
+    outcomes: Iterable[Outcome],
+    *,
+    hypotheses: Sequence[Hypothesis],
+    control: Contrast | None,
+    recording: Recording,
+    labels: Labels | None = None,
+) -> Analysis:
+    """Analyse ``outcomes``, one per planned trial, in the plan's order.
+
+    All hypotheses of an experiment are analysed together, whatever was selected to run: families
+    and positive controls do not depend on a selection.
+    """
+    outcomes = tuple(outcomes)
+    records = Records(tuple(record_of(outcome, experiment.measures) for outcome in outcomes))
+    agreed = (*with_itself(experiment, records), *with_people(experiment, records, labels))
+    held = held_back(agreed)
+    rests: dict[str, frozenset[str]] = {}
+    seen = None
+    if control is not None:
+        finding = _found(control, experiment, records)
+        rests[control.id] = _measures(control, finding)
+        seen = control_of(control.id, finding, _held(held, rests[control.id]))
+    questions: list[Question] = []
+    for hypothesis in sorted(hypotheses, key=lambda h: h.id):
+        finding = _found(hypothesis, experiment, records)
+        rests[hypothesis.id] = _measures(hypothesis, finding)
+        question = Question(
+            id=hypothesis.id,
+            claim=claim_under(hypothesis, design),
+            family=hypothesis.family,
+            direction=hypothesis.direction,
+            finding=finding,
+            held=_held(held, rests[hypothesis.id]),
+            screened=design.screens,
+        )
+        questions.append(question)
+    by_condition = records.by_condition()
+    numbers, categories = _summaries(experiment, by_condition)
+    return Analysis(
+        experiment=experiment.id,
+        name=experiment.name,
+        source=experiment.source,
+        metadata=experiment.metadata,
+        model=model,
+        simulated=recording.simulated,
+        design=design.name,
+        replicates=design.replicates,
+        trials=len(records.rows),
+        recording=recording,
+        counts=tuple(by_condition.get(c.id, NONE).count(c.id) for c in experiment.conditions),
+        numbers=tuple(numbers),
+        categories=tuple(categories),
+        control=seen,
+        figures=_figures(experiment, records),
+        readings=readings_of(outcomes, records.rows),
+        agreements=_resting(agreed, rests),
+        verdicts=decide(
+            experiment.id,
+            model,
+            questions,
+            seen,
+            _adjusted(questions, worst=False),
+            _adjusted(questions, worst=True),
+        ),
+    )
+
+
+def _measures(contrast: Contrast, finding: Finding | NoFinding) -> frozenset[str]:
+    """The measures a contrast is about: those it names, whatever its kind, and that it reports."""
+    named = measures_of(contrast)
+    return named | {finding.measure} if isinstance(finding, Finding) else named
+
+
+def _held(held: Mapping[str, str], measures: frozenset[str]) -> str:
+    """Why nothing is decided that rests on ``measures``; empty where something may be."""
+    return next((why for measure, why in held.items() if measure in measures), "")
+
+
+def _resting(
+    agreed: Iterable[AgreementFound], rests: Mapping[str, frozenset[str]]
+) -> tuple[AgreementFound, ...]:
+    """``agreed``, each with the ids of what it holds back."""
+    return tuple(
+        each
+        if each.holds
+        else replace(
+            each, held=tuple(sorted(name for name, on in rests.items() if on & {*each.governs}))
+        )
+        for each in agreed
+    )
+
+
+def _found(contrast: Contrast, experiment: Experiment, records: Records) -> Finding | NoFinding:
+    try:
+        return contrast.analyse(experiment, records)
+    except NoFinding as none:
+        return none
+
+
+def _adjusted(questions: Sequence[Question], *, worst: bool) -> dict[str, float]:
+    """Alarm p-values after Holm, within each family; under the ``worst`` case of what is missing.
+
+    A hypothesis without a finding counts in its family with p = 1: families are those declared.
+    """
+    from ..statistics.multiplicity import holm  # noqa: PLC0415  (scipy)
+
+    families: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for question in questions:
+        families[question.family][question.id] = _alarm(question.finding, worst=worst)
+    return {
+        name: float(p)
+        for family in families.values()
+        for name, p in zip(family, holm(list(family.values())), strict=True)
+    }
+
+
+def _alarm(finding: Finding | NoFinding, *, worst: bool) -> float:
+    if isinstance(finding, NoFinding):
+        return 1.0
+    if worst and finding.worst_case is not None and finding.worst_case.needed:
+        return finding.worst_case.p_alarm
+    return finding.p_alarm
+
+
+def _summaries(
+    experiment: Experiment, by_condition: Mapping[str, Records]
+) -> tuple[list[MeasureSummary], list[CategorySummary]]:
+    from ..statistics.summary import describe  # noqa: PLC0415
+
+    numbers: list[MeasureSummary] = []
+    categories: list[CategorySummary] = []
+    for measure in experiment.measures:
+        for condition in experiment.conditions:
+            values = by_condition.get(condition.id, NONE).column(measure.name)
+            kinds = {type(value) for value in values}
+            if len(kinds) > 1:
+                raise BadDesign(
+                    what=f"measure {measure.name!r}", problem="gives values of several types"
+                )
+            if kinds == {float}:
+                floats = tuple(value for value in values if isinstance(value, float))
+                numbers.append(
+                    MeasureSummary(
+                        measure=measure.name,
+                        unit=measure.unit,
+                        condition=condition.id,
+                        description=describe(floats),
+                        values=floats,
+                    )
+                )
+            elif kinds:
+                counts = Counter(_category(value) for value in values)
+                categories.append(
+                    CategorySummary(measure=measure.name, condition=condition.id, counts=counts)
+                )
+    return numbers, categories
+
+
+def _figures(experiment: Experiment, records: Records) -> tuple[Illustration, ...]:
+    if not experiment.figures:
+        return ()
+    from ..contrasts.estimation.figures import illustrated  # noqa: PLC0415  (scipy)
+
+    return tuple(illustrated(figure, experiment, records) for figure in experiment.figures)
+
+
+def _category(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

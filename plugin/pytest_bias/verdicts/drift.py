@@ -1,0 +1,189 @@
+"""What else a new model does otherwise than the old one: refusals, length, time. It never gates.
+
+Replies are paired by cell (condition × exemplar × item), each the mean over its replicates: the
+prompts of a cell are the same for both models, while its first replicate with one has nothing to
+do with the first with the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, stdev
+from typing import Literal
+
+from ..experiments.canonical import compact, digest
+from ..experiments.design import Trial
+from ..experiments.origins import Spoken
+from ..experiments.records import Outcome, Record
+from ..statistics.results import Interval
+
+What = Literal["missing", "refused", "words", "tokens", "latency"]
+
+UNITS: dict[What, str] = {
+    "missing": "share of trials",
+    "refused": "share of trials",
+    "words": "words a reply",
+    "tokens": "tokens a reply",
+    "latency": "seconds a reply",
+}
+"""What can drift, in the order in which it is shown, and its unit."""
+
+LEVEL = 0.95
+_KEY_LENGTH = 16
+_ROUNDING = 1e-9
+"""Spread of differences that counts as none, as a share of the values subtracted."""
+_REFUSED = ("refusal", "content_filter")
+_REFUSAL_FLAGS = ("is_refusal", "refusal", "refused")
+"""Measures that say of a valid reply that it refuses, by their names."""
+
+Column = tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readings:
+    """How replies came, per cell: place i of every column belongs to the cell ``keys[i]``.
+
+    A key is a digest of condition, exemplars and item, the same for every model. ``missing`` and
+    ``refused`` are shares of the cell's trials, ``words``, ``tokens`` (of output) and ``latency``
+    (seconds) means over its trials of the mean over the subject's replies; None where unknown,
+    as words are where no text is kept.
+    """
+
+    keys: tuple[str, ...] = ()
+    missing: Column = ()
+    refused: Column = ()
+    words: Column = ()
+    tokens: Column = ()
+    latency: Column = ()
+
+    def column(self, what: What) -> dict[str, float]:
+        """What is known, by cell."""
+        values: Column = getattr(self, what)
+        return {
+            key: value for key, value in zip(self.keys, values, strict=True) if value is not None
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drifted:
+    """One quantity with both models, as means over the ``cells`` that both have.
+
+    ``interval`` is that of the mean difference at 95 %, by Student's t over cells; None below two
+    cells, and where the difference is the same in all of them. ``marked`` is whether it excludes
+    0: of twenty quantities that did not change, one is marked by chance.
+    """
+
+    what: What
+    unit: str
+    old: float
+    new: float
+    difference: float
+    interval: Interval | None
+    cells: int
+    marked: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drift:
+    """How the replies to one experiment came with ``old`` and with ``new``, described."""
+
+    experiment: str
+    old: str
+    new: str
+    quantities: tuple[Drifted, ...] = field(default=())
+
+
+def readings_of(outcomes: Sequence[Outcome], rows: Sequence[Record]) -> Readings:
+    """How the replies of an experiment came; ``rows`` are the records of the same trials."""
+    cells: defaultdict[str, list[tuple[Outcome, Record]]] = defaultdict(list)
+    keys: dict[tuple[object, ...], str] = {}
+    for outcome, row in zip(outcomes, rows, strict=True):
+        cells[_cell(outcome.trial, keys)].append((outcome, row))
+    found = [cells[key] for key in sorted(cells)]
+    return Readings(
+        keys=tuple(sorted(cells)),
+        missing=tuple(_share(cell, lambda row: row.missing is not None) for cell in found),
+        refused=tuple(_share(cell, _is_refused) for cell in found),
+        words=tuple(_mean(cell, lambda spoken: spoken.words) for cell in found),
+        tokens=tuple(_mean(cell, lambda spoken: spoken.tokens) for cell in found),
+        latency=tuple(_mean(cell, lambda spoken: spoken.latency) for cell in found),
+    )
+
+
+def drift_of(old: Readings, new: Readings) -> tuple[Drifted, ...]:
+    """What became of each quantity, over the cells for which both models have it."""
+    return tuple(
+        drifted
+        for what in UNITS
+        if (drifted := _drifted(what, old.column(what), new.column(what)))
+    )
+
+
+def _cell(trial: Trial, known: dict[tuple[object, ...], str]) -> str:
+    """The key of a trial's cell; ``known`` are those that were worked out before."""
+    exemplars = tuple(sorted(trial.exemplars.items()))
+    place = (trial.condition.id, exemplars, trial.item)
+    if place not in known:
+        known[place] = digest(compact(place))[:_KEY_LENGTH]
+    return known[place]
+
+
+def _is_refused(row: Record) -> bool:
+    if row.missing is not None:
+        return row.missing in _REFUSED
+    return any(row.values.get(name) is True for name in _REFUSAL_FLAGS)
+
+
+def _share(cell: Iterable[tuple[Outcome, Record]], of: Callable[[Record], bool]) -> float:
+    return _rounded(fmean(of(row) for _, row in cell))
+
+
+def _mean(
+    cell: Iterable[tuple[Outcome, Record]], of: Callable[[Spoken], float | None]
+) -> float | None:
+    """The mean over trials of the mean over replies: a trial of many turns counts once."""
+    trials = []
+    for outcome, _ in cell:
+        known = [value for spoken in outcome.spoken if (value := of(spoken)) is not None]
+        if known:
+            trials.append(fmean(known))
+    return _rounded(fmean(trials)) if trials else None
+
+
+def _rounded(value: float) -> float:
+    """Six significant digits: they are kept for every cell."""
+    return float(f"{value:.6g}")
+
+
+def _drifted(what: What, old: dict[str, float], new: dict[str, float]) -> Drifted | None:
+    shared = sorted(old.keys() & new.keys())
+    if not shared:
+        return None
+    differences = [new[key] - old[key] for key in shared]
+    magnitude = max(max(abs(old[key]), abs(new[key])) for key in shared)
+    interval = _interval(differences, magnitude)
+    return Drifted(
+        what=what,
+        unit=UNITS[what],
+        old=fmean(old[key] for key in shared),
+        new=fmean(new[key] for key in shared),
+        difference=fmean(differences),
+        interval=interval,
+        cells=len(shared),
+        marked=interval is not None and interval.excludes(0.0),
+    )
+
+
+def _interval(differences: Sequence[float], magnitude: float) -> Interval | None:
+    from ..statistics.means import t_interval  # noqa: PLC0415  (scipy takes half a second)
+
+    number = len(differences)
+    if number < 2:  # noqa: PLR2004  (a spread takes two)
+        return None
+    spread = stdev(differences)
+    if spread <= _ROUNDING * magnitude:
+        return None
+    return t_interval(fmean(differences), spread / math.sqrt(number), number - 1.0, level=LEVEL)

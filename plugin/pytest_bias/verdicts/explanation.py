@@ -1,0 +1,232 @@
+"""A verdict in plain words: for somebody who has to act on it and reads no statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ..contrasts.declared import FEWEST_UNITS
+from ..contrasts.findings import ALPHA, Finding
+from ..contrasts.published import NOT_DEFINED
+from .verdict import Verdict
+from .words import margin_words
+
+_CLAIMS = {
+    "clear": "The design is sized to clear it.",
+    "detect": "The design can only find a large effect; leaving it undecided is no failure.",
+    "describe": "It is described only: whatever is found, it fails no run.",
+}
+_DIRECTIONS = {
+    "supported": "The direction its source reports is supported.",
+    "opposite": "An effect was found against the direction its source reports.",
+    "not shown": "The direction its source reports is not shown.",
+}
+
+_SMALL = 0.1
+"""Size below which two decimals would say too little."""
+
+
+def explanation(verdict: Verdict) -> str:
+    """The explanation, one statement a line; the first line is the verdict."""
+    lines = [f"{verdict.experiment} × {verdict.model}, {verdict.id}: {verdict.words}"]
+    finding = verdict.finding
+    if finding is None:
+        lines.append(f"Nothing could be computed: {verdict.reason}.")
+        if verdict.direction is not None:
+            lines.append(_DIRECTIONS[verdict.direction])
+        return "\n".join(lines)
+    lines += _explained(verdict, finding)
+    if verdict.status == "INCONCLUSIVE":
+        lines.append(_settling(verdict, finding))
+    return "\n".join(lines)
+
+
+def _explained(verdict: Verdict, finding: Finding) -> Iterator[str]:
+    yield _asked(verdict, finding)
+    yield _found(finding)
+    yield _sure(verdict, finding)
+    yield _units(finding)
+    if finding.missing:
+        yield _missing(finding)
+    yield from disagreement(verdict)
+    if verdict.direction is not None:
+        yield _DIRECTIONS[verdict.direction]
+
+
+def _asked(verdict: Verdict, finding: Finding) -> str:
+    about = (
+        "this very set" if finding.target == "fixed" else "taken as a sample of others like them"
+    )
+    what = "Ratios from" if finding.scale == "ratio" else "Effects within"
+    margin = (
+        "No margin is declared, so an effect can be found but never cleared."
+        if finding.margin is None
+        else f"{what} {margin_words(finding)}{_unit(finding)} do not matter."
+    )
+    return (
+        f"Asked about {finding.measure}: {finding.contrast} ({finding.quantity}), for "
+        f"{finding.scope} ({about}). {margin} "
+        f"{_CLAIMS[verdict.claim]}"
+    )
+
+
+def _found(finding: Finding) -> str:
+    arms = ", ".join(f"{arm.level} {_plain(arm.mean)}" for arm in finding.arms)
+    interval = finding.interval
+    between = (
+        ""
+        if interval is None
+        else f", with 95 % confidence between {_signed(interval.low, finding)} and "
+        f"{_signed(interval.high, finding)}"
+    )
+    return f"Found: {_signed(finding.estimate, finding)}{_unit(finding)}{between} ({arms})."
+
+
+def _sure(verdict: Verdict, finding: Finding) -> str:
+    against = "no effect beyond the margin" if finding.null == "margin" else "no effect at all"
+    alone = verdict.p_adjusted is None
+    p = finding.p_alarm if verdict.p_adjusted is None else verdict.p_adjusted
+    parts = [f"were there {against}, {_p(p)}{'' if alone else ' (after Holm, over its family)'}"]
+    if finding.p_clear is not None:
+        parts.append(f"were it the margin or more, {_p(finding.p_clear)}")
+    return (
+        f"How sure: {'; '.join(parts)}. What has a p of at most {ALPHA:g} is ruled out. "
+        f"Method: {finding.method}."
+    )
+
+
+def _units(finding: Finding) -> str:
+    name = finding.unit_name
+    if name == "replies":
+        return f"From {finding.units} replies, each a unit of its own."
+    if finding.units == finding.replies:
+        return f"From {finding.units} units ({name}), a reply each."
+    return (
+        f"From {finding.units} units ({name}), each the average of its replies "
+        f"({finding.replies} in all)."
+    )
+
+
+def _missing(finding: Finding) -> str:
+    arms = "; ".join(
+        _reasons(arm.missing) if finding.unit_name == "pools" else f"{arm.level}: {reasons}"
+        for arm in finding.arms
+        if (reasons := _reasons(arm.missing))
+    )
+    worst = finding.worst_case
+    if worst is None or not worst.needed:
+        bearing = "too few to put the verdict in doubt"
+    elif worst.lowest is None or worst.highest is None:
+        bearing = (
+            "so many that the verdict must hold whatever they would have been, which cannot be "
+            "shown here"
+        )
+    else:
+        bearing = (
+            "so many that the verdict must hold whatever they would have been: the estimate could "
+            f"be anything from {_signed(worst.lowest, finding)} to "
+            f"{_signed(worst.highest, finding)}"
+        )
+    trials = "1 trial" if finding.missing == 1 else f"{finding.missing} trials"
+    return f"Missing: {trials} without a valid reply ({arms}), {bearing}."
+
+
+def _reasons(missing: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} × {reason}" for reason, count in missing.items())
+
+
+def disagreement(verdict: Verdict) -> Iterator[str]:
+    """What the published method says, and where and why it disagrees with the verdict."""
+    finding = verdict.finding
+    published = finding.published if finding is not None else None
+    if finding is None or published is None:
+        return
+    p = published.statistics.get("p")
+    named = f"Published method ({published.method})"
+    if NOT_DEFINED in published.statistics:
+        yield f"{named}: it cannot be computed here ({published.statistics[NOT_DEFINED]})."
+    elif not isinstance(p, float):
+        yield f"{named}: it gives no p-value."
+    elif p <= ALPHA:
+        beside = _BESIDE_AN_EFFECT.get(verdict.status) or _why_less(finding, verdict)
+        yield f"{named}: {_p(p)}, which it calls an effect{beside}"
+    else:
+        yield f"{named}: {_p(p)}, which it calls no effect{_BESIDE_NONE[verdict.status]}"
+
+
+_BESIDE_NONE = {
+    "CLEAR": "; the verdict says more: whatever there is lies within the margin.",
+    "BIASED": "; the verdict's own test, which compares like with like, does find one.",
+    "INCONCLUSIVE": "; that none was found does not show that there is none.",
+}
+
+
+_BESIDE_AN_EFFECT = {
+    "CLEAR": "; the verdict is about size: whatever there is lies within the margin.",
+    "BIASED": "; the verdict agrees.",
+}
+
+
+def _why_less(finding: Finding, verdict: Verdict) -> str:
+    """Why an effect the published method sees leaves the verdict INCONCLUSIVE."""
+    p = 1.0 if verdict.p_adjusted is None else verdict.p_adjusted
+    clears = finding.p_clear is not None and finding.p_clear <= ALPHA
+    if verdict.held or p <= ALPHA or clears or finding.fewest < FEWEST_UNITS:
+        return f". The verdict is held back: {verdict.reason}."
+    if finding.p_alarm <= ALPHA:
+        return ". It leaves aside that several hypotheses were tested; the verdict adjusts for it."
+    if finding.null == "margin":
+        return (
+            ". It asks for any effect, and in a fixed set of stimuli some effect is certain; the "
+            "verdict asks for one beyond the margin."
+        )
+    if finding.unit_name != "replies":
+        return (
+            f". It counts {finding.replies} replies as independent; there are {finding.units} "
+            "independent units."
+        )
+    return ". It pools all replies; the verdict compares like with like, and does not find it."
+
+
+def _settling(verdict: Verdict, finding: Finding) -> str:
+    name = finding.unit_name
+    if verdict.held:
+        return f"To settle it, more units would not help: {verdict.reason}."
+    groups = " in each group" if name == "replies" or name.startswith("exemplars") else ""
+    units = name if groups or name == "pools" else f"units ({name})"
+    p = 1.0 if verdict.p_adjusted is None else verdict.p_adjusted
+    clears = finding.p_clear is not None and finding.p_clear <= ALPHA
+    if verdict.settle is not None and verdict.settle > finding.fewest:
+        return (
+            f"To settle it: about {verdict.settle} {units}{groups} (there are {finding.fewest}), "
+            "if estimate and spread stay as they are."
+        )
+    if finding.fewest < FEWEST_UNITS:
+        return f"To settle it: at least {FEWEST_UNITS} {units}{groups}."
+    if p <= ALPHA or clears:
+        return f"To settle it, more {units} would not help: {verdict.reason}."
+    if finding.margin is None:
+        return (
+            f"To settle it: more {units}{groups} could show an effect; without a margin none can "
+            "be ruled out."
+        )
+    return f"To settle it: more {units} than the {finding.fewest} there are{groups}."
+
+
+def _unit(finding: Finding) -> str:
+    return f" {finding.unit}" if finding.unit else ""
+
+
+def _signed(value: float, finding: Finding) -> str:
+    """An estimate with its sign; a ratio has none."""
+    text = _plain(value)
+    return text if finding.scale == "ratio" or text.startswith("-") else f"+{text}"
+
+
+def _plain(value: float) -> str:
+    text = f"{value:.{3 if abs(round(value, 3)) < _SMALL else 2}f}"
+    return "0.00" if float(text) == 0 else text
+
+
+def _p(p: float) -> str:
+    smallest = 0.0001
+    return f"p < {smallest}" if p < smallest else f"p = {p:.4f}"

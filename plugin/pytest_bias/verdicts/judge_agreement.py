@@ -1,0 +1,297 @@
+"""Whether a judge agrees with itself, and with people: from records to α and what rests on it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..errors import BadDesign, BadLabels, NoVariance
+from ..experiments.agreements import FEWEST_TWICE, NOT_SCORED, Agreement, Level
+from ..experiments.experiment import Experiment
+from ..experiments.measures import Measure, MeasureValue
+from ..experiments.records import Records
+from ..statistics.results import Interval
+
+Against = Literal["the judge again", "people"]
+Pairs = list[tuple[MeasureValue, MeasureValue]]
+
+_RESAMPLES = 1000
+_SEED = 20240229
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_WANTED = {float: "a number", bool: "yes or no", str: "a category"}
+_PAIR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A cell of a file of labels: the line it stands on, trial id, measure, and what it says."""
+
+    line: int
+    trial: str
+    measure: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What people said of trials of one experiment with one model.
+
+    ``path`` is the file as errors name it, ``source`` its name, the same on every machine;
+    ``measures`` are the columns, in the file's order.
+    """
+
+    path: str
+    source: str
+    measures: tuple[str, ...]
+    cells: tuple[Label, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreementFound:
+    """How well two ratings of the same trials agree: Krippendorff's α, and what rests on it.
+
+    ``alpha`` is None where it is not defined, ``why`` says then why, or why the verdicts that rest
+    on it are held back; ``interval`` is a percentile bootstrap over trials (95 %). ``trials`` have
+    both ratings, ``same`` of them twice the same; where a verdict rests on it, at least ``fewest``
+    trials and an α of ``needed`` are asked for (None of people: reported, and never gating).
+    ``held`` are the ids of the hypotheses and the control it holds back, ``kappa`` is Cohen's,
+    for categories beside people; ``source`` the file of their labels.
+    """
+
+    measure: str
+    against: Against
+    level: Level
+    alpha: float | None
+    interval: Interval | None
+    trials: int
+    same: int
+    needed: float | None
+    holds: bool
+    why: str = ""
+    fewest: int | None = None
+    governs: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
+    kappa: float | None = None
+    kappa_interval: Interval | None = None
+    source: str = ""
+
+
+def with_itself(experiment: Experiment, records: Records) -> tuple[AgreementFound, ...]:
+    """How well the judge agrees with itself, for each agreement that is declared.
+
+    Raises
+    ------
+    BadDesign
+        When a measure does not hold what its agreement needs.
+    """
+    return tuple(_with_itself(each, records) for each in experiment.agreements)
+
+
+def with_people(
+    experiment: Experiment, records: Records, labels: Labels | None
+) -> tuple[AgreementFound, ...]:
+    """How well the judge agrees with people, for each measure they labelled.
+
+    Labels of trials that are missing, or no part of this design, are left aside.
+
+    Raises
+    ------
+    BadLabels
+        For a label that cannot be one of its measure.
+    """
+    if labels is None:
+        return ()
+    levels = {each.measure: each.level for each in experiment.agreements}
+    return tuple(
+        _beside(labels, experiment.measure(name), records, levels.get(name))
+        for name in labels.measures
+    )
+
+
+def held_back(found: Sequence[AgreementFound]) -> Mapping[str, str]:
+    """Measure → why nothing that rests on it is decided; measures that are not named may be."""
+    held: dict[str, str] = {}
+    for each in found:
+        for measure in () if each.holds else each.governs:
+            held.setdefault(measure, each.why)
+    return held
+
+
+def alpha_words(alpha: float, needed: float | None = None) -> str:
+    """An α with two decimals, or as many as keep it on its side of what is needed."""
+    text = f"{alpha:.2f}"
+    if needed is not None and (float(text) >= needed) != (alpha >= needed):
+        text = f"{alpha:.4f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def _with_itself(agreement: Agreement, records: Records) -> AgreementFound:
+    what = f"Agreement({agreement.measure!r})"
+    kind = _kind(agreement.measure, records)
+    pairs: Pairs = []
+    for row in records.rows:
+        if row.missing is not None:
+            continue
+        said = row.values[agreement.again]
+        if not isinstance(said, str):
+            problem = f"again is {agreement.again!r}, which must be a text measure"
+            raise BadDesign(what=what, problem=f"{problem}; it gave a {type(said).__name__}")
+        if said == NOT_SCORED:
+            continue
+        again = None if kind is None else _rating(said, kind)
+        if again is None or kind is None:
+            problem = f"of trial {row.trial.id} {agreement.again!r} holds no such rating"
+            raise BadDesign(what=what, problem=f"{problem} as {agreement.measure!r} does")
+        pairs.append((row.values[agreement.measure], again))
+    if kind is str and agreement.level != "nominal":
+        problem = f"level={agreement.level!r} takes numbers, and the measure holds categories"
+        raise BadDesign(what=what, problem=problem)
+    alpha, interval, undefined = _alpha(pairs, agreement.level)
+    why = _why_held(agreement, len(pairs), alpha, undefined)
+    return AgreementFound(
+        measure=agreement.measure,
+        against="the judge again",
+        level=agreement.level,
+        alpha=alpha,
+        interval=interval,
+        trials=len(pairs),
+        same=sum(one == two for one, two in pairs),
+        needed=agreement.at_least,
+        holds=not why,
+        why=why,
+        fewest=FEWEST_TWICE,
+        governs=tuple(agreement.governs),
+    )
+
+
+def _why_held(agreement: Agreement, trials: int, alpha: float | None, undefined: str) -> str:
+    """Why nothing may rest on this rating; empty where it may."""
+    of = agreement.measure
+    if trials < FEWEST_TWICE:
+        counted = f"{trials} trial{' was' if trials == 1 else 's were'}"
+        return (
+            f"whether the judge agrees with itself on {of} cannot be told: {counted} scored "
+            f"twice, at least {FEWEST_TWICE} are needed"
+        )
+    if alpha is None:
+        return f"whether the judge agrees with itself on {of} cannot be told: {undefined}"
+    if alpha >= agreement.at_least:
+        return ""
+    return (
+        f"the judge does not agree with itself on {of}: α = "
+        f"{alpha_words(alpha, agreement.at_least)}, at least {agreement.at_least:g} is needed"
+    )
+
+
+def _beside(
+    labels: Labels, measure: Measure, records: Records, level: Level | None
+) -> AgreementFound:
+    kind = _kind(measure.name, records)
+    rated = {row.trial.id: row.values for row in records.rows if row.missing is None}
+    judged = frozenset(str(value).strip() for value in records.column(measure.name))
+    pairs: Pairs = []
+    for cell in labels.cells:
+        if cell.measure != measure.name or kind is None:
+            continue
+        said = _rating(cell.text, kind)
+        wanted = _wanted(said, measure, kind, judged)
+        if said is None or wanted:
+            problem = f"{cell.text!r} is no rating of this measure: {wanted}"
+            raise BadLabels(path=labels.path, line=cell.line, column=cell.measure, problem=problem)
+        if cell.trial in rated:
+            pairs.append((rated[cell.trial][measure.name], said))
+    scale: Level = level or ("interval" if kind is float else "nominal")
+    alpha, interval, undefined = _alpha(pairs, scale)
+    kappa, kappa_interval = (None, None) if kind is float else _kappa(pairs)
+    return AgreementFound(
+        measure=measure.name,
+        against="people",
+        level=scale,
+        alpha=alpha,
+        interval=interval,
+        trials=len(pairs),
+        same=sum(one == two for one, two in pairs),
+        needed=None,
+        holds=True,
+        why=undefined,
+        kappa=kappa,
+        kappa_interval=kappa_interval,
+        source=labels.source,
+    )
+
+
+def _wanted(
+    said: MeasureValue | None,
+    measure: Measure,
+    kind: type[MeasureValue],
+    judged: frozenset[str],
+) -> str:
+    """What a label should have been; empty where it is a rating.
+
+    People may name a category that the judge never did, but not one of its own in other letters.
+    """
+    low, high = measure.bounds or (-math.inf, math.inf)
+    if said is None or (isinstance(said, float) and not low <= said <= high):
+        within = f" from {low:g} to {high:g}" if measure.bounds and kind is float else ""
+        return f"{_WANTED[kind]}{within}"
+    if not isinstance(said, str) or said in judged:
+        return ""
+    alike = sorted(each for each in judged if each.casefold() == said.casefold())
+    return f"{alike[0]!r}, as the judge writes it" if alike else ""
+
+
+def _kind(measure: str, records: Records) -> type[MeasureValue] | None:
+    """The type of a measure's values; None where no trial has one."""
+    kinds = {type(value) for value in records.column(measure)}
+    if len(kinds) > 1:
+        raise BadDesign(what=f"measure {measure!r}", problem="gives values of several types")
+    return next(iter(kinds), None)
+
+
+def _rating(text: str, kind: type[MeasureValue]) -> MeasureValue | None:
+    """``text`` as a value of ``kind``; None where it is none."""
+    word = text.strip()
+    if kind is float:
+        number = float(word) if _NUMBER.fullmatch(word) else math.inf
+        return number if math.isfinite(number) else None
+    if kind is bool:
+        return _FLAGS.get(word.lower())
+    return word or None
+
+
+def _alpha(pairs: Pairs, level: Level) -> tuple[float | None, Interval | None, str]:
+    """α, its interval, and why it is not defined."""
+    if len(pairs) < _PAIR:
+        return None, None, "fewer than two trials have both ratings, so α is undefined"
+    from ..statistics.agreement import krippendorff_alpha  # noqa: PLC0415  (scipy)
+
+    ratings = list(zip(*pairs, strict=True))
+    if level != "nominal":
+        ratings = [tuple(float(rating) for rating in each) for each in ratings]
+    try:
+        found = krippendorff_alpha(ratings, level=level)
+    except NoVariance:
+        return None, None, "all ratings are the same, so α is undefined"
+    try:
+        resampled = krippendorff_alpha(ratings, level=level, iterations=_RESAMPLES, seed=_SEED)
+    except NoVariance:
+        return found.alpha, None, ""
+    return found.alpha, resampled.interval, ""
+
+
+def _kappa(pairs: Pairs) -> tuple[float | None, Interval | None]:
+    """Cohen's κ and its interval; None where it is not defined."""
+    if len(pairs) < _PAIR:
+        return None, None
+    from ..statistics.agreement import cohen_kappa  # noqa: PLC0415
+
+    one, two = zip(*pairs, strict=True)
+    try:
+        found = cohen_kappa(one, two)
+    except NoVariance:
+        return None, None
+    return found.kappa, found.interval

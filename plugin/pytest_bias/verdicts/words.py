@@ -1,0 +1,75 @@
+"""Findings and verdicts in words and figures, for terminal, page and Markdown alike."""
+
+from __future__ import annotations
+
+from ..contrasts.findings import CHANCE, Finding, units_called
+from ..experiments.fields import one_line
+from .verdict import Verdict
+
+
+def margin_words(finding: Finding) -> str:
+    """``±0.6``, or ``0.80 to 1.25`` for a ratio; "no margin" without one."""
+    if finding.margin is None or finding.within is None:
+        return "no margin"
+    if finding.scale == "ratio":
+        return " to ".join(f"{edge:.2f}" for edge in finding.within)
+    return f"±{finding.margin:g}"
+
+
+def estimate_words(finding: Finding) -> str:
+    """``mean difference high − low of sentence_months: +1.80 [+1.50, +2.10], margin ±0.6``."""
+    margin = "" if finding.margin is None else f", margin {margin_words(finding)}"
+    unit = f" {finding.unit}" if finding.unit else ""
+    return (
+        f"{finding.quantity} {finding.contrast} of {finding.measure}: "
+        f"{interval_words(finding)}{unit}{margin}"
+    )
+
+
+def interval_words(finding: Finding) -> str:
+    """``+1.80 [+1.50, +2.10]``: the estimate and its 95 % interval, where it has one."""
+    form = number_form(finding)
+    interval = finding.interval
+    if interval is None:
+        chance = finding.extras.get(CHANCE)
+        beside = f" ({chance:.2f} by chance)" if isinstance(chance, float) else ""
+        return f"{finding.estimate:{form}}{beside}"
+    return f"{finding.estimate:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
+
+
+def number_form(finding: Finding) -> str:
+    """How its estimates are printed: with the sign they have, as finely as the margin."""
+    sign = "+" if finding.scale == "difference" else ""
+    margin = finding.margin
+    fine = margin is not None and abs(round(margin, 2) - margin) > 1e-9  # noqa: PLR2004
+    return f"{sign}.{3 if fine else 2}f"
+
+
+def units_words(finding: Finding) -> str:
+    """``n = 240 replies``; where units are not replies, of how many replies they are made."""
+    if finding.unit_name == "replies":
+        return f"n = {finding.units} replies"
+    return f"n = {finding.units} {units_called(finding.unit_name)} ({finding.replies} replies)"
+
+
+def settle_words(verdict: Verdict) -> str:
+    """``about 150 replies per group``."""
+    name = verdict.finding.unit_name if verdict.finding is not None else "units"
+    of_groups = name == "replies" or name.startswith("exemplars of")
+    return f"about {verdict.settle} {units_called(name)}{' per group' if of_groups else ''}"
+
+
+def arms_words(finding: Finding) -> str:
+    """Every side: level, value, mean or rate, units, missing."""
+    parts = []
+    for arm in finding.arms:
+        missing = "".join(f", {count} {reason}" for reason, count in arm.missing.items())
+        value = f" ({one_line(arm.value)})" if arm.value != arm.level else ""
+        parts.append(f"{arm.level}{value}: {arm.mean:.2f} from {arm.units} units{missing}")
+    return "; ".join(parts)
+
+
+def p_words(p: float) -> str:
+    """A p-value in print: never 0."""
+    smallest = 0.0001
+    return f"< {smallest}" if p < smallest else f"= {p:.4f}"
