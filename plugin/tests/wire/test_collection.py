@@ -10,7 +10,6 @@ import re
 import runpy
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -46,11 +45,7 @@ from pytest_bias.settings.settings import Limits, RecordMode, Settings
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..helpers import Endpoint, serving
 from . import mocker
-
-REPOSITORY = Path(__file__).parents[3]
-MODEL = "simulated/even"
-CONCURRENCY = 16
-"""Calls in flight, unless a test says otherwise."""
+from .processes import CONCURRENCY, MODEL, REPOSITORY, Recorders
 
 QUICK = Retries(base=0.001, ceiling=0.001)
 """Tries again at once: the waits themselves are tested on a clock of their own."""
@@ -219,33 +214,16 @@ def test_no_proxy_comes_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 # --- resuming ------------------------------------------------------------------------------------
 
-KILLED = """
-import sys
-from pathlib import Path
-from tests.wire.test_collection import experiment, ask_twice, recorded
-recorded(experiment(ask_twice, replicates=40), Path(sys.argv[1]), sys.argv[2], mode=sys.argv[3])
-"""
 
-
-def kill_while_recording(endpoint: Endpoint, url: str, folder: Path, mode: str, held: int) -> None:
-    """Record in another process, and kill it when ``held`` calls have come in."""
-    environ = os.environ | {"PYTHONPATH": f"{REPOSITORY / 'plugin'}{os.pathsep}{REPOSITORY}"}
-    with subprocess.Popen(  # noqa: S603  (our own code)
-        [sys.executable, "-c", KILLED, str(folder), url, mode], env=environ
-    ) as process:
-        try:
-            endpoint.wait_for_arrivals(held)
-        finally:
-            process.kill()
-    assert process.returncode == -signal.SIGKILL
-
-
-def test_a_killed_recording_resumes_without_paying_twice(tmp_path: Path) -> None:
+def test_a_killed_recording_resumes_without_paying_twice(
+    tmp_path: Path, recorders: Recorders
+) -> None:
     of, endpoint = experiment(ask_twice, replicates=40), Endpoint(limit=50)
     path = cassette_path(tmp_path, of.id, MODEL)
     with serving(endpoint) as server:
         # When every worker waits for a held call, every reply before has been kept.
-        kill_while_recording(endpoint, server.url, tmp_path, "missing", 50 + CONCURRENCY)
+        with recorders.recording(tmp_path, server.url):
+            endpoint.wait_for_arrivals(50 + CONCURRENCY)
         assert files(tmp_path) == {path.name + JOURNAL_SUFFIX}
         paid = set(endpoint.answered)
         assert len(paid) == 50
@@ -261,11 +239,14 @@ def test_a_killed_recording_resumes_without_paying_twice(tmp_path: Path) -> None
     assert is_whole(of, tmp_path)
 
 
-def test_a_kill_in_the_middle_of_a_line_loses_that_line_only(tmp_path: Path) -> None:
+def test_a_kill_in_the_middle_of_a_line_loses_that_line_only(
+    tmp_path: Path, recorders: Recorders
+) -> None:
     of, endpoint = experiment(ask_twice, replicates=40), Endpoint(limit=30)
     path = cassette_path(tmp_path, of.id, MODEL)
     with serving(endpoint) as server:
-        kill_while_recording(endpoint, server.url, tmp_path, "missing", 30 + CONCURRENCY)
+        with recorders.recording(tmp_path, server.url):
+            endpoint.wait_for_arrivals(30 + CONCURRENCY)
         endpoint.release()
     journal = path.with_name(path.name + JOURNAL_SUFFIX)
     journal.write_bytes(journal.read_bytes()[:-20])
@@ -275,13 +256,16 @@ def test_a_kill_in_the_middle_of_a_line_loses_that_line_only(tmp_path: Path) -> 
     assert is_whole(of, tmp_path)
 
 
-def test_everything_recorded_again_resumes_where_it_was_killed(tmp_path: Path) -> None:
+def test_everything_recorded_again_resumes_where_it_was_killed(
+    tmp_path: Path, recorders: Recorders
+) -> None:
     of, endpoint = experiment(ask_twice, replicates=40), Endpoint(limit=160 + 50)
     path = cassette_path(tmp_path, of.id, MODEL)
     with serving(endpoint) as server:
         recorded(of, tmp_path, server.url)
         before = path.read_bytes()
-        kill_while_recording(endpoint, server.url, tmp_path, "all", 160 + 50 + CONCURRENCY)
+        with recorders.recording(tmp_path, server.url, mode="all"):
+            endpoint.wait_for_arrivals(160 + 50 + CONCURRENCY)
         assert path.read_bytes() == before
         assert files(tmp_path) == {path.name, path.name + REJOURNAL_SUFFIX}
         assert is_whole(of, tmp_path)
@@ -518,18 +502,18 @@ def test_the_first_signal_drains_and_keeps(
         if call == 10:
             os.kill(os.getpid(), number)
 
-    of, endpoint = experiment(ask_twice, replicates=100), Endpoint(on_call=interrupt)
+    of, endpoint = experiment(ask_twice, replicates=30), Endpoint(on_call=interrupt)
     with serving(endpoint) as server:
         job, report = recorded(of, tmp_path, server.url, mode=mode)
         assert report.interrupted
         assert job.problems == []
-        assert 10 <= job.calls < 400
+        assert 10 <= job.calls < 120
         kept = Cassette(job.cassette, anew=mode == "all")
         assert endpoint.answered.total() == job.calls == len(kept)
         job, report = recorded(of, tmp_path, server.url, mode=mode)
         assert not report.interrupted
     assert set(endpoint.answered.values()) == {1}
-    assert endpoint.answered.total() == 400
+    assert endpoint.answered.total() == 120
     assert files(tmp_path) == {job.cassette.name}
     assert is_whole(of, tmp_path)
 
@@ -543,12 +527,12 @@ def test_a_terminal_that_ends_more_than_once_abandons_nothing(
         if call in (10, 11, 12):
             os.kill(os.getpid(), first if call == 10 else signal.SIGHUP)
 
-    of, endpoint = experiment(ask_twice, replicates=100), Endpoint(on_call=hang_up)
+    of, endpoint = experiment(ask_twice, replicates=30), Endpoint(on_call=hang_up)
     with serving(endpoint) as server:
         job, report = recorded(of, tmp_path, server.url)
     assert report.interrupted
     assert endpoint.answered.total() == job.calls == len(Cassette(job.cassette))
-    assert 12 <= job.calls < 400
+    assert 12 <= job.calls < 120
 
 
 @pytest.mark.usefixtures("_handlers")
@@ -605,7 +589,7 @@ def test_the_second_signal_waits_for_nothing_and_loses_nothing(tmp_path: Path) -
             os.kill(os.getpid(), signal.SIGTERM)
             os.kill(os.getpid(), signal.SIGINT)
 
-    of = experiment(ask_twice, replicates=100)
+    of = experiment(ask_twice, replicates=30)
     endpoint = Endpoint(limit=20, on_call=interrupt_twice)
     with serving(endpoint) as server:
         with pytest.raises(KeyboardInterrupt):
@@ -778,7 +762,7 @@ def test_a_provider_that_is_down(tmp_path: Path) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
-        of = experiment(replicates=100)
+        of = experiment(replicates=30)
         job, _ = recorded(of, tmp_path, url)
     assert (job.calls, job.recorded) == (0, 0)
     (problem,) = job.problems

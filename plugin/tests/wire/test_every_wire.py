@@ -18,6 +18,7 @@ from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.contrasts.cases import Case, Declared
 from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.experiments.canonical import dumps
+from pytest_bias.experiments.design import Design
 from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Parameters, Place
@@ -41,7 +42,8 @@ from ..hooks.suites import Suite, section
 from .mocker import SECRET
 
 SHIPPED = Path(__file__).parents[3] / "cassettes"
-SUBJECTS = ("simulated/even", "simulated/drifted")
+DESIGN = Design(20)
+"""A sixth of what is shipped: that wires are alike does not depend on how much they carry."""
 MODEL = "simulated/even"
 
 APIS = {
@@ -71,6 +73,7 @@ def recorded(
     """Record every trial of ``of`` over ``wire``."""
     context = ProviderContext({}, simulated_url=server.url, simulated_wire=wire)
     model, roster = given.pop("model", MODEL), given.pop("roster", Roster())
+    trials = given.pop("trials", None) or plan(of, of.design())
     terms = Terms(
         mode="missing",
         folder=folder,
@@ -79,8 +82,7 @@ def recorded(
         retries=QUICK,
         roster=roster,
     )
-    job = Job(of, Players(model), plan(of, of.design()))
-    return collect([job], terms, lambda _: None).jobs[0]
+    return collect([Job(of, Players(model), trials)], terms, lambda _: None).jobs[0]
 
 
 def test_these_are_all_wires_there_are() -> None:
@@ -98,7 +100,7 @@ def analysed(folder: Path, model: str, scratch: Path) -> Analysis:
         declared = getattr(function, ATTRIBUTE, None)
         if isinstance(declared, Declared):
             run.cases(declared)
-    found, _ = run.analysis(Case("hypothesis", ANCHORING, model, ANCHORING.design()))
+    found, _ = run.analysis(Case("hypothesis", ANCHORING, model, DESIGN))
     return found
 
 
@@ -106,23 +108,21 @@ def texts(folder: Path, model: str) -> list[tuple[object, ...]]:
     """What was said in every trial, and what became of it."""
     cassette = Cassette(cassette_path(folder, ANCHORING.id, model))
     outcomes = [
-        replay(ANCHORING, model, trial, cassette.lookup)
-        for trial in plan(ANCHORING, ANCHORING.design())
+        replay(ANCHORING, model, trial, cassette.lookup) for trial in plan(ANCHORING, DESIGN)
     ]
     return [
         (outcome.trial, outcome.prompts, outcome.result, outcome.missing) for outcome in outcomes
     ]
 
 
-@pytest.mark.parametrize("model", SUBJECTS)
 @pytest.mark.parametrize("wire", APIS)
-def test_the_anchoring_experiment_is_the_same_over_every_wire(
-    tmp_path: Path, wire: str, model: str
-) -> None:
+def test_the_anchoring_experiment_is_the_same_over_every_wire(tmp_path: Path, wire: str) -> None:
+    model, trials = "simulated/drifted", plan(ANCHORING, DESIGN)
     with serving(ANCHORING.simulated) as server:
-        job = recorded(ANCHORING, tmp_path / "cassettes", server, wire, model=model)
+        given = {"model": model, "trials": trials}
+        job = recorded(ANCHORING, tmp_path / "cassettes", server, wire, **given)
         served = server.served
-    assert (job.problems, job.recorded) == ([], 240)
+    assert (job.problems, job.recorded) == ([], len(trials))
     assert {each.status for each in served} == {200}
     assert set(Counter(each.seed for each in served).values()) == {1}  # each call was made once
 
@@ -131,11 +131,12 @@ def test_the_anchoring_experiment_is_the_same_over_every_wire(
     shipped = analysed(SHIPPED, model, tmp_path / "shipped")
     assert f"{APIS[wire]} over loopback HTTP" in found.recording.wire
     # Three turns a trial, and those asked again because the reply was invalid.
-    assert job.calls == found.recording.interactions == shipped.recording.interactions >= 720
+    assert job.calls == found.recording.interactions >= 3 * len(trials)
     assert found.recording.simulated
-    sentence = {"even": "CLEAR", "drifted": "BIASED"}[model.split("/")[1]]
-    statuses = {verdict.id: verdict.status for verdict in found.verdicts}
-    assert statuses == {"missing-high-low": "CLEAR", "sentence_months-high-low": sentence}
+    assert {verdict.id for verdict in found.verdicts} == {
+        "missing-high-low",
+        "sentence_months-high-low",
+    }
     # Verdict, estimate, interval, p-values, counts, values: all but where the replies come from,
     # and how long they took.
     readings = replace(found.readings, latency=shipped.readings.latency)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,50 +21,11 @@ from pytest_bias.providers.simulator.books import Served
 
 from ..core.factories import ask_twice, experiment
 from ..helpers import Endpoint, serving
-from .test_collection import MODEL, REPOSITORY, files, is_whole, recorded
+from .processes import CONCURRENCY, MODEL, Recorders
+from .test_collection import files, is_whole, recorded
 
 KILLS = 20
-REPLICATES = 250
-CONCURRENCY = 16
-
-CHILD = """
-import os, signal, sys
-from pathlib import Path
-from pytest_bias.collection import Terms, collect
-from pytest_bias.experiment import Players, plan
-from pytest_bias.providers.base import ProviderContext
-from pytest_bias.recording import Job
-from pytest_bias.settings import Limits
-from tests.core.factories import ask_twice, experiment
-folder, url, mode, replicates, order_seed, concurrency = sys.argv[1:7]
-exec(sys.argv[7])
-of = experiment(ask_twice, replicates=int(replicates))
-terms = Terms(
-    mode=mode,
-    folder=Path(folder),
-    context=ProviderContext({}, simulated_url=url),
-    limits=Limits(concurrency=int(concurrency)),
-    order_seed=int(order_seed),
-)
-collect([Job(of, Players("simulated/even"), plan(of, of.design()))], terms, lambda _: None)
-"""
-
-
-def recording(
-    folder: Path,
-    url: str,
-    *,
-    mode: str = "missing",
-    replicates: int = REPLICATES,
-    order_seed: int = 0,
-    first: str = "",
-) -> subprocess.Popen[bytes]:
-    """A recording in a process of its own; ``first`` is carried out before it begins."""
-    path = os.pathsep.join([str(REPOSITORY / "plugin"), str(REPOSITORY)])
-    arguments = [str(folder), url, mode, str(replicates), str(order_seed), str(CONCURRENCY), first]
-    return subprocess.Popen(  # noqa: S603  (our own code)
-        [sys.executable, "-c", CHILD, *arguments], env=os.environ | {"PYTHONPATH": path}
-    )
+REPLICATES = 200
 
 
 def seeds_of(of: Experiment) -> dict[str, int]:
@@ -111,7 +69,9 @@ class Round:
         return Counter(each.seed for each in self.served if each.status == 200)
 
 
-def test_killed_twenty_times_every_reply_is_paid_once_and_recorded_once(tmp_path: Path) -> None:
+def test_killed_twenty_times_every_reply_is_paid_once_and_recorded_once(
+    tmp_path: Path, recorders: Recorders
+) -> None:
     rng = Random(20)  # noqa: S311  (no secret)
     of = experiment(ask_twice, replicates=REPLICATES)
     path, seeds = cassette_path(tmp_path, of.id, MODEL), seeds_of(of)
@@ -119,11 +79,10 @@ def test_killed_twenty_times_every_reply_is_paid_once_and_recorded_once(tmp_path
     for kill in range(KILLS):
         endpoint = Endpoint()
         with serving(endpoint) as server:
-            with recording(tmp_path, server.url, order_seed=kill) as process:
-                try:
-                    endpoint.wait_for_arrivals(rng.randint(1, 40))
-                finally:
-                    process.kill()
+            with recorders.recording(
+                tmp_path, server.url, order_seed=kill, replicates=REPLICATES
+            ) as process:
+                endpoint.wait_for_arrivals(rng.randint(1, 40))
             assert process.returncode == -signal.SIGKILL
             servers.append(server)
         kept = calls_on_disk(path, seeds)
@@ -213,11 +172,14 @@ MOMENTS = {
 
 @pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
 @pytest.mark.parametrize("mode", ["missing", "all"])
-def test_killed_at_the_worst_moments(tmp_path: Path, moment: str, mode: Any) -> None:
+def test_killed_at_the_worst_moments(
+    tmp_path: Path, recorders: Recorders, moment: str, mode: Any
+) -> None:
     of = experiment(ask_twice, replicates=10)
     path, endpoint = cassette_path(tmp_path, of.id, MODEL), Endpoint()
     with serving(endpoint) as server:
-        with recording(tmp_path, server.url, mode=mode, replicates=10, first=moment) as process:
+        given = {"mode": mode, "replicates": 10, "first": moment}
+        with recorders.recording(tmp_path, server.url, **given) as process:
             assert process.wait() == -signal.SIGKILL
         paid = endpoint.answered.total()
         job, _ = recorded(of, tmp_path, server.url, mode=mode)
@@ -236,15 +198,16 @@ def test_killed_at_the_worst_moments(tmp_path: Path, moment: str, mode: Any) -> 
 
 
 @pytest.mark.parametrize("mode", ["missing", "all"])
-def test_killed_and_a_line_damaged_only_that_is_paid_again(tmp_path: Path, mode: Any) -> None:
+def test_killed_and_a_line_damaged_only_that_is_paid_again(
+    tmp_path: Path, recorders: Recorders, mode: Any
+) -> None:
     of = experiment(ask_twice, replicates=20)
     path, endpoint = cassette_path(tmp_path, of.id, MODEL), Endpoint()
     suffix = JOURNAL_SUFFIX if mode == "missing" else REJOURNAL_SUFFIX
     journal = path.with_name(path.name + suffix)
     with serving(endpoint) as server:
-        with recording(
-            tmp_path, server.url, mode=mode, replicates=20, first=BEFORE_THE_MERGE_IS_SEEN
-        ) as process:
+        given = {"mode": mode, "replicates": 20, "first": BEFORE_THE_MERGE_IS_SEEN}
+        with recorders.recording(tmp_path, server.url, **given) as process:
             assert process.wait() == -signal.SIGKILL
         assert endpoint.answered.total() == 80
         damaged = journal.read_bytes().replace(b"stop", b"stpo", 1)

@@ -32,7 +32,8 @@ from pytest_bias.settings.roster import ModelEntry, Price, Roster
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..helpers import PATIENCE
-from .test_collection import MODEL, files, is_whole, killed, recorded, terms
+from .processes import MODEL
+from .test_collection import files, is_whole, killed, recorded, terms
 
 OTHER = "simulated/biased"
 PRICES = {MODEL: Price(2.0, 8.0), OTHER: Price(100.0, 400.0)}

@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -36,15 +35,8 @@ from pytest_bias.verdicts.analysis import analyse
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..core.test_measured import CANARY, KEY, OTHER_KEY
 from ..helpers import Endpoint, serving
-from .test_collection import (
-    CONCURRENCY,
-    HTTPX2,
-    MODEL,
-    REPOSITORY,
-    files,
-    recorded,
-    terms,
-)
+from .processes import CONCURRENCY, MODEL, Recorders
+from .test_collection import HTTPX2, files, recorded, terms
 
 SILENT = "this experiment keeps no text, so no more is said"
 UNDER_KEY = {KEY_VARIABLE: KEY}
@@ -135,30 +127,17 @@ def test_every_trial_is_recorded_and_paid_once(tmp_path: Path) -> None:
     assert measured(of, tmp_path) == [{"score": 5.0}] * 40
 
 
-KILLED = """
-import sys
-from pathlib import Path
-from tests.wire.test_retention import kept, ask_twice, recorded
-recorded(kept(ask_twice, replicates=40), Path(sys.argv[1]), sys.argv[2], mode=sys.argv[3])
-"""
-
-
 @pytest.mark.parametrize("mode", ["missing", "all"])
-def test_a_killed_recording_goes_on_with_whole_trials(tmp_path: Path, mode: Any) -> None:
+def test_a_killed_recording_goes_on_with_whole_trials(
+    tmp_path: Path, recorders: Recorders, mode: Any
+) -> None:
     of, endpoint = kept(ask_twice, replicates=40), Endpoint(limit=50)
     path = cassette_path(tmp_path, of.id, MODEL)
     journal = path.name + (JOURNAL_SUFFIX if mode == "missing" else REJOURNAL_SUFFIX)
-    environ = os.environ | {"PYTHONPATH": f"{REPOSITORY / 'plugin'}{os.pathsep}{REPOSITORY}"}
     with serving(endpoint) as server:
-        with subprocess.Popen(  # noqa: S603  (our own code)
-            [sys.executable, "-c", KILLED, str(tmp_path), server.url, mode], env=environ
-        ) as process:
-            try:
-                # When every worker waits for a held call, every trial that has ended is kept.
-                endpoint.wait_for_arrivals(50 + CONCURRENCY)
-            finally:
-                process.kill()
-        assert process.returncode == -signal.SIGKILL
+        with recorders.recording(tmp_path, server.url, mode=mode, retention="measures"):
+            # When every worker waits for a held call, every trial that has ended is kept.
+            endpoint.wait_for_arrivals(50 + CONCURRENCY)
         assert files(tmp_path) == {journal}
         whole = len(list(Cassette(path, anew=mode == "all").measured_trials()))
         begun_only = 50 - 2 * whole
@@ -191,20 +170,20 @@ def test_after_the_first_signal_what_has_begun_ends(
         if call == 11:
             os.kill(os.getpid(), number)
 
-    of, endpoint = kept(ask_twice, replicates=100), Endpoint(on_call=interrupt)
+    of, endpoint = kept(ask_twice, replicates=30), Endpoint(on_call=interrupt)
     with serving(endpoint) as server:
         job, report = recorded(of, tmp_path, server.url)
         assert report.interrupted
         assert job.problems == []
-        assert job.calls < 400
+        assert job.calls < 120
         # No paid reply is lost: every trial that asked anything was asked all of it.
         assert endpoint.answered.total() == job.calls == 2 * job.recorded
         assert len(measured(of, tmp_path)) == job.recorded
         job, report = recorded(of, tmp_path, server.url)
         assert not report.interrupted
-    assert endpoint.answered.total() == 400
+    assert endpoint.answered.total() == 120
     assert set(endpoint.answered.values()) == {1}
-    assert len(measured(of, tmp_path)) == 200
+    assert len(measured(of, tmp_path)) == 60
 
 
 @pytest.mark.usefixtures("_handlers")
@@ -214,7 +193,7 @@ def test_the_second_signal_waits_for_nothing_and_keeps_whole_trials(tmp_path: Pa
             os.kill(os.getpid(), signal.SIGTERM)
             os.kill(os.getpid(), signal.SIGINT)
 
-    of = kept(ask_twice, replicates=100)
+    of = kept(ask_twice, replicates=30)
     endpoint = Endpoint(limit=20, on_call=interrupt_twice)
     with serving(endpoint) as server, pytest.raises(KeyboardInterrupt):
         recorded(of, tmp_path, server.url)
