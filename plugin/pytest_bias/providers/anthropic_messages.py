@@ -9,7 +9,7 @@ from ..errors import CallFailed
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Finish, Parameters, Request
 from .base import Call, Endpoint, Provider, ProviderContext, api_key
-from .client import Client, Vendor, base_url
+from .client import Client, ClientAdapter, Vendor, base_url
 from .completion import (
     Answer,
     Reply,
@@ -35,7 +35,6 @@ DEFAULT_LIMIT = 4096
 """Tokens a reply may have where the request says nothing: the API wants to be told."""
 
 _KEY = "ANTHROPIC_API_KEY"
-_API = "messages"
 _PATH = "/v1/messages"
 _WHAT = "a message"
 _FINISHES: Mapping[object, Finish] = {
@@ -54,26 +53,11 @@ def open_anthropic(context: ProviderContext) -> Provider:
     return AnthropicMessages(Endpoint("anthropic", key, base_url(context.environ, ANTHROPIC)))
 
 
-class AnthropicMessages:
+class AnthropicMessages(ClientAdapter):
     """Messages at an endpoint."""
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self._client = Client(ANTHROPIC, endpoint)
-
-    def wire(self, model: str) -> str:  # noqa: ARG002  (one API for all models)
-        """SDK, version and API, and the host where it is not Anthropic's."""
-        return self._client.wire(_API)
-
-    async def complete(self, model: str, request: Request, call: Call) -> Completion:
-        """See :class:`~pytest_bias.providers.base.Provider`; the API takes no seed."""
-        outcome = await self._attempt(model, request, call)
-        if isinstance(outcome, CallFailed):
-            raise outcome
-        return outcome
-
-    async def aclose(self) -> None:
-        """Close every connection."""
-        await self._client.close()
+        super().__init__(Client(ANTHROPIC, endpoint), "messages")
 
     async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
         simulated = self._client.endpoint.simulated

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import BadSetting, CallFailed
 from ..experiments.messages import Request
-from .base import NO_KEY, Endpoint
+from .base import NO_KEY, Adapter, Endpoint
 from .completion import Answer, answered, error_details, is_filtered
 from .failures import (
     address,
@@ -199,6 +199,22 @@ class Client:
             parameter=parameter,
             wait=retry_after(error.response.headers),
         )
+
+
+class ClientAdapter(Adapter):
+    """An adapter of one API of a vendor, over a client that is closed with it."""
+
+    def __init__(self, client: Client, api: str) -> None:
+        self._client = client
+        self._api = api
+
+    def wire(self, model: str) -> str:  # noqa: ARG002  (one API for all models)
+        """SDK, version and API, and the host where it is not the vendor's."""
+        return self._client.wire(self._api)
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._client.close()
 
 
 def base_url(environ: Mapping[str, str], vendor: Vendor) -> str | None:

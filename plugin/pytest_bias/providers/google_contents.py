@@ -16,7 +16,7 @@ from ..errors import BadSetting, CallFailed, MissingKey
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Message, Parameters, Request
 from . import sdk
-from .base import NO_KEY, Call, Endpoint, Provider, ProviderContext, api_key
+from .base import NO_KEY, Adapter, Call, Endpoint, Provider, ProviderContext, api_key
 from .completion import Answer, answered, completion, effective
 from .failures import (
     address,
@@ -78,7 +78,7 @@ def open_google(context: ProviderContext) -> Provider:
     return GoogleContents(Endpoint(_NAME, key, environ.get(_BASE_URL) or None))
 
 
-class GoogleContents:
+class GoogleContents(Adapter):
     """generateContent at an endpoint; one SDK client, because making one loads certificates.
 
     Raises
@@ -138,13 +138,6 @@ class GoogleContents:
         wire = f"google-genai {self._genai.__version__}, generateContent"
         theirs = self._url.rstrip("/") == _DEFAULT_URL
         return wire if self._endpoint.simulated or theirs else f"{wire} at {sdk.host(self._url)}"
-
-    async def complete(self, model: str, request: Request, call: Call) -> Completion:
-        """See :class:`~pytest_bias.providers.base.Provider`."""
-        outcome = await self._attempt(model, request, call)
-        if isinstance(outcome, CallFailed):
-            raise outcome
-        return outcome
 
     async def aclose(self) -> None:
         """Close every connection."""

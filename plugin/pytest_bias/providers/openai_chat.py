@@ -9,7 +9,7 @@ from ..errors import CallFailed
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Finish, Parameters, Request
 from .base import Call, Endpoint
-from .client import Client, Vendor
+from .client import Client, ClientAdapter, Vendor
 from .completion import (
     Answer,
     Reply,
@@ -31,7 +31,6 @@ OPENAI = Vendor(
     personal=("organization", "project"),
 )
 
-_API = "chat completions"
 _PATH = "/chat/completions"
 _WHAT = "a chat completion"
 _OLDER, _NEWER = "max_tokens", "max_completion_tokens"
@@ -42,7 +41,7 @@ _FINISHES: Mapping[str, Finish] = {
 }
 
 
-class OpenAIChat:
+class OpenAIChat(ClientAdapter):
     """Chat Completions at an endpoint; ``client`` is one to share, and closed with this.
 
     Endpoints of the user's own are told the limit of a reply as ``max_tokens``, because many know
@@ -52,23 +51,8 @@ class OpenAIChat:
     """
 
     def __init__(self, endpoint: Endpoint, client: Client | None = None) -> None:
-        self._client = client or Client(OPENAI, endpoint)
+        super().__init__(client or Client(OPENAI, endpoint), "chat completions")
         self._newer: set[str] = set()
-
-    def wire(self, model: str) -> str:  # noqa: ARG002  (one API for all models)
-        """SDK, version and API, and the host where it is not OpenAI's."""
-        return self._client.wire(_API)
-
-    async def complete(self, model: str, request: Request, call: Call) -> Completion:
-        """See :class:`~pytest_bias.providers.base.Provider`."""
-        outcome = await self._attempt(model, request, call)
-        if isinstance(outcome, CallFailed):
-            raise outcome
-        return outcome
-
-    async def aclose(self) -> None:
-        """Close every connection."""
-        await self._client.close()
 
     async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
         name = f"{self._client.endpoint.provider}/{model}"

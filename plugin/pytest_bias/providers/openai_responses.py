@@ -12,7 +12,7 @@ from ..errors import CallFailed, FailureKind
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Finish, Parameters, Request
 from .base import Call, Endpoint
-from .client import Client
+from .client import Client, ClientAdapter
 from .completion import (
     Answer,
     Reply,
@@ -27,7 +27,6 @@ from .failures import schema_fields, unseedable
 from .openai_chat import OPENAI
 from .sdk import SEED_FIELD
 
-_API = "responses"
 _PATH = "/responses"
 _WHAT = "a response"
 _SILENT = frozenset({"message", "reasoning"})
@@ -44,26 +43,11 @@ _FAILED: Mapping[object, FailureKind] = {
 _PARAMETERS = {"temperature": "temperature", "max_output_tokens": "max_output_tokens"}
 
 
-class OpenAIResponses:
+class OpenAIResponses(ClientAdapter):
     """Responses at an endpoint; ``client`` is one to share, and closed with this."""
 
     def __init__(self, endpoint: Endpoint, client: Client | None = None) -> None:
-        self._client = client or Client(OPENAI, endpoint)
-
-    def wire(self, model: str) -> str:  # noqa: ARG002  (one API for all models)
-        """SDK, version and API, and the host where it is not OpenAI's."""
-        return self._client.wire(_API)
-
-    async def complete(self, model: str, request: Request, call: Call) -> Completion:
-        """See :class:`~pytest_bias.providers.base.Provider`; the API takes no seed."""
-        outcome = await self._attempt(model, request, call)
-        if isinstance(outcome, CallFailed):
-            raise outcome
-        return outcome
-
-    async def aclose(self) -> None:
-        """Close every connection."""
-        await self._client.close()
+        super().__init__(client or Client(OPENAI, endpoint), "responses")
 
     async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
         simulated = self._client.endpoint.simulated
