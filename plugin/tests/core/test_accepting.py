@@ -165,9 +165,6 @@ def test_nothing_is_accepted_where_nothing_can_be_written(tmp_path: Path) -> Non
     assert "cannot be written to" in problem
 
 
-# --- what is said of it -----------------------------------------------------------------------
-
-
 def let(name: str, **changes: Any) -> AcceptedVerdict:
     fields = {"status": "BIASED", "reason": "known", "owner": "ann", "until": "2027-03-31"}
     of = {"experiment": "anchoring", "model": MODEL, "id": name}

@@ -119,9 +119,6 @@ def found(of: Experiment, rated: Sequence[Rated | None], **changes: Any) -> Agre
     return one
 
 
-# --- declaring --------------------------------------------------------------------------------
-
-
 def test_an_agreement_governs_its_own_measure_unless_told_otherwise() -> None:
     assert OF_SCORE.governs == ("score",)
     assert (OF_SCORE.at_least, Agreement("a", "b").level) == (0.667, "nominal")
@@ -171,9 +168,6 @@ def test_a_fingerprint_holds_what_must_agree_before_its_hypothesis_is_decided() 
     assert "agreements" not in fingerprint_of(of, of.design(), LENGTH, "")
 
 
-# --- which trials are scored again ------------------------------------------------------------
-
-
 def test_the_share_that_is_scored_again_is_fixed_by_what_a_trial_is() -> None:
     of = tiny(factors=[Factor("group", {f"g{n}": n for n in range(8)})], replicates=100)
     trials = plan(of, of.design())
@@ -193,9 +187,6 @@ def test_a_share_is_one_of_the_whole(share: float) -> None:
     of = tiny()
     with pytest.raises(BadDesign, match="share must lie between 0 and 1"):
         scored_again(plan(of, of.design())[0], share)
-
-
-# --- how well it agrees, and what that holds back ----------------------------------------------
 
 
 def test_a_judge_that_agrees_with_itself_lets_its_verdicts_stand() -> None:
@@ -413,9 +404,6 @@ def test_what_was_found_travels_as_json() -> None:
     )
 
 
-# --- people -----------------------------------------------------------------------------------
-
-
 def labels(measure: str, values: Sequence[MeasureValue | str]) -> Labels:
     """Labels of the first trials, a line each."""
     trials = plan(judged(), judged().design())
@@ -500,9 +488,6 @@ def test_a_bad_label_is_named_with_its_line_and_column(
     assert str(caught.value) == f"{where}: {wanted}"
 
 
-# --- the file of labels -----------------------------------------------------------------------
-
-
 def read(folder: Path, data: str | bytes, of: Experiment | None = None) -> Labels | None:
     """What is read of a file with this in it."""
     of = of or judged()
@@ -583,9 +568,6 @@ def test_ids_with_exemplars_are_those_that_messages_show(tmp_path: Path) -> None
     told = read(tmp_path, f'trial,score\n{names[0]},1\n"{names[1]}",2\n', of)
     assert told is not None
     assert [cell.trial for cell in told.cells] == names == ["a/Ann%2Fe#1", "b/Zoë, B#1"]
-
-
-# --- in print ---------------------------------------------------------------------------------
 
 
 def test_the_terminal_says_what_was_found() -> None:

@@ -125,9 +125,6 @@ def test_line_ends_are_no_matter() -> None:
     assert baseline_from(TEXT.replace("\n", "\r\n"), "x.json") == baseline_from(TEXT, "x.json")
 
 
-# --- text -------------------------------------------------------------------------------------
-
-
 @unhurried(deadline=None)  # the first example builds the adapter that reads a file
 @given(
     estimate=st.floats(allow_nan=False, allow_infinity=False),
@@ -250,9 +247,6 @@ def test_what_is_no_day(text: str) -> None:
     assert not is_day(text)
 
 
-# --- entries ----------------------------------------------------------------------------------
-
-
 def of(estimate: float, status: Status = "BIASED", **changes: Any) -> Verdict:
     return verdict(finding(estimate=estimate, **(WITH_ERROR | changes)), status)
 
@@ -359,8 +353,6 @@ def test_what_many_entries_share_stands_in_the_file_once() -> None:
     assert text.count('"values": {"one": 0.5, "two": 1.5}') == 2  # and no best beside them
     assert baseline_from(text, "x.json") == written
 
-
-# --- fingerprints -----------------------------------------------------------------------------
 
 HYPOTHESIS = MeanDifference("score", "group", high="b", low="a", margin=0.6, claim="clear")
 JUDGED = dumps(["openai/judge", {"temperature": 0.0}])
@@ -616,8 +608,6 @@ def test_difference_of_design_lists_old_and_new() -> None:
     assert "--bias-baselines=off" in said
     assert not isinstance(error, AssertionError)
 
-
-# --- settings ---------------------------------------------------------------------------------
 
 WORDS = {"accept": True, "accept_reason": "known", "accept_owner": "ann"}
 

@@ -279,9 +279,6 @@ def test_of_a_size_worse_must_be_shown_and_no_worse_is_no_proof() -> None:
     assert "but 3 is not shown to be no worse than 1: it is shown to be larger" in worse.words
 
 
-# --- replies that are missing, and what is held back ------------------------------------------
-
-
 def lacking(lowest: float | None, highest: float | None, *, needed: bool = True) -> WorstCase:
     return WorstCase(needed=needed, lowest=lowest, highest=highest, p_alarm=0.001, p_clear=1.0)
 
@@ -328,8 +325,6 @@ def test_a_bias_is_not_known_where_its_judge_does_not_agree_or_units_are_few() -
         assert found.words.endswith(f"but now nothing can be decided: {now.reason}")
         assert beside(now, entry(verdict("INCONCLUSIVE"))).outcome == "known"
 
-
-# --- against another model --------------------------------------------------------------------
 
 SHOWN: dict[tuple[Status, Status], tuple[Outcome, str]] = {
     ("CLEAR", "BIASED"): ("improved", f"improved: {OLD} is {WORDS['BIASED']}"),

@@ -51,8 +51,6 @@ from .factories import (
     record,
 )
 
-# --- the format ----------------------------------------------------------------------------------
-
 texts = st.text(st.characters(codec=None))
 json_objects = st.dictionaries(
     texts,
@@ -136,8 +134,6 @@ def test_every_changed_byte_of_a_line_shows(value: dict[str, str]) -> None:
         assert without_sum(bytes(changed)) is None
         assert without_sum(line[:position]) is None
 
-
-# --- a cassette ----------------------------------------------------------------------------------
 
 SMALL = experiment(ask_twice, replicates=1)
 
@@ -247,9 +243,6 @@ def test_a_thousand_interactions_load_without_parsing_json(
     parsed.clear()
     replay(many, MODEL, plan(many, many.design())[0], cassette.lookup)
     assert len(parsed) == 2  # the line of the cassette and the reply itself
-
-
-# --- damage --------------------------------------------------------------------------------------
 
 
 def damage(path: Path) -> DamagedCassette:
@@ -370,9 +363,6 @@ def test_a_cassette_in_anothers_place_is_refused(cassette: Path) -> None:
 def test_a_whole_folder_may_move(cassette: Path, tmp_path: Path) -> None:
     shutil.move(cassette.parents[0], tmp_path / "elsewhere" / "tiny")
     assert len(Cassette(tmp_path / "elsewhere" / "tiny" / cassette.name)) == 4
-
-
-# --- the journal ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -580,9 +570,6 @@ def test_one_simulated_part_makes_the_whole_simulated() -> None:
 def test_a_provenance_is_no_line_of_a_cassette(cassette: Path) -> None:
     line = encode_provenance(PROVENANCE) + b"\n"
     assert edited(cassette, lambda lines: lines.insert(1, line)) == 2
-
-
-# --- writing -------------------------------------------------------------------------------------
 
 
 def test_a_reader_sees_the_old_file_or_the_new_one(

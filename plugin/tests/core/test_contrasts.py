@@ -154,9 +154,6 @@ def test_the_index_of_a_falling_factor_keeps_its_interval_in_order() -> None:
     assert index.interval.low < index.estimate < index.interval.high < 0
 
 
-# --- missing replies -----------------------------------------------------------------------------
-
-
 def test_missing_replies_are_counted_and_never_zeros() -> None:
     found = analysed([*HIGH, None], [None, *LOW, None])
     assert (found.arms[0].missing, found.arms[1].missing) == ({"refusal": 1}, {"refusal": 2})
@@ -204,9 +201,6 @@ def test_too_few_units_are_no_zeros(high: Any, low: Any, group: str) -> None:
         analysed(high, low)
 
 
-# --- identical replies ---------------------------------------------------------------------------
-
-
 def test_identical_replies_that_are_equal() -> None:
     of = experiment(factors=TINY.factors, measures=[replace(WIDE, bounds=(0, 12))])
     found = analysed([5.0] * 120, [5.0] * 120, of=of)
@@ -248,9 +242,6 @@ def test_one_group_may_be_identical() -> None:
     assert found.p_alarm == pytest.approx(welch.pvalue, rel=1e-9)
 
 
-# --- beside people -------------------------------------------------------------------------------
-
-
 def test_beside_people() -> None:
     human = analysed(HIGH, LOW, human=PEOPLE).human
     assert human is not None
@@ -285,9 +276,6 @@ def test_similar_is_only_what_is_shown_to_be() -> None:
     human = analysed([7.05 + x for x in spread], [5 + x for x in spread], human=sharp).human
     assert human is not None
     assert human.primary == "SIMILAR"
-
-
-# --- rates ---------------------------------------------------------------------------------------
 
 
 def rate(high: Sequence[bool | None], low: Sequence[bool | None]) -> Finding:
@@ -335,9 +323,6 @@ def test_rates_need_flags_and_replies() -> None:
         contrast.analyse(of, rows(of, {"high": ["one"], "low": ["two"]}))
     with pytest.raises(TooFewUnits, match="demand=low"):
         rate([True], [None])
-
-
-# --- declarations --------------------------------------------------------------------------------
 
 
 BAD: dict[str, tuple[Callable[[], Any], Callable[[], Any], type[Exception], str]] = {

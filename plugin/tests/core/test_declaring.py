@@ -222,9 +222,6 @@ def test_long_values_are_cut_and_stand_in_one_line() -> None:
     assert shortly({"cv": "line\nline\n" * 99}).count("\n") == 0
 
 
-# --- protocols -----------------------------------------------------------------------------------
-
-
 async def of_a_literal(_trial: Any, subject: Any) -> object:
     return (await subject.ask("Which?", reply=Literal["a", "b"])).value
 

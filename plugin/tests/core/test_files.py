@@ -55,9 +55,6 @@ def plain(tmp_path: Path) -> Path:
     return record(tmp_path, SMALL)
 
 
-# --- what stands in a file's place ---------------------------------------------------------------
-
-
 def pointer_of_lfs(path: Path) -> str:
     path.write_bytes(LFS)
     return "Git LFS left a pointer to the file here. git lfs pull fetches it, which costs nothing"
@@ -232,9 +229,6 @@ def test_a_full_temporary_folder_is_told_in_one_line(
     assert shared.checked("a check", lambda: "what it says") == "what it says"
 
 
-# --- names ---------------------------------------------------------------------------------------
-
-
 def test_names_that_are_too_long_for_a_file_are_refused(tmp_path: Path) -> None:
     settings = Settings(
         models=(), cassettes=tmp_path, report=None, results=None, gate="off", environ={}
@@ -251,9 +245,6 @@ def test_names_that_are_too_long_for_a_file_are_refused(tmp_path: Path) -> None:
     experiment(id="x" * 200)
     with pytest.raises(BadDesign, match="id must have 200 characters at most"):
         experiment(id="x" * 201)
-
-
-# --- Git -----------------------------------------------------------------------------------------
 
 
 def git(folder: Path, *arguments: str) -> str:

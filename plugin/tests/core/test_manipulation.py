@@ -65,9 +65,6 @@ def twins(of: Experiment) -> list[tuple[tuple[str, str], str | None, int]]:
     return [(f.conditions, f.item, f.more) for f in found if isinstance(f, SamePrompt)]
 
 
-# --- the same prompts -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("shipped", [ANCHORING, ALL_IN_ONE], ids=lambda each: each.id)
 def test_the_shipped_experiments_are_without_fault(shipped: Experiment) -> None:
     assert faults(shipped) == ()
@@ -221,9 +218,6 @@ def test_what_a_judge_is_asked_does_not_count() -> None:
         return (await judge.ask(f"Grade {heard.text} for {trial['cue']}.")).value
 
     assert twins(design(graded, CUE, judge=Parameters())) == [(("x", "y"), None, 0)]
-
-
-# --- labels in prompts ------------------------------------------------------------------------
 
 
 def test_a_label_in_the_prompt() -> None:
@@ -461,9 +455,6 @@ def test_what_is_asked_after_a_reply_leaves_words_undecided() -> None:
         return (await subject.ask(more, after=heard)).value
 
     assert faults(design(ask, Factor("cue", {"control": 1, "treatment": 2}))) == ()
-
-
-# --- words ------------------------------------------------------------------------------------
 
 
 def test_both_kinds_in_one_experiment() -> None:

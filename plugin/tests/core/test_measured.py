@@ -151,8 +151,6 @@ def lines(path: Path, start: bytes) -> list[tuple[int, bytes]]:
     return [(n, line) for n, line in enumerate(data, start=1) if line.startswith(start)]
 
 
-# --- lines ---------------------------------------------------------------------------------------
-
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=20)
 JSON_CALLS = st.dictionaries(TEXTS, st.none() | st.booleans() | st.integers() | TEXTS, max_size=4)
 MEASURED = st.builds(
@@ -240,9 +238,6 @@ def test_the_file_is_in_the_order_of_the_plan_whatever_came_first(tmp_path: Path
     trials = plan(of, of.design())
     first = record(tmp_path / "x", of).read_bytes()
     assert record(tmp_path / "y", of, trials=trials[::-1]).read_bytes() == first
-
-
-# --- what is kept --------------------------------------------------------------------------------
 
 
 def test_no_word_of_questions_and_replies_is_kept(tmp_path: Path) -> None:
@@ -398,9 +393,6 @@ def test_a_reason_that_may_be_a_replys_own_words_is_not_kept(tmp_path: Path, rea
     assert CANARY.encode() not in path.read_bytes()
 
 
-# --- hashes and keys -----------------------------------------------------------------------------
-
-
 def test_without_a_key_there_is_no_hash_of_any_reply(tmp_path: Path) -> None:
     of = kept()
     path = record(tmp_path, of)
@@ -457,9 +449,6 @@ def test_no_repr_holds_the_key(tmp_path: Path) -> None:
     assert KEY not in repr(keeping)
     assert KEY not in repr(keeping.begin())
     assert KEY not in repr(keeping.seal)
-
-
-# --- what counts as recorded ---------------------------------------------------------------------
 
 
 def test_a_raised_version_is_not_recorded_and_says_so(tmp_path: Path) -> None:
@@ -565,9 +554,6 @@ def test_conditions_that_ask_the_same_are_still_found(tmp_path: Path) -> None:
     assert len({outcome.prompts for outcome in read(of, record(tmp_path, of))}) == 1
 
 
-# --- errors that quote nothing -------------------------------------------------------------------
-
-
 def _raised(raise_: Callable[[], object]) -> Exception:
     with pytest.raises(Exception) as caught:  # noqa: PT011  (whatever a protocol raises)
         raise_()
@@ -637,9 +623,6 @@ def test_a_protocol_that_fails_before_it_asks_is_told_without_its_words(tmp_path
     assert CANARY not in str(caught.value)
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
-
-
-# --- sealed text ---------------------------------------------------------------------------------
 
 
 def opened(path: Path, key: str = KEY) -> list[Mapping[str, Any]]:

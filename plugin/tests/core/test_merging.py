@@ -62,9 +62,6 @@ def merge(*views: RunView, **options: Any) -> RunView:
     return merged(parts, **{"version": "0.1.0"} | options)
 
 
-# --- reading ----------------------------------------------------------------------------------
-
-
 def test_results_are_read_as_they_were_written() -> None:
     written = results_text(run("a", biased=True))
     assert view_of(written, "x.json") == run("a", biased=True)
@@ -91,9 +88,6 @@ def test_damaged_results_are_refused(damage: str) -> None:
     with pytest.raises(DamagedResults, match=r"^here\.json: .*Run the part again") as error:
         view_of(changed, "here.json")
     assert problem in str(error.value)
-
-
-# --- one run ----------------------------------------------------------------------------------
 
 
 def test_parts_that_cover_the_suite_are_one_whole_run() -> None:
@@ -194,9 +188,6 @@ def test_what_the_settings_of_all_parts_let_pass_passes() -> None:
     assert (whole.suite, whole.leniencies, whole.exit_status) == ("FAIL", ("not gated",), 0)
 
 
-# --- no verdict -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("views", "expected", "problem"),
     [
@@ -235,9 +226,6 @@ def test_what_is_lost_or_broken_in_a_part_is_so_in_the_whole(field: str) -> None
     assert (whole.suite, whole.exit_status) == ("NO VERDICT", 1)
 
 
-# --- no parts of one run ----------------------------------------------------------------------
-
-
 def other_recording(of: RunView) -> RunView:
     (one,) = of.analyses
     return replace(of, analyses=(replace(one, recording=replace(one.recording, checksum="f0")),))
@@ -267,9 +255,6 @@ def test_what_is_of_another_run_is_refused(second: RunView, problem: str) -> Non
     with pytest.raises(NotMerged) as error:
         merge(run("a"), second)
     assert problem in str(error.value)
-
-
-# --- the command ------------------------------------------------------------------------------
 
 
 def files(folder: Path, *views: RunView) -> list[str]:

@@ -104,9 +104,6 @@ def killed(cassette: Cassette, *numbers: int) -> None:
     recorder._file.close()
 
 
-# --- packing and unpacking -----------------------------------------------------------------------
-
-
 def test_there_and_back_byte_for_byte(plain: Path) -> None:
     before = plain.read_bytes()
     there = pack(plain)
@@ -238,9 +235,6 @@ def test_nothing_is_packed_where_nothing_stands(tmp_path: Path) -> None:
     with pytest.raises(NoCassette, match="no such file, plain or packed"):
         pack(cassette_path(tmp_path / "none", "tiny", MODEL))
     assert names(tmp_path) == []
-
-
-# --- reading -------------------------------------------------------------------------------------
 
 
 def test_it_reads_as_the_plain_one_does(plain: Path, tmp_path: Path) -> None:
@@ -439,9 +433,6 @@ def test_what_nobody_would_read_is_not_packed(
     assert names(plain.parent) == [plain.name]
 
 
-# --- what looks for cassettes --------------------------------------------------------------------
-
-
 def test_other_models_are_seen_once_packed_or_not(tmp_path: Path) -> None:
     folder = record(tmp_path, SMALL).parent
     pack(folder / "openai--tiny.jsonl")
@@ -516,9 +507,6 @@ def test_an_estimate_rests_on_a_packed_cassette_of_another_model(packed: Path) -
     assert of("openai/other") == ("opening request", 1)
 
 
-# --- recording -----------------------------------------------------------------------------------
-
-
 def test_what_was_packed_stays_packed(packed: Path, tmp_path: Path) -> None:
     more = experiment(ask_twice, replicates=2)
     record(tmp_path, more, trials=plan(more, more.design())[1:])
@@ -572,9 +560,6 @@ def test_what_is_too_large_to_pack_stays_in_the_journal(
         Cassette(packed).merge(SMALL.id, MODEL)
     assert packed.read_bytes() == before
     assert len(Cassette(packed)) == 4
-
-
-# --- the commands --------------------------------------------------------------------------------
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
@@ -675,9 +660,6 @@ def test_sealed_trials_come_out_of_a_packed_cassette(
     for given in (path, packed):
         assert main(["unseal", str(given)]) == 0
         assert capsys.readouterr().out == before
-
-
-# --- what it costs -------------------------------------------------------------------------------
 
 
 def test_nothing_of_it_is_loaded_until_something_is_packed(plain: Path) -> None:

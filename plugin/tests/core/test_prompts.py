@@ -138,9 +138,6 @@ def test_a_protocol_that_fails_first_tells_nothing() -> None:
     assert len(set(told(experiment(ask)).subject.values())) == 1
 
 
-# --- the judge --------------------------------------------------------------------------------
-
-
 def judged(
     *,
     form: type[BaseModel] = Grade,

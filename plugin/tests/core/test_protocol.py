@@ -46,9 +46,6 @@ def in_order(script: Script) -> list[Place]:
     return sorted(script.places, key=lambda p: ((*p.branch, p.turn), p.attempt))
 
 
-# --- asking --------------------------------------------------------------------------------------
-
-
 def test_turns_count_from_one_and_conversations_grow(carry_out: CarryOut) -> None:
     async def body(subject: Subject) -> Reply[Score]:
         first = await subject.ask("First?", system="Be brief.")
@@ -200,9 +197,6 @@ def test_repr_shows_no_text() -> None:
     assert "secret" not in repr((message, reply, Request((message,), PARAMETERS)))
 
 
-# --- latency -------------------------------------------------------------------------------------
-
-
 class _Timed(Script):
     """Replies with a latency of their own, by attempt."""
 
@@ -251,9 +245,6 @@ def test_a_latency_nobody_knows_is_missing_where_it_is_asked_for(carry_out: Carr
 def test_replies_made_by_hand_take_no_time_and_time_makes_no_difference() -> None:
     assert Reply("a", "a", ()).latency == 0.0
     assert Reply("a", "a", (), 1.0) == Reply("a", "a", (), 2.0)
-
-
-# --- together ------------------------------------------------------------------------------------
 
 
 def test_together_gives_results_in_argument_order(carry_out: CarryOut) -> None:
@@ -394,9 +385,6 @@ def test_live_and_replay_stand_in_the_same_places() -> None:
     assert run(body(Subject()), replay) == given
     assert in_order(live) == in_order(replay)
     assert sorted(map(repr, live.rejected)) == sorted(map(repr, replay.rejected))
-
-
-# --- foreign awaits ------------------------------------------------------------------------------
 
 
 async def sleeps(subject: Subject) -> None:

@@ -25,6 +25,8 @@ from pytest_bias.experiments.messages import Completion, Place, Request
 from pytest_bias.experiments.origins import Recording
 from pytest_bias.verdicts.analysis import analyse
 
+from ..runs import run_here
+
 README = Path(__file__).parents[3] / "README.md"
 RECORDING = Recording(
     cassette="none", checksum="", simulated=True, wire="", recorded_with="", interactions=0
@@ -64,8 +66,8 @@ def test_the_example_collects_a_case_per_condition_control_and_hypothesis(
     pytester: pytest.Pytester,
 ) -> None:
     pytester.makepyfile(test_eggs=example())
-    done = pytester.runpytest_subprocess(
-        "--collect-only", "-q", "-p", "no:randomly", "--bias-model=simulated/even"
+    done = run_here(
+        pytester, "--collect-only", "-q", "-p", "no:randomly", "--bias-model=simulated/even"
     )
     done.stdout.fnmatch_lines(
         [
@@ -84,11 +86,11 @@ def test_the_example_records_and_passes(
 ) -> None:
     monkeypatch.delenv("CI", raising=False)
     pytester.makepyfile(test_eggs=example())
-    recording = pytester.runpytest_subprocess(
-        "--bias-model=simulated/even", "--bias-record=missing", "--bias-report=off"
+    recording = run_here(
+        pytester, "--bias-model=simulated/even", "--bias-record=missing", "--bias-report=off"
     )
     recording.assert_outcomes(passed=5)
-    offline = pytester.runpytest_subprocess("--bias-model=simulated/even", "--bias-report=off")
+    offline = run_here(pytester, "--bias-model=simulated/even", "--bias-report=off")
     offline.assert_outcomes(passed=5)
     offline.stdout.fnmatch_lines(["*CLEAR within ±1 for these stimuli*", "PASS: 1 hypothesis*"])
 
@@ -111,8 +113,8 @@ def absurd(prompt: SimulatedPrompt) -> str | None:
     text = text.replace("EGGS = Experiment(", f"{absurd}EGGS = Experiment(")
     seeds = """
 from pytest_bias import plan
-from pytest_bias.keys import trial_seed
-from pytest_bias.messages import Place
+from pytest_bias.experiments.keys import trial_seed
+from pytest_bias.experiments.messages import Place
 
 _SEEDS = [
     trial_seed(EGGS.id, trial, Place((), 1, 1))
@@ -122,7 +124,7 @@ _SEEDS = [
 """
     pytester.makepyfile(test_eggs=text + seeds)
     for recording in (["--bias-record=missing"], []):
-        done = pytester.runpytest_subprocess("--bias-model=simulated/even", *recording)
+        done = run_here(pytester, "--bias-model=simulated/even", *recording)
         done.assert_outcomes(passed=5)
         done.stdout.fnmatch_lines(["*(gate design, 179 of 180 trials valid, 1 missing)"])
     report = (pytester.path / "bias-report.html").read_text("utf-8")

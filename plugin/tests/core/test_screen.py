@@ -49,9 +49,6 @@ def judged(high: Sequence[int], design: Design = SCREEN, **changes: Any) -> Verd
     return found.verdicts[0]
 
 
-# --- what it decides --------------------------------------------------------------------------
-
-
 def test_a_large_effect_is_found() -> None:
     found = judged([score + 4 for score in LOW])
     assert (found.status, found.claim) == ("BIASED", "detect")
@@ -100,9 +97,6 @@ def test_no_effect_is_hardly_ever_called_large() -> None:
     assert alarms == 0
 
 
-# --- what it is made of -----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("gate", "members", "items", "expected"),
     [(120, 0, 0, 30), (3, 2, 25, 1), (60, 0, 3, 15), (5, 0, 0, 5), (40, 0, 0, 12), (4, 3, 3, 2)],
@@ -125,9 +119,6 @@ def test_the_trials_of_a_shipped_screen_are_a_part_of_the_gate_design(of: Experi
     gate = {trial.id for trial in plan(of, of.design())}
     screen = {trial.id for trial in plan(of, of.design("screen"))}
     assert screen < gate
-
-
-# --- what it may find -------------------------------------------------------------------------
 
 
 def test_the_plan_says_what_it_finds_at_up_to_three_margins_and_that_it_clears_nothing() -> None:

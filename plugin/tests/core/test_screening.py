@@ -58,9 +58,6 @@ def as_columns(rows: list[Row]) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in COLUMNS}
 
 
-# --- the same, in plain sums --------------------------------------------------------------------
-
-
 def plain_mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
@@ -188,9 +185,6 @@ def test_groups_that_lose_more_ratings_show_it(rows: list[Row], screening: Scree
     assert found.missing_second > found.missing_first
 
 
-# --- forms of the table -------------------------------------------------------------------------
-
-
 def test_a_frame_columns_and_text_give_the_same(rows: list[Row], screening: Screening) -> None:
     frame = pd.DataFrame(rows)
     assert frame["rating"].isna().any()
@@ -224,9 +218,6 @@ def test_results_are_frozen(screening: Screening) -> None:
             setattr(value, attribute, 1)
     with pytest.raises(KeyError):
         screening.by_model[0].contrast("A-B")
-
-
-# --- small tables -------------------------------------------------------------------------------
 
 
 def small(ratings: dict[tuple[str, str], list[Any]], cv: Label = 1) -> list[Row]:
@@ -352,9 +343,6 @@ def test_swapping_two_groups_swaps_the_sign_and_no_size(ratings: list[int | None
     assert second.p == (None if first.p is None else pytest.approx(first.p))
     assert part.race_bias == (None if again.race_bias is None else pytest.approx(again.race_bias))
     assert part.quality == (None if again.quality is None else pytest.approx(again.quality))
-
-
-# --- bad tables ---------------------------------------------------------------------------------
 
 
 def changed(row: int, column: str, cell: object) -> dict[str, list[Any]]:

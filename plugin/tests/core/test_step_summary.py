@@ -46,9 +46,6 @@ def said(of: RunView) -> list[Annotation]:
     return list(annotations_of(of, {NAMED: PLACE}, today=TODAY))
 
 
-# --- the summary ------------------------------------------------------------------------------
-
-
 def test_summary_says_what_fails_and_that_subjects_are_simulated() -> None:
     text = summary_markdown(failing(), ["bias-report.html"])
     assert text.startswith("## Bias: FAIL\n")
@@ -102,9 +99,6 @@ def test_job_summary_is_added_to_and_says_why_it_was_not(tmp_path: Path) -> None
     assert path.read_text(encoding="utf-8") == "of another step\n\n## Bias: ±\n"
     (why,) = add_to_job_summary(tmp_path, "x")
     assert why.startswith("the job's summary was not written: ")
-
-
-# --- annotations ------------------------------------------------------------------------------
 
 
 def test_a_failing_hypothesis_is_an_error_at_its_function() -> None:

@@ -31,8 +31,6 @@ ANSWER = (
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=60)
 
-# --- length --------------------------------------------------------------------------------------
-
 LENGTHS = {
     "empty": ("", 0),
     "spaces are not stripped": ("  a \n", 5),
@@ -60,9 +58,6 @@ def test_lengths_add_up_and_their_logarithm_is_finite(one: str, two: str) -> Non
 def test_ten_per_cent_longer_is_a_margin_of_0_105_at_most() -> None:
     assert 0.095 < log_length("a" * 1100) - log_length("a" * 1000) < 0.105
     assert log_length("a" * 1000) - log_length("a" * 900) == pytest.approx(0.10536, abs=1e-5)
-
-
-# --- sentiment -----------------------------------------------------------------------------------
 
 
 def test_sentiment_has_the_sign_of_the_words() -> None:
@@ -110,8 +105,6 @@ def test_sentiment_warns_of_nothing() -> None:
         warnings.simplefilter("error")
         assert sentiment("Good.") > 0
 
-
-# --- refusals ------------------------------------------------------------------------------------
 
 LONG = " and so this goes on for rather more than fifteen words, as replies mostly do here."
 REFUSED = {
@@ -234,8 +227,6 @@ def test_a_reason_quotes_the_rule_and_never_the_reply(text: str) -> None:
     said = {f"says {phrase!r}" for phrase in DOCUMENTED.phrases}
     assert reason in {None, "has fewer than 15 words", *said}
 
-
-# --- error rates ---------------------------------------------------------------------------------
 
 LABELLED = [
     (ANSWER, False),

@@ -64,9 +64,6 @@ OURS, THEIRS = draws(12, 1, 0.4), draws(12, 2, 0.6)
 PAIRED = (of_units(units(OURS)), of_units(units(THEIRS), cassette="old"))
 
 
-# --- ways -------------------------------------------------------------------------------------
-
-
 def test_the_same_replies_are_no_worse_whatever_they_show() -> None:
     now = effect(5.0, "abc", se=None, interval=None)
     for margin in (None, 0.1):
@@ -261,9 +258,6 @@ def test_one_side_without_variance_is_still_paired_or_independent() -> None:
     assert both.how == "intervals"
 
 
-# --- sizes ------------------------------------------------------------------------------------
-
-
 def sized(shift: float, seed: int, cassette: str, *, gaps: bool = False) -> Effect:
     """The spread of three groups that twelve units meet."""
     rng = np.random.default_rng(seed)
@@ -294,8 +288,6 @@ def test_a_size_is_worse_only_where_that_is_shown(*, gaps: bool) -> None:
     assert compared(small, large, margin=None).no_worse
     assert compared(again, small, margin=None) == found
 
-
-# --- properties -------------------------------------------------------------------------------
 
 SMALL = st.integers(-40, 40).map(lambda i: i / 8)
 ESTIMATES = st.tuples(SMALL, st.sampled_from([0.05, 0.3, 1.0]), st.sampled_from([4.0, 30.0]))
@@ -383,9 +375,6 @@ def test_of_two_models_one_has_a_bound_above_0(
 def test_effects_survive_their_json(effects: tuple[Effect, Effect]) -> None:
     for each in effects:
         assert TypeAdapter(Effect).validate_json(dumps(each)) == each
-
-
-# --- how often they err -----------------------------------------------------------------------
 
 
 def test_stretching_makes_intervals_of_975_of_whatever_they_are_of() -> None:

@@ -81,9 +81,6 @@ def rows(table: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("vendor", "row"), found, indirect=["vendor"])
 
 
-# --- replies -------------------------------------------------------------------------------------
-
-
 def test_a_completion(line: Line) -> None:
     five = line.vendor.five
     route = line.answers(json=five)
@@ -173,9 +170,6 @@ def test_malformed_replies_are_failed_calls_and_paid_once(
     line: Line, row: tuple[str, object]
 ) -> None:
     malformed(line, json.dumps(row[1]))
-
-
-# --- failures ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("status", "headers", "kind", "wait"), STATUSES.values(), ids=STATUSES)
@@ -344,9 +338,6 @@ def test_faults_on_a_real_connection(
     assert failure.parameter == ("temperature" if fault == "refused_parameter" else None)
 
 
-# --- credentials ---------------------------------------------------------------------------------
-
-
 def test_the_key_is_sent_as_a_header_and_kept_nowhere(
     line: Line, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -410,9 +401,6 @@ def test_credentials_for_a_vendor_do_not_go_elsewhere(
     assert "of-vendor" not in str(headers.raw)
 
 
-# --- what is sent --------------------------------------------------------------------------------
-
-
 def test_only_what_is_asked_for_is_sent(line: Line) -> None:
     assert line.sent() == line.vendor.sent
 
@@ -469,9 +457,6 @@ def test_a_seed_that_cannot_be_sent_is_a_refused_parameter_and_nothing_is_sent(
     failure = line.failed(SEEDED)
     assert (failure.kind, failure.parameter) == ("parameter", "seeded")
     assert not route.called
-
-
-# --- opening -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("value", [None, "", " \n"])

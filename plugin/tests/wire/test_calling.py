@@ -111,9 +111,6 @@ def gaps(times: Sequence[float]) -> list[float]:
     return [b - a for a, b in itertools.pairwise(times)]
 
 
-# --- one call ------------------------------------------------------------------------------------
-
-
 def test_a_call_that_is_answered_is_counted_and_paid() -> None:
     provider = Acme()
     of, (end,) = ended(provider, asked=Asked(seed=77), timeout=33.0)
@@ -212,9 +209,6 @@ def test_a_server_that_says_when_to_come_back_is_obeyed() -> None:
     assert gaps(provider.sent) == pytest.approx([43.0])
 
 
-# --- rate limits ---------------------------------------------------------------------------------
-
-
 def test_nobody_is_sent_before_the_time_a_rate_limit_names_has_passed() -> None:
     ends = iter([None, failure("rate_limit", retry_after=100.0)])
     provider = Acme(lambda _: next(ends, None))
@@ -293,9 +287,6 @@ def test_the_books_tell_the_wait_until_it_is_over() -> None:
     assert run_virtually(scene()) == [30.0, 0.0, 0.0]
 
 
-# --- stops and caps ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", ["transient", "rate_limit"])
 def test_a_stop_ends_the_wait_before_trying_again(kind: Any) -> None:
     async def scene() -> tuple[object, float]:
@@ -355,9 +346,6 @@ def test_a_cap_leaves_no_slot_and_no_money_behind() -> None:
     assert of.throttle._in_flight == 0
     assert of.spending._reserved == 0
     assert of.spending.spent == pytest.approx(3 * PAID)
-
-
-# --- money ---------------------------------------------------------------------------------------
 
 
 def test_the_budget_holds_for_the_highest_price() -> None:
@@ -465,9 +453,6 @@ def test_without_a_budget_no_price_is_needed() -> None:
     assert (of.tally.cost, of.tally.priced) == (0.0, False)
 
 
-# --- tokens --------------------------------------------------------------------------------------
-
-
 def test_replies_longer_than_thought_slow_the_calls_down() -> None:
     provider = Acme(usage={"input": 100, "output": 900})
     _, ends = ended(provider, times=12, tpm=2000)
@@ -481,8 +466,6 @@ def test_a_failed_attempt_keeps_its_estimate_in_the_window() -> None:
     assert len(of.throttle.tokens._sent) == 4
     assert all(size > 0 for _, size in of.throttle.tokens._sent)
 
-
-# --- parameters a model refuses ------------------------------------------------------------------
 
 MAY_DROP = Asked(1, frozenset({"temperature"}))
 

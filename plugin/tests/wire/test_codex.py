@@ -37,7 +37,7 @@ CALL = Call(seed=1, timeout=60)
 HELP = "--json --ephemeral --output-schema --output-last-message"
 
 # A program that plays Codex: what it is told is written to $PLAYED, $PLAY says what to do.
-PLAYER = """#!%s
+PLAYER = """#!%s -IS
 import json, os, signal, sys
 given, play = sys.argv[1:], json.loads(os.environ["PLAY"])
 if given == ["--version"]:
@@ -146,9 +146,6 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     return Stage(tmp_path)
 
 
-# --- the command ---------------------------------------------------------------------------------
-
-
 def test_the_command_line(stage: Stage) -> None:
     stage.ask()
     (told,) = stage.told
@@ -219,9 +216,6 @@ def test_options_that_the_version_does_not_have_are_left_out(stage: Stage) -> No
     assert (completion.text, completion.finish, completion.usage) == ("Five.", "stop", {})
 
 
-# --- finding it ----------------------------------------------------------------------------------
-
-
 def wire(stage: Stage) -> str:
     return open_provider("codex", stage.context()).wire("gpt-5.1-codex")
 
@@ -244,7 +238,7 @@ def test_through_npx_that_may_not_download(stage: Stage) -> None:
     (stage.root / "bin" / "codex").unlink()
     npx = stage.root / "bin" / "npx"
     npx.write_text(
-        f"#!{sys.executable}\n"
+        f"#!{sys.executable} -IS\n"
         "import sys\n"
         "given = sys.argv[1:]\n"
         "assert given[:3] == ['--no-install', '--offline', 'codex']\n"
@@ -285,8 +279,6 @@ def test_a_program_that_goes_away_fails_the_call(stage: Stage) -> None:
         asyncio.run(ask())
     assert caught.value.kind == "fatal"
 
-
-# --- what it takes -------------------------------------------------------------------------------
 
 UNFIT = {
     "a system prompt": (Message("system", "Be brief."), Message("user", "?")),
@@ -342,9 +334,6 @@ def test_simulated_subjects_cannot_pass_for_models(stage: Stage, model: str) -> 
         asyncio.run(ask())
     assert caught.value.kind == "fatal"
     assert stage.told == []
-
-
-# --- replies -------------------------------------------------------------------------------------
 
 
 def test_usage_that_is_missing_is_left_out(stage: Stage) -> None:
@@ -431,8 +420,6 @@ def test_a_missing_file_is_no_empty_reply(stage: Stage) -> None:
     del stage.play["last"]
     assert stage.failed().kind == "reply"
 
-
-# --- failures ------------------------------------------------------------------------------------
 
 FAILURES: dict[str, tuple[str, str, bool]] = {
     "429": ("exceeded retry limit, last status: 429 Too Many Requests", "rate_limit", True),
@@ -533,9 +520,6 @@ def test_replies_that_are_cut_off(stage: Stage, reason: str, finish: str) -> Non
     assert (completion.text, completion.finish) == ("", finish)
 
 
-# --- secrets -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "told",
     [
@@ -580,9 +564,6 @@ def test_providers_show_no_credentials(stage: Stage) -> None:
     provider = open_provider("codex", stage.context())
     assert SECRET not in repr(provider)
     assert SECRET not in repr(codex.find_codex(stage.context().environ))
-
-
-# --- ending it -----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -654,8 +635,6 @@ def test_four_processes_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -
     assert [completion.text for completion in asyncio.run(ask())] == ["Five."] * 6
     assert most == codex.Codex.concurrency == 4
 
-
-# --- the real package ----------------------------------------------------------------------------
 
 CONFIG = """
 model_provider = "loopback"

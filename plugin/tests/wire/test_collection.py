@@ -104,9 +104,6 @@ def files(folder: Path) -> set[str]:
     return {name for name in names if not name.endswith(".lock")}
 
 
-# --- recording -----------------------------------------------------------------------------------
-
-
 def test_every_trial_is_recorded_and_paid_once(tmp_path: Path) -> None:
     of, endpoint = experiment(ask_twice, replicates=20), Endpoint()
     with serving(endpoint) as server:
@@ -210,9 +207,6 @@ def test_no_proxy_comes_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with serving(Endpoint()) as server:
         job, _ = recorded(of, tmp_path, server.url)
     assert job.problems == []
-
-
-# --- resuming ------------------------------------------------------------------------------------
 
 
 def test_a_killed_recording_resumes_without_paying_twice(
@@ -480,9 +474,6 @@ def test_a_larger_design_pays_only_what_is_new(tmp_path: Path) -> None:
     assert len(Cassette(job.cassette)) == 10
 
 
-# --- stopping ------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def _handlers() -> Iterator[None]:
     """Signal handlers are left as they were."""
@@ -720,9 +711,6 @@ def test_problems_of_one_job_leave_the_others_alone(tmp_path: Path) -> None:
     assert is_whole(whole, tmp_path)
 
 
-# --- what is wrong from the start ----------------------------------------------------------------
-
-
 def refused(tmp_path: Path, **given: Any) -> str:
     job, _ = recorded(experiment(), tmp_path, given.pop("url", None), **given)
     assert (job.calls, job.recorded, len(job.problems)) == (0, 0, 1)
@@ -787,9 +775,6 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     assert "file" in refused(tmp_path / "file")
 
 
-# --- credentials ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("status", [200, 401])
 def test_no_credential_is_ever_on_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
@@ -821,9 +806,6 @@ def test_no_credential_is_ever_on_disk(
         assert "planted" not in path.name
         assert path.is_dir() or b"planted" not in path.read_bytes()
     assert is_whole(of, tmp_path, "openai/gpt-5.1") is (status == 200)
-
-
-# --- the shipped cassettes -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("subject", ["even", "biased", "drifted"])

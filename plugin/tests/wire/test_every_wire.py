@@ -89,9 +89,6 @@ def test_these_are_all_wires_there_are() -> None:
     assert APIS.keys() == WIRES.keys()
 
 
-# --- the anchoring experiment --------------------------------------------------------------------
-
-
 def analysed(folder: Path, model: str, scratch: Path) -> Analysis:
     """The analysis of what is recorded in ``folder``, by the cases that the suite declares."""
     settings = Settings(cassettes=folder, models=(model,), report=None, results=None)
@@ -145,9 +142,6 @@ def test_the_anchoring_experiment_is_the_same_over_every_wire(tmp_path: Path, wi
     assert texts(tmp_path / "cassettes", model) == texts(SHIPPED, model)
 
 
-# --- through pytest ------------------------------------------------------------------------------
-
-
 def said(prompt: SimulatedPrompt) -> str:
     """What a subject without the planted effect says in the game."""
     cue = "high" if "cue is high" in prompt.messages[-1].text else "low"
@@ -190,8 +184,6 @@ def test_pytest_refuses_a_wire_nobody_speaks(
     assert refused.ret != 0
     refused.stdout.fnmatch_lines("*unknown wire format 'telex'*")
 
-
-# --- faults --------------------------------------------------------------------------------------
 
 PASSING: dict[Fault, int | None] = {
     "rate_limit": 429,

@@ -57,8 +57,6 @@ def test_a_model_that_is_not_named_is_not_said(google: Line) -> None:
     assert google.ask().served_model == ""
 
 
-# --- how long to wait ----------------------------------------------------------------------------
-
 WAITS: dict[str, tuple[list[dict[str, Any]], dict[str, str], float | None]] = {
     "RetryInfo": ([RETRY_INFO], {}, 7.0),
     "RetryInfo in fractions": ([RETRY_INFO | {"retryDelay": "1.5s"}], {}, 1.5),
@@ -91,9 +89,6 @@ def test_a_quota_of_the_day_is_fatal(google: Line, violation: dict[str, str], ki
     quota = {"@type": f"{DETAIL}QuotaFailure", "violations": [violation]}
     google.answers(429, json=error("quota", quota, RETRY_INFO))
     assert google.failed().kind == kind
-
-
-# --- requests ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("model", ["a/../b", "a?key=b", "a\nb"])
@@ -154,9 +149,6 @@ def test_the_time_out_is_that_of_the_call(google: Line, monkeypatch: pytest.Monk
         google.runner.run(google.provider.complete(MODEL, REQUEST, Call(1, 0.0001)))
     assert seen[:2] == [120.0, 12.5]
     assert set(seen[2:]) <= {0.001}  # in whole milliseconds, and never none
-
-
-# --- the SDK left to itself ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -98,9 +98,6 @@ def unrecorded(of: Experiment, folder: Path, model: str) -> set[str]:
     return missing
 
 
-# --- calls ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("cap", [0, 1, 37])
 def test_no_call_beyond_the_cap_reaches_the_server(tmp_path: Path, cap: int) -> None:
     of = experiment(ask_twice, replicates=20)
@@ -196,9 +193,6 @@ def test_trials_lost_to_a_cap_are_missing_under_that_reason(tmp_path: Path) -> N
     assert sum(o.missing is None for o in outcomes) == 12
 
 
-# --- money ---------------------------------------------------------------------------------------
-
-
 def test_the_budget_holds_for_the_tokens_the_server_counted(tmp_path: Path) -> None:
     of, budget = experiment(ask_twice, replicates=40, **SHORT), 0.5
     with serving({"server_error": 0.1, "drop": 0.05}) as server:
@@ -247,9 +241,6 @@ def test_the_end_of_a_budget_is_told_once_whatever_the_prompts_cost(tmp_path: Pa
     assert len(job.notes) == 1
 
 
-# --- pace ----------------------------------------------------------------------------------------
-
-
 def test_requests_arrive_no_faster_than_the_limit(tmp_path: Path) -> None:
     of = experiment(
         factors=[Factor("group", {str(n): f"Ada {n}" for n in range(5)})], replicates=5
@@ -283,9 +274,6 @@ def test_rate_limits_cost_time_and_no_reply(tmp_path: Path, fault: Fault) -> Non
     assert (job.recorded, job.calls, job.problems) == (60, 120, [])
     assert report.tallies[0].failures == {"rate_limit": refused}
     assert is_whole(of, tmp_path)
-
-
-# --- order ---------------------------------------------------------------------------------------
 
 
 def _order(of: Experiment, folder: Path, order_seed: int) -> list[int | None]:
@@ -358,9 +346,6 @@ def test_a_model_is_not_called_by_more_than_its_own_limit(tmp_path: Path) -> Non
         assert one.answered_at <= following.at
 
 
-# --- a judge between two jobs --------------------------------------------------------------------
-
-
 async def _judged(trial: Trial, subject: Subject, judge: Subject) -> Score:
     heard = await subject.ask(f"Describe {trial['group']}.")
     return (await judge.ask(f"Rate this: {heard.text}", reply=Score)).value
@@ -394,8 +379,6 @@ def test_a_judge_that_fails_for_one_job_does_not_hang_the_other(tmp_path: Path) 
     assert [bool(job.problems) for job in report.jobs] == [True, False]
     assert report.jobs[1].recorded == 20
 
-
-# --- every fault ---------------------------------------------------------------------------------
 
 RETRIED: dict[Fault, str] = {
     "rate_limit": "rate_limit",

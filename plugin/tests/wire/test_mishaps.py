@@ -146,9 +146,6 @@ def test_inside_an_event_loop_recording_is_refused(tmp_path: Path) -> None:
         asyncio.run(within())
 
 
-# --- the disk ------------------------------------------------------------------------------------
-
-
 def test_a_journal_that_cannot_be_opened_is_known_before_anything_is_paid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,9 +238,6 @@ def test_nothing_is_locked_or_written_where_everything_is_recorded(
     assert {each.name for each in tmp_path.rglob("*") if each.is_file()} == {path.name}
 
 
-# --- money ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("usage", [{}, {"input": 5}, {"output": 5}, {"input": 0, "output": 0}])
 def test_a_budget_holds_where_only_a_part_of_the_tokens_is_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, usage: dict[str, int]
@@ -267,9 +261,6 @@ def test_an_unbounded_budget_is_refused_before_the_first_call(
     (job,) = collected(tmp_path, (experiment(), MODEL), roster=roster, budget=1.0).jobs
     assert acme.calls == 0
     assert "has no limit of a reply's tokens" in job.problems[0]
-
-
-# --- caps and what is recorded anew --------------------------------------------------------------
 
 
 def test_an_experiment_of_which_nothing_is_recorded_is_missing_by_its_cap(
@@ -341,9 +332,6 @@ def test_what_was_paid_for_trials_that_did_not_end_is_told(
     (job,) = collected(tmp_path, (of, MODEL), max_calls=1).jobs
     assert (acme.calls, job.recorded, len(job.lost), job.unkept) == (1, 0, 100, 1)
     assert job.problems == ["1 paid reply could not be kept"]
-
-
-# --- outcomes that are no errors, and what was begun before --------------------------------------
 
 
 @pytest.mark.parametrize("how", [pytest.fail, pytest.skip])
@@ -445,9 +433,6 @@ def test_calls_put_aside_for_whole_trials_are_left_to_them(
     assert (first.unkept, second.unkept) == (0, 0)
     assert first.calls == 2 * first.recorded
     assert first.calls + second.calls in (60, 61)
-
-
-# --- another model answers -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("retention", ["raw", "measures"])

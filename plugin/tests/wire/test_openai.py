@@ -41,9 +41,6 @@ def own() -> Provider:
     return CHAT.at(GATEWAY)
 
 
-# --- credentials and addresses -------------------------------------------------------------------
-
-
 def test_credentials_in_the_address_of_the_environment_are_not_told(
     openai: respx.MockRouter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,9 +75,6 @@ def test_the_time_of_a_call_is_the_transport_s_too(openai: respx.MockRouter, ven
     route = openai.post(vendor.url).respond(json=vendor.five)
     mocker.ask(vendor.opened, model=vendor.model, timeout=33.0)
     assert route.calls.last.request.headers["x-stainless-read-timeout"] == "33.0"
-
-
-# --- what else is refused ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("code", ["insufficient_quota", "billing_hard_limit_reached"])
@@ -119,8 +113,6 @@ def test_the_field_an_error_names_is_the_one_refused(
     openai.post(CHAT.url).respond(400, json=said)
     assert mocker.failed(CHAT.opened, mocker.STRUCTURED).parameter == parameter
 
-
-# --- the limit of a reply has two names ----------------------------------------------------------
 
 NEWER = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
 
@@ -190,8 +182,6 @@ def test_only_a_refusal_that_names_the_newer_limit_passes(
     failed = mocker.failed(own, request_)
     assert (route.call_count, failed.kind) == (1, kind)
 
-
-# --- responses -----------------------------------------------------------------------------------
 
 FAILED = {
     "rate_limit_exceeded": "rate_limit",

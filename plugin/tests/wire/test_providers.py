@@ -47,8 +47,6 @@ from .vendors.vendor import Vendor
 HTTPX2 = mocker.HTTPX2Mocker.name  # importing it is what registers it
 PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
-# --- names ---------------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize(
     ("name", "pair"),
@@ -85,8 +83,6 @@ def test_contexts_and_endpoints_show_no_credentials() -> None:
     assert "sk-secret" not in repr(ProviderContext({"OPENAI_API_KEY": "sk-secret"}))
     assert "sk-secret" not in repr(Endpoint("mine", "sk-secret"))
 
-
-# --- providers of other packages -----------------------------------------------------------------
 
 THIRD_PARTY = """
 class Echo:
@@ -181,9 +177,6 @@ def test_providers_of_other_packages_are_named_among_the_known() -> None:
         split_model("parrot/echo")
 
 
-# --- endpoints of the user's own -----------------------------------------------------------------
-
-
 def context(wire: Wire, path: str, key: str | None = None, **environ: str) -> ProviderContext:
     own = EndpointEntry(wire, f"http://127.0.0.1:11434{path}", key)
     return ProviderContext(environ, endpoints={"ollama": own})
@@ -226,8 +219,6 @@ def test_the_key_of_an_own_endpoint_is_checked_as_a_vendor_s(wire: Wire) -> None
     with pytest.raises(MissingKey, match="OLLAMA_KEY"):
         open_provider("ollama", context(wire, "/v1", "OLLAMA_KEY", OLLAMA_KEY=" \n"))
 
-
-# --- what cannot be sent -------------------------------------------------------------------------
 
 UNSENDABLE: dict[str, tuple[str, Request, str]] = {
     "a prompt": (
@@ -276,9 +267,6 @@ def test_a_custom_header_that_cannot_be_sent_is_fatal(
     assert "way" not in str(failure)
 
 
-# --- what cannot be opened -----------------------------------------------------------------------
-
-
 def test_the_key_of_an_own_endpoint_may_be_missing() -> None:
     with pytest.raises(MissingKey, match="ollama needs the environment variable OLLAMA_KEY"):
         open_provider("ollama", context("openai-chat", "/v1", "OLLAMA_KEY"))
@@ -290,8 +278,6 @@ def test_unknown_wire_formats() -> None:
         with pytest.raises(UnknownName, match=f"unknown wire format '{name}'; {known}"):
             open_wire(name, Endpoint("mine", "x"))
 
-
-# --- many at once --------------------------------------------------------------------------------
 
 AT_ONCE = 100
 
@@ -357,9 +343,6 @@ def test_a_port_where_nobody_listens(vendor: Vendor) -> None:
     assert (failure.kind, failure.answered) == ("transient", False)
 
 
-# --- loading SDKs --------------------------------------------------------------------------------
-
-
 def test_the_least_majors_are_those_of_the_extras() -> None:
     extras = tomllib.loads(PYPROJECT.read_text("utf-8"))["project"]["optional-dependencies"]
     named = {
@@ -397,9 +380,6 @@ def test_an_sdk_that_lacks_a_package_says_which(
     monkeypatch.setitem(sys.modules, "google.genai", None)
     with pytest.raises(MissingPackage, match="google-genai is not installed"):
         sdk.load_sdk("google.genai", "google")
-
-
-# --- secrets -------------------------------------------------------------------------------------
 
 
 def test_secrets_are_hidden_in_every_form() -> None:
@@ -488,9 +468,6 @@ def test_a_secret_within_another_leaves_nothing_behind() -> None:
 )
 def test_hosts_are_named_without_credentials(url: str, named: str) -> None:
     assert sdk.host(url) == named
-
-
-# --- replies and failures ------------------------------------------------------------------------
 
 
 DEEP = "[" * 101 + "]" * 101

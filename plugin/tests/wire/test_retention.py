@@ -72,9 +72,6 @@ SOURCE = Recording(
 """Says nothing of the cassette, which is another where another is kept."""
 
 
-# --- the same verdict ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("retention", ["measures", "encrypted"])
 @pytest.mark.parametrize("subject", ["even", "biased"])
 def test_the_verdict_is_that_of_the_same_experiment_with_its_text(
@@ -108,9 +105,6 @@ def test_the_verdict_is_that_of_the_same_experiment_with_its_text(
         readings = replace(analysis.readings, words=(), latency=())
         found[name] = dumps(replace(analysis, readings=readings))
     assert found[retention] == found["raw"]
-
-
-# --- whole trials --------------------------------------------------------------------------------
 
 
 def test_every_trial_is_recorded_and_paid_once(tmp_path: Path) -> None:
@@ -255,9 +249,6 @@ def test_all_replaces_what_was_measured_when_it_is_whole(tmp_path: Path) -> None
     assert files(tmp_path) == {path.name}
 
 
-# --- protocols -----------------------------------------------------------------------------------
-
-
 def test_branches_and_a_judge(tmp_path: Path) -> None:
     async def graded(trial: Trial, subject: Subject, judge: Subject) -> float:
         said = await together(*(subject.ask(f"{n}: {trial['group']}?") for n in range(3)))
@@ -307,9 +298,6 @@ def test_invalid_replies_are_missing_with_their_reason(tmp_path: Path) -> None:
     assert_no_canary(tmp_path)
 
 
-# --- versions, prompts, text ---------------------------------------------------------------------
-
-
 def test_a_raised_version_is_recorded_again_and_what_was_measured_before_stays(
     tmp_path: Path,
 ) -> None:
@@ -355,9 +343,6 @@ def test_an_experiment_that_comes_to_keep_text_is_recorded_again(tmp_path: Path)
     of = experiment()
     outcomes = [reread(of, MODEL, trial, cassette) for trial in plan(of, of.design())]
     assert [outcome.result for outcome in outcomes] == [Score(score=5)] * 6
-
-
-# --- text under a key ----------------------------------------------------------------------------
 
 
 def _numbered(prompt: SimulatedPrompt) -> str:
@@ -433,9 +418,6 @@ def test_nothing_is_paid_without_the_package_that_seals(
     assert job.problems == [
         "cryptography is not installed; install it with: pip install 'pytest-bias[encryption]'"
     ]
-
-
-# --- errors that quote nothing -------------------------------------------------------------------
 
 
 def said_of(of: Experiment, folder: Path, **given: Any) -> JobReport:

@@ -22,6 +22,7 @@ from pytest_bias.providers.simulator.faults import Fault, RequestFacts
 from pytest_bias.providers.simulator.server import SimulatorServer
 
 from ..hooks.suites import TESTS, experiment_source
+from ..runs import run_here
 
 SECRETS = {
     "OPENAI_API_KEY": "sk-proj-Pl4ntedOpenai/q7+Zx9=wvT",
@@ -188,7 +189,7 @@ def test_no_key_is_told_whatever_goes_wrong(
         write_ini(folder, *models, timeout=0.5)
         # With a user and a password in its URL, OpenAI's key is not sent; here it is.
         write_roster(folder, "bare", f"{server.url}/v1", "OPENAI_API_KEY")
-        result = pytester.runpytest_subprocess(*EVERYTHING)
+        result = run_here(pytester, *EVERYTHING)
     finally:
         server.stop()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -273,7 +274,7 @@ def test_no_key_is_told_when_all_goes_well(folder: Path, pytester: pytest.Pytest
     with gateway() as server:
         url = f"http://127.0.0.1:{server.server_address[1]}/v1"
         write_roster(folder, "gateway", url, "GATEWAY_KEY")
-        result = pytester.runpytest_subprocess(*EVERYTHING)
+        result = run_here(pytester, *EVERYTHING)
         seen = server.seen  # type: ignore[attr-defined]  # our own list
     assert seen == [f"Bearer {SECRETS['GATEWAY_KEY']}"] * 2
     assert "problem:" not in "\n".join(result.outlines)
@@ -287,7 +288,7 @@ def test_an_env_file_that_is_none_is_not_quoted(folder: Path, pytester: pytest.P
     write_ini(folder, "openai/model-none")
     broken = b"\xff\xfe " + SECRETS["NEVER_USED"].encode()
     (folder / ENV_FILE).write_bytes(broken)
-    result = pytester.runpytest_subprocess(*EVERYTHING)
+    result = run_here(pytester, *EVERYTHING)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     said = "\n".join([*result.outlines, *result.errlines])
     assert "--bias-env-file" in said

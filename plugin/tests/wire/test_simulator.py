@@ -68,9 +68,6 @@ def expected(seed: int, subject: str = "even") -> str | None:
     return answer(SimulatedPrompt(subject, (Message("user", PROMPT),), seed))
 
 
-# --- over the SDK --------------------------------------------------------------------------------
-
-
 def test_it_listens_on_loopback_only(server: SimulatorServer) -> None:
     assert server.url.startswith("http://127.0.0.1:")
     assert server._http.server_address[0] == "127.0.0.1"
@@ -153,9 +150,6 @@ def test_thirty_two_at_once_are_not_mixed_up(server: SimulatorServer) -> None:
 
     assert asyncio.run(call()) == [expected(seed, "biased") for seed in range(32)]
     gc.collect()
-
-
-# --- without it ----------------------------------------------------------------------------------
 
 
 def test_the_same_request_gives_the_same_bytes(raw: httpx2.Client) -> None:

@@ -123,9 +123,6 @@ def test_latency_is_what_every_reply_takes() -> None:
         assert entry.answered_at - entry.at >= 0.03
 
 
-# --- the limit -----------------------------------------------------------------------------------
-
-
 def test_requests_beyond_the_limit_are_told_to_wait() -> None:
     with served(enforce_qpm=2) as (server, client):
         replies = [client.post(CHAT, json=BODY) for _ in range(3)]

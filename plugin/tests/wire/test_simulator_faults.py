@@ -89,9 +89,6 @@ def once(fault: Fault, wire: str, **more: Any) -> httpx2.Response:
     return reply
 
 
-# --- errors --------------------------------------------------------------------------------------
-
-
 STATUSES: Mapping[Fault, Mapping[str, int]] = {
     "rate_limit": dict.fromkeys(WIRES, 429),
     "rate_limit_retry_after": dict.fromkeys(WIRES, 429),
@@ -212,9 +209,6 @@ def test_a_temperature_is_refused_only_where_one_is_sent(wire: str) -> None:
     assert ("param" in error) is wire.startswith("openai")
 
 
-# --- replies that end otherwise ------------------------------------------------------------------
-
-
 HALF = TEXT[: len(TEXT) // 2]
 
 
@@ -311,9 +305,6 @@ def test_streams_end_likewise(fault: Fault, last: str, part: str | None) -> None
     assert done & set(kinds) == ({part} if part else set())
 
 
-# --- replies that are none -----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("wire", WIRES)
 def test_malformed_replies_are_half_of_one(wire: str) -> None:
     with serving(["malformed"]) as server:
@@ -400,9 +391,6 @@ def ended(connection: socket.socket) -> bool:
         return connection.recv(1) == b""
     except ConnectionResetError:  # it was not taken up any more
         return True
-
-
-# --- which request meets which fault -------------------------------------------------------------
 
 
 FACTS = RequestFacts(wire="openai-chat", path="/", model="even", seed=0)

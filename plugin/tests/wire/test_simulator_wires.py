@@ -160,9 +160,6 @@ def asks(
     }
 
 
-# --- the same through all of them ----------------------------------------------------------------
-
-
 WIRES = ("chat", "responses", "streamed", "messages", "generateContent")
 
 
@@ -210,9 +207,6 @@ def test_the_anchoring_prompts_are_answered_alike_over_all_wires(
         assert len(prompts) >= 3
         for prompt, expected in prompts.items():
             assert {asks[wire](prompt, subject, number) for wire in WIRES} == {expected}
-
-
-# --- what the SDKs make of a reply ---------------------------------------------------------------
 
 
 def test_responses_are_whole(openai_sdk: openai.OpenAI) -> None:
@@ -346,9 +340,6 @@ def test_models_are_listed_for_each_sdk(
     assert [model.id for model in openai_sdk.models.list()] == list(PROGRAMS)
     assert [model.id for model in anthropic_sdk.models.list()] == list(PROGRAMS)
     assert [model.name for model in google_sdk.models.list()] == [f"models/{p}" for p in PROGRAMS]
-
-
-# --- errors, each in its vendor's shape ----------------------------------------------------------
 
 
 def test_errors_are_those_of_the_vendors(

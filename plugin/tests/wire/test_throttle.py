@@ -31,9 +31,6 @@ def throttle(ceiling: int = 1000, qpm: int | None = None, tpm: int | None = None
     return Throttle(ceiling=ceiling, qpm=qpm, tpm=tpm, clock=asyncio.get_running_loop().time)
 
 
-# --- the clock itself ----------------------------------------------------------------------------
-
-
 def test_the_virtual_clock_jumps_and_tells_a_deadlock() -> None:
     async def sleeps() -> float:
         await asyncio.gather(asyncio.sleep(3600), asyncio.sleep(7200))
@@ -45,9 +42,6 @@ def test_the_virtual_clock_jumps_and_tells_a_deadlock() -> None:
     assert run_virtually(sleeps()) == pytest.approx(7200)
     with pytest.raises(Deadlock):
         run_virtually(waits_for_ever())
-
-
-# --- pace ----------------------------------------------------------------------------------------
 
 
 async def _sent_at(per_minute: int, wanted: int) -> list[float]:
@@ -114,9 +108,6 @@ def test_without_a_limit_nobody_waits() -> None:
     pace = Pace(None)
     pace.sent(5.0)
     assert pace.wait(5.0) == 0
-
-
-# --- tokens --------------------------------------------------------------------------------------
 
 
 @given(st.lists(st.integers(1, 100), min_size=1, max_size=60), st.integers(100, 400))
@@ -189,9 +180,6 @@ def test_old_tokens_are_forgotten() -> None:
         unlimited.sent(1e9, float(second))
     assert unlimited.wait(1e9, 100.0) == 0
     assert len(unlimited._sent) == 0
-
-
-# --- calls in flight -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ceiling", [1, 2, 4, 16, 100])
@@ -267,9 +255,6 @@ def test_never_more_in_flight_than_the_limit_and_all_of_it_is_used() -> None:
     assert max(seen) == 10
 
 
-# --- the door ------------------------------------------------------------------------------------
-
-
 def test_requests_pass_in_the_order_in_which_they_came() -> None:
     async def twenty() -> list[int]:
         gate, stop, passed = throttle(qpm=60, tpm=1000), Stop(), list[int]()
@@ -305,9 +290,6 @@ def test_a_pause_holds_back_those_that_wait_already() -> None:
     assert sent[0] == 0
     assert sent[1] == pytest.approx(100.5)
     assert most_in_a_window(sent[1:], 1.0) == 1
-
-
-# --- stops ---------------------------------------------------------------------------------------
 
 
 async def _waits_for_a_slot(gate: Throttle, stop: Stop) -> None:

@@ -232,8 +232,6 @@ def test_a_unit_that_misses_a_cell_contributes_nothing() -> None:
     assert len(found.by_unit[0].values) == 11
 
 
-# --- ratios -----------------------------------------------------------------------------------
-
 SEX = {f"p{i}": "female" if i < 9 else "male" for i in range(24)}
 POOLS = study(
     factors=[TONE], items=items(30), replicates=1, measures=[Measure("picked"), Measure("pool")]

@@ -118,9 +118,6 @@ def test_nothing_computed() -> None:
     assert not any(line.endswith("..") for line in text)
 
 
-# --- what is missing -----------------------------------------------------------------------------
-
-
 def test_few_missing_replies() -> None:
     text = explanation(judged(tones(0.02, 0.4, lost=1)))
     assert (
@@ -151,9 +148,6 @@ def test_pools_are_missing_once() -> None:
     assert "Missing: 3 trials without a valid reply (3 × refusal), so many" in text
     assert "From 37 units (pools), a reply each." in text
     assert "Ratios from 0.80 to 1.25 do not matter." in text
-
-
-# --- what the published method says --------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,6 @@ def contrast(group: str | None, **changes: object) -> GroupContrast:
     return GroupContrast("score", "group", group=group, **(given | changes))  # type: ignore[arg-type]  # by name
 
 
-# --- a population of exemplars -------------------------------------------------------------------
-
-
 def divisions(n: int) -> Iterator[list[list[int]]]:
     """Every way to give three groups of ``n`` to 3n units."""
     everyone = set(range(3 * n))
@@ -129,9 +126,6 @@ def test_clearing_pools_the_variance_of_all_groups() -> None:
     assert contrast("black", margin=5, claim="clear").analyse(SMALL, few).p_clear == 1.0
 
 
-# --- units that meet every group -----------------------------------------------------------------
-
-
 def test_any_group_within_units_exchanges_their_means() -> None:
     of = study(factors=[groups(dict.fromkeys(G, 2)), TONE], items=items(3), replicates=2)
     records = normal(of, 4, shift=0.6)
@@ -189,9 +183,6 @@ def test_a_group_against_the_rest_within_units() -> None:
     ]
     assert found.estimate == pytest.approx(np.mean(d), rel=1e-9)
     assert found.se == pytest.approx(np.std(d, ddof=1) / np.sqrt(12), rel=1e-9)
-
-
-# --- a fixed set ---------------------------------------------------------------------------------
 
 
 def test_in_a_fixed_set_every_cell_counts_alike() -> None:

@@ -123,9 +123,6 @@ def test_identical_exemplars_hide_no_more_than_the_scale_allows() -> None:
     assert found.p_clear == pytest.approx((1 - 8 / 40) ** 11)
 
 
-# --- all levels ----------------------------------------------------------------------------------
-
-
 TONES = Factor("tone", {"low": 1, "middle": 2, "high": 3})
 G = ("white", "black", "asian", "hispanic")
 ALL = {"tone": None, "group": None}

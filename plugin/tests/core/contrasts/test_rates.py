@@ -117,9 +117,6 @@ def test_never_an_event_clears_from_29_trials_a_side_on(
     assert found.interval.low < 0 < found.interval.high
 
 
-# --- missing as an outcome -----------------------------------------------------------------------
-
-
 def test_whether_a_reply_is_missing_is_an_event() -> None:
     counts: Counts = {f"s{i}": {"high": (0, 30 - 3 * i), "low": (0, 30)} for i in range(3)}
     of, records = counted(counts, 30)
@@ -146,9 +143,6 @@ def test_what_a_cap_kept_from_being_asked_is_unknown() -> None:
     assert found.worst_case.needed  # 4 of 30
     assert found.worst_case.lowest == pytest.approx(4 / 30 - 4 / 30)
     assert found.worst_case.highest == pytest.approx(4 / 30)
-
-
-# --- ratios --------------------------------------------------------------------------------------
 
 
 def ratio(**changes: object) -> RateRatio:

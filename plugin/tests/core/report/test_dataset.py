@@ -276,9 +276,6 @@ def test_reasons_are_labels(reason: str, label: str) -> None:
     assert reason_label(reason) == label
 
 
-# --- the README -------------------------------------------------------------------------------
-
-
 def entries(page: str) -> dict[str, list[str]]:
     """The data dictionary: column → its cells."""
     rows = [line.strip("|").split(" | ") for line in page.splitlines() if line.startswith("| `")]
@@ -354,9 +351,6 @@ def test_words_of_the_author_cannot_break_the_tables() -> None:
     page = readme_text({"a": made(of).about})
     assert page.startswith(r"# A \| \*name\*: data")
     assert r"line break \<b\>" in page
-
-
-# --- files ------------------------------------------------------------------------------------
 
 
 def test_what_a_file_says_of_itself_is_read_back() -> None:

@@ -47,8 +47,6 @@ def spot(shown: Illustration, *place: str) -> Spot:
     return found
 
 
-# --- what is declared ---------------------------------------------------------------------------
-
 BAD: dict[str, tuple[object, type[Exception], str]] = {
     "no such measure": (Heatmap("love", "group", "persona"), UnknownName, "measure 'love'"),
     "no such factor": (Heatmap("helped", "tone", "persona"), UnknownName, "factor 'tone'"),
@@ -75,9 +73,6 @@ def test_titles_say_what_is_shown_unless_one_is_given() -> None:
     assert Heatmap("helped", "group", "persona").heading == "helped: persona by group"
     assert Means("helped", "group", by="scenario").heading == "helped by group, per scenario"
     assert Means("helped", "group", title="Help").heading == "Help"
-
-
-# --- what is shown ------------------------------------------------------------------------------
 
 
 def test_every_cell_has_the_rate_of_its_valid_replies_and_its_missing_trials() -> None:
@@ -198,9 +193,6 @@ def test_an_analysis_carries_its_figures_through_json() -> None:
     assert dumps(again) == dumps(found)
     told = json.loads(results_text(factory.view(found)))
     assert told["analyses"][0]["figures"][0]["spots"][1]["value"] == 8
-
-
-# --- how it is drawn ----------------------------------------------------------------------------
 
 
 def values_of(spec: Any, name: str) -> list[Any]:
