@@ -75,15 +75,21 @@ def terms(folder: Path, url: str | None, **given: Any) -> Terms:
 def recorded(
     of: Experiment,
     folder: Path,
-    url: str | None,
+    at: str | Endpoint | None,
     *,
     model: str = MODEL,
     trials: tuple[Trial, ...] | None = None,
     **given: Any,
 ) -> tuple[JobReport, CollectionReport]:
-    """Record one experiment; the report of the job and of the whole."""
+    """Record one experiment; the report of the job and of the whole.
+
+    ``at`` is a URL, or an endpoint that is served as long as it takes.
+    """
+    if isinstance(at, Endpoint):
+        with serving(at) as server:
+            return recorded(of, folder, server.url, model=model, trials=trials, **given)
     job = Job(of, Players(model), plan(of, of.design()) if trials is None else trials)
-    report = collect([job], terms(folder, url, **given), lambda _: None)
+    report = collect([job], terms(folder, at, **given), lambda _: None)
     return report.jobs[0], report
 
 
@@ -106,16 +112,15 @@ def files(folder: Path) -> set[str]:
 
 def test_every_trial_is_recorded_and_paid_once(tmp_path: Path) -> None:
     of, endpoint = experiment(ask_twice, replicates=20), Endpoint()
-    with serving(endpoint) as server:
-        job, report = recorded(of, tmp_path, server.url)
-        assert (job.wanted, job.recorded, job.calls, job.problems) == (40, 40, 80, [])
-        assert not report.interrupted
-        assert set(endpoint.answered.values()) == {1}
-        assert endpoint.answered.total() == 80
-        assert files(tmp_path) == {"simulated--even.jsonl"}
-        before = cassette_path(tmp_path, of.id, MODEL).read_bytes()
-        job, _ = recorded(of, tmp_path, server.url)
-        assert (job.wanted, job.calls, job.problems) == (0, 0, [])
+    job, report = recorded(of, tmp_path, endpoint)
+    assert (job.wanted, job.recorded, job.calls, job.problems) == (40, 40, 80, [])
+    assert not report.interrupted
+    assert set(endpoint.answered.values()) == {1}
+    assert endpoint.answered.total() == 80
+    assert files(tmp_path) == {"simulated--even.jsonl"}
+    before = cassette_path(tmp_path, of.id, MODEL).read_bytes()
+    job, _ = recorded(of, tmp_path, endpoint)
+    assert (job.wanted, job.calls, job.problems) == (0, 0, [])
     assert cassette_path(tmp_path, of.id, MODEL).read_bytes() == before
     assert endpoint.answered.total() == 80
     assert is_whole(of, tmp_path)
@@ -125,8 +130,7 @@ def test_the_header_says_how_it_was_recorded(tmp_path: Path) -> None:
     import openai  # noqa: PLC0415
 
     of = experiment(replicates=1)
-    with serving(Endpoint()) as server:
-        recorded(of, tmp_path, server.url)
+    recorded(of, tmp_path, Endpoint())
     header = Cassette(cassette_path(tmp_path, of.id, MODEL)).header
     assert header is not None
     assert header.provenance.simulated
@@ -138,8 +142,7 @@ def test_the_header_says_how_it_was_recorded(tmp_path: Path) -> None:
 
 def test_seeds_are_those_of_trial_and_place(tmp_path: Path) -> None:
     of, endpoint = experiment(replicates=2), Endpoint()
-    with serving(endpoint) as server:
-        recorded(of, tmp_path, server.url)
+    recorded(of, tmp_path, endpoint)
     expected = {trial_seed(of.id, t, Place((), 1, 1)) for t in plan(of, of.design())}
     assert set(endpoint.answered) == expected
 
@@ -162,8 +165,7 @@ def test_invalid_replies_are_kept_and_the_run_goes_on(tmp_path: Path) -> None:
     def say(prompt: SimulatedPrompt) -> str:
         return "I cannot." if "Ada" in prompt.messages[-1].text else '{"score": 5}'
 
-    with serving(Endpoint(say)) as server:
-        job, _ = recorded(of, tmp_path, server.url)
+    job, _ = recorded(of, tmp_path, Endpoint(say))
     assert (job.recorded, job.calls, job.problems) == (8, 4 * 3 + 4, [])
     lookup = Cassette(job.cassette).lookup
     outcomes = [replay(of, MODEL, trial, lookup) for trial in plan(of, of.design())]
@@ -179,8 +181,7 @@ def test_branches_run_at_once_and_replay(tmp_path: Path) -> None:
         return [score.value.score for score in scores]
 
     of, endpoint = experiment(judged, replicates=3), Endpoint()
-    with serving(endpoint) as server:
-        job, _ = recorded(of, tmp_path, server.url)
+    job, _ = recorded(of, tmp_path, endpoint)
     assert (job.recorded, job.calls, job.problems) == (6, 24, [])
     assert is_whole(of, tmp_path)
 
@@ -204,8 +205,7 @@ def test_no_proxy_comes_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     of = experiment(replicates=1)
-    with serving(Endpoint()) as server:
-        job, _ = recorded(of, tmp_path, server.url)
+    job, _ = recorded(of, tmp_path, Endpoint())
     assert job.problems == []
 
 
@@ -225,8 +225,7 @@ def test_a_killed_recording_resumes_without_paying_twice(
         endpoint.release()
     # Other books: the first may still count calls that were held when their caller was killed.
     resumed = Endpoint()
-    with serving(resumed) as server:
-        job, _ = recorded(of, tmp_path, server.url)
+    job, _ = recorded(of, tmp_path, resumed)
     assert job.calls == 160 - 50
     assert not paid & set(resumed.answered)
     assert files(tmp_path) == {path.name}
@@ -244,8 +243,7 @@ def test_a_kill_in_the_middle_of_a_line_loses_that_line_only(
         endpoint.release()
     journal = path.with_name(path.name + JOURNAL_SUFFIX)
     journal.write_bytes(journal.read_bytes()[:-20])
-    with serving(Endpoint()) as server:
-        job, _ = recorded(of, tmp_path, server.url)
+    job, _ = recorded(of, tmp_path, Endpoint())
     assert job.calls == 160 - 29
     assert is_whole(of, tmp_path)
 
@@ -265,13 +263,12 @@ def test_everything_recorded_again_resumes_where_it_was_killed(
         assert is_whole(of, tmp_path)
         endpoint.release()
     resumed = Endpoint()  # as above
-    with serving(resumed) as server:
-        job, _ = recorded(of, tmp_path, server.url, mode="all")
-        assert job.calls == 160 - 50
-        assert resumed.answered.total() == 110
-        assert files(tmp_path) == {path.name}
-        job, _ = recorded(of, tmp_path, server.url, mode="all")
-        assert job.calls == 160
+    job, _ = recorded(of, tmp_path, resumed, mode="all")
+    assert job.calls == 160 - 50
+    assert resumed.answered.total() == 110
+    assert files(tmp_path) == {path.name}
+    job, _ = recorded(of, tmp_path, resumed, mode="all")
+    assert job.calls == 160
     assert is_whole(of, tmp_path)
 
 
@@ -284,8 +281,7 @@ def interrupted_at(calls: int, of: Experiment, folder: Path, mode: RecordMode, s
     endpoint = Endpoint()
     say = f'{{"score": {score}}}'
     endpoint._say = lambda _: say if endpoint.answered.total() <= calls else None
-    with serving(endpoint) as server:
-        job, _ = recorded(of, folder, server.url, mode=mode)
+    job, _ = recorded(of, folder, endpoint, mode=mode)
     assert "HTTP 422" in job.problems[0]
 
 
@@ -297,8 +293,7 @@ def scores(of: Experiment, folder: Path) -> list[Any]:
 
 def test_an_interrupted_all_is_not_mixed_with_what_was_recorded(tmp_path: Path) -> None:
     of = experiment(replicates=3)
-    with serving(Endpoint()) as server:
-        recorded(of, tmp_path, server.url)
+    recorded(of, tmp_path, Endpoint())
     path = cassette_path(tmp_path, of.id, MODEL)
     before = path.read_bytes()
     interrupted_at(2, of, tmp_path, "all", 9)
@@ -307,20 +302,22 @@ def test_an_interrupted_all_is_not_mixed_with_what_was_recorded(tmp_path: Path) 
     assert scores(of, tmp_path) == [5] * 6
     assert Cassette(path).interrupted == 0
     kept = journal.read_bytes()
-    with serving(Endpoint()) as server:
-        problem = refused(tmp_path, url=server.url)
-        assert f"{journal} is left of an interrupted --bias-record=all" in problem
-        assert "--bias-record=all, or delete the file" in problem
+    problem = refused(tmp_path, url=Endpoint())
+    assert f"{journal} is left of an interrupted --bias-record=all" in problem
+    assert "--bias-record=all, or delete the file" in problem
     assert (path.read_bytes(), journal.read_bytes()) == (before, kept)
-    with serving(Endpoint(partial(_scoring, 9))) as server:
-        job, _ = recorded(of, tmp_path, server.url, mode="all")
+    job, _ = recorded(of, tmp_path, Endpoint(partial(_scoring, 9)), mode="all")
     assert (job.calls, job.problems) == (4, [])
     assert scores(of, tmp_path) == [9] * 6
     assert files(tmp_path) == {path.name}
 
 
 def killed(
-    monkeypatch: pytest.MonkeyPatch, of: Experiment, folder: Path, url: str, **given: Any
+    monkeypatch: pytest.MonkeyPatch,
+    of: Experiment,
+    folder: Path,
+    at: str | Endpoint,
+    **given: Any,
 ) -> JobReport:
     """Record, and be killed before anything is merged."""
 
@@ -330,7 +327,7 @@ def killed(
 
     with monkeypatch.context() as patch:
         patch.setattr(Recorder, "close", close)
-        return recorded(of, folder, url, **given)[0]
+        return recorded(of, folder, at, **given)[0]
 
 
 def test_all_counts_nothing_of_an_interrupted_missing_as_new(
@@ -339,14 +336,13 @@ def test_all_counts_nothing_of_an_interrupted_missing_as_new(
     of = experiment(replicates=3)
     trials = plan(of, of.design())
     path = cassette_path(tmp_path, of.id, MODEL)
-    with serving(Endpoint(partial(_scoring, 1))) as server:
-        killed(monkeypatch, of, tmp_path, server.url, trials=trials[:4])
+    killed(monkeypatch, of, tmp_path, Endpoint(partial(_scoring, 1)), trials=trials[:4])
     assert files(tmp_path) == {path.name + JOURNAL_SUFFIX}
-    with serving(Endpoint(partial(_scoring, 9))) as server:
-        job = killed(monkeypatch, of, tmp_path, server.url, mode="all", trials=trials[:1])
-        assert job.calls == 1
-        assert len(files(tmp_path)) == 2
-        job, _ = recorded(of, tmp_path, server.url, mode="all", trials=trials[:2])
+    endpoint = Endpoint(partial(_scoring, 9))
+    job = killed(monkeypatch, of, tmp_path, endpoint, mode="all", trials=trials[:1])
+    assert job.calls == 1
+    assert len(files(tmp_path)) == 2
+    job, _ = recorded(of, tmp_path, endpoint, mode="all", trials=trials[:2])
     assert (job.calls, job.problems) == (1, [])
     assert files(tmp_path) == {path.name}
     lookup = Cassette(path).lookup
@@ -359,8 +355,7 @@ def test_what_is_journalled_is_merged_without_a_provider(
 ) -> None:
     of = experiment(replicates=3)
     for mode in ("missing", "all"):
-        with serving(Endpoint()) as server:
-            killed(monkeypatch, of, tmp_path, server.url, mode=mode)
+        killed(monkeypatch, of, tmp_path, Endpoint(), mode=mode)
         with monkeypatch.context() as patch:
             patch.delattr("pytest_bias.recording.collector.open_provider")
             job, _ = recorded(of, tmp_path, None, mode=mode)
@@ -382,17 +377,17 @@ def test_an_analysis_says_what_stands_only_in_a_journal(
         settings = Settings(cassettes=tmp_path, models=(MODEL,), report=None, results=None)
         return Run(settings, Workspace(tmp_path / "work")).recording(case)
 
-    with serving(Endpoint()) as server:
-        recorded(of, tmp_path, server.url, trials=plan(of, of.design())[:2])
-        first = source()
-        assert (first.interactions, first.interrupted, first.simulated) == (2, 0, True)
-        killed(monkeypatch, of, tmp_path, server.url)
-        second = source()
-        assert (second.interactions, second.interrupted, second.simulated) == (6, 4, True)
-        assert second == source()
-        assert second.checksum != first.checksum
-        assert second.wire == first.wire
-        recorded(of, tmp_path, server.url)
+    endpoint = Endpoint()
+    recorded(of, tmp_path, endpoint, trials=plan(of, of.design())[:2])
+    first = source()
+    assert (first.interactions, first.interrupted, first.simulated) == (2, 0, True)
+    killed(monkeypatch, of, tmp_path, endpoint)
+    second = source()
+    assert (second.interactions, second.interrupted, second.simulated) == (6, 4, True)
+    assert second == source()
+    assert second.checksum != first.checksum
+    assert second.wire == first.wire
+    recorded(of, tmp_path, endpoint)
     assert (source().interactions, source().interrupted) == (6, 0)
 
 
@@ -425,8 +420,7 @@ def test_simulated_replies_do_not_pass_as_a_models(
 def test_all_replaces_what_was_recorded(tmp_path: Path) -> None:
     of = experiment(replicates=3)
     for score in (3, 8):
-        with serving(Endpoint(partial(_scoring, score))) as server:
-            recorded(of, tmp_path, server.url, mode="all")
+        recorded(of, tmp_path, Endpoint(partial(_scoring, score)), mode="all")
         lookup = Cassette(cassette_path(tmp_path, of.id, MODEL)).lookup
         assert [replay(of, MODEL, t, lookup).result for t in plan(of, of.design())] == [
             Score(score=score)
@@ -436,10 +430,10 @@ def test_all_replaces_what_was_recorded(tmp_path: Path) -> None:
 def test_all_of_some_trials_leaves_the_others(tmp_path: Path) -> None:
     of = experiment(replicates=3)
     trials = plan(of, of.design())
-    with serving(Endpoint()) as server:
-        recorded(of, tmp_path, server.url)
-    with serving(Endpoint(lambda _: '{"score": 9}')) as server:
-        job, _ = recorded(of, tmp_path, server.url, mode="all", trials=trials[:2])
+    recorded(of, tmp_path, Endpoint())
+    job, _ = recorded(
+        of, tmp_path, Endpoint(lambda _: '{"score": 9}'), mode="all", trials=trials[:2]
+    )
     assert job.calls == 2
     lookup = Cassette(job.cassette).lookup
     scores = [replay(of, MODEL, t, lookup).result for t in trials]
@@ -453,24 +447,22 @@ def test_a_trial_recorded_in_part_pays_only_the_rest(tmp_path: Path) -> None:
         return None if prompt.messages[-1].text == "Now rate." else "Kind."
 
     endpoint = Endpoint(first_turns_only)
-    with serving(endpoint) as server:
-        job, _ = recorded(of, tmp_path, server.url)
-        assert job.recorded == 0
-        assert "HTTP 422" in job.problems[0]
-        assert job.calls == 1  # such an error is every trial's
-    with serving(Endpoint()) as server:
-        job, _ = recorded(of, tmp_path, server.url)
+    job, _ = recorded(of, tmp_path, endpoint)
+    assert job.recorded == 0
+    assert "HTTP 422" in job.problems[0]
+    assert job.calls == 1  # such an error is every trial's
+    job, _ = recorded(of, tmp_path, Endpoint())
     assert (job.recorded, job.calls, job.problems) == (8, 15, [])
 
 
 def test_a_larger_design_pays_only_what_is_new(tmp_path: Path) -> None:
     of = experiment(replicates=3)
-    with serving(Endpoint()) as server:
-        recorded(of, tmp_path, server.url)
-        job, _ = recorded(of, tmp_path, server.url, trials=plan(of, Design(5)))
-        assert job.calls == 4
-        job, _ = recorded(of, tmp_path, server.url, trials=plan(of, Design(2)))
-        assert job.calls == 0
+    endpoint = Endpoint()
+    recorded(of, tmp_path, endpoint)
+    job, _ = recorded(of, tmp_path, endpoint, trials=plan(of, Design(5)))
+    assert job.calls == 4
+    job, _ = recorded(of, tmp_path, endpoint, trials=plan(of, Design(2)))
+    assert job.calls == 0
     assert len(Cassette(job.cassette)) == 10
 
 
@@ -494,15 +486,14 @@ def test_the_first_signal_drains_and_keeps(
             os.kill(os.getpid(), number)
 
     of, endpoint = experiment(ask_twice, replicates=30), Endpoint(on_call=interrupt)
-    with serving(endpoint) as server:
-        job, report = recorded(of, tmp_path, server.url, mode=mode)
-        assert report.interrupted
-        assert job.problems == []
-        assert 10 <= job.calls < 120
-        kept = Cassette(job.cassette, anew=mode == "all")
-        assert endpoint.answered.total() == job.calls == len(kept)
-        job, report = recorded(of, tmp_path, server.url, mode=mode)
-        assert not report.interrupted
+    job, report = recorded(of, tmp_path, endpoint, mode=mode)
+    assert report.interrupted
+    assert job.problems == []
+    assert 10 <= job.calls < 120
+    kept = Cassette(job.cassette, anew=mode == "all")
+    assert endpoint.answered.total() == job.calls == len(kept)
+    job, report = recorded(of, tmp_path, endpoint, mode=mode)
+    assert not report.interrupted
     assert set(endpoint.answered.values()) == {1}
     assert endpoint.answered.total() == 120
     assert files(tmp_path) == {job.cassette.name}
@@ -519,8 +510,7 @@ def test_a_terminal_that_ends_more_than_once_abandons_nothing(
             os.kill(os.getpid(), first if call == 10 else signal.SIGHUP)
 
     of, endpoint = experiment(ask_twice, replicates=30), Endpoint(on_call=hang_up)
-    with serving(endpoint) as server:
-        job, report = recorded(of, tmp_path, server.url)
+    job, report = recorded(of, tmp_path, endpoint)
     assert report.interrupted
     assert endpoint.answered.total() == job.calls == len(Cassette(job.cassette))
     assert 12 <= job.calls < 120
@@ -533,8 +523,7 @@ def test_a_hang_up_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
     endpoint = Endpoint(on_call=lambda n: os.kill(os.getpid(), signal.SIGHUP) if n == 2 else None)
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with serving(endpoint) as server:
-            job, report = recorded(of, tmp_path, server.url)
+        job, report = recorded(of, tmp_path, endpoint)
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
@@ -597,8 +586,7 @@ def test_a_protocol_with_a_state_of_its_own_costs_one_trial(tmp_path: Path) -> N
         return (await subject.ask(prompt, reply=Score)).value
 
     of, endpoint = experiment(stateful, replicates=50), Endpoint()
-    with serving(endpoint) as server:
-        job, _ = recorded(of, tmp_path, server.url)
+    job, _ = recorded(of, tmp_path, endpoint)
     assert job.recorded == 0
     assert job.calls == endpoint.answered.total() == len(Cassette(job.cassette)) == 1
     assert len(job.problems) == 1
@@ -614,8 +602,7 @@ def test_so_does_one_whose_result_is_another(tmp_path: Path) -> None:
         return next(numbers)
 
     of = experiment(stateful, replicates=50)
-    with serving(Endpoint()) as server:
-        job, _ = recorded(of, tmp_path, server.url)
+    job, _ = recorded(of, tmp_path, Endpoint())
     assert job.recorded == 0
     assert job.calls == 1
     assert "(its result is another)" in job.problems[0]
@@ -649,8 +636,7 @@ def test_a_broken_protocol_costs_one_trial_at_most_and_loses_no_reply(
     tmp_path: Path, protocol: Any, calls: int, problem: str
 ) -> None:
     of, endpoint = experiment(protocol, replicates=50), Endpoint()
-    with serving(endpoint) as server:
-        job, _ = recorded(of, tmp_path, server.url)
+    job, _ = recorded(of, tmp_path, endpoint)
     assert job.recorded == 0
     assert job.calls == endpoint.answered.total() == len(Cassette(job.cassette)) == calls
     for part in problem.split("*"):
@@ -662,8 +648,8 @@ def test_a_broken_protocol_costs_one_trial_at_most_and_loses_no_reply(
 def test_what_a_rehearsal_shows_costs_nothing(tmp_path: Path, protocol: str) -> None:
     """With a simulated subject a trial is carried out and replayed before anything is called."""
     of = experiment(BROKEN[protocol][0], simulated=lambda _: '{"score": 5}')
-    with serving(endpoint := Endpoint()) as server:
-        job, _ = recorded(of, tmp_path, server.url)
+    endpoint = Endpoint()
+    job, _ = recorded(of, tmp_path, endpoint)
     assert (job.recorded, job.calls, endpoint.arrived.total()) == (0, 0, 0)
     assert "a protocol may await only" in job.problems[0]
     assert files(tmp_path) == set()
@@ -677,8 +663,8 @@ def test_a_protocol_with_a_state_is_seen_in_rehearsal(tmp_path: Path) -> None:
         return next(numbers)
 
     of = experiment(stateful, simulated=lambda _: '{"score": 5}')
-    with serving(endpoint := Endpoint()) as server:
-        job, _ = recorded(of, tmp_path, server.url)
+    endpoint = Endpoint()
+    job, _ = recorded(of, tmp_path, endpoint)
     assert (job.calls, endpoint.arrived.total()) == (0, 0)
     assert "(its result is another)" in job.problems[0]
 
@@ -693,8 +679,7 @@ def test_a_rehearsal_that_helps_nothing_is_followed_by_one_trial_alone(
         return reply
 
     of = experiment(_breaks, replicates=50, simulated=simulated)
-    with serving(Endpoint()) as server:
-        job, _ = recorded(of, tmp_path, server.url)
+    job, _ = recorded(of, tmp_path, Endpoint())
     assert (job.recorded, job.calls) == (0, 1 if reply != "no JSON" else job.calls)
     assert job.problems
 
@@ -741,8 +726,7 @@ def test_an_unknown_provider(tmp_path: Path) -> None:
 
 
 def test_an_unknown_subject(tmp_path: Path) -> None:
-    with serving(Endpoint()) as server:
-        problem = refused(tmp_path, url=server.url, model="simulated/odd")
+    problem = refused(tmp_path, url=Endpoint(), model="simulated/odd")
     assert "unknown simulated subject 'odd'; known: biased, drifted, even" in problem
 
 

@@ -381,6 +381,7 @@ def test_a_judge_that_fails_for_one_job_does_not_hang_the_other(tmp_path: Path) 
 
 
 RETRIED: dict[Fault, str] = {
+    "malformed": "reply",
     "rate_limit": "rate_limit",
     "rate_limit_retry_after": "rate_limit",
     "server_error": "transient",
@@ -421,23 +422,22 @@ def test_what_does_not_pass_is_given_up_after_five_attempts(tmp_path: Path, faul
     assert (job.wanted, job.recorded, len(served)) == (1, 1, 1)
 
 
-@pytest.mark.parametrize(("fault", "words"), [("quota", "HTTP 429"), ("unauthorised", "HTTP 401")])
-def test_what_no_later_call_can_mend_stops_the_job_at_once(
-    tmp_path: Path, fault: Fault, words: str
-) -> None:
-    job, report, served = under(fault, tmp_path, number=9)
+FOR_GOOD: dict[Fault, tuple[str, ...]] = {
+    "quota": ("HTTP 429",),
+    "unauthorised": ("HTTP 401",),
+    "refused_parameter": ("temperature", "may_drop"),
+}
+
+
+@pytest.mark.parametrize("fault", FOR_GOOD)
+def test_what_no_later_call_can_mend_stops_the_job_at_once(tmp_path: Path, fault: Fault) -> None:
+    job, report, served = under(fault, tmp_path, number=9, **TEMPERATE)
     assert len(served) == 1
-    assert len(job.problems) == 1
-    assert words in job.problems[0]
-    assert report.tallies[0].failures == {"fatal": 1}
+    (problem,) = job.problems
+    assert all(word in problem for word in FOR_GOOD[fault])
+    kind = "parameter" if fault == "refused_parameter" else "fatal"
+    assert report.tallies[0].failures == {kind: 1}
     assert files(tmp_path) == set()
-
-
-def test_half_a_reply_is_asked_for_again(tmp_path: Path) -> None:
-    job, report, served = under("malformed", tmp_path)
-    assert (job.recorded, job.problems, len(served)) == (2, [], 3)
-    assert report.tallies[0].failures == {"reply": 1}
-    assert len(Cassette(job.cassette)) == 2
 
 
 def test_nothing_but_half_replies_is_one_trials_problem(tmp_path: Path) -> None:
@@ -472,29 +472,6 @@ def test_replies_that_cannot_be_measured_are_kept_as_replies(
     lookup = Cassette(job.cassette).lookup
     outcomes = [replay(of, MODEL, trial, lookup) for trial in plan(of, of.design())]
     assert sum(o.interactions for o in outcomes) == len(served) == job.calls
-
-
-def test_a_refused_parameter_is_left_out_and_said_so(tmp_path: Path) -> None:
-    of = experiment(replicates=20, may_drop=["temperature"], **TEMPERATE)
-    # Whoever sends a temperature is refused; so are all of the first wave.
-    with serving(lambda _number, _facts: "refused_parameter") as server:
-        job, report = recorded(of, tmp_path, server.url)
-        refused = sum(each.status == 400 for each in server.served)
-    assert (job.recorded, job.problems) == (40, [])
-    assert 1 <= refused <= 3
-    assert report.tallies[0].failures == {"parameter": refused}
-    assert Cassette(job.cassette).dropped == ("temperature",)
-    dropped = {i.completion.dropped for i in Cassette(job.cassette).interactions()}
-    assert dropped == {("temperature",)}
-
-
-def test_an_experiment_that_insists_on_a_refused_parameter_stops_at_once(tmp_path: Path) -> None:
-    job, _, served = under("refused_parameter", tmp_path, number=9, **TEMPERATE)
-    assert len(served) == 1
-    assert len(job.problems) == 1
-    assert "temperature" in job.problems[0]
-    assert "may_drop" in job.problems[0]
-    assert files(tmp_path) == set()
 
 
 def test_a_long_outage_stops_the_job_and_not_the_other_models(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,35 +63,45 @@ class Acme:
             raise self._on_close
 
 
-def served(monkeypatch: pytest.MonkeyPatch, **providers: object) -> None:
-    """Have providers opened from ``providers``; an exception among them is raised."""
+@dataclass
+class Desk:
+    """Where recordings are made in ``folder``, by providers that are handed in."""
 
-    def opened(name: str, _: ProviderContext) -> object:
-        found = providers[name]
-        if isinstance(found, Exception):
-            raise found
-        return found
+    folder: Path
+    patch: pytest.MonkeyPatch
 
-    monkeypatch.setattr("pytest_bias.recording.collector.open_provider", opened)
+    def serve(self, **providers: object) -> None:
+        """Have providers opened from these; an exception among them is raised."""
+
+        def opened(name: str, _: ProviderContext) -> object:
+            found = providers[name]
+            if isinstance(found, Exception):
+                raise found
+            return found
+
+        self.patch.setattr("pytest_bias.recording.collector.open_provider", opened)
+
+    def record(
+        self,
+        *jobs: tuple[Experiment, str],
+        progress: Callable[[Tally], None] = lambda _: None,
+        **given: Any,
+    ) -> CollectionReport:
+        """Record whole experiments, each with a model."""
+        wanted = [Job(of, Players(model), plan(of, of.design())) for of, model in jobs]
+        return collect(wanted, terms(self.folder, None, **given), progress)
 
 
-def collected(
-    folder: Path,
-    *jobs: tuple[Experiment, str],
-    progress: Callable[[Tally], None] = lambda _: None,
-    **given: Any,
-) -> CollectionReport:
-    wanted = [Job(of, Players(model), plan(of, of.design())) for of, model in jobs]
-    return collect(wanted, terms(folder, None, **given), progress)
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    return Desk(tmp_path, monkeypatch)
 
 
-def test_a_provider_that_cannot_be_opened_costs_nobody_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_provider_that_cannot_be_opened_costs_nobody_else(desk: Desk) -> None:
     """As an SDK does for a proxy it cannot use, or a third party's factory."""
     of, acme = experiment(replicates=40), Acme()
-    served(monkeypatch, openai=acme, anthropic=ImportError(f"no socks for {SECRET}"))
-    report = collected(tmp_path, (of, MODEL), (of, OTHER))
+    desk.serve(openai=acme, anthropic=ImportError(f"no socks for {SECRET}"))
+    report = desk.record((of, MODEL), (of, OTHER))
     fine, broken = report.jobs
     assert (fine.recorded, fine.calls, fine.problems) == (80, 80, [])
     assert acme.calls == 80
@@ -99,29 +110,23 @@ def test_a_provider_that_cannot_be_opened_costs_nobody_else(
     assert SECRET not in problem
 
 
-def test_a_missing_key_is_told_in_its_own_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_key_is_told_in_its_own_words(desk: Desk) -> None:
     missing = MissingKey(provider="anthropic", variable="ANTHROPIC_API_KEY")
-    served(monkeypatch, openai=Acme(), anthropic=missing)
-    fine, broken = collected(tmp_path, (experiment(), MODEL), (experiment(), OTHER)).jobs
+    desk.serve(openai=Acme(), anthropic=missing)
+    fine, broken = desk.record((experiment(), MODEL), (experiment(), OTHER)).jobs
     assert (fine.problems, broken.problems) == ([], [str(missing)])
 
 
-def test_a_connection_that_does_not_close_harms_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_connection_that_does_not_close_harms_nobody(desk: Desk) -> None:
     of = experiment()
-    served(monkeypatch, openai=Acme(on_close=RuntimeError("no")), anthropic=Acme())
-    report = collected(tmp_path, (of, MODEL), (of, OTHER))
+    desk.serve(openai=Acme(on_close=RuntimeError("no")), anthropic=Acme())
+    report = desk.record((of, MODEL), (of, OTHER))
     assert [job.problems for job in report.jobs] == [[], []]
-    assert is_whole(of, tmp_path, MODEL)
+    assert is_whole(of, desk.folder, MODEL)
 
 
 @pytest.mark.parametrize("shown", [0, 1, 7])
-def test_a_display_that_fails_loses_no_reply(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shown: int
-) -> None:
+def test_a_display_that_fails_loses_no_reply(desk: Desk, shown: int) -> None:
     """``pytest … | head``: the pipe is gone, and what is paid for is kept."""
     seen = 0
 
@@ -132,29 +137,27 @@ def test_a_display_that_fails_loses_no_reply(
             raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
     of, acme = experiment(ask_twice, replicates=20), Acme()
-    served(monkeypatch, openai=acme)
-    (job,) = collected(tmp_path, (of, MODEL), progress=fragile).jobs
+    desk.serve(openai=acme)
+    (job,) = desk.record((of, MODEL), progress=fragile).jobs
     assert (job.recorded, job.calls, job.problems) == (40, 80, [])
     assert (acme.calls, seen) == (80, shown + 1)  # not asked again
 
 
-def test_inside_an_event_loop_recording_is_refused(tmp_path: Path) -> None:
+def test_inside_an_event_loop_recording_is_refused(desk: Desk) -> None:
     async def within() -> None:
-        collected(tmp_path, (experiment(), MODEL))
+        desk.record((experiment(), MODEL))
 
     with pytest.raises(Exception, match="pytest runs inside an event loop"):
         asyncio.run(within())
 
 
-def test_a_journal_that_cannot_be_opened_is_known_before_anything_is_paid(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_journal_that_cannot_be_opened_is_known_before_anything_is_paid(desk: Desk) -> None:
     acme = Acme()
-    served(monkeypatch, openai=acme)
+    desk.serve(openai=acme)
     of = experiment()
-    journal = cassette_path(tmp_path, of.id, MODEL)
+    journal = cassette_path(desk.folder, of.id, MODEL)
     journal.with_name(f"{journal.name}.recording").mkdir(parents=True)
-    (job,) = collected(tmp_path, (of, MODEL)).jobs
+    (job,) = desk.record((of, MODEL)).jobs
     assert acme.calls == 0
     assert "a folder stands there, and no file" in job.problems[0]
 
@@ -165,11 +168,11 @@ class _Full:
     def __init__(self, writes: int) -> None:
         self.left = writes
 
-    def stand_in(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stand_in(self, patch: pytest.MonkeyPatch) -> None:
         def put(of: Recorder, data: bytes) -> None:
             self.put(of, data)
 
-        monkeypatch.setattr(Recorder, "_put", put)
+        patch.setattr(Recorder, "_put", put)
 
     def put(self, of: Recorder, data: bytes) -> None:
         if self.left <= 0:
@@ -181,14 +184,12 @@ class _Full:
 _put = Recorder._put
 
 
-def test_a_full_disk_stops_the_recording_and_says_what_is_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_stops_the_recording_and_says_what_is_lost(desk: Desk) -> None:
     disk, acme = _Full(writes=2), Acme()
-    served(monkeypatch, openai=acme)
-    disk.stand_in(monkeypatch)
+    desk.serve(openai=acme)
+    disk.stand_in(desk.patch)
     of = experiment(replicates=100)
-    (job,) = collected(tmp_path, (of, MODEL), concurrency=8).jobs
+    (job,) = desk.record((of, MODEL), concurrency=8).jobs
     kept = len(Cassette(job.cassette))
     assert 0 < acme.calls < 200
     assert (job.unkept, job.calls) == (acme.calls - kept, kept)
@@ -196,27 +197,25 @@ def test_a_full_disk_stops_the_recording_and_says_what_is_lost(
     assert len(told) == 1
     assert f"{job.unkept} paid replies could not be kept" in job.problems
     disk.left = 1_000
-    (job,) = collected(tmp_path, (of, MODEL), concurrency=8).jobs
+    (job,) = desk.record((of, MODEL), concurrency=8).jobs
     assert (job.unkept, job.problems, job.calls) == (0, [], 200 - kept)
-    assert is_whole(of, tmp_path, MODEL)
+    assert is_whole(of, desk.folder, MODEL)
 
 
-def test_replies_wait_for_room_on_a_disk_that_is_full_for_a_while(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_replies_wait_for_room_on_a_disk_that_is_full_for_a_while(desk: Desk) -> None:
     """The last chance is when the journal is closed."""
     of = experiment(replicates=1)
     disk = _Full(writes=0)
-    served(monkeypatch, openai=Acme())
-    disk.stand_in(monkeypatch)
+    desk.serve(openai=Acme())
+    disk.stand_in(desk.patch)
     close = Recorder.close
 
     def after_a_while(self: Recorder, *args: Any, **kwargs: Any) -> None:
         disk.left = 10
         close(self, *args, **kwargs)
 
-    monkeypatch.setattr(Recorder, "close", after_a_while)
-    (job,) = collected(tmp_path, (of, MODEL), concurrency=1).jobs
+    desk.patch.setattr(Recorder, "close", after_a_while)
+    (job,) = desk.record((of, MODEL), concurrency=1).jobs
     assert (job.unkept, len(Cassette(job.cassette))) == (0, 1)
     assert "No space left" in job.problems[0]
 
@@ -225,75 +224,68 @@ def test_an_error_of_the_disk_is_no_error_of_the_protocol() -> None:
     assert "cannot be written to: full" in str(NotKept(path="x", problem="full"))
 
 
-def test_nothing_is_locked_or_written_where_everything_is_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_locked_or_written_where_everything_is_recorded(desk: Desk) -> None:
     of = experiment()
-    served(monkeypatch, openai=Acme())
-    collected(tmp_path, (of, MODEL))
-    path = cassette_path(tmp_path, of.id, MODEL)
+    desk.serve(openai=Acme())
+    desk.record((of, MODEL))
+    path = cassette_path(desk.folder, of.id, MODEL)
     (path.parent / f"{path.name}.lock").unlink()
-    (job,) = collected(tmp_path, (of, MODEL)).jobs
+    (job,) = desk.record((of, MODEL)).jobs
     assert (job.problems, job.calls) == ([], 0)
-    assert {each.name for each in tmp_path.rglob("*") if each.is_file()} == {path.name}
+    assert {each.name for each in desk.folder.rglob("*") if each.is_file()} == {path.name}
 
 
 @pytest.mark.parametrize("usage", [{}, {"input": 5}, {"output": 5}, {"input": 0, "output": 0}])
 def test_a_budget_holds_where_only_a_part_of_the_tokens_is_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, usage: dict[str, int]
+    desk: Desk, usage: dict[str, int]
 ) -> None:
     acme = Acme(usage=usage)
-    served(monkeypatch, openai=acme)
+    desk.serve(openai=acme)
     entry = ModelEntry(price=Price(input=0.0, output=1_000_000.0), max_output_tokens=10)
     of = experiment(replicates=50, parameters=Parameters(max_output_tokens=10))
-    (job,) = collected(tmp_path, (of, MODEL), roster=Roster({MODEL: entry}), budget=75.0).jobs
+    (job,) = desk.record((of, MODEL), roster=Roster({MODEL: entry}), budget=75.0).jobs
     # A reply may have cost ten dollars each time, whatever was said of it.
     assert acme.calls == 7
     assert len(job.lost) == 100 - 7
 
 
-def test_an_unbounded_budget_is_refused_before_the_first_call(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unbounded_budget_is_refused_before_the_first_call(desk: Desk) -> None:
     acme = Acme()
-    served(monkeypatch, openai=acme)
+    desk.serve(openai=acme)
     roster = Roster({MODEL: ModelEntry(price=Price(input=1.0, output=1.0))})
-    (job,) = collected(tmp_path, (experiment(), MODEL), roster=roster, budget=1.0).jobs
+    (job,) = desk.record((experiment(), MODEL), roster=roster, budget=1.0).jobs
     assert acme.calls == 0
     assert "has no limit of a reply's tokens" in job.problems[0]
 
 
-def test_an_experiment_of_which_nothing_is_recorded_is_missing_by_its_cap(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    served(monkeypatch, openai=Acme())
+def test_an_experiment_of_which_nothing_is_recorded_is_missing_by_its_cap(desk: Desk) -> None:
+    desk.serve(openai=Acme())
     of = experiment()
-    (job,) = collected(tmp_path, (of, MODEL), max_calls=0).jobs
+    (job,) = desk.record((of, MODEL), max_calls=0).jobs
     assert (len(job.lost), job.problems) == (6, [])
     cassette = Cassette(job.cassette)
     assert cassette.exists
     assert cassette.lost == {trial.id for trial in plan(of, of.design())}
     assert cassette.provenance.wire == "acme, one"
-    (job,) = collected(tmp_path, (of, MODEL)).jobs
+    (job,) = desk.record((of, MODEL)).jobs
     assert job.problems == []
     assert Cassette(job.cassette).lost == frozenset()
-    assert is_whole(of, tmp_path, MODEL)
+    assert is_whole(of, desk.folder, MODEL)
 
 
-def test_what_is_recorded_anew_replaces_the_old_only_as_a_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_recorded_anew_replaces_the_old_only_as_a_whole(desk: Desk) -> None:
     """Else one condition would be half of yesterday's model, and the other all of today's."""
-    served(monkeypatch, openai=Acme())
+    desk.serve(openai=Acme())
     of = experiment(replicates=4)
-    collected(tmp_path, (of, MODEL))
-    path = cassette_path(tmp_path, of.id, MODEL)
+    desk.record((of, MODEL))
+    path = cassette_path(desk.folder, of.id, MODEL)
     before = path.read_bytes()
     halves = [[t for t in plan(of, of.design()) if t.condition.id == c] for c in ("a", "b")]
 
     def anew(trials: Any, **limits: Any) -> Any:
         job = Job(of, Players(MODEL), tuple(trials))
-        return collect([job], terms(tmp_path, None, mode="all", **limits), lambda _: None).jobs[0]
+        given = terms(desk.folder, None, mode="all", **limits)
+        return collect([job], given, lambda _: None).jobs[0]
 
     job = anew(halves[0], max_calls=2, concurrency=1)
     assert "the old recording counts" in job.problems[0]
@@ -303,40 +295,36 @@ def test_what_is_recorded_anew_replaces_the_old_only_as_a_whole(
     assert path.with_name(path.name + REJOURNAL_SUFFIX).exists()
     job = anew(halves[0])
     assert (job.calls, job.problems) == (2, [])
-    assert files(tmp_path) == {path.name}
+    assert files(desk.folder) == {path.name}
     assert len(Cassette(path)) == 8
 
 
-def test_a_cap_begins_no_trial_that_could_not_end_where_only_whole_trials_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cap_begins_no_trial_that_could_not_end_where_whole_ones_count(desk: Desk) -> None:
     """Else all the calls would be paid, nothing kept, and the next run would do the same."""
     acme = Acme()
-    served(monkeypatch, openai=acme)
+    desk.serve(openai=acme)
     of = experiment(
         ask_twice, replicates=50, retention="measures", simulated=lambda _: '{"score": 5}'
     )
-    (job,) = collected(tmp_path, (of, MODEL), max_calls=31, concurrency=100).jobs
+    (job,) = desk.record((of, MODEL), max_calls=31, concurrency=100).jobs
     assert (job.recorded, acme.calls, job.unkept, job.problems) == (15, 30, 0, [])
     assert len(job.lost) == 100 - 15
-    (job,) = collected(tmp_path, (of, MODEL)).jobs
+    (job,) = desk.record((of, MODEL)).jobs
     assert (job.recorded, acme.calls) == (85, 200)
 
 
-def test_what_was_paid_for_trials_that_did_not_end_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_paid_for_trials_that_did_not_end_is_told(desk: Desk) -> None:
     acme = Acme()
-    served(monkeypatch, openai=acme)
+    desk.serve(openai=acme)
     of = experiment(ask_twice, replicates=50, retention="measures")  # nobody rehearses it
-    (job,) = collected(tmp_path, (of, MODEL), max_calls=1).jobs
+    (job,) = desk.record((of, MODEL), max_calls=1).jobs
     assert (acme.calls, job.recorded, len(job.lost), job.unkept) == (1, 0, 100, 1)
     assert job.problems == ["1 paid reply could not be kept"]
 
 
 @pytest.mark.parametrize("how", [pytest.fail, pytest.skip])
 def test_a_protocol_that_fails_as_a_test_does_stops_its_own_experiment_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: Callable[[str], object]
+    desk: Desk, how: Callable[[str], object]
 ) -> None:
     """Such outcomes are no Exceptions; nobody waits for the worker that met one."""
 
@@ -344,37 +332,33 @@ def test_a_protocol_that_fails_as_a_test_does_stops_its_own_experiment_only(
         await ask_once(trial, subject)
         how("as in a test")
 
-    served(monkeypatch, openai=Acme(), anthropic=Acme())
+    desk.serve(openai=Acme(), anthropic=Acme())
     broken, whole = experiment(gives_up, id="broken", replicates=40), experiment(replicates=40)
-    first, second = collected(tmp_path, (broken, MODEL), (whole, OTHER)).jobs
+    first, second = desk.record((broken, MODEL), (whole, OTHER)).jobs
     assert (first.recorded, first.calls, second.recorded) == (0, 1, 80)
     assert "as in a test" in first.problems[0]
     assert second.problems == []
 
 
-def test_a_provider_that_is_cancelled_from_within_costs_one_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_provider_that_is_cancelled_from_within_costs_one_model(desk: Desk) -> None:
     class Cancelled(Acme):
         async def complete(self, model: str, request: Request, call: Call) -> Completion:  # noqa: ARG002
             raise asyncio.CancelledError
 
-    served(monkeypatch, openai=Acme(), anthropic=Cancelled())
+    desk.serve(openai=Acme(), anthropic=Cancelled())
     of = experiment(replicates=10)
-    fine, broken = collected(tmp_path, (of, MODEL), (of, OTHER)).jobs
+    fine, broken = desk.record((of, MODEL), (of, OTHER)).jobs
     assert (fine.recorded, fine.problems) == (20, [])
     assert broken.problems == ["tiny, trial " + broken.problems[0].split("trial ")[1]]
     assert "CancelledError" in broken.problems[0]
 
 
-def test_an_unfinished_recording_made_anew_is_told_every_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    served(monkeypatch, openai=Acme())
+def test_an_unfinished_recording_made_anew_is_told_every_time(desk: Desk) -> None:
+    desk.serve(openai=Acme())
     of = experiment(replicates=4)
-    collected(tmp_path, (of, MODEL))
-    collected(tmp_path, (of, MODEL), mode="all", max_calls=4, concurrency=1)
-    done = Cassette(cassette_path(tmp_path, of.id, MODEL), anew=True)
+    desk.record((of, MODEL))
+    desk.record((of, MODEL), mode="all", max_calls=4, concurrency=1)
+    done = Cassette(cassette_path(desk.folder, of.id, MODEL), anew=True)
     some = tuple(
         trial
         for trial in plan(of, of.design())
@@ -383,44 +367,38 @@ def test_an_unfinished_recording_made_anew_is_told_every_time(
     assert len(some) == 4
     for _ in range(2):
         job = Job(of, Players(MODEL), some)
-        report = collect([job], terms(tmp_path, None, mode="all"), lambda _: None)
+        report = collect([job], terms(desk.folder, None, mode="all"), lambda _: None)
         (told,) = report.jobs[0].problems
         assert "the old recording counts" in told
         assert report.jobs[0].calls == 0
 
 
-def test_a_kill_before_the_first_reply_leaves_nothing_unfinished(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    served(monkeypatch, openai=Acme())
+def test_a_kill_before_the_first_reply_leaves_nothing_unfinished(desk: Desk) -> None:
+    desk.serve(openai=Acme())
     of = experiment()
-    collected(tmp_path, (of, MODEL))
-    path = cassette_path(tmp_path, of.id, MODEL)
+    desk.record((of, MODEL))
+    path = cassette_path(desk.folder, of.id, MODEL)
     path.with_name(path.name + REJOURNAL_SUFFIX).touch()
     larger = experiment(replicates=5)
-    (job,) = collected(tmp_path, (larger, MODEL)).jobs
+    (job,) = desk.record((larger, MODEL)).jobs
     assert (job.recorded, job.problems) == (4, [])
 
 
-def test_replies_of_a_trial_that_broke_off_are_counted_as_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_replies_of_a_trial_that_broke_off_are_counted_as_lost(desk: Desk) -> None:
     async def breaks(trial: Trial, subject: Subject) -> None:
         await ask_twice(trial, subject)
         raise ValueError(trial.id)
 
-    served(monkeypatch, openai=Acme())
+    desk.serve(openai=Acme())
     of = experiment(breaks, retention="measures")
-    (job,) = collected(tmp_path, (of, MODEL)).jobs
+    (job,) = desk.record((of, MODEL)).jobs
     assert (job.recorded, job.unkept) == (0, 2)
     assert "2 paid replies could not be kept" in job.problems
 
 
-def test_calls_put_aside_for_whole_trials_are_left_to_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_calls_put_aside_for_whole_trials_are_left_to_them(desk: Desk) -> None:
     """Another model's calls do not cut off a trial that has begun."""
-    served(monkeypatch, openai=Acme(), anthropic=Acme())
+    desk.serve(openai=Acme(), anthropic=Acme())
     measured = experiment(
         ask_twice,
         id="measured",
@@ -429,7 +407,7 @@ def test_calls_put_aside_for_whole_trials_are_left_to_them(
         simulated=lambda _: '{"score": 5}',
     )
     raw = experiment(id="raw", replicates=100, simulated=lambda _: '{"score": 5}')
-    first, second = collected(tmp_path, (measured, MODEL), (raw, OTHER), max_calls=61).jobs
+    first, second = desk.record((measured, MODEL), (raw, OTHER), max_calls=61).jobs
     assert (first.unkept, second.unkept) == (0, 0)
     assert first.calls == 2 * first.recorded
     assert first.calls + second.calls in (60, 61)
@@ -437,14 +415,14 @@ def test_calls_put_aside_for_whole_trials_are_left_to_them(
 
 @pytest.mark.parametrize("retention", ["raw", "measures"])
 def test_a_recording_ends_with_the_first_reply_of_another_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, retention: str
+    desk: Desk, retention: str
 ) -> None:
     """What was answered is kept, and no other experiment asks that model again."""
     acme = Acme(served="two")
-    served(monkeypatch, openai=acme)
+    desk.serve(openai=acme)
     first = experiment(ask_twice, replicates=200, retention=retention)
     second = experiment(id="later", replicates=200)
-    one, later = collected(tmp_path, (first, MODEL), (second, MODEL), concurrency=4).jobs
+    one, later = desk.record((first, MODEL), (second, MODEL), concurrency=4).jobs
     (problem,) = one.problems
     assert problem.startswith(f"two answered where {MODEL} was asked for.")
     assert 'add served = ["two"] under [models."openai/one"]' in problem
@@ -455,30 +433,28 @@ def test_a_recording_ends_with_the_first_reply_of_another_model(
     assert not later.cassette.exists()
 
 
-def test_another_model_may_answer_where_the_roster_says_so_or_nothing_gates(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_model_may_answer_where_the_roster_says_so_or_nothing_gates(desk: Desk) -> None:
     roster = Roster({MODEL: ModelEntry(served=frozenset({"two"}))})
     for name, given in (("allowed", {"roster": roster}), ("no gate", {"gates": False})):
-        served(monkeypatch, openai=Acme(served="two"))
-        (job,) = collected(tmp_path / name, (experiment(), MODEL), **given).jobs
+        desk.serve(openai=Acme(served="two"))
+        (job,) = (
+            replace(desk, folder=desk.folder / name).record((experiment(), MODEL), **given).jobs
+        )
         assert (job.recorded, job.problems) == (6, [])
-    served(monkeypatch, openai=Acme(served=""))
-    (job,) = collected(tmp_path / "silent", (experiment(), MODEL)).jobs
+    desk.serve(openai=Acme(served=""))
+    (job,) = replace(desk, folder=desk.folder / "silent").record((experiment(), MODEL)).jobs
     assert (job.recorded, job.problems) == (6, [])
 
 
-def test_another_judge_than_the_one_asked_for_ends_a_recording(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_judge_than_the_one_asked_for_ends_a_recording(desk: Desk) -> None:
     async def graded(trial: Trial, subject: Subject, judge: Subject) -> Score:
         told = await subject.ask(f"What of {trial['group']}?", reply=Score)
         return (await judge.ask(f"Grade {told.value.score}.", reply=Score)).value
 
-    served(monkeypatch, openai=Acme(), anthropic=Acme(served="three"))
+    desk.serve(openai=Acme(), anthropic=Acme(served="three"))
     of = experiment(graded, replicates=200, judge=Parameters())
     job = Job(of, Players(MODEL, OTHER), plan(of, of.design()))
-    (report,) = collect([job], terms(tmp_path, None, concurrency=4), lambda _: None).jobs
+    (report,) = collect([job], terms(desk.folder, None, concurrency=4), lambda _: None).jobs
     (problem,) = report.problems
     assert problem.startswith(f"three answered where {OTHER} was asked for.")
     assert report.recorded <= 4

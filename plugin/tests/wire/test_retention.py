@@ -109,13 +109,12 @@ def test_the_verdict_is_that_of_the_same_experiment_with_its_text(
 
 def test_every_trial_is_recorded_and_paid_once(tmp_path: Path) -> None:
     of, endpoint = kept(ask_twice, replicates=20), Endpoint()
-    with serving(endpoint) as server:
-        job, _ = recorded(of, tmp_path, server.url)
-        assert (job.wanted, job.recorded, job.calls, job.problems) == (40, 40, 80, [])
-        assert files(tmp_path) == {"simulated--even.jsonl"}
-        before = job.cassette.read_bytes()
-        job, _ = recorded(of, tmp_path, server.url)
-        assert (job.wanted, job.calls, job.problems) == (0, 0, [])
+    job, _ = recorded(of, tmp_path, endpoint)
+    assert (job.wanted, job.recorded, job.calls, job.problems) == (40, 40, 80, [])
+    assert files(tmp_path) == {"simulated--even.jsonl"}
+    before = job.cassette.read_bytes()
+    job, _ = recorded(of, tmp_path, endpoint)
+    assert (job.wanted, job.calls, job.problems) == (0, 0, [])
     assert job.cassette.read_bytes() == before
     assert set(endpoint.answered.values()) == {1}
     assert measured(of, tmp_path) == [{"score": 5.0}] * 40
@@ -139,8 +138,7 @@ def test_a_killed_recording_goes_on_with_whole_trials(
         endpoint.release()
     # Other books: the first may still count calls that were held when their caller was killed.
     resumed = Endpoint()
-    with serving(resumed) as server:
-        job, _ = recorded(of, tmp_path, server.url, mode=mode)
+    job, _ = recorded(of, tmp_path, resumed, mode=mode)
     assert job.calls == resumed.answered.total() == 160 - 2 * whole
     assert files(tmp_path) == {path.name}
     assert measured(of, tmp_path) == [{"score": 5.0}] * 80
@@ -165,16 +163,15 @@ def test_after_the_first_signal_what_has_begun_ends(
             os.kill(os.getpid(), number)
 
     of, endpoint = kept(ask_twice, replicates=30), Endpoint(on_call=interrupt)
-    with serving(endpoint) as server:
-        job, report = recorded(of, tmp_path, server.url)
-        assert report.interrupted
-        assert job.problems == []
-        assert job.calls < 120
-        # No paid reply is lost: every trial that asked anything was asked all of it.
-        assert endpoint.answered.total() == job.calls == 2 * job.recorded
-        assert len(measured(of, tmp_path)) == job.recorded
-        job, report = recorded(of, tmp_path, server.url)
-        assert not report.interrupted
+    job, report = recorded(of, tmp_path, endpoint)
+    assert report.interrupted
+    assert job.problems == []
+    assert job.calls < 120
+    # No paid reply is lost: every trial that asked anything was asked all of it.
+    assert endpoint.answered.total() == job.calls == 2 * job.recorded
+    assert len(measured(of, tmp_path)) == job.recorded
+    job, report = recorded(of, tmp_path, endpoint)
+    assert not report.interrupted
     assert endpoint.answered.total() == 120
     assert set(endpoint.answered.values()) == {1}
     assert len(measured(of, tmp_path)) == 60
@@ -198,17 +195,16 @@ def test_the_second_signal_waits_for_nothing_and_keeps_whole_trials(tmp_path: Pa
 
 def test_a_trial_that_a_cap_would_cut_short_is_lost_as_a_whole(tmp_path: Path) -> None:
     of, endpoint = kept(ask_twice, replicates=10), Endpoint()
-    with serving(endpoint) as server:
-        job, _ = recorded(of, tmp_path, server.url, max_calls=7, concurrency=1)
-        # The first has shown that a trial takes two calls: there is no room for a fourth.
-        assert (job.recorded, job.calls, job.unkept, job.problems) == (3, 6, 0, [])
-        assert job.notes == ["--bias-max-calls=7 leaves no room for a whole trial"]
-        cassette = Cassette(job.cassette)
-        assert len(job.lost) == 17
-        assert cassette.lost == job.lost
-        assert len(measured(of, tmp_path)) == 3
-        job, _ = recorded(of, tmp_path, server.url)
-        assert (job.recorded, job.calls, job.lost) == (17, 34, set())
+    job, _ = recorded(of, tmp_path, endpoint, max_calls=7, concurrency=1)
+    # The first has shown that a trial takes two calls: there is no room for a fourth.
+    assert (job.recorded, job.calls, job.unkept, job.problems) == (3, 6, 0, [])
+    assert job.notes == ["--bias-max-calls=7 leaves no room for a whole trial"]
+    cassette = Cassette(job.cassette)
+    assert len(job.lost) == 17
+    assert cassette.lost == job.lost
+    assert len(measured(of, tmp_path)) == 3
+    job, _ = recorded(of, tmp_path, endpoint)
+    assert (job.recorded, job.calls, job.lost) == (17, 34, set())
     assert Cassette(job.cassette).lost == frozenset()
     assert len(measured(of, tmp_path)) == 20
 
@@ -219,31 +215,26 @@ def test_a_trial_of_which_a_call_failed_is_asked_again_as_a_whole(tmp_path: Path
     def first_turns_only(prompt: SimulatedPrompt) -> str | None:
         return None if prompt.messages[-1].text == "Now rate." else "Kind."
 
-    with serving(Endpoint(first_turns_only)) as server:
-        job, _ = recorded(of, tmp_path, server.url)
+    job, _ = recorded(of, tmp_path, Endpoint(first_turns_only))
     assert job.recorded == 0
     assert job.problems == [
         f"simulated/even: a call failed (fatal); {SILENT}",
         "1 paid reply could not be kept",
     ]
-    with serving(Endpoint()) as server:
-        job, _ = recorded(of, tmp_path, server.url)
+    job, _ = recorded(of, tmp_path, Endpoint())
     assert (job.recorded, job.calls, job.problems) == (8, 16, [])
 
 
 def test_all_replaces_what_was_measured_when_it_is_whole(tmp_path: Path) -> None:
     of = kept(replicates=3)
-    with serving(Endpoint()) as server:
-        recorded(of, tmp_path, server.url)
+    recorded(of, tmp_path, Endpoint())
     path = cassette_path(tmp_path, of.id, MODEL)
     endpoint = Endpoint()
     endpoint._say = lambda _: '{"score": 9}' if endpoint.answered.total() <= 2 else None
-    with serving(endpoint) as server:
-        recorded(of, tmp_path, server.url, mode="all")
+    recorded(of, tmp_path, endpoint, mode="all")
     assert files(tmp_path) == {path.name, path.name + REJOURNAL_SUFFIX}
     assert measured(of, tmp_path) == [{"score": 5.0}] * 6
-    with serving(Endpoint(lambda _: '{"score": 9}')) as server:
-        job, _ = recorded(of, tmp_path, server.url, mode="all")
+    job, _ = recorded(of, tmp_path, Endpoint(lambda _: '{"score": 9}'), mode="all")
     assert (job.calls, job.problems) == (4, [])
     assert measured(of, tmp_path) == [{"score": 9.0}] * 6
     assert files(tmp_path) == {path.name}
@@ -288,8 +279,7 @@ def test_invalid_replies_are_missing_with_their_reason(tmp_path: Path) -> None:
         return f"I cannot, said {CANARY}." if ada else '{"score": 5}'
 
     of = kept(replicates=4)
-    with serving(Endpoint(say)) as server:
-        job, _ = recorded(of, tmp_path, server.url)
+    job, _ = recorded(of, tmp_path, Endpoint(say))
     assert (job.recorded, job.calls, job.problems) == (8, 4 * 3 + 4, [])
     cassette = Cassette(job.cassette)
     outcomes = [reread(of, MODEL, trial, cassette) for trial in plan(of, of.design())]
@@ -303,9 +293,9 @@ def test_a_raised_version_is_recorded_again_and_what_was_measured_before_stays(
 ) -> None:
     of = kept()
     newer = kept(measures=[Measure("score", lambda score: score.score + 1.0, version=2)])
-    with serving(Endpoint()) as server:
-        recorded(of, tmp_path, server.url)
-        job, _ = recorded(newer, tmp_path, server.url)
+    endpoint = Endpoint()
+    recorded(of, tmp_path, endpoint)
+    job, _ = recorded(newer, tmp_path, endpoint)
     assert (job.recorded, job.calls, job.problems) == (6, 6, [])
     assert measured(newer, tmp_path) == [{"score": 6.0}] * 6
     assert measured(of, tmp_path) == [{"score": 5.0}] * 6
@@ -315,17 +305,17 @@ def test_a_changed_prompt_is_recorded_again(tmp_path: Path) -> None:
     async def otherwise(trial: Trial, subject: Subject) -> Score:
         return (await subject.ask(f"Do rate {trial['group']}.", reply=Score)).value
 
-    with serving(Endpoint()) as server:
-        recorded(kept(), tmp_path, server.url)
-        job, _ = recorded(kept(otherwise), tmp_path, server.url)
+    endpoint = Endpoint()
+    recorded(kept(), tmp_path, endpoint)
+    job, _ = recorded(kept(otherwise), tmp_path, endpoint)
     assert (job.recorded, job.calls, job.problems) == (6, 6, [])
 
 
 def test_nothing_is_paid_where_text_stands_in_the_cassette(tmp_path: Path) -> None:
-    with serving(Endpoint()) as server:
-        recorded(experiment(), tmp_path, server.url)
-        before = cassette_path(tmp_path, "tiny", MODEL).read_bytes()
-        job, _ = recorded(kept(replicates=9), tmp_path, server.url)
+    endpoint = Endpoint()
+    recorded(experiment(), tmp_path, endpoint)
+    before = cassette_path(tmp_path, "tiny", MODEL).read_bytes()
+    job, _ = recorded(kept(replicates=9), tmp_path, endpoint)
     assert (job.calls, job.recorded) == (0, 0)
     assert (
         'holds requests and replies as text, and its experiment has retention="measures"'
@@ -335,9 +325,9 @@ def test_nothing_is_paid_where_text_stands_in_the_cassette(tmp_path: Path) -> No
 
 
 def test_an_experiment_that_comes_to_keep_text_is_recorded_again(tmp_path: Path) -> None:
-    with serving(Endpoint()) as server:
-        recorded(kept(), tmp_path, server.url)
-        job, _ = recorded(experiment(), tmp_path, server.url)
+    endpoint = Endpoint()
+    recorded(kept(), tmp_path, endpoint)
+    job, _ = recorded(experiment(), tmp_path, endpoint)
     assert (job.recorded, job.calls, job.problems) == (6, 6, [])
     cassette = Cassette(job.cassette)
     of = experiment()
@@ -356,10 +346,10 @@ def replies(path: Path, key: str = KEY) -> list[str]:
 
 def test_sealed_replies_are_those_that_came(tmp_path: Path) -> None:
     of, raw = kept(ask_twice, "encrypted"), experiment(ask_twice)
-    with serving(Endpoint(_numbered)) as server:
-        job, _ = recorded(of, tmp_path, server.url, environ=UNDER_KEY)
-        assert (job.recorded, job.problems) == (6, [])
-        clear, _ = recorded(raw, tmp_path / "raw", server.url)
+    endpoint = Endpoint(_numbered)
+    job, _ = recorded(of, tmp_path, endpoint, environ=UNDER_KEY)
+    assert (job.recorded, job.problems) == (6, [])
+    clear, _ = recorded(raw, tmp_path / "raw", endpoint)
     expected = [each.completion.text for each in Cassette(clear.cassette).interactions()]
     assert replies(job.cassette) == expected
     data = job.cassette.read_bytes()
@@ -372,9 +362,9 @@ def test_sealed_replies_are_those_that_came(tmp_path: Path) -> None:
 def test_a_new_key_seals_what_is_new(tmp_path: Path) -> None:
     of = kept(retention="encrypted")
     trials = plan(of, of.design())
-    with serving(Endpoint()) as server:
-        recorded(of, tmp_path, server.url, trials=trials[:3], environ=UNDER_KEY)
-        job, _ = recorded(of, tmp_path, server.url, environ={KEY_VARIABLE: OTHER_KEY})
+    endpoint = Endpoint()
+    recorded(of, tmp_path, endpoint, trials=trials[:3], environ=UNDER_KEY)
+    job, _ = recorded(of, tmp_path, endpoint, environ={KEY_VARIABLE: OTHER_KEY})
     assert (job.recorded, job.calls, job.problems) == (3, 3, [])
     assert len(measured(of, tmp_path)) == 6
     sealed = list(Cassette(job.cassette).sealed_lines())
@@ -398,8 +388,7 @@ def test_nothing_is_paid_without_a_key_that_is_one(
     tmp_path: Path, retention: str, environ: dict[str, str], problem: str
 ) -> None:
     endpoint = Endpoint()
-    with serving(endpoint) as server:
-        job, _ = recorded(kept(retention=retention), tmp_path, server.url, environ=environ)
+    job, _ = recorded(kept(retention=retention), tmp_path, endpoint, environ=environ)
     assert endpoint.arrived.total() == job.calls == 0
     assert len(job.problems) == 1
     assert job.problems[0].startswith(problem)
@@ -411,9 +400,8 @@ def test_nothing_is_paid_without_the_package_that_seals(
 ) -> None:
     monkeypatch.setitem(sys.modules, "cryptography.fernet", None)
     endpoint = Endpoint()
-    with serving(endpoint) as server:
-        of = kept(retention="encrypted")
-        job, _ = recorded(of, tmp_path, server.url, environ=UNDER_KEY)
+    of = kept(retention="encrypted")
+    job, _ = recorded(of, tmp_path, endpoint, environ=UNDER_KEY)
     assert endpoint.arrived.total() == 0
     assert job.problems == [
         "cryptography is not installed; install it with: pip install 'pytest-bias[encryption]'"
@@ -422,8 +410,9 @@ def test_nothing_is_paid_without_the_package_that_seals(
 
 def said_of(of: Experiment, folder: Path, **given: Any) -> JobReport:
     """The report of a recording in which every reply, and every question, holds the canary."""
-    with serving(Endpoint(lambda _: f'{{"score": 5, "more": "{CANARY}"}}')) as server:
-        job, _ = recorded(of, folder, server.url, **given)
+    job, _ = recorded(
+        of, folder, Endpoint(lambda _: f'{{"score": 5, "more": "{CANARY}"}}'), **given
+    )
     assert job.recorded == 0
     assert job.calls == 1  # the first trial goes alone
     assert CANARY not in repr(job)
@@ -516,15 +505,13 @@ def test_what_fails_before_anything_is_asked_is_told_without_its_words(tmp_path:
     async def breaks(trial: Trial, _: Subject) -> Score:
         raise KeyError(CANARY, trial)
 
-    with serving(Endpoint()) as server:
-        job, _ = recorded(kept(breaks), tmp_path, server.url)
+    job, _ = recorded(kept(breaks), tmp_path, Endpoint())
     assert job.problems == [f"tiny, trial a#1: fails before it asks anything: KeyError; {SILENT}"]
 
 
 def test_what_was_journalled_is_merged_without_a_provider_or_a_key(tmp_path: Path) -> None:
     of = kept(retention="encrypted")
-    with serving(Endpoint()) as server:
-        job, _ = recorded(of, tmp_path, server.url, environ=UNDER_KEY)
+    job, _ = recorded(of, tmp_path, Endpoint(), environ=UNDER_KEY)
     header, *lines = job.cassette.read_bytes().splitlines(keepends=True)
     assert header.startswith(b'{"format"')
     job.cassette.with_name(job.cassette.name + JOURNAL_SUFFIX).write_bytes(b"".join(lines))

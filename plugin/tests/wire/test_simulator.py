@@ -19,10 +19,10 @@ from bias_tests.anchoring.simulated import answer
 
 from pytest_bias.experiments.experiment import SimulatedPrompt, plan
 from pytest_bias.experiments.keys import trial_seed
-from pytest_bias.experiments.messages import Completion, Message, Place
+from pytest_bias.experiments.messages import Completion, Message
 from pytest_bias.experiments.replay import Unrecorded, replay
 from pytest_bias.providers.simulator.server import FINGERPRINT, SimulatorServer
-from pytest_bias.providers.simulator.subjects import PROGRAMS, SUBJECTS
+from pytest_bias.providers.simulator.subjects import SUBJECTS
 
 from ..helpers import serving
 
@@ -73,12 +73,6 @@ def test_it_listens_on_loopback_only(server: SimulatorServer) -> None:
     assert server._http.server_address[0] == "127.0.0.1"
 
 
-def test_models_are_listed(sdk: openai.OpenAI) -> None:
-    models = list(sdk.models.list())
-    assert [model.id for model in models] == list(PROGRAMS) == [*SUBJECTS, "judge"]
-    assert {model.owned_by for model in models} == {"simulated"}
-
-
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_a_reply_is_that_of_the_subject_for_the_seed(sdk: openai.OpenAI, subject: str) -> None:
     for seed in (0, 1, 2**60 - 1):
@@ -103,32 +97,6 @@ def test_without_a_seed_it_is_0(sdk: openai.OpenAI) -> None:
         model="even", messages=[{"role": "user", "content": PROMPT}]
     )
     assert reply.choices[0].message.content == expected(0)
-
-
-def test_an_unknown_subject(sdk: openai.OpenAI) -> None:
-    with pytest.raises(openai.NotFoundError, match="unknown simulated subject 'gpt-5'; known: bi"):
-        sdk.chat.completions.create(model="gpt-5", messages=[{"role": "user", "content": PROMPT}])
-
-
-def test_a_prompt_nobody_recognises(sdk: openai.OpenAI) -> None:
-    said = (
-        "no simulated subject recognises this prompt; give the experiment a function simulated=… "
-        r"that answers it \(see SimulatedPrompt\)"
-    )
-    with pytest.raises(openai.UnprocessableEntityError, match=said):
-        sdk.chat.completions.create(model="even", messages=[{"role": "user", "content": "2 + 2?"}])
-
-
-def test_streams_are_refused(sdk: openai.OpenAI) -> None:
-    with pytest.raises(openai.BadRequestError, match="not streamed"):
-        sdk.chat.completions.create(
-            model="even", messages=[{"role": "user", "content": PROMPT}], stream=True
-        )
-
-
-def test_an_unknown_path(sdk: openai.OpenAI) -> None:
-    with pytest.raises(openai.NotFoundError, match="nothing is served at /v1/embeddings"):
-        sdk.embeddings.create(model="even", input="x")
 
 
 def test_thirty_two_at_once_are_not_mixed_up(server: SimulatorServer) -> None:
@@ -279,14 +247,3 @@ def test_a_client_that_hangs_up_disturbs_nobody(
         connection.sendall(f"POST {PATH} HTTP/1.1\r\nContent-Length: 99\r\n\r\n{{".encode())
     assert raw.post(PATH, json=GOOD).status_code == 200
     assert capfd.readouterr().err == ""
-
-
-def test_seeds_of_the_protocol_are_taken(sdk: openai.OpenAI) -> None:
-    trial = plan(ANCHORING, ANCHORING.design())[0]
-    seed = trial_seed(ANCHORING.id, trial, Place((), 1, 1))
-    reply = sdk.chat.completions.create(
-        model="even",
-        messages=[{"role": "user", "content": PROMPT}],
-        extra_body={"pytest_bias_seed": seed},
-    )
-    assert reply.choices[0].message.content == expected(seed)

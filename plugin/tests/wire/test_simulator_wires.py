@@ -337,7 +337,11 @@ def test_generated_contents_are_whole(google_sdk: genai.Client, raw: httpx2.Clie
 def test_models_are_listed_for_each_sdk(
     openai_sdk: openai.OpenAI, anthropic_sdk: anthropic.Anthropic, google_sdk: genai.Client
 ) -> None:
-    assert [model.id for model in openai_sdk.models.list()] == list(PROGRAMS)
+    assert list(PROGRAMS) == [*SUBJECTS, "judge"]
+    models = list(openai_sdk.models.list())
+    assert [(model.id, model.owned_by) for model in models] == [
+        (program, "simulated") for program in PROGRAMS
+    ]
     assert [model.id for model in anthropic_sdk.models.list()] == list(PROGRAMS)
     assert [model.name for model in google_sdk.models.list()] == [f"models/{p}" for p in PROGRAMS]
 
@@ -346,14 +350,18 @@ def test_errors_are_those_of_the_vendors(
     openai_sdk: openai.OpenAI, anthropic_sdk: anthropic.Anthropic, google_sdk: genai.Client
 ) -> None:
     said = "unknown simulated subject 'gpt-5'; known: biased, drifted, even, judge"
-    with pytest.raises(openai.NotFoundError) as first:
-        openai_sdk.responses.create(model="gpt-5", input="echo")
-    assert first.value.body == {
-        "message": said,
-        "type": "invalid_request_error",
-        "param": None,
-        "code": "model_not_found",
-    }
+    for ask in (
+        lambda: openai_sdk.responses.create(model="gpt-5", input="echo"),
+        lambda: openai_sdk.chat.completions.create(model="gpt-5", messages=roles(TALK[1:])),
+    ):
+        with pytest.raises(openai.NotFoundError) as first:
+            ask()
+        assert first.value.body == {
+            "message": said,
+            "type": "invalid_request_error",
+            "param": None,
+            "code": "model_not_found",
+        }
     with pytest.raises(anthropic.NotFoundError) as second:
         anthropic_sdk.messages.create(model="gpt-5", max_tokens=1, messages=roles(TALK[1:]))
     assert second.value.body == {
@@ -366,8 +374,10 @@ def test_errors_are_those_of_the_vendors(
 
 
 def test_streams_are_refused_where_there_are_none(
-    anthropic_sdk: anthropic.Anthropic, google_sdk: genai.Client
+    openai_sdk: openai.OpenAI, anthropic_sdk: anthropic.Anthropic, google_sdk: genai.Client
 ) -> None:
+    with pytest.raises(openai.BadRequestError, match="not streamed"):
+        openai_sdk.chat.completions.create(model="even", messages=roles(TALK[1:]), stream=True)
     with pytest.raises(anthropic.BadRequestError, match="replies are not streamed"):
         anthropic_sdk.messages.create(
             model="even", max_tokens=1, messages=roles(TALK[1:]), stream=True
@@ -452,6 +462,10 @@ def test_malformed_bodies(raw: httpx2.Client, path: str, body: bytes | dict[str,
 
 def test_a_prompt_nobody_recognises_is_said_in_every_format(raw: httpx2.Client) -> None:
     bodies: dict[str, dict[str, Any]] = {
+        "/v1/chat/completions": {
+            "model": "even",
+            "messages": [{"role": "user", "content": "2 + 2?"}],
+        },
         RESPONSES: {"model": "even", "input": "2 + 2?"},
         MESSAGES: {
             "model": "even",
@@ -463,7 +477,10 @@ def test_a_prompt_nobody_recognises_is_said_in_every_format(raw: httpx2.Client) 
     for path, body in bodies.items():
         reply = raw.post(path, json=body)
         assert reply.status_code == 422
-        assert "no simulated subject recognises" in reply.json()["error"]["message"]
+        assert reply.json()["error"]["message"] == (
+            "no simulated subject recognises this prompt; give the experiment a function "
+            "simulated=… that answers it (see SimulatedPrompt)"
+        )
 
 
 @pytest.mark.parametrize(
