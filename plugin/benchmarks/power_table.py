@@ -37,7 +37,7 @@ from benchmarks.common import Share, note, say
 from pytest_bias.contrasts.estimation.cells import Cell, Grid
 from pytest_bias.contrasts.estimation.groups import group_against_rest
 from pytest_bias.contrasts.estimation.tested import SEED, Tested
-from pytest_bias.contrasts.estimation.two_groups import compare
+from pytest_bias.contrasts.estimation.two_groups import compare_groups
 from pytest_bias.contrasts.estimation.units import paired
 from pytest_bias.contrasts.findings import Finding
 from pytest_bias.statistics.multiplicity import holm
@@ -112,7 +112,7 @@ def anchoring(
     low, high = (
         np.clip(rng.normal(middle + shift, sd, n), *MONTHS) for shift in (-effect / 2, effect / 2)
     )
-    tested = compare(high, low, margin=0.6, bounds=MONTHS)
+    tested = compare_groups(high, low, margin=0.6, bounds=MONTHS)
     return tested, tested.p_alarm
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import note, say
-from pytest_bias.contrasts.estimation.two_groups import compare
+from pytest_bias.contrasts.estimation.two_groups import compare_groups
 
 ALPHA = 0.05
 MARGIN = 0.6
@@ -46,7 +46,7 @@ def cleared(
     """Whether the t tests clear two groups, and whether the rule does."""
     b = replies(rng, n, base=base, sd=sd)
     a = np.where(rng.random(n) < share, BOUNDS[1], replies(rng, n, base=base, sd=sd))
-    tested = compare(a, b, margin=MARGIN, bounds=BOUNDS)
+    tested = compare_groups(a, b, margin=MARGIN, bounds=BOUNDS)
     by_t = tested.tost is not None and tested.tost.p <= ALPHA
     return by_t, tested.p_clear is not None and tested.p_clear <= ALPHA
 

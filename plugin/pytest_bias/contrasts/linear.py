@@ -77,7 +77,7 @@ def analyse_linear(
         When there are too few replies, or a condition has none.
     """
     from .estimation.cells import grid_of  # noqa: PLC0415  (scipy takes half a second to import)
-    from .estimation.units_needed import units_to_settle  # noqa: PLC0415
+    from .estimation.units_needed import units_needed  # noqa: PLC0415
     from .estimation.worst import worst_case  # noqa: PLC0415
 
     declared, weights = asked.declared, asked.weights
@@ -122,7 +122,7 @@ def analyse_linear(
         # A ratio's standard error is that of its logarithm, its margin is not.
         settle=None
         if asked.scale == "ratio"
-        else units_to_settle(tested, grid, margin=margin, null=null, reach=weights.reach),
+        else units_needed(tested, grid, margin=margin, null=null, reach=weights.reach),
         equivalence=tested.tost,
         effect_size=tested.effect_size,
         worst_case=worst,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ..errors import JudgeNotBlind
-from .blinding import texts_of
+from .blinding import texts_hidden
 from .canonical import compact
 from .design import Trial
 from .experiment import Experiment
@@ -26,7 +26,7 @@ def check_blind(experiment: Experiment, trial: Trial, request: Request) -> None:
         level = trial.condition.levels[name]
         # The exemplar in hand; of a factor without any, what the level's value says.
         exemplar = trial.exemplars.get(name)
-        hidden = texts_of(experiment.factor(name), level)
+        hidden = texts_hidden(experiment.factor(name), level)
         if exemplar:
             hidden = (exemplar, exemplar.upper())
         for place, text in places:

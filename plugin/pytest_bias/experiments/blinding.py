@@ -32,13 +32,13 @@ def blinded(
     for name in blind:
         if name not in known:
             raise UnknownName(kind="factor", name=name, known=known)
-        if not any(texts_of(known[name], level) for level in known[name].levels):
+        if not any(texts_hidden(known[name], level) for level in known[name].levels):
             problem = f"blind={name!r}: it has no exemplars, and no level that is text"
             raise BadDesign(what=what, problem=problem)
     return blind
 
 
-def texts_of(factor: Factor, level: str) -> tuple[str, ...]:
+def texts_hidden(factor: Factor, level: str) -> tuple[str, ...]:
     """What a level is known by: its exemplars, or else what of its value is text."""
     return tuple(factor.exemplars.get(level, ())) or tuple(_texts(factor.levels[level]))
 

@@ -27,7 +27,7 @@ from .design import (
     trials_of,
 )
 from .fields import need, need_function, need_mapping, need_several, need_text, shortly, takes
-from .figures import Figure, checked
+from .figures import Figure, checked_figures
 from .measures import Measure, check_declared
 from .messages import DROPPABLE, Message, Parameters, Player
 from .origins import Retention
@@ -188,7 +188,7 @@ class Experiment:
         object.__setattr__(self, "blind", blind)
         object.__setattr__(self, "designs", frozen_mapping(self._named_designs(what)))
         object.__setattr__(self, "metadata", frozen(self.metadata))
-        object.__setattr__(self, "figures", checked(self.figures, self))
+        object.__setattr__(self, "figures", checked_figures(self.figures, self))
         self._check_called(what)
 
     def _check_called(self, what: str) -> None:

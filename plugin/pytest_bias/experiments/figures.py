@@ -31,7 +31,7 @@ class Shown(Protocol):
         """The levels of the factor ``name``, or the items' labels; UnknownName if none is."""
 
 
-Kind = Literal["heatmap", "means"]
+FigureKind = Literal["heatmap", "means"]
 """What a figure is drawn as: coloured cells, or points with intervals."""
 
 
@@ -120,7 +120,7 @@ Figure = Heatmap | Means
 """What can be drawn in the report."""
 
 
-def checked(figures: Iterable[Figure], experiment: Shown) -> tuple[Figure, ...]:
+def checked_figures(figures: Iterable[Figure], experiment: Shown) -> tuple[Figure, ...]:
     """``figures`` of ``experiment``, each looked at.
 
     Raises
@@ -180,7 +180,7 @@ class Illustration:
     none. ``y`` is None for means.
     """
 
-    kind: Kind
+    kind: FigureKind
     title: str
     measure: str
     unit: str

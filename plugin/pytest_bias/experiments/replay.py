@@ -21,7 +21,7 @@ Lookup = Callable[[str], Completion | None]
 """From an interaction's key to what was recorded under it."""
 
 
-Answer = Callable[["Wanted"], Completion | None]
+Answers = Callable[["Wanted"], Completion | None]
 """From an interaction to its reply; None when there is none."""
 
 
@@ -99,16 +99,17 @@ class Tracer:
         )
 
 
-class _Answered(Tracer):
+class Answered(Tracer):
     """Carries out a trial by what answers at once."""
 
     def __init__(
-        self, experiment: Experiment, players: Players | str, trial: Trial, answer: Answer
+        self, experiment: Experiment, players: Players | str, trial: Trial, answer: Answers
     ) -> None:
         super().__init__(experiment, players, trial)
         self._answer = answer
 
     async def perform(self, request: Request, place: Place) -> Completion:
+        """Answer, or end the trial with Unrecorded."""
         wanted = self.note(request, place)
         completion = self._answer(wanted)
         if completion is None:
@@ -119,6 +120,7 @@ class _Answered(Tracer):
         return completion
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
+        """Await one after another."""
         outcomes: list[object] = []
         for awaitable in awaitables:
             try:
@@ -129,7 +131,7 @@ class _Answered(Tracer):
 
 
 def carry_out(
-    experiment: Experiment, players: Players | str, trial: Trial, answer: Answer
+    experiment: Experiment, players: Players | str, trial: Trial, answer: Answers
 ) -> Outcome:
     """Carry out ``trial`` with what ``answer`` gives; ``players`` may be the subject's name.
 
@@ -140,7 +142,7 @@ def carry_out(
     ForeignAwait
         When its protocol awaits anything but ``ask()`` and ``together()``.
     """
-    answered = _Answered(experiment, players, trial, answer)
+    answered = Answered(experiment, players, trial, answer)
     try:
         result = run(answered.start(), answered)
     except InvalidReply as invalid:
@@ -197,13 +199,13 @@ def opening(experiment: Experiment, players: Players | str, trial: Trial) -> Wan
 
 
 def questions(
-    experiment: Experiment, players: Players | str, trial: Trial, answer: Answer
+    experiment: Experiment, players: Players | str, trial: Trial, answer: Answers
 ) -> tuple[Wanted, ...]:
     """All that a trial asks for as far as ``answer`` goes, in reading order.
 
     What else stops it (an invalid reply, an error of its own) is shown by its case.
     """
-    answered = _Answered(experiment, players, trial, answer)
+    answered = Answered(experiment, players, trial, answer)
     with suppress(Exception):
         run(answered.start(), answered)
     return tuple(sorted(answered.interactions, key=lambda wanted: place_order(wanted.place)))

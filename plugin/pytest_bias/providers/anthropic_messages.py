@@ -11,8 +11,8 @@ from ..experiments.messages import Completion, Finish, Parameters, Request
 from .base import Call, Endpoint, Provider, ProviderContext, api_key
 from .client import Client, ClientAdapter, Vendor, base_url
 from .completion import (
-    Answer,
-    Reply,
+    ReadReply,
+    ReplyBody,
     completion,
     counts,
     effective,
@@ -79,7 +79,7 @@ class AnthropicMessages(ClientAdapter):
         answer = await self._client.exchange(
             name, _PATH, body, request, call.timeout, sent=sent, what=_WHAT
         )
-        if not isinstance(answer, Answer):
+        if not isinstance(answer, ReplyBody):
             return answer
         return completion(name, answer, read_message, _WHAT, dropped)
 
@@ -106,11 +106,11 @@ def _fields(parameters: Parameters) -> dict[str, Any]:
     return fields
 
 
-def read_message(body: dict[str, Any]) -> Reply:
+def read_message(body: dict[str, Any]) -> ReadReply:
     """What a Messages reply body says; KeyError, TypeError … when it is none."""
     if is_filtered(body):
         return filtered()
-    return Reply(
+    return ReadReply(
         text="".join(text_of(b["text"]) for b in body["content"] if b["type"] == "text"),
         finish=_FINISHES.get(body.get("stop_reason"), "other"),
         served_model=str(body["model"]),

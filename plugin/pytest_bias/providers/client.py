@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import BadSetting, CallFailed
 from ..experiments.messages import Request
 from .base import NO_KEY, Adapter, Endpoint
-from .completion import Answer, answered, error_details, is_filtered
+from .completion import ReplyBody, answered, error_details, is_filtered
 from .failures import (
     address,
     connection_failure,
@@ -123,7 +123,7 @@ class Client:
         *,
         sent: Mapping[str, str],
         what: str,
-    ) -> Answer | CallFailed:
+    ) -> ReplyBody | CallFailed:
         """Post ``body``, made of ``request``, to ``path``, once, for ``timeout`` seconds.
 
         ``model`` is ``provider/model``, ``sent`` are the fields of the body that may be left out
@@ -173,7 +173,7 @@ class Client:
         said = self._secrets.told(said or "no answer in time")
         return connection_failure(model, error, said, where)
 
-    def _refusal(self, model: str, error: Any, sent: Mapping[str, str]) -> Answer | CallFailed:
+    def _refusal(self, model: str, error: Any, sent: Mapping[str, str]) -> ReplyBody | CallFailed:
         details = error_details(error.body)
         code = _word(details.get("code")) or _word(details.get("type"))
         message = _word(details.get("message")) or error.message
@@ -185,7 +185,7 @@ class Client:
             except ValueError as unreadable:
                 return reply_failure(model, "JSON", unreadable)
             if isinstance(body, dict):
-                return Answer(body, error.response.elapsed.total_seconds())
+                return ReplyBody(body, error.response.elapsed.total_seconds())
         parameter = None
         if error.status_code in _REFUSING:
             parameter = refused_parameter(

@@ -11,11 +11,11 @@ from ..errors import CallFailed
 from ..experiments.messages import Completion, Finish, Parameters, Request, token_count
 from .base import Endpoint
 from .failures import reply_failure, simulated_failure, unmarked_failure
-from .sdk import is_simulated, now
+from .sdk import is_marked, now
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReplyBody:
     """A reply body, and the seconds it took."""
 
     body: dict[str, Any] = field(repr=False)
@@ -23,7 +23,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ReadReply:
     """What an adapter reads from a reply body."""
 
     text: str = field(repr=False)
@@ -34,24 +34,24 @@ class Reply:
 
 def answered(
     model: str, body: object, latency: float, endpoint: Endpoint, what: str, led_there: str
-) -> Answer | CallFailed:
+) -> ReplyBody | CallFailed:
     """A parsed reply, if it comes from whom it should.
 
     ``led_there`` is the variable that leads to the endpoint, empty where the roster does.
     """
-    if not endpoint.simulated and is_simulated(body):
+    if not endpoint.simulated and is_marked(body):
         return simulated_failure(model, led_there)
     if not isinstance(body, dict):
         return reply_failure(model, what, TypeError())
-    if endpoint.simulated and not is_simulated(body):
+    if endpoint.simulated and not is_marked(body):
         return unmarked_failure(model)
-    return Answer(body, latency)
+    return ReplyBody(body, latency)
 
 
 def completion(
     model: str,
-    answer: Answer,
-    read: Callable[[dict[str, Any]], Reply],
+    answer: ReplyBody,
+    read: Callable[[dict[str, Any]], ReadReply],
     what: str,
     dropped: tuple[str, ...],
 ) -> Completion | CallFailed:
@@ -91,9 +91,9 @@ def is_filtered(body: Mapping[str, Any]) -> bool:
     return bool(codes & _FILTERS) or flagged or _BLOCKED.search(said) is not None
 
 
-def filtered() -> Reply:
+def filtered() -> ReadReply:
     """What is read from such a body, which names no model and counts no tokens."""
-    return Reply("", "content_filter", "", {})
+    return ReadReply("", "content_filter", "", {})
 
 
 def counts(usage: object, **names: Sequence[str]) -> dict[str, int]:

@@ -17,7 +17,7 @@ from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Message, Parameters, Request
 from . import sdk
 from .base import NO_KEY, Adapter, Call, Endpoint, Provider, ProviderContext, api_key
-from .completion import Answer, answered, completion, effective
+from .completion import ReplyBody, answered, completion, effective
 from .failures import (
     address,
     connection_failure,
@@ -27,7 +27,7 @@ from .failures import (
     unencodable,
     unsent,
 )
-from .google_errors import refusal
+from .google_errors import google_failure
 from .google_reply import read_contents
 from .limited_http import Refused, guarded
 from .loopback import loopback_client
@@ -167,7 +167,7 @@ class GoogleContents(Adapter):
                 )
             body = self._key.purged(sdk.parsed(reply.sdk_http_response.body or ""))
         except self._errors.APIError as error:
-            return refusal(name, error, self._secrets.told, sent)
+            return google_failure(name, error, self._secrets.told, sent)
         except (ValueError, RecursionError, Refused, *self._no_connection) as error:
             return self._unreadable(name, error, responses)
         except (self._transport.TransportError, TimeoutError) as error:
@@ -179,7 +179,7 @@ class GoogleContents(Adapter):
         latency = responses[-1].elapsed.total_seconds()
         led_there = "" if self._own else _BASE_URL
         answer = answered(name, body, latency, self._endpoint, _WHAT, led_there)
-        if not isinstance(answer, Answer):
+        if not isinstance(answer, ReplyBody):
             return answer
         return completion(name, answer, read_contents, _WHAT, dropped)
 

@@ -18,7 +18,7 @@ _PER_DAY = re.compile("per_?day", re.IGNORECASE)
 _SECONDS = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
-def refusal(
+def google_failure(
     model: str, error: Any, told: Callable[[str], str], sent: Mapping[str, str]
 ) -> CallFailed:
     """The failure that an answer with another status than 200 stands for.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..experiments.messages import Finish
-from .completion import Reply, counts, text_of
+from .completion import ReadReply, counts, text_of
 
 _FINISHES: Mapping[object, Finish] = {
     "STOP": "stop",
@@ -25,18 +25,18 @@ _FINISHES: Mapping[object, Finish] = {
 }
 
 
-def read_contents(body: dict[str, Any]) -> Reply:
+def read_contents(body: dict[str, Any]) -> ReadReply:
     """What a generateContent reply body says; KeyError, TypeError … when it is none."""
     # Thoughts are paid as output.
     replied = ("candidatesTokenCount", "thoughtsTokenCount")
     tokens = counts(body.get("usageMetadata"), input=("promptTokenCount",), output=replied)
     served = str(body.get("modelVersion") or "")
     if not body.get("candidates") and (body.get("promptFeedback") or {}).get("blockReason"):
-        return Reply("", "content_filter", served, tokens)
+        return ReadReply("", "content_filter", served, tokens)
     candidate = body["candidates"][0]
     finish = _FINISHES.get(candidate.get("finishReason"), "other")
     # A filter, or a limit met while thinking, leaves no content; but it is said then.
     content = candidate["content"] if "finishReason" not in candidate else candidate.get("content")
     parts = (content or {}).get("parts") or []
     texts = [text_of(part.get("text")) for part in parts if not part.get("thought")]
-    return Reply("".join(texts), finish, served, tokens)
+    return ReadReply("".join(texts), finish, served, tokens)

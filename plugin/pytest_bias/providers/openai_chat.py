@@ -11,8 +11,8 @@ from ..experiments.messages import Completion, Finish, Parameters, Request
 from .base import Call, Endpoint
 from .client import Client, ClientAdapter, Vendor
 from .completion import (
-    Answer,
-    Reply,
+    ReadReply,
+    ReplyBody,
     completion,
     counts,
     effective,
@@ -63,13 +63,13 @@ class OpenAIChat(ClientAdapter):
             self._newer.add(model)
             problem = f"the endpoint takes {_NEWER}, not {_OLDER}; it is asked again so"
             return CallFailed(model=name, problem=problem, kind="transient")
-        if not isinstance(answer, Answer):
+        if not isinstance(answer, ReplyBody):
             return answer
         return completion(name, answer, read_chat, _WHAT, dropped)
 
     async def _asked(
         self, model: str, request: Request, call: Call, limit: str
-    ) -> Answer | CallFailed:
+    ) -> ReplyBody | CallFailed:
         fields = self._fields(request.parameters, call, limit)
         body = {
             "model": model,
@@ -112,9 +112,9 @@ _PARAMETERS = {
 }
 
 
-def _wants_newer(answer: Answer | CallFailed, parameters: Parameters) -> bool:
+def _wants_newer(answer: ReplyBody | CallFailed, parameters: Parameters) -> bool:
     """Whether a request was refused that gave the limit by its older name."""
-    if isinstance(answer, Answer) or parameters.max_output_tokens is None:
+    if isinstance(answer, ReplyBody) or parameters.max_output_tokens is None:
         return False
     return answer.problem.startswith("HTTP 400:") and _NEWER in answer.problem
 
@@ -131,14 +131,14 @@ def _format(request: Request) -> dict[str, Any]:
     }
 
 
-def read_chat(body: dict[str, Any]) -> Reply:
+def read_chat(body: dict[str, Any]) -> ReadReply:
     """What a Chat Completions reply body says; KeyError, TypeError … when it is none."""
     if is_filtered(body):
         return filtered()
     choice = body["choices"][0]
     message = choice["message"]
     refusal = text_of(message.get("refusal"))
-    return Reply(
+    return ReadReply(
         text=refusal or text_of(message.get("content")),
         finish="refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "other"),
         served_model=str(body.get("model") or ""),

@@ -14,8 +14,8 @@ from ..experiments.messages import Completion, Finish, Parameters, Request
 from .base import Call, Endpoint
 from .client import Client, ClientAdapter
 from .completion import (
-    Answer,
-    Reply,
+    ReadReply,
+    ReplyBody,
     completion,
     counts,
     effective,
@@ -74,7 +74,7 @@ class OpenAIResponses(ClientAdapter):
             sent=sent | schema_fields(request, "text.format", "response_format"),
             what=_WHAT,
         )
-        if not isinstance(answer, Answer):
+        if not isinstance(answer, ReplyBody):
             return answer
         if answer.body.get("status") == "failed" and not is_filtered(answer.body):
             return self._failed(name, answer.body)
@@ -117,13 +117,13 @@ def _format(request: Request) -> dict[str, Any]:
     }
 
 
-def read_response(body: dict[str, Any]) -> Reply:
+def read_response(body: dict[str, Any]) -> ReadReply:
     """What a Responses reply body says; KeyError, TypeError … when it is none."""
     if is_filtered(body):
         return filtered()
     text = "".join(text_of(part["text"]) for part in _parts(body, "output_text"))
     refusal = "".join(text_of(part["refusal"]) for part in _parts(body, "refusal"))
-    return Reply(
+    return ReadReply(
         text=refusal or text,
         finish="refusal" if refusal else _finish(body),
         served_model=str(body["model"]),

@@ -250,7 +250,7 @@ def parsed(text: str) -> object:
     raise ValueError("nested too deeply")
 
 
-def is_simulated(body: object) -> bool:
+def is_marked(body: object) -> bool:
     """Whether a reply body carries the mark of the simulator, which all its formats do."""
     return isinstance(body, dict) and body.get("system_fingerprint") == FINGERPRINT
 

@@ -72,7 +72,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CallTerms:
     """What a call is made with beside its request: the seed, and what need not be sent."""
 
     seed: int
@@ -113,7 +113,7 @@ class Caller:
         """Through what the model is called."""
         return self.provider.wire(self._model)
 
-    async def call(self, request: Request, asked: Asked, stop: Stop) -> Completion:
+    async def call(self, request: Request, asked: CallTerms, stop: Stop) -> Completion:
         """The model's reply to ``request``.
 
         Raises
@@ -209,7 +209,7 @@ class Caller:
 
     # --- parameters a model refuses -----------------------------------------------------------
 
-    def _dropped(self, request: Request, asked: Asked) -> frozenset[str]:
+    def _dropped(self, request: Request, asked: CallTerms) -> frozenset[str]:
         """What this model is known to refuse of what the request gives, if it need not be sent."""
         refused = request.given & self._refused
         for parameter in sorted(refused - asked.may_drop):

@@ -33,7 +33,7 @@ from ..settings.roster import ModelEntry, Price, Roster
 from ..settings.settings import Limits, RecordMode
 from .budget import Spending
 from .caller import Caller, Retries, Tally
-from .job import Job, JobReport, Progress, Recording
+from .job import Job, JobRecording, JobReport, Progress
 from .keeper import Keeping, KeepsMeasures, KeepsReplies
 from .missing import is_finished, is_whole, missing
 from .process import (
@@ -194,7 +194,7 @@ class _Collector:
         self._show(tally)
         scope = {trial.id for trial in job.trials} if anew else ()
         recorder = Recorder(cassette, self._provenance(callers.values()), scope)
-        recording = Recording(
+        recording = JobRecording(
             job=job,
             callers=callers,
             keeping=self._keeping(job, recorder, anew=anew),

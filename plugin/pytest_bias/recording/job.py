@@ -25,7 +25,7 @@ from ..experiments.messages import Completion, Place, Request
 from ..experiments.records import Outcome
 from ..experiments.replay import Tracer, check_replay
 from .budget import Capped
-from .caller import Asked, Caller, Tally
+from .caller import Caller, CallTerms, Tally
 from .keeper import Keeping, Kept
 from .process import ends_the_process
 from .stop import Halted, Promise, Stop, StopBeforeFirst, wake
@@ -83,7 +83,7 @@ Progress = Callable[[Tally], None]
 """Called with the books of a model whenever they have changed."""
 
 
-class Recording:
+class JobRecording:
     """The recording of one job.
 
     ``callers`` holds the subject's and the judge's, by model; ``keeping`` says what becomes of
@@ -241,7 +241,9 @@ class Recording:
 class _LiveExecutor(Tracer):
     """Carries out one trial by calling the provider for what is not recorded."""
 
-    def __init__(self, recording: Recording, trial: Trial, kept: Kept, promise: Promise) -> None:
+    def __init__(
+        self, recording: JobRecording, trial: Trial, kept: Kept, promise: Promise
+    ) -> None:
         super().__init__(recording.job.experiment, recording.job.players, trial)
         self._recording = recording
         self._kept = kept
@@ -260,7 +262,7 @@ class _LiveExecutor(Tracer):
         if recorded is not None:
             return recorded
         seed = trial_seed(self.experiment.id, self.trial, place)
-        asked = Asked(seed, frozenset(self.experiment.may_drop))
+        asked = CallTerms(seed, frozenset(self.experiment.may_drop))
         caller = recording.callers[self.players.model(request.to)]
         try:
             completion = await caller.call(request, asked, self._stop)

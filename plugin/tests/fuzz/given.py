@@ -21,7 +21,7 @@ from pytest_bias.experiments.replies import accept_object
 from pytest_bias.providers.anthropic_messages import read_message
 from pytest_bias.providers.base import NO_KEY, Endpoint
 from pytest_bias.providers.codex_reply import Credentials, Ran, completion_of
-from pytest_bias.providers.completion import Answer, Reply, answered, completion
+from pytest_bias.providers.completion import ReadReply, ReplyBody, answered, completion
 from pytest_bias.providers.failures import reply_failure
 from pytest_bias.providers.google_reply import read_contents
 from pytest_bias.providers.openai_chat import read_chat
@@ -132,7 +132,7 @@ class Labels(Target[LabelsOfPeople | None]):
         return "" if {t.rpartition("#")[0] for t, _, _ in read} <= trials else "of no trial"
 
 
-_READERS: Mapping[str, Callable[[dict[str, Any]], Reply]] = {
+_READERS: Mapping[str, Callable[[dict[str, Any]], ReadReply]] = {
     "anthropic.json": read_message,
     "google.json": read_contents,
     "openai-chat.json": read_chat,
@@ -160,7 +160,7 @@ class Replies(Target[Completion]):
         except ValueError as error:
             raise reply_failure("lab/m", "a reply", error) from error
         answer = answered("lab/m", body, 0.1, _ENDPOINT, "a reply", "")
-        if isinstance(answer, Answer):
+        if isinstance(answer, ReplyBody):
             found = completion("lab/m", answer, _READERS[origin], "a reply", ())
             if isinstance(found, Completion):
                 return found

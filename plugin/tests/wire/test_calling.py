@@ -17,14 +17,14 @@ from pytest_bias.experiments.keys import request_parts
 from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers.base import Call
 from pytest_bias.recording.budget import Capped, Spending
-from pytest_bias.recording.caller import Asked, Caller, Retries
+from pytest_bias.recording.caller import Caller, CallTerms, Retries
 from pytest_bias.recording.stop import Halted, Stop
 from pytest_bias.recording.throttle import Concurrency, Throttle
 from pytest_bias.settings.roster import ModelEntry, Price
 
 from .virtual_time import most_in_a_window, now, run_virtually
 
-ASKED = Asked(seed=1)
+ASKED = CallTerms(seed=1)
 REQUEST = Request((Message("user", "How long?"),), Parameters(0.5, 100))
 PRICE = Price(input=1.0, output=10.0)
 USAGE = {"input": 30, "output": 20}
@@ -90,7 +90,12 @@ def caller(provider: Acme, **given: Any) -> Caller:
 
 
 def ended(
-    provider: Acme, *, times: int = 1, at_once: bool = False, asked: Asked = ASKED, **given: Any
+    provider: Acme,
+    *,
+    times: int = 1,
+    at_once: bool = False,
+    asked: CallTerms = ASKED,
+    **given: Any,
 ) -> tuple[Caller, list[Completion | BaseException]]:
     """The caller, and how each of its calls ended."""
 
@@ -113,7 +118,7 @@ def gaps(times: Sequence[float]) -> list[float]:
 
 def test_a_call_that_is_answered_is_counted_and_paid() -> None:
     provider = Acme()
-    of, (end,) = ended(provider, asked=Asked(seed=77), timeout=33.0)
+    of, (end,) = ended(provider, asked=CallTerms(seed=77), timeout=33.0)
     assert isinstance(end, Completion)
     assert end.latency == 0.25  # the provider's, not the time that passed here
     assert provider.calls == [Call(77, 33.0, frozenset())]
@@ -440,7 +445,7 @@ def test_a_budget_that_nothing_holds_against_is_refused_before_the_first_call(
         of = caller(provider, budget=1.0, entry=entry)
         request = Request((Message("user", "?"),), parameters)
         with pytest.raises(BadSetting, match=words) as caught:
-            await of.call(request, Asked(1, frozenset({"max_output_tokens"})), Stop())
+            await of.call(request, CallTerms(1, frozenset({"max_output_tokens"})), Stop())
         assert caught.value.option == "--bias-budget"
 
     run_virtually(scene())
@@ -467,7 +472,7 @@ def test_a_failed_attempt_keeps_its_estimate_in_the_window() -> None:
     assert all(size > 0 for _, size in of.throttle.tokens._sent)
 
 
-MAY_DROP = Asked(1, frozenset({"temperature"}))
+MAY_DROP = CallTerms(1, frozenset({"temperature"}))
 
 
 def _fussy(call: Call) -> CallFailed | None:

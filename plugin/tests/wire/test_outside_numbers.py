@@ -15,7 +15,7 @@ from pytest_bias.providers import sdk
 from pytest_bias.providers.anthropic_messages import read_message
 from pytest_bias.providers.base import Endpoint
 from pytest_bias.providers.codex_reply import Credentials, Ran, completion_of
-from pytest_bias.providers.completion import Answer, Reply, answered, completion
+from pytest_bias.providers.completion import ReadReply, ReplyBody, answered, completion
 from pytest_bias.providers.google_reply import read_contents
 from pytest_bias.providers.openai_chat import read_chat
 from pytest_bias.providers.openai_responses import read_response
@@ -24,7 +24,7 @@ _TEXT = {"role": "assistant", "content": "Five."}
 _SAID = {"type": "message", "content": [{"type": "output_text", "text": "Five."}]}
 CANDIDATE = {"content": {"parts": [{"text": "Five."}]}, "finishReason": "STOP"}
 
-BODIES: Mapping[str, tuple[Callable[..., Reply], dict[str, Any], tuple[str, str, str]]] = {
+BODIES: Mapping[str, tuple[Callable[..., ReadReply], dict[str, Any], tuple[str, str, str]]] = {
     "chat": (
         read_chat,
         {"model": "m", "choices": [{"message": _TEXT, "finish_reason": "stop"}]},
@@ -70,7 +70,7 @@ def read(wire: str, tokens: str) -> Completion:
     reader, body, (usage, asked, said) = BODIES[wire]
     text = json.dumps(body)[:-1] + f', "{usage}": {{"{asked}": 7, "{said}": {tokens}}}}}'
     answer = answered("p/m", sdk.parsed(text), 0.5, Endpoint("p", "none"), "a reply", "")
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, ReplyBody)
     whole = completion("p/m", answer, reader, "a reply", ())
     assert isinstance(whole, Completion)
     return whole

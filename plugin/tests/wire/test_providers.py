@@ -496,10 +496,10 @@ def test_a_number_that_none_can_be_stands_as_it_was_sent() -> None:
 
 
 def test_the_mark_of_the_simulator() -> None:
-    assert sdk.is_simulated({"system_fingerprint": FINGERPRINT})
+    assert sdk.is_marked({"system_fingerprint": FINGERPRINT})
     bodies: list[object] = [{}, [], None, FINGERPRINT, {"system_fingerprint": None}]
     for body in bodies:
-        assert not sdk.is_simulated(body)
+        assert not sdk.is_marked(body)
 
 
 NOON = datetime(2026, 11, 2, 12, tzinfo=timezone.utc)

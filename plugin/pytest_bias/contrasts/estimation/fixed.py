@@ -17,7 +17,7 @@ from ..findings import ALPHA, Null
 from .bounded import bounded_p, cells_are_doubtful
 from .cells import Cell, Grid
 from .tested import FEW_UNITS, RESAMPLES, SEED, Tested, alarm_p, permutation_words
-from .two_groups import compare
+from .two_groups import compare_groups
 from .weights import Weights
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
     if len(cells) == 2 and null == "zero":  # noqa: PLR2004  (two groups)
         high, low = cells if coefficients[0] > 0 else (cells[1], cells[0])
         names = tuple(_group(cell, weights) for cell in (high, low))
-        return compare(
+        return compare_groups(
             high.values, low.values, margin=margin, bounds=grid.bounds, groups=(names[0], names[1])
         )
     replies = sum(cell.values.size for cell in cells)

@@ -10,11 +10,13 @@ from .cells import Grid
 from .groups import labelled
 from .tested import RESAMPLES, SEED, Tested, permutation_words
 
-Gap = tuple[dict[str, float], float]
+WeightedGap = tuple[dict[str, float], float]
 """Weight of each level, and what the absolute gap is multiplied by."""
 
 
-def total_gap(grid: Grid, factor: str, gaps: Sequence[Gap], unit: Sequence[str] | None) -> Tested:
+def total_gap(
+    grid: Grid, factor: str, gaps: Sequence[WeightedGap], unit: Sequence[str] | None
+) -> Tested:
     """Test a sum of absolute gaps by permuting labels within strata, or within units.
 
     The sum is above 0 even without any difference, so the null's mean stands beside it. One-sided:

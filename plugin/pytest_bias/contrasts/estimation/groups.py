@@ -17,7 +17,7 @@ from .cells import Grid
 from .fixed import UNITS, centred, stratum
 from .identical import identical_exemplars
 from .tested import RESAMPLES, SEED, Part, Tested, Unit, permutation_words
-from .units import FEWEST, crossed_values, key_of, left_out, nested_values, parts_of, unit_called
+from .units import FEWEST, crossed_values, left_out, nested_values, parts_of, unit_called, unit_key
 from .weights import Weights, against_rest
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def labelled(
     crossed = crossed_values(grid, weights, unit)
     by_place: dict[tuple[Unit, str], list[float]] = {}
     for cell in cells:
-        if (key := key_of(cell, unit)) in crossed.values:
+        if (key := unit_key(cell, unit)) in crossed.values:
             by_place.setdefault((key, cell.labels[factor]), []).append(cell.mean)
     name, whole = unit_called(unit, cells), len(crossed.values)
     if whole < FEWEST:

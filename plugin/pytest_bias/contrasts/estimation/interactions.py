@@ -17,7 +17,7 @@ from ...statistics.simultaneous import max_t, sign_flip_max_t
 from .cells import Grid
 from .fixed import UNITS
 from .tested import RESAMPLES, SEED, Tested, p_words, permutation_words
-from .units import FEWEST, key_of, unit_called
+from .units import FEWEST, unit_called, unit_key
 from .weights import Weights
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _crossed(grid: Grid, table: Table, unit: Sequence[str]) -> Tested:
     weights = _weights(table)
     by_unit: dict[object, dict[tuple[str, ...], list[float]]] = {}
     for cell in weights.used(grid).cells:
-        means = by_unit.setdefault(key_of(cell, unit), {})
+        means = by_unit.setdefault(unit_key(cell, unit), {})
         if cell.values.size:
             means.setdefault(weights.combination(cell), []).append(cell.mean)
     rows = [

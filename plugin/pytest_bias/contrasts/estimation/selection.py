@@ -38,7 +38,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
+class SelectionTest:
     """A tested ratio, and its logarithm as each pool gives it, in the order of the pools.
 
     ``by_pool`` is empty where the group, or the others, were never selected.
@@ -50,7 +50,7 @@ class Selected:
 
 def selection_ratio(
     pools: Sequence[Pool], group: Collection[str], *, margin: float | None
-) -> Selected:
+) -> SelectionTest:
     """Selection rate of the items in ``group`` divided by that of all others.
 
     p is that of a permutation of the group's labels over the items, which keeps how often each was
@@ -127,7 +127,7 @@ def selection_ratio(
         se=se or None,
         df=float(len(pools) - 1),
     )
-    return Selected(tested, tuple(by_pool.tolist()))
+    return SelectionTest(tested, tuple(by_pool.tolist()))
 
 
 def linearised(sums: NDArray[np.float64], log_ratio: float) -> NDArray[np.float64]:

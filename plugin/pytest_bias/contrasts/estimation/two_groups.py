@@ -31,7 +31,7 @@ FEWEST = 2
 BOOTSTRAP_ITERATIONS = 10_000
 
 
-def compare(
+def compare_groups(
     a: Values,
     b: Values,
     *,

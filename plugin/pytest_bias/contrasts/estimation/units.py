@@ -20,7 +20,7 @@ from .cells import Cell, Grid
 from .fixed import few_units_note
 from .identical import identical_exemplars, identical_units
 from .tested import FEW_UNITS, RESAMPLES, SEED, Part, Tested, Unit, permutation_words
-from .two_groups import compare
+from .two_groups import compare_groups
 from .weights import Weights
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class UnitValues:
     dropped: int
 
 
-def key_of(cell: Cell, unit: Sequence[str]) -> Unit:
+def unit_key(cell: Cell, unit: Sequence[str]) -> Unit:
     """The unit a cell belongs to: its level, item or exemplar of each name."""
     return tuple((name, cell.labels[name], cell.members.get(name, "")) for name in unit)
 
@@ -53,7 +53,7 @@ def crossed_values(grid: Grid, weights: Weights, unit: Sequence[str]) -> UnitVal
     """The contrast within each unit that meets every level compared; replicates are averaged."""
     by_unit: dict[Unit, list[Cell]] = {}
     for cell in weights.used(grid).cells:
-        by_unit.setdefault(key_of(cell, unit), []).append(cell)
+        by_unit.setdefault(unit_key(cell, unit), []).append(cell)
     values: dict[Unit, float] = {}
     for key, cells in by_unit.items():
         if all(cell.values.size for cell in cells):
@@ -73,7 +73,7 @@ def nested_values(
     others = Weights({name: part for name, part in weights.parts.items() if name != factor})
     by_unit: dict[Unit, list[Cell]] = {}
     for cell in weights.used(grid).cells:
-        by_unit.setdefault(key_of(cell, [factor]), []).append(cell)
+        by_unit.setdefault(unit_key(cell, [factor]), []).append(cell)
     groups: dict[str, dict[Unit, float]] = {}
     dropped = 0
     for key, cells in by_unit.items():
@@ -194,7 +194,7 @@ def nested_contrast(grid: Grid, weights: Weights, factor: str, *, margin: float 
         high, low = sorted(part, key=lambda level: -part[level])
         scale = part[high]
         a, b = (np.array(groups[level]) * scale for level in (high, low))
-        tested = compare(
+        tested = compare_groups(
             a,
             b,
             margin=margin,

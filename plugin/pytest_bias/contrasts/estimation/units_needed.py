@@ -16,7 +16,7 @@ NEGLIGIBLE = 1e-6
 """Distance from a limit, in margins, that no number of units could settle."""
 
 
-def units_to_settle(
+def units_needed(
     tested: Tested, grid: Grid, *, margin: float | None, null: Null, reach: float = 1.0
 ) -> int | None:
     """Units per group that would settle the question if estimate and spread are the truth.

@@ -21,7 +21,7 @@ from ..measures import check_kept
 from ..messages import Completion, Message, Request
 from ..records import record_of
 from ..rehearsal import JUDGE, SUBJECT, simulated_reply
-from ..replay import Answer, Unrecorded, Wanted, carry_out
+from ..replay import Answers, Unrecorded, Wanted, carry_out
 from .leaks import Prompt, ids_shown, words_shown
 
 SEEDS = 5
@@ -120,7 +120,9 @@ def in_words(found: Sequence[BiasError]) -> str:
     return "\n".join(lines)
 
 
-def _check_measures(experiment: Experiment, walks: Sequence[_Walk | None], answer: Answer) -> None:
+def _check_measures(
+    experiment: Experiment, walks: Sequence[_Walk | None], answer: Answers
+) -> None:
     """Take every measure once: one that cannot be taken would show when all is paid for.
 
     Raises
@@ -147,7 +149,7 @@ def _check_measures(experiment: Experiment, walks: Sequence[_Walk | None], answe
 # --- trials in memory -------------------------------------------------------------------------
 
 
-def _walk(experiment: Experiment, trial: Trial, answer: Answer) -> _Walk | None:
+def _walk(experiment: Experiment, trial: Trial, answer: Answers) -> _Walk | None:
     """``trial`` with what ``answer`` gives; None where its protocol fails."""
     asked: list[Request] = []
     replies: list[str] = []
@@ -174,7 +176,7 @@ def _walk(experiment: Experiment, trial: Trial, answer: Answer) -> _Walk | None:
     return _Walk(trial, tuple(asked), tuple(replies), ended, valid)
 
 
-def _answers(experiment: Experiment, seed: Trial) -> Answer:
+def _answers(experiment: Experiment, seed: Trial) -> Answers:
     """The simulated subject, drawing in every trial as it does in ``seed``.
 
     With draws in common, replies differ only where what was asked does.

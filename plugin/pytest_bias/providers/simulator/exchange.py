@@ -49,7 +49,7 @@ class MalformedRequest(BiasError):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SimulatedReply:
     """What a subject says, and why it ends there."""
 
     text: str
@@ -90,13 +90,13 @@ class WireFormat:
     name: str
     request: str
     read: Callable[[Body], SimulatedPrompt]
-    reply: Callable[[SimulatedPrompt, Answer], Body]
+    reply: Callable[[SimulatedPrompt, SimulatedReply], Body]
     error: Callable[[Problem], tuple[int, Body]]
     sends_temperature: Callable[[Body], bool]
     stream: Callable[[Body], str] | None = None
 
 
-def parsed(data: bytes) -> Body:
+def parsed_body(data: bytes) -> Body:
     """The body in ``data``; MalformedRequest where it is no JSON object."""
     try:
         body: object = json.loads(data)
@@ -136,16 +136,16 @@ def refuse_stream(body: Body) -> None:
 
 
 def message_of(item: object, parts: frozenset[str]) -> Message:
-    """A message with ``role`` and ``content``; see :func:`text_of` for ``parts``."""
+    """A message with ``role`` and ``content``; see :func:`joined_text` for ``parts``."""
     if isinstance(item, dict):
         role = item.get("role")
         role = "system" if role == "developer" else role
         if role in get_args(Role):
-            return Message(cast("Role", role), text_of(item.get("content"), parts))
+            return Message(cast("Role", role), joined_text(item.get("content"), parts))
     raise MalformedRequest("a message needs a role and its content as text")
 
 
-def text_of(content: object, parts: frozenset[str]) -> str:
+def joined_text(content: object, parts: frozenset[str]) -> str:
     """Text that is a string, or a list of parts whose ``type`` is one of ``parts``, joined."""
     if isinstance(content, str):
         return content
@@ -170,7 +170,7 @@ def identity(prompt: SimulatedPrompt) -> str:
     return digest(f"{prompt.subject}:{prompt.seed}:{said}")[:_ID_LENGTH]
 
 
-def tokens(prompt: SimulatedPrompt, answer: Answer) -> tuple[int, int]:
+def tokens(prompt: SimulatedPrompt, answer: SimulatedReply) -> tuple[int, int]:
     """Words asked and answered, which stand in for tokens."""
     asked = sum(len(message.text.split()) for message in prompt.messages)
     return asked, len(answer.text.split())

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from ...errors import BadSetting, UnknownName
 from ...experiments.canonical import digest
-from .exchange import Answer, Ending, Problem, ProblemKind
+from .exchange import Ending, Problem, ProblemKind, SimulatedReply
 
 Fault = Literal[
     "rate_limit",
@@ -133,11 +133,11 @@ _ENDINGS: Mapping[str, Ending] = {
 }
 
 
-def answer_under(fault: Fault | None, text: str) -> Answer:
+def answer_under(fault: Fault | None, text: str) -> SimulatedReply:
     """What is left of a subject's ``text`` under ``fault``, and why it ends there."""
     ending = _ENDINGS.get(fault or "", "stop")
     said = {"content_filter": "", "refusal": REFUSAL, "length": text[: len(text) // 2]}
-    return Answer(said.get(ending, text), ending)
+    return SimulatedReply(said.get(ending, text), ending)
 
 
 _PROBLEMS: Mapping[str, tuple[ProblemKind, str]] = {

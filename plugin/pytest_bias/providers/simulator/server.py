@@ -25,7 +25,15 @@ from ...errors import BadSetting, UnknownName
 from ...experiments.canonical import compact
 from ...experiments.experiment import SimulatedAnswer, SimulatedPrompt
 from .books import Books, RequestLimit, Served
-from .exchange import FINGERPRINT, SEED_FIELD, Body, MalformedRequest, Problem, WireFormat, parsed
+from .exchange import (
+    FINGERPRINT,
+    SEED_FIELD,
+    Body,
+    MalformedRequest,
+    Problem,
+    WireFormat,
+    parsed_body,
+)
 from .faults import Fault, Faults, RequestFacts, answer_under, chooser, problem_of
 from .listener import LOOPBACK, Incoming, Listener, Outgoing, Silence, outgoing
 from .routes import Route, route_of
@@ -205,7 +213,7 @@ class SimulatorServer:
             problem = problem or Problem("no_such_path", f"nothing is served at {incoming.path}")
         if problem is None:
             try:
-                body = parsed(incoming.data)
+                body = parsed_body(incoming.data)
             except MalformedRequest as error:
                 problem = _malformed(route.wire, error)
         if body is not None and route.model is not None:

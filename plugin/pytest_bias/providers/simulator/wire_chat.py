@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from ...experiments.experiment import SimulatedPrompt
 from .exchange import (
     FINGERPRINT,
-    Answer,
     Body,
     MalformedRequest,
     Problem,
     ProblemKind,
+    SimulatedReply,
     WireFormat,
     identity,
     message_of,
@@ -52,7 +52,7 @@ def _read(body: Body) -> SimulatedPrompt:
     return prompt_of(body, lambda: [message_of(message, _PARTS) for message in given])
 
 
-def _reply(prompt: SimulatedPrompt, answer: Answer) -> Body:
+def _reply(prompt: SimulatedPrompt, answer: SimulatedReply) -> Body:
     asked, said = tokens(prompt, answer)
     message: dict[str, object] = {"role": "assistant", "content": answer.text}
     if answer.ending == "refusal":

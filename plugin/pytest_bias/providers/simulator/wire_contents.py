@@ -12,12 +12,12 @@ from ...experiments.experiment import SimulatedPrompt
 from ...experiments.messages import Message, Role
 from .exchange import (
     FINGERPRINT,
-    Answer,
     Body,
     Ending,
     MalformedRequest,
     Problem,
     ProblemKind,
+    SimulatedReply,
     WireFormat,
     identity,
     prompt_of,
@@ -83,7 +83,7 @@ def _text(content: object) -> str:
     return "".join(cast("list[str]", texts))
 
 
-def _reply(prompt: SimulatedPrompt, answer: Answer) -> Body:
+def _reply(prompt: SimulatedPrompt, answer: SimulatedReply) -> Body:
     asked, said = tokens(prompt, answer)
     usage = {"promptTokenCount": asked, "totalTokenCount": asked + said}
     reply: dict[str, object] = {

@@ -8,18 +8,18 @@ from ...experiments.experiment import SimulatedPrompt
 from ...experiments.messages import Message
 from .exchange import (
     FINGERPRINT,
-    Answer,
     Body,
     Ending,
     MalformedRequest,
     Problem,
     ProblemKind,
+    SimulatedReply,
     WireFormat,
     identity,
+    joined_text,
     message_of,
     prompt_of,
     refuse_stream,
-    text_of,
     tokens,
 )
 from .wire_chat import sends_temperature
@@ -63,14 +63,14 @@ def _read(body: Body) -> SimulatedPrompt:
 def _messages(body: Body) -> Iterator[Message]:
     system, given = body.get("system"), body.get("messages")
     if system is not None:
-        yield Message("system", text_of(system, _PARTS))
+        yield Message("system", joined_text(system, _PARTS))
     if not isinstance(given, list) or not given:
         raise MalformedRequest("model and messages are needed")
     for item in given:
         yield message_of(item, _PARTS)
 
 
-def _reply(prompt: SimulatedPrompt, answer: Answer) -> Body:
+def _reply(prompt: SimulatedPrompt, answer: SimulatedReply) -> Body:
     asked, said = tokens(prompt, answer)
     refused = _STOP_REASONS[answer.ending] == "refusal"
     content = [{"type": "text", "text": answer.text}]

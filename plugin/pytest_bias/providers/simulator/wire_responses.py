@@ -14,10 +14,10 @@ from ...experiments.experiment import SimulatedPrompt
 from ...experiments.messages import Message
 from .exchange import (
     FINGERPRINT,
-    Answer,
     Body,
     Ending,
     MalformedRequest,
+    SimulatedReply,
     WireFormat,
     identity,
     message_of,
@@ -71,7 +71,7 @@ def _surrounding(message: Message) -> Message:
     return message
 
 
-def _reply(prompt: SimulatedPrompt, answer: Answer) -> Body:
+def _reply(prompt: SimulatedPrompt, answer: SimulatedReply) -> Body:
     asked, said = tokens(prompt, answer)
     name, why = identity(prompt), _INCOMPLETE.get(answer.ending)
     status = "completed" if why is None else "incomplete"

@@ -15,8 +15,8 @@ from ...experiments.design import Trial
 from ...experiments.experiment import Experiment, Players
 from ...experiments.messages import Completion
 from ...experiments.rehearsal import simulated_reply
-from ...experiments.replay import Wanted
-from .use import NOTHING, Answer, Calls, Use, Walk, measured_use, tokens_of
+from ...experiments.replay import Answers, Wanted
+from .use import NOTHING, Calls, Use, Walk, measured_use, tokens_of
 
 SAMPLE = 200
 """Trials an estimate is taken from, at most: spread over those that are there."""
@@ -119,7 +119,7 @@ def worst(marks: Iterable[Mark]) -> Mark:
     return max(marks, key=order.index, default="exact")
 
 
-def _lookup(cassette: Cassette) -> Answer:
+def _lookup(cassette: Cassette) -> Answers:
     return lambda wanted: cassette.lookup(wanted.key)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ...cassettes.measured import MeasuredTrial
@@ -12,7 +12,7 @@ from ...experiments.design import Trial
 from ...experiments.driver import run
 from ...experiments.experiment import Experiment, Players
 from ...experiments.messages import Completion, Place, Request, believable_counts
-from ...experiments.replay import Tracer, Unrecorded, Wanted
+from ...experiments.replay import Answered, Answers, Unrecorded, Wanted
 
 _CHARACTERS_PER_TOKEN = 4
 
@@ -89,20 +89,17 @@ class Use:
 
 NOTHING = Use()
 
-Answer = Callable[[Wanted], Completion | None]
 
-
-class Walk(Tracer):
+class Walk(Answered):
     """One trial carried out in memory as far as ``answer`` answers; nothing is called.
 
     ``complete`` is whether it came to its end, ``missing`` the interaction at which it did not.
     """
 
     def __init__(
-        self, experiment: Experiment, players: Players, trial: Trial, answer: Answer
+        self, experiment: Experiment, players: Players, trial: Trial, answer: Answers
     ) -> None:
-        super().__init__(experiment, players, trial)
-        self._answer = answer
+        super().__init__(experiment, players, trial, answer)
         self._answered: list[tuple[Wanted, Completion]] = []
         self.missing: Wanted | None = None
         try:
@@ -142,22 +139,9 @@ class Walk(Tracer):
 
     async def perform(self, request: Request, place: Place) -> Completion:
         """Answer, or end the trial."""
-        wanted = self.note(request, place)
-        completion = self._answer(wanted)
-        if completion is None:
-            raise Unrecorded(wanted)
-        self._answered.append((wanted, completion))
+        completion = await super().perform(request, place)
+        self._answered.append((self.interactions[-1], completion))
         return completion
-
-    async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
-        """Await one after another."""
-        outcomes: list[object] = []
-        for awaitable in awaitables:
-            try:
-                outcomes.append(await awaitable)
-            except Exception as error:  # noqa: BLE001  (raised in argument order later)
-                outcomes.append(error)
-        return outcomes
 
 
 def _calls_of(request: Request, completion: Completion, *, counted: bool) -> Calls:
