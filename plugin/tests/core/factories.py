@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,18 @@ from pydantic import BaseModel, ConfigDict
 from pytest_bias.cassettes.format import Provenance
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette, cassette_path
+from pytest_bias.contrasts.findings import Arm, Finding
 from pytest_bias.errors import InvalidReply
 from pytest_bias.experiments.design import Condition, Factor, Trial
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
 from pytest_bias.experiments.messages import Completion, Finish, Place, Request
+from pytest_bias.experiments.origins import Recording
 from pytest_bias.experiments.protocol import Protocol as TrialProtocol
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.records import Outcome, Record, Records
 from pytest_bias.experiments.replay import Tracer, replay
+from pytest_bias.statistics.results import Interval
 
 MODEL = "openai/tiny"
 PROVENANCE = Provenance(simulated=False, wire="made by hand", recorded_with="the tests")
@@ -164,6 +167,25 @@ def record(
     return path
 
 
+def interrupt(
+    cassette: Cassette,
+    of: Experiment,
+    trials: Iterable[Trial],
+    say: Say = always_five,
+    *,
+    provenance: Provenance = PROVENANCE,
+    scope: Sequence[str] = (),
+) -> None:
+    """Record trials into the journal, and be killed."""
+    from pytest_bias.experiments.driver import run  # noqa: PLC0415  (as above)
+
+    recorder = Recorder(cassette, provenance, scope)
+    for trial in trials:
+        run(of.protocol(trial, Subject(of.parameters)), Taker(of, trial, say, recorder))
+    assert recorder._file is not None
+    recorder._file.close()
+
+
 def outcomes_of(of: Experiment, path: Path) -> list[Outcome]:
     """Every trial of ``of``, replayed from a cassette."""
     cassette = Cassette(path)
@@ -190,3 +212,43 @@ def rows(
             for number, value in enumerate(given, start=1)
         )
     )
+
+
+def finding(**changes: Any) -> Finding:
+    """A difference of a month, alarming: what rules and baselines are tried on."""
+    arm = Arm(level="high", value="9", units=120, missing={}, mean=6.0)
+    given: dict[str, Any] = {
+        "quantity": "mean difference",
+        "measure": "months",
+        "unit": "months",
+        "factor": "demand",
+        "contrast": "high − low",
+        "arms": (arm, replace(arm, level="low", value="3", mean=5.0)),
+        "estimate": 1.0,
+        "interval": Interval(low=0.5, high=1.5, level=0.95),
+        "p_alarm": 0.001,
+        "p_clear": 0.9,
+        "margin": 0.6,
+        "method": "Welch's t test",
+        "target": "fixed",
+        "scope": "this vignette",
+        "units": 240,
+        "replies": 240,
+        "fewest": 120,
+        "unit_name": "replies",
+        "settle": 300,
+    }
+    return Finding(**(given | changes))
+
+
+def recording(**changes: Any) -> Recording:
+    """Where replies came from, by somebody who made them by hand."""
+    given: dict[str, Any] = {
+        "cassette": "tiny/openai--tiny",
+        "checksum": "0" * 64,
+        "simulated": False,
+        "wire": PROVENANCE.wire,
+        "recorded_with": PROVENANCE.recorded_with,
+        "interactions": 240,
+    }
+    return Recording(**(given | changes))

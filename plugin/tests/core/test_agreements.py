@@ -23,7 +23,6 @@ from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.measures import MeasureValue
-from pytest_bias.experiments.origins import Recording
 from pytest_bias.experiments.records import Outcome, Records
 from pytest_bias.report.judge import judge_line, judge_pages
 from pytest_bias.session.labels import labels_path, read_labels
@@ -33,17 +32,10 @@ from pytest_bias.verdicts.explanation import explanation
 from pytest_bias.verdicts.judge_agreement import AgreementFound, Label, Labels, alpha_words
 
 from .factories import experiment as tiny
+from .factories import recording
 
 MODEL = "openai/tiny"
-RECORDING = Recording(
-    cassette="tiny/openai--tiny",
-    checksum="0" * 64,
-    simulated=False,
-    wire="made by hand",
-    recorded_with="the tests",
-    interactions=1,
-    judge="openai/judge",
-)
+RECORDING = recording(judge="openai/judge")
 MEASURES = [
     Measure("score", bounds=(1, 5)),
     Measure("kind"),

@@ -19,21 +19,13 @@ from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure
-from pytest_bias.experiments.origins import Recording
 from pytest_bias.experiments.records import Outcome
 from pytest_bias.statistics.multiplicity import holm
 from pytest_bias.verdicts.analysis import Analysis, analyse
 
-from .factories import Score, experiment
+from .factories import Score, experiment, recording
 
-RECORDING = Recording(
-    cassette="tiny/openai--tiny",
-    checksum="0" * 64,
-    simulated=False,
-    wire="made by hand",
-    recorded_with="the tests",
-    interactions=1,
-)
+RECORDING = recording(interactions=1)
 PEOPLE = HumanStudy(low=4, high=6.05, t=2.1, df=37, n=39, similar_within=0.5, citation="2006")
 MEASURES = [
     Measure("score", bounds=(0, 12)),

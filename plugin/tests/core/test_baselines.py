@@ -29,7 +29,7 @@ from pytest_bias.baselines.gate import describe_verdict
 from pytest_bias.baselines.text import DamagedBaseline, baseline_from, baseline_text
 from pytest_bias.contrasts.declared import Claim
 from pytest_bias.contrasts.effects import UnitGroup
-from pytest_bias.contrasts.findings import Arm, Finding
+from pytest_bias.contrasts.findings import Finding
 from pytest_bias.contrasts.means import MeanDifference
 from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.canonical import digest, dumps
@@ -38,40 +38,12 @@ from pytest_bias.experiments.design import Design, Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment, Players
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.messages import Parameters
-from pytest_bias.experiments.origins import Recording
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.settings.given import Given
 from pytest_bias.settings.settings import Settings, read_settings
-from pytest_bias.statistics.results import Interval
 from pytest_bias.verdicts.verdict import Status, Verdict
 
-from .factories import ask_twice, experiment
-
-ARM = Arm(level="high", value="9", units=120, missing={}, mean=6.0)
-
-
-def finding(**changes: Any) -> Finding:
-    given: dict[str, Any] = {
-        "quantity": "mean difference",
-        "contrast": "high − low",
-        "measure": "months",
-        "unit": "months",
-        "factor": "demand",
-        "arms": (ARM, replace(ARM, level="low", value="3", mean=5.0)),
-        "estimate": 1.0,
-        "interval": Interval(low=0.5, high=1.5, level=0.95),
-        "p_alarm": 0.001,
-        "p_clear": 0.9,
-        "margin": 0.6,
-        "method": "Welch's t test",
-        "target": "fixed",
-        "scope": "this vignette",
-        "units": 240,
-        "replies": 240,
-        "fewest": 120,
-        "unit_name": "replies",
-    }
-    return Finding(**(given | changes))
+from .factories import ask_twice, experiment, finding, recording
 
 
 def verdict(found: Finding | None, status: Status = "BIASED") -> Verdict:
@@ -90,14 +62,7 @@ def verdict(found: Finding | None, status: Status = "BIASED") -> Verdict:
     )
 
 
-RECORDING = Recording(
-    cassette="tiny/openai--m",
-    checksum="abc",
-    simulated=False,
-    wire="made by hand",
-    recorded_with="the tests",
-    interactions=240,
-)
+RECORDING = recording(checksum="abc")
 ANN = Acceptance(reason="known since spring", owner="Ann Ölberg", until="2026-12-31")
 TODAY = "2026-12-31"
 WITH_ERROR: dict[str, Any] = {"se": 0.1, "df": 200.0}

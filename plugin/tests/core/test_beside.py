@@ -17,7 +17,7 @@ from pytest_bias.experiments.origins import Recording
 from pytest_bias.statistics.results import Interval
 from pytest_bias.verdicts.verdict import Status, Verdict
 
-from .test_verdicts import finding
+from .factories import finding, recording
 from .test_verdicts import verdict as decided
 
 TODAY = "2026-12-31"
@@ -25,14 +25,7 @@ ANN = Acceptance(reason="known since spring", owner="Ann", until=TODAY)
 PAST = replace(ANN, until="2026-12-30")
 WHO = "accepted by Ann until 2026-12-31"
 OLD = "openai/old"
-BEFORE = Recording(
-    cassette="tiny/openai--m",
-    checksum="before",
-    simulated=False,
-    wire="made by hand",
-    recorded_with="the tests",
-    interactions=240,
-)
+BEFORE = recording(checksum="before")
 ANEW = replace(BEFORE, checksum="anew")
 
 WORDS: dict[Status, str] = {

@@ -47,6 +47,7 @@ from .factories import (
     always_five,
     ask_twice,
     experiment,
+    interrupt,
     outcomes_of,
     record,
 )
@@ -369,14 +370,7 @@ def test_a_whole_folder_may_move(cassette: Path, tmp_path: Path) -> None:
 def interrupted(tmp_path: Path) -> Path:
     """The path of a cassette of which only a journal with one trial is there."""
     path = cassette_path(tmp_path, SMALL.id, MODEL)
-    recorder = Recorder(Cassette(path), PROVENANCE)
-    trial = plan(SMALL, SMALL.design())[0]
-    taker = Taker(SMALL, trial, always_five, recorder)
-    from pytest_bias.experiments.driver import run  # noqa: PLC0415
-
-    run(ask_twice(trial, Subject()), taker)
-    assert recorder._file is not None
-    recorder._file.close()  # killed
+    interrupt(Cassette(path), SMALL, plan(SMALL, SMALL.design())[:1])
     return path
 
 
@@ -462,14 +456,8 @@ def test_recording_nothing_leaves_nothing(tmp_path: Path) -> None:
 
 def keep(cassette: Cassette, number: int, score: int, provenance: Provenance = PROVENANCE) -> None:
     """Record one trial's first attempt into the journal, and be killed."""
-    from pytest_bias.experiments.driver import run  # noqa: PLC0415
-
-    recorder = Recorder(cassette, provenance)
-    trial = plan(ONCE, ONCE.design())[number]
-    say = lambda *_: f'{{"score": {score}}}'  # noqa: E731
-    run(ONCE.protocol(trial, Subject()), Taker(ONCE, trial, say, recorder))
-    assert recorder._file is not None
-    recorder._file.close()
+    trials = plan(ONCE, ONCE.design())[number : number + 1]
+    interrupt(cassette, ONCE, trials, lambda *_: f'{{"score": {score}}}', provenance=provenance)
 
 
 ONCE = experiment(replicates=1)

@@ -10,7 +10,8 @@ from pytest_bias.errors import BiasError, BiasFound, ControlNotSeen, Inconclusiv
 from pytest_bias.report.view import suite_verdict
 from pytest_bias.verdicts.words import p_words
 
-from .test_verdicts import CLEARED, NOT_SEEN, SEEN, finding, verdict
+from .factories import finding
+from .test_verdicts import CLEARED, NOT_SEEN, SEEN, verdict
 
 VERDICTS = {
     "CLEAR": verdict(finding(**CLEARED), p_adjusted=0.4),

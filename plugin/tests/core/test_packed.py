@@ -28,7 +28,6 @@ from pytest_bias.cassettes.places import (
     place_of,
     standing,
 )
-from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.sealing import KEY_VARIABLE
 from pytest_bias.cassettes.store import Cassette, write_cassette
 from pytest_bias.cli.entry import main
@@ -42,9 +41,7 @@ from pytest_bias.errors import (
     TooLargeToPack,
     TwoCassettes,
 )
-from pytest_bias.experiments.driver import run
 from pytest_bias.experiments.experiment import Players, plan
-from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.replay import Unrecorded, replay
 from pytest_bias.recording.job import Job
 from pytest_bias.recording.missing import is_whole, missing
@@ -55,10 +52,9 @@ from .factories import (
     MODEL,
     PROVENANCE,
     Score,
-    Taker,
-    always_five,
     ask_twice,
     experiment,
+    interrupt,
     outcomes_of,
     record,
 )
@@ -92,16 +88,6 @@ def names(folder: Path) -> list[str]:
 def journal_of(path: Path, suffix: str = JOURNAL_SUFFIX) -> Path:
     place = place_of(path)
     return place.with_name(place.name + suffix)
-
-
-def killed(cassette: Cassette, *numbers: int) -> None:
-    """Record trials into the journal, and be killed."""
-    recorder = Recorder(cassette, PROVENANCE)
-    for number in numbers:
-        trial = TRIALS[number]
-        run(SMALL.protocol(trial, Subject()), Taker(SMALL, trial, always_five, recorder))
-    assert recorder._file is not None
-    recorder._file.close()
 
 
 def test_there_and_back_byte_for_byte(plain: Path) -> None:
@@ -527,7 +513,7 @@ def test_an_interrupted_recording_goes_on(tmp_path: Path) -> None:
     whole = record(tmp_path / "whole", SMALL).read_bytes()
     packed = pack(record(tmp_path, SMALL, trials=TRIALS[:1])).path
     before = packed.read_bytes()
-    killed(Cassette(packed), 1)
+    interrupt(Cassette(packed), SMALL, [TRIALS[1]])
     assert names(packed.parent) == sorted([packed.name, journal_of(packed).name])
     between = Cassette(packed)
     assert (len(between), between.interrupted, between.unmerged) == (4, 2, True)
@@ -540,7 +526,7 @@ def test_an_interrupted_recording_goes_on(tmp_path: Path) -> None:
 def test_recorded_anew_it_is_replaced_and_stays_packed(packed: Path) -> None:
     before = packed.read_bytes()
     for number, interrupted in ((0, 2), (1, 4)):
-        killed(Cassette(packed, anew=True), number)
+        interrupt(Cassette(packed, anew=True), SMALL, [TRIALS[number]])
         assert packed.read_bytes() == before
         assert Cassette(packed).unfinished
         assert Cassette(packed, anew=True).interrupted == interrupted
@@ -555,7 +541,7 @@ def test_what_is_too_large_to_pack_stays_in_the_journal(
     packed = pack(record(tmp_path, SMALL, trials=TRIALS[:1])).path
     before = packed.read_bytes()
     monkeypatch.setattr(zstandard, "LIMIT", len(zstd.decompress(before)) + 1)
-    killed(Cassette(packed), 1)
+    interrupt(Cassette(packed), SMALL, [TRIALS[1]])
     with pytest.raises(TooLargeToPack, match="zstd -d --rm"):
         Cassette(packed).merge(SMALL.id, MODEL)
     assert packed.read_bytes() == before

@@ -22,15 +22,12 @@ from pytest_bias import (
 from pytest_bias.experiments.driver import run
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Completion, Place, Request
-from pytest_bias.experiments.origins import Recording
 from pytest_bias.verdicts.analysis import analyse
 
 from ..runs import run_here
+from .in_memory import NOTHING_KEPT
 
 README = Path(__file__).parents[3] / "README.md"
-RECORDING = Recording(
-    cassette="none", checksum="", simulated=True, wire="", recorded_with="", interactions=0
-)
 
 
 def example() -> str:
@@ -158,6 +155,6 @@ def test_the_example_is_analysed() -> None:
             )
         ],
         control=RateDifference("over_half_an_hour", "request", high="ostrich", low="curt"),
-        recording=RECORDING,
+        recording=NOTHING_KEPT,
     ).verdicts[0]
     assert (verdict.status, verdict.reason) == ("CLEAR", "")

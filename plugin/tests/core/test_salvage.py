@@ -9,18 +9,15 @@ import pytest
 from pytest_bias.cassettes.intact_lines import sifted
 from pytest_bias.cassettes.marks import SCOPE_START
 from pytest_bias.cassettes.places import cassette_path, journals_of
-from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.salvage import salvage
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import DamagedCassette
-from pytest_bias.experiments.driver import run
 from pytest_bias.experiments.experiment import Players, plan
-from pytest_bias.experiments.protocol import Subject
 from pytest_bias.recording.job import Job
 from pytest_bias.recording.missing import is_finished, missing
 
 from . import test_measured
-from .factories import MODEL, PROVENANCE, Taker, always_five, ask_twice, experiment, record
+from .factories import MODEL, PROVENANCE, ask_twice, experiment, interrupt, record
 
 SMALL = experiment(ask_twice, replicates=2)
 TRIALS = plan(SMALL, SMALL.design())
@@ -31,12 +28,7 @@ REPLIES = 2 * len(TRIALS)
 def killed(path: Path, *, anew: bool = False) -> Path:
     """Record all of it into a journal, and be killed; the journal."""
     cassette = Cassette(path, anew=anew)
-    scope = [trial.id for trial in TRIALS] if anew else ()
-    recorder = Recorder(cassette, PROVENANCE, scope)
-    for trial in TRIALS:
-        run(SMALL.protocol(trial, Subject()), Taker(SMALL, trial, always_five, recorder))
-    assert recorder._file is not None
-    recorder._file.close()
+    interrupt(cassette, SMALL, TRIALS, scope=[trial.id for trial in TRIALS] if anew else ())
     return cassette.journal_path
 
 

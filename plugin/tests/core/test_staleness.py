@@ -16,20 +16,13 @@ from pytest_bias.experiments.origins import Origin, Recording
 from pytest_bias.experiments.replay import replay
 from pytest_bias.settings.roster import ModelEntry, Roster, parse_roster
 
-from .factories import MODEL, experiment, record
+from .factories import MODEL, experiment, record, recording
 from .test_settings import settings
 
 OLD, NEW = "2026-01-02T23:59:59+00:00", "2026-03-04T05:06:07+00:00"
 TINY = frozenset({"tiny-1", "tiny-2"})
 """What the roster lets answer as the model, unless a test says otherwise."""
-RECORDING = Recording(
-    cassette="tiny/openai--tiny",
-    checksum="c",
-    simulated=False,
-    wire="made by hand",
-    recorded_with="the tests",
-    interactions=3,
-)
+RECORDING = recording(checksum="c", interactions=3)
 
 
 def origins(*times: str | None, served: str = "tiny-1") -> list[Origin]:

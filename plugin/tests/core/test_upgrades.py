@@ -23,7 +23,7 @@ from pytest_bias.statistics.noninferiority import (
 )
 from pytest_bias.statistics.results import Interval
 
-from .test_verdicts import finding
+from .factories import finding
 
 close: Any = pytest.approx
 

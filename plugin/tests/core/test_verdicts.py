@@ -1,42 +1,16 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pytest_bias.contrasts.findings import Arm, Finding, WorstCase
+from pytest_bias.contrasts.findings import Finding, WorstCase
 from pytest_bias.errors import TooFewUnits
 from pytest_bias.statistics.results import Interval
 from pytest_bias.verdicts.rule import Question, control_of, decide
 from pytest_bias.verdicts.verdict import Control, Verdict
 
-
-def finding(**changes: Any) -> Finding:
-    arm = Arm(level="high", value="9", units=120, missing={}, mean=6.0)
-    given: dict[str, Any] = {
-        "quantity": "mean difference",
-        "measure": "months",
-        "unit": "months",
-        "factor": "demand",
-        "contrast": "high − low",
-        "arms": (arm, replace(arm, level="low", value="3", mean=5.0)),
-        "estimate": 1.0,
-        "interval": Interval(low=0.5, high=1.5, level=0.95),
-        "p_alarm": 0.001,
-        "p_clear": 0.9,
-        "margin": 0.6,
-        "method": "Welch's t test",
-        "target": "fixed",
-        "scope": "this vignette",
-        "units": 240,
-        "replies": 240,
-        "fewest": 120,
-        "unit_name": "replies",
-        "settle": 300,
-    }
-    return Finding(**(given | changes))
-
+from .factories import finding
 
 SEEN = control_of("too_high", finding(margin=None, p_clear=None))
 NOT_SEEN = control_of("too_high", finding(interval=Interval(low=-0.1, high=1, level=0.95)))

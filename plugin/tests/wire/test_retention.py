@@ -25,7 +25,6 @@ from pytest_bias.experiments.design import Design, Trial
 from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.messages import Parameters
-from pytest_bias.experiments.origins import Recording
 from pytest_bias.experiments.protocol import Subject, together
 from pytest_bias.experiments.replay import Unrecorded
 from pytest_bias.recording.collector import collect
@@ -33,6 +32,7 @@ from pytest_bias.recording.job import Job, JobReport
 from pytest_bias.verdicts.analysis import analyse
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
+from ..core.in_memory import NOTHING_KEPT
 from ..core.test_measured import CANARY, KEY, OTHER_KEY
 from ..helpers import Endpoint, serving
 from .processes import CONCURRENCY, MODEL, Recorders
@@ -66,12 +66,6 @@ def assert_no_canary(folder: Path) -> None:
         assert path.is_dir() or CANARY.encode() not in path.read_bytes()
 
 
-SOURCE = Recording(
-    cassette="", checksum="", simulated=True, wire="", recorded_with="", interactions=0
-)
-"""Says nothing of the cassette, which is another where another is kept."""
-
-
 @pytest.mark.parametrize("retention", ["measures", "encrypted"])
 @pytest.mark.parametrize("subject", ["even", "biased"])
 def test_the_verdict_is_that_of_the_same_experiment_with_its_text(
@@ -99,7 +93,7 @@ def test_the_verdict_is_that_of_the_same_experiment_with_its_text(
                 )
             ],
             control=RateDifference("prosecutor_too_high", "demand", high="high", low="low"),
-            recording=SOURCE,
+            recording=NOTHING_KEPT,
         )
         # Where no text is kept nobody knows its words, and every recording takes its own time.
         readings = replace(analysis.readings, words=(), latency=())

@@ -32,18 +32,11 @@ from pytest_bias.report.dataset_page import LICENCES, licence_notice, readme_tex
 from pytest_bias.report.parquet import ABOUT, about_file, check_installed, parquet_bytes
 from pytest_bias.settings.settings import DEFAULT_LICENSE
 
-from ..factories import experiment, outcomes_of, record
+from ..factories import experiment, outcomes_of, record, recording
 
 pa, pq = import_module("pyarrow"), import_module("pyarrow.parquet")  # they have no types
 
-RECORDING = Recording(
-    cassette="tiny/openai--tiny",
-    checksum="c0ffee",
-    simulated=False,
-    wire="made by hand",
-    recorded_with="pytest-bias 0.1.0",
-    interactions=9,
-)
+RECORDING = recording(checksum="c0ffee", recorded_with="pytest-bias 0.1.0", interactions=9)
 MEASURES = (
     Measure("months", unit="months", bounds=(0, 1_000_000)),
     Measure("agrees"),
