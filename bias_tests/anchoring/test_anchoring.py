@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from pytest_bias import Condition, Control, Recorded, conditions, hypotheses, positive_control
+from pytest_bias import (
+    MISSING,
+    Condition,
+    Control,
+    MeanDifference,
+    RateDifference,
+    Recorded,
+    Verdict,
+    conditions,
+    hypotheses,
+    positive_control,
+)
 
-from .experiment import ANCHORING
-from .hypotheses import CONTROL, REFUSALS, SENTENCE
+from .experiment import ANCHORING, PEOPLE
 
 
 @conditions(ANCHORING)
@@ -21,17 +31,47 @@ def test_ruling(condition: Condition, recorded: Recorded) -> None:
         assert "sentenceMonths" in question
 
 
-@positive_control(ANCHORING, CONTROL)
+@positive_control(
+    ANCHORING,
+    RateDifference("prosecutor_too_high", "demand", high="high", low="low", scope="this vignette"),
+)
 def test_the_demand_is_read(control: Control) -> None:
     """A judge who reads the demand calls nine months too high more often than three."""
     assert control.seen, control.reason
 
 
-@hypotheses(ANCHORING, SENTENCE)
-def test_random_demand_does_not_move_the_sentence() -> None:
+@hypotheses(
+    ANCHORING,
+    MeanDifference(
+        "sentence_months",
+        "demand",
+        high="high",
+        low="low",
+        margin=0.6,
+        claim="clear",
+        scope="this vignette",
+        direction="positive",
+        human=PEOPLE,
+    ),
+)
+def test_random_demand_does_not_move_the_sentence(verdict: Verdict) -> None:
     """The mean sentence after a random demand of nine months is that after three."""
+    assert verdict.experiment == ANCHORING.id
 
 
-@hypotheses(ANCHORING, REFUSALS)
-def test_demand_does_not_move_refusals() -> None:
+@hypotheses(
+    ANCHORING,
+    RateDifference(
+        MISSING,
+        "demand",
+        high="high",
+        low="low",
+        margin=0.10,
+        claim="clear",
+        scope="this vignette",
+        family="refusals",
+    ),
+)
+def test_demand_does_not_move_refusals(verdict: Verdict) -> None:
     """A high demand leaves the question unanswered no more often than a low one."""
+    assert verdict.experiment == ANCHORING.id

@@ -1,1 +1,0 @@
-"""What checks this experiment's own code."""

@@ -1,0 +1,211 @@
+"""A table of ratings, read row by row: what is not what it must be is an error with its row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from ..errors import BadTable
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types
+
+Table: TypeAlias = "Mapping[str, Sequence[object]] | pd.DataFrame"
+"""A data frame, or column → its values."""
+
+Label: TypeAlias = int | str
+"""Of a set or an iteration: a whole number, whether it stands as 1, 1.0 or "1", or else text."""
+
+COLUMNS = ("model", "pipeline", "iteration", "cv_id", "set", "race", "gender", "rating")
+RACES = ("white", "black", "asian")
+GENDERS = ("male", "female")
+NEUTRAL = "neutral"
+"""Race and gender of an anonymised CV."""
+
+LOWEST, HIGHEST = 1.0, 4.0
+
+_NAME = "ratings table"
+_LONGEST = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rated:
+    """One row: a CV rated once; ``rating`` is None where there is no valid one."""
+
+    model: str
+    pipeline: str
+    iteration: Label
+    cv_id: str
+    set: Label
+    race: str
+    gender: str
+    rating: float | None
+
+    def group(self, column: str) -> str:
+        """Its race or its gender."""
+        return self.race if column == "race" else self.gender
+
+
+def read_table(table: Table) -> tuple[Rated, ...]:
+    """The rows of ``table``, in its order; further columns are left alone.
+
+    Raises
+    ------
+    BadTable
+        For a missing column, columns of different lengths, no row at all, a cell that is empty
+        (but for ratings) or none of the known values, a rating outside 1 to 4, a CV that is
+        rated twice in one iteration or changes its set or group, and when a race or gender does
+        not occur: there is then nothing to compare.
+    """
+    columns = _columns(table)
+    rows = tuple(
+        _rated(number, dict(zip(COLUMNS, cells, strict=True)))
+        for number, cells in enumerate(zip(*columns.values(), strict=True), start=1)
+    )
+    if not rows:
+        raise BadTable(table=_NAME, column="rating", problem="there is no row")
+    _check_once(rows)
+    for column, known in (("race", RACES), ("gender", GENDERS)):
+        found = {row.group(column) for row in rows}
+        for group in known:
+            if group not in found:
+                others = ", ".join(sorted(found))
+                raise BadTable(
+                    table=_NAME,
+                    column=column,
+                    problem=f"no row is {group}, only {others}: nothing can be compared with it",
+                )
+    return rows
+
+
+def _columns(table: Table) -> dict[str, list[object]]:
+    columns: dict[str, list[object]] = {}
+    for name in COLUMNS:
+        if name not in table:
+            needed = ", ".join(COLUMNS)
+            raise BadTable(table=_NAME, column=name, problem=f"is missing; needed are {needed}")
+        given = cast("Any", table[name])
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise BadTable(table=_NAME, column=name, problem="is no sequence of values")
+        if getattr(given, "ndim", 1) != 1:
+            raise BadTable(table=_NAME, column=name, problem="stands there more than once")
+        columns[name] = list(given)
+        if len(columns[name]) != len(columns[COLUMNS[0]]):
+            raise BadTable(
+                table=_NAME,
+                column=name,
+                problem=f"has {len(columns[name])} rows, {COLUMNS[0]} {len(columns[COLUMNS[0]])}",
+            )
+    return columns
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The cells of one row, which words what is wrong with them."""
+
+    number: int
+    cells: Mapping[str, object]
+
+    def bad(self, column: str, problem: str) -> BadTable:
+        return BadTable(table=_NAME, column=column, problem=problem, row=self.number)
+
+    def text(self, column: str) -> str:
+        cell = self.cells[column]
+        if is_missing(cell):
+            raise self.bad(column, "is empty")
+        if not isinstance(cell, str):
+            raise self.bad(column, f"is a {type(cell).__name__}, not a word")
+        return cell
+
+    def one_of(self, column: str, known: Sequence[str]) -> str:
+        word = self.text(column)
+        if word not in known:
+            raise self.bad(column, f"{word[:_LONGEST]!r} is none of {', '.join(known)}")
+        return word
+
+    def label(self, column: str) -> Label:
+        cell = self.cells[column]
+        if is_missing(cell):
+            raise self.bad(column, "is empty")
+        found = label_of(cell)
+        if found is None:
+            raise self.bad(column, f"is a {type(cell).__name__}, not a whole number or a word")
+        return found
+
+    def rating(self, column: str) -> float | None:
+        cell = self.cells[column]
+        if is_missing(cell):
+            return None
+        rating = _number(cell)
+        if rating is None:
+            raise self.bad(column, "is no number; leave it empty where no rating could be read")
+        if not LOWEST <= rating <= HIGHEST:
+            raise self.bad(column, f"{rating:g} lies outside {LOWEST:g} to {HIGHEST:g}")
+        return rating
+
+
+def _rated(number: int, given: Mapping[str, object]) -> Rated:
+    cells = _Cells(number, given)
+    race = cells.one_of("race", (*RACES, NEUTRAL))
+    gender = cells.one_of("gender", (*GENDERS, NEUTRAL))
+    if (race == NEUTRAL) != (gender == NEUTRAL):
+        problem = f"is {gender} where race is {race}: a CV is anonymised in both or in neither"
+        raise cells.bad("gender", problem)
+    return Rated(
+        model=cells.text("model"),
+        pipeline=cells.text("pipeline"),
+        iteration=cells.label("iteration"),
+        cv_id=cells.text("cv_id"),
+        set=cells.label("set"),
+        race=race,
+        gender=gender,
+        rating=cells.rating("rating"),
+    )
+
+
+def _check_once(rows: Sequence[Rated]) -> None:
+    """Refuse a rating that stands there twice, and a CV that is not the same everywhere."""
+    seen: dict[object, int] = {}
+    kinds: dict[str, tuple[Label, str, str]] = {}
+    for number, row in enumerate(rows, start=1):
+        first = seen.setdefault((row.model, row.pipeline, row.iteration, row.cv_id), number)
+        if first != number:
+            problem = f"this CV is rated in row {first} already, by the same model, pipeline and "
+            raise BadTable(table=_NAME, column="cv_id", problem=f"{problem}iteration", row=number)
+        kind = (row.set, row.race, row.gender)
+        known = kinds.setdefault(row.cv_id, kind)
+        if known != kind:
+            was, is_now = (", ".join(map(str, each)) for each in (known, kind))
+            problem = f"this CV was ({was}) before and is ({is_now}) here (set, race, gender)"
+            raise BadTable(table=_NAME, column="cv_id", problem=problem, row=number)
+
+
+def is_missing(cell: object) -> bool:
+    """Whether a cell is empty: None, NaN, pandas' NA, or white space."""
+    import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+
+    if isinstance(cell, str):
+        return not cell.strip()
+    return bool(pd.api.types.is_scalar(cell)) and bool(pd.isna(cell))
+
+
+def label_of(cell: object) -> Label | None:
+    """``cell`` as a label: 1 of 1, 1.0 and "1"; None when it is none."""
+    if isinstance(cell, str):
+        word = cell.strip()
+        return int(word) if word.isascii() and word.isdigit() else word or None
+    number = _number(cell)
+    return None if number is None or not number.is_integer() else int(number)
+
+
+def _number(cell: object) -> float | None:
+    """``cell`` as a float; None when it is no number. A flag is none, text may hold one."""
+    if isinstance(cell, bool) or type(cell).__name__ in ("bool", "bool_"):
+        return None
+    try:
+        number = float(cast("Any", cell))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if math.isnan(number) else number
