@@ -28,13 +28,8 @@ from ..session.options import today
 from ..session.run import Run
 from ..session.workspace import Workspace
 from ..settings.old_model import OPTION, check_other, names_file
-from ..settings.settings import (
-    DEFAULT_BASELINES,
-    DEFAULT_CASSETTES,
-    DEFAULT_LABELS,
-    DEFAULT_ROSTER,
-    Settings,
-)
+from ..settings.options import OPTIONS
+from ..settings.settings import Settings
 from . import tell
 from .suite import suite_modules
 
@@ -65,7 +60,8 @@ def add_comparing(commands: Commands[argparse.ArgumentParser]) -> None:
     command.add_argument(
         "--suite", default="bias_tests", help="package of the test modules (bias_tests)"
     )
-    for option, folder in (("cassettes", DEFAULT_CASSETTES), ("baselines", DEFAULT_BASELINES)):
+    for option in ("cassettes", "baselines"):
+        folder = OPTIONS[option].default
         command.add_argument(
             f"--{option}", type=Path, default=Path(folder), metavar="DIR", help=f"({folder})"
         )
@@ -149,7 +145,7 @@ def _of_files(given: argparse.Namespace) -> _Compared:
 def _of_models(given: argparse.Namespace) -> _Compared:
     old = str(Path(given.old).absolute()) if _names_file(given.old) else given.old
     check_other(old, [given.new])
-    labels, roster = Path(DEFAULT_LABELS), Path(DEFAULT_ROSTER)
+    labels, roster = (Path(OPTIONS[name].default) for name in ("labels", "roster"))
     settings = Settings(
         models=(given.new,),
         baseline=old,
