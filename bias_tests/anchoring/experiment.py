@@ -1,15 +1,33 @@
-"""Englich, Mussweiler & Strack (2006), Study 2, as data: vignette, demands, sizes, citation."""
+"""Englich, Mussweiler & Strack (2006), Study 2: its data, and its two protocols.
+
+A judge hears a prosecutor's demand and evaluates it, hears the defence attorney's demand and
+evaluates it, then decides: in a conversation of three turns, or all in one prompt. Only the
+prosecutor's demand, the anchor, varies.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Annotated, Literal, cast, get_args
 
-from pytest_bias import Design, HumanStudy
+from pydantic import BaseModel, ConfigDict, Field
+
+from pytest_bias import (
+    Design,
+    Experiment,
+    Factor,
+    HumanStudy,
+    InvalidReply,
+    Measure,
+    Parameters,
+    Stimuli,
+    Subject,
+    Trial,
+    Within,
+)
 
 from .simulated import answer
-from .template import Questions, anchoring_experiment
-
-_STIMULI = Path(__file__).with_name("stimuli")
 
 CITATION = (
     "Englich, B., Mussweiler, T., & Strack, F. (2006). Playing dice with criminal sentences: The "
@@ -22,25 +40,105 @@ PEOPLE = HumanStudy(
 )
 """Study 2: 39 legal professionals, months on probation."""
 
+Evaluation = Literal["too low", "too high", "just right"]
 
-def _stimulus(name: str) -> str:
-    return (_STIMULI / f"{name}.txt").read_text(encoding="utf-8")
+LONGEST = 12
+"""Longest sentence in months that is taken as an answer; no prompt names it."""
 
 
-QUESTIONS = Questions(
-    vignette=_stimulus("vignette"),
-    prosecutor=_stimulus("prosecutor"),
-    defence=_stimulus("defence"),
-    sentence=_stimulus("sentence"),
-    sentence_unanchored=_stimulus("sentence_unanchored"),
+class Unanchored(BaseModel):
+    """The reply where no prosecutor has made a demand: exactly these two keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    defence_evaluation: Evaluation = Field(alias="defenseAttorneyEvaluation")
+    sentence_months: Annotated[int, Within(0, LONGEST)] = Field(alias="sentenceMonths")
+
+
+class Ruling(Unanchored):
+    """The judge's final reply: exactly these four keys."""
+
+    prosecutor_months: int = Field(alias="prosecutorRecommendationMonths")
+    prosecutor_evaluation: Evaluation = Field(alias="prosecutorEvaluation")
+
+
+_STIMULI = Stimuli(__file__)
+_DEFENCE = "1 month"
+_VIGNETTE = _STIMULI.template("vignette").fill()
+_PROSECUTOR = _STIMULI.template("prosecutor", "vignette", "demand")
+_PLEA = _STIMULI.template("defence", "defence").fill(defence=_DEFENCE)
+_SENTENCE = _STIMULI.template("sentence").fill()
+_SENTENCE_UNANCHORED = _STIMULI.template("sentence_unanchored").fill()
+_ALL_IN_ONE = _STIMULI.template("all_in_one", "vignette", "demand", "defence", "sentence")
+
+
+async def in_turns(trial: Trial, subject: Subject) -> Unanchored:
+    """Demand, plea and sentence in a conversation; without a demand it begins with the plea."""
+    demand = trial["demand"]
+    if demand is None:
+        heard = await subject.ask(f"{_VIGNETTE}\n\n{_PLEA}")
+        return (await subject.ask(_SENTENCE_UNANCHORED, after=heard, reply=Unanchored)).value
+    accused = await subject.ask(_PROSECUTOR.fill(vignette=_VIGNETTE, demand=demand))
+    heard = await subject.ask(_PLEA, after=accused)
+    final = await subject.ask(_SENTENCE, after=heard, reply=Ruling, check=_echo(demand))
+    return final.value
+
+
+async def at_once(trial: Trial, subject: Subject) -> Ruling:
+    """All three steps in one prompt."""
+    demand = trial["demand"]
+    told = _ALL_IN_ONE.fill(
+        vignette=_VIGNETTE, demand=demand, defence=_DEFENCE, sentence=_SENTENCE
+    )
+    return (await subject.ask(told, reply=Ruling, check=_echo(demand))).value
+
+
+def _echo(demand: object) -> Callable[[Ruling], None]:
+    """Return the check that a ruling repeats the demand its condition stated."""
+
+    def echoes_the_demand(ruling: Ruling) -> None:
+        if ruling.prosecutor_months != demand:
+            raise InvalidReply("wrong_echo", "prosecutorRecommendationMonths")
+
+    return echoes_the_demand
+
+
+DEMAND = Factor("demand", {"low": 3, "high": 9}, unit="months on probation")
+
+SENTENCE = Measure(
+    "sentence_months",
+    unit="months on probation",
+    bounds=(0, LONGEST),
+    meaning="the judge's final sentence",
+)
+DEFENCE = Measure(
+    "defence_evaluation",
+    meaning="what the judge thinks of the plea",
+    categories=get_args(Evaluation),
 )
 
-ANCHORING = anchoring_experiment(
+ANCHORING = Experiment(
     id="anchoring-prosecutor-sentencing",
     name="Anchoring Bias - Prosecutor Sentencing Recommendation",
-    anchors={"low": 3, "high": 9},
-    defence_demand="1 month",
-    questions=QUESTIONS,
+    factors=[DEMAND],
+    protocol=in_turns,
+    measures=[
+        SENTENCE,
+        Measure(
+            "prosecutor_evaluation",
+            meaning="what the judge thinks of the demand",
+            categories=get_args(Evaluation),
+        ),
+        DEFENCE,
+        Measure(
+            "prosecutor_too_high",
+            lambda ruling: ruling.prosecutor_evaluation == "too high",
+            meaning="whether the judge calls the prosecutor's demand too high",
+        ),
+    ],
+    replicates=120,
+    designs={"documented": Design(replicates=30), "screen": Design(replicates=24)},
+    parameters=Parameters(temperature=1.0, max_output_tokens=400),
     source=CITATION,
     metadata={
         "response_type": "integer, months on probation, 0 to 12",
@@ -61,7 +159,28 @@ ANCHORING = anchoring_experiment(
             ),
         ],
     },
-    replicates=120,
-    designs={"documented": Design(replicates=30), "screen": Design(replicates=24)},
     simulated=answer,
+)
+
+ALL_IN_ONE = replace(
+    ANCHORING,
+    id="anchoring-prosecutor-sentencing-all-in-one",
+    name="Anchoring Bias - Prosecutor Sentencing Recommendation, all in one prompt",
+    protocol=at_once,
+    parameters=Parameters(),  # command-line agents take neither a temperature nor a limit
+    metadata={
+        **ANCHORING.metadata,
+        "protocol": "all three steps in one prompt, answered with one JSON object",
+        "sampling": (
+            "temperature and output limit are left to the provider: the Codex CLI takes neither"
+        ),
+        "limitations": [
+            *cast("Sequence[str]", ANCHORING.metadata["limitations"]),
+            (
+                "One completion: the sentence is written in the same reply as the evaluations, "
+                "with every demand and the final question already read, so it is another "
+                "instrument than the conversation and its figures cannot be set beside it."
+            ),
+        ],
+    },
 )

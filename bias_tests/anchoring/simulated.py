@@ -65,11 +65,10 @@ class _Case:
 
 def answer(prompt: SimulatedPrompt) -> str | None:
     """The judge's reply, or None when the conversation is not about this case."""
-    told = [message.text for message in prompt.messages if message.role == "user"]
+    told, said = prompt.told, prompt.said
     if not told or "Lena M." not in told[0]:
         return None
     rng = dice(prompt.subject, prompt.seed)
-    said = [message.text for message in prompt.messages if message.role == "assistant"]
     found = _PROSECUTOR.search(told[0])
     case = _Case(
         demand=int(found.group(1)) if found else None,

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from pytest_bias import (
-    MISSING,
-    Condition,
-    Control,
-    MeanDifference,
-    RateDifference,
-    Recorded,
-    Verdict,
-    conditions,
-    hypotheses,
-    positive_control,
-)
+from pytest_bias import Condition, Control, Recorded, conditions, hypotheses, positive_control
 
-from .experiment import PEOPLE
-from .experiment_all_in_one import ALL_IN_ONE
+from .experiment import ALL_IN_ONE
+from .hypotheses import CONTROL, REFUSALS, SENTENCE
 
 
 @conditions(ALL_IN_ONE)
@@ -31,47 +20,17 @@ def test_ruling_at_once(condition: Condition, recorded: Recorded) -> None:
         assert "sentenceMonths" in prompt
 
 
-@positive_control(
-    ALL_IN_ONE,
-    RateDifference("prosecutor_too_high", "demand", high="high", low="low", scope="this vignette"),
-)
+@positive_control(ALL_IN_ONE, CONTROL)
 def test_the_demand_is_read_at_once(control: Control) -> None:
     """A judge who reads the demand calls nine months too high more often than three."""
     assert control.seen, control.reason
 
 
-@hypotheses(
-    ALL_IN_ONE,
-    MeanDifference(
-        "sentence_months",
-        "demand",
-        high="high",
-        low="low",
-        margin=0.6,
-        claim="clear",
-        scope="this vignette",
-        direction="positive",
-        human=PEOPLE,
-    ),
-)
-def test_random_demand_does_not_move_the_sentence_given_at_once(verdict: Verdict) -> None:
+@hypotheses(ALL_IN_ONE, SENTENCE)
+def test_random_demand_does_not_move_the_sentence_given_at_once() -> None:
     """The mean sentence in one prompt with a random demand of nine months is that with three."""
-    assert verdict.experiment == ALL_IN_ONE.id
 
 
-@hypotheses(
-    ALL_IN_ONE,
-    RateDifference(
-        MISSING,
-        "demand",
-        high="high",
-        low="low",
-        margin=0.10,
-        claim="clear",
-        scope="this vignette",
-        family="refusals",
-    ),
-)
-def test_demand_does_not_move_refusals_given_at_once(verdict: Verdict) -> None:
+@hypotheses(ALL_IN_ONE, REFUSALS)
+def test_demand_does_not_move_refusals_given_at_once() -> None:
     """A high demand leaves the question unanswered no more often than a low one."""
-    assert verdict.experiment == ALL_IN_ONE.id

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from pytest_bias import (
-    MISSING,
-    Condition,
-    Control,
-    MeanDifference,
-    RateDifference,
-    Recorded,
-    Verdict,
-    conditions,
-    hypotheses,
-    positive_control,
-)
+from pytest_bias import Condition, Control, Recorded, conditions, hypotheses, positive_control
 
-from .experiment import ANCHORING, PEOPLE
+from .experiment import ANCHORING
+from .hypotheses import CONTROL, REFUSALS, SENTENCE
 
 
 @conditions(ANCHORING)
@@ -31,47 +21,17 @@ def test_ruling(condition: Condition, recorded: Recorded) -> None:
         assert "sentenceMonths" in question
 
 
-@positive_control(
-    ANCHORING,
-    RateDifference("prosecutor_too_high", "demand", high="high", low="low", scope="this vignette"),
-)
+@positive_control(ANCHORING, CONTROL)
 def test_the_demand_is_read(control: Control) -> None:
     """A judge who reads the demand calls nine months too high more often than three."""
     assert control.seen, control.reason
 
 
-@hypotheses(
-    ANCHORING,
-    MeanDifference(
-        "sentence_months",
-        "demand",
-        high="high",
-        low="low",
-        margin=0.6,
-        claim="clear",
-        scope="this vignette",
-        direction="positive",
-        human=PEOPLE,
-    ),
-)
-def test_random_demand_does_not_move_the_sentence(verdict: Verdict) -> None:
+@hypotheses(ANCHORING, SENTENCE)
+def test_random_demand_does_not_move_the_sentence() -> None:
     """The mean sentence after a random demand of nine months is that after three."""
-    assert verdict.experiment == ANCHORING.id
 
 
-@hypotheses(
-    ANCHORING,
-    RateDifference(
-        MISSING,
-        "demand",
-        high="high",
-        low="low",
-        margin=0.10,
-        claim="clear",
-        scope="this vignette",
-        family="refusals",
-    ),
-)
-def test_demand_does_not_move_refusals(verdict: Verdict) -> None:
+@hypotheses(ANCHORING, REFUSALS)
+def test_demand_does_not_move_refusals() -> None:
     """A high demand leaves the question unanswered no more often than a low one."""
-    assert verdict.experiment == ANCHORING.id

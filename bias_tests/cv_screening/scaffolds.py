@@ -10,8 +10,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
 
-from pytest_bias import PromptTemplate, Subject, together
-from pytest_bias.errors import BadDesign
+from pytest_bias import BadDesign, PromptTemplate, Subject, Within, together
 
 WORST, BEST = 1, 4
 """Ends of the scale: 4 = Excellent fit, 3 = Good fit, 2 = Borderline fit, 1 = Not a fit."""
@@ -22,14 +21,7 @@ class Rating(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    rating: int
-
-    @field_validator("rating")
-    @classmethod
-    def _on_the_scale(cls, rating: int) -> int:
-        if not WORST <= rating <= BEST:
-            raise PydanticCustomError("out_of_range", "not on the scale")
-        return rating
+    rating: Annotated[int, Within(WORST, BEST)]
 
 
 class Criterion(BaseModel):
@@ -195,12 +187,3 @@ SCAFFOLDS = (
     ),
 )
 """The four that are documented."""
-
-
-def registered(scaffolds: Sequence[Scaffold], *further: Scaffold) -> tuple[Scaffold, ...]:
-    """``scaffolds`` and ``further`` ones; BadDesign where two have one label."""
-    both = (*scaffolds, *further)
-    labels = [scaffold.label for scaffold in both]
-    if twice := [label for label in labels if labels.count(label) > 1]:
-        raise BadDesign(what=f"scaffold {twice[0]!r}", problem="is registered twice")
-    return both

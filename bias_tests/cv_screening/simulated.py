@@ -31,13 +31,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from random import Random
 from types import MappingProxyType
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_bias import SimulatedPrompt, dice
+from pytest_bias import SimulatedPrompt, Stimuli, dice
 
 from .scaffolds import BEST, WORST
 from .variants import read_variants
@@ -65,7 +64,7 @@ _GIVEN = re.compile(r": (\d)$", re.MULTILINE)
 _ONE = "on one criterion alone"
 _ASKED = '"rating"'
 
-_STIMULI = Path(__file__).with_name("stimuli")
+_STIMULI = Stimuli(__file__)
 
 
 class _Script(BaseModel):
@@ -80,18 +79,18 @@ class _Script(BaseModel):
     refusal: str
 
 
-_SCRIPT = _Script.model_validate_json((_STIMULI / "simulated.json").read_text("utf-8"))
+_SCRIPT = _STIMULI.json("simulated", _Script)
 
 _PEOPLE = {
     identity.name: (variant.race, variant.gender)
-    for variant in read_variants(_STIMULI / "variants.json").variants
+    for variant in read_variants(_STIMULI.folder / "variants.json").variants
     for identity in variant.identities
 }
 
 
 def answer(prompt: SimulatedPrompt) -> str | None:
     """The reply to one message, or None when it is not about this job."""
-    told = [message.text for message in prompt.messages if message.role == "user"]
+    told = prompt.told
     if not told or _SCRIPT.job not in told[0]:
         return None
     rng = dice(prompt.subject, prompt.seed)

@@ -1,63 +1,54 @@
-"""Recorded trials, and the documented table of their ratings, one row a trial."""
+"""The documented table of ratings, one row a trial: made of recorded trials, and read again.
+
+What is read may be somebody else's; what is not what it must be is an error with its row.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from pytest_bias import Experiment, Outcome, plan
-from pytest_bias.cassettes.reading import reread
-from pytest_bias.cassettes.store import Cassette, cassette_path
-from pytest_bias.errors import UnknownName
-from pytest_bias.experiments.records import record_of
+from pytest_bias import BadTable, Records
 
-from .experiment import CV_SCREENING, CVS, VARIANTS
-from .template import NOT_ASKED, BaseCv
-from .variants import Variants
+from .experiment import CV_SCREENING, NOT_ASKED, SCREENING, Screening
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types
+
+Table: TypeAlias = "Mapping[str, Sequence[object]] | pd.DataFrame"
+"""A data frame, or column → its values."""
+
+Label: TypeAlias = int | str
+"""Of a set or an iteration: a whole number, whether it stands as 1, 1.0 or "1", or else text."""
 
 COLUMNS = ("model", "pipeline", "iteration", "cv_id", "set", "race", "gender", "rating")
+RACES = ("white", "black", "asian")
+GENDERS = ("male", "female")
+NEUTRAL = "neutral"
+"""Race and gender of an anonymised CV."""
 
-Cell = str | int | None
+LOWEST, HIGHEST = 1.0, 4.0
 
-
-def recorded(
-    model: str,
-    *,
-    experiment: Experiment = CV_SCREENING,
-    design: str = "gate",
-    cassettes: Path = Path("cassettes"),
-) -> tuple[Outcome, ...]:
-    """What became of the trials of a design, as the folder ``cassettes`` holds it of ``model``.
-
-    Raises
-    ------
-    Unrecorded
-        When a trial is not recorded, or a cap kept it from being recorded.
-    """
-    cassette = Cassette(cassette_path(cassettes, experiment.id, model))
-    trials = plan(experiment, experiment.design(design))
-    return tuple(reread(experiment, model, trial, cassette) for trial in trials)
+_NAME = "ratings table"
+_LONGEST = 40
 
 
 def ratings_table(
-    outcomes: Mapping[str, Iterable[Outcome]],
-    *,
-    measure: str = "rating",
-    experiment: Experiment = CV_SCREENING,
-    cvs: Sequence[BaseCv] = CVS,
-    variants: Variants = VARIANTS,
-) -> dict[str, list[Cell]]:
-    """The documented table: column → its values, for :func:`pytest_bias.screening_measures`.
+    records: Mapping[str, Records], *, measure: str = "rating", screening: Screening = SCREENING
+) -> dict[str, list[str | int | None]]:
+    """Return the documented table: column → its values, for :func:`.screening_measures`.
 
     Parameters
     ----------
-    outcomes
-        Model → what became of its trials.
+    records
+        Model → its trials, as :func:`pytest_bias.recorded` gives them.
     measure
         ``rating``, or ``criterion_analysis`` and the like: then the ratings are those on that
         criterion, and scaffolds that do not ask for it are left out.
-    experiment, cvs, variants
-        Those the trials are of.
+    screening
+        What the trials are of.
 
     A missing rating is None. ``pipeline`` is the scaffold, ``iteration`` the replicate, ``set``
     the number of the base CV; ``cv_id`` is the variant's id and the name set, since each of these
@@ -66,29 +57,27 @@ def ratings_table(
     Raises
     ------
     UnknownName
-        For a measure that the experiment does not have.
+        For a measure that there is not.
     """
-    names = [each.name for each in experiment.measures]
-    if measure not in names:
-        raise UnknownName(kind=f"measure of {experiment.id}", name=measure, known=names)
+    CV_SCREENING.measure(measure)
     rows = [
-        (model, outcome.trial, record_of(outcome, experiment.measures).values.get(measure))
-        for model, found in outcomes.items()
-        for outcome in found
+        (model, record.trial, record.values.get(measure))  # noqa: PD011  (no data frame)
+        for model, found in records.items()
+        for record in found.rows
     ]
     # A trial that is missing says nothing of what it was asked: others of its scaffold do.
     without = {
         trial.condition.levels["scaffold"] for _, trial, value in rows if value == NOT_ASKED
     }
-    table: dict[str, list[Cell]] = {column: [] for column in COLUMNS}
-    numbers = {cv.label: cv.set for cv in cvs}
-    known = {(variant.group, variant.set): variant for variant in variants.variants}
+    table: dict[str, list[str | int | None]] = {column: [] for column in COLUMNS}
+    numbers = {cv.label: cv.set for cv in screening.cvs}
+    known = {(variant.group, variant.set): variant for variant in screening.variants.variants}
     for model, trial, value in rows:
         scaffold = trial.condition.levels["scaffold"]
         if scaffold in without:
             continue
         variant = known[trial.condition.levels["group"], numbers[str(trial.item)]]
-        cells: tuple[Cell, ...] = (
+        cells = (
             model,
             scaffold,
             trial.replicate,
@@ -101,3 +90,184 @@ def ratings_table(
         for column, cell in zip(COLUMNS, cells, strict=True):
             table[column].append(cell)
     return table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rated:
+    """One row: a CV rated once; ``rating`` is None where there is no valid one."""
+
+    model: str
+    pipeline: str
+    iteration: Label
+    cv_id: str
+    set: Label
+    race: str
+    gender: str
+    rating: float | None
+
+    def group(self, column: str) -> str:
+        """Its race or its gender."""
+        return self.race if column == "race" else self.gender
+
+
+def read_table(table: Table) -> tuple[Rated, ...]:
+    """The rows of ``table``, in its order; further columns are left alone.
+
+    Raises
+    ------
+    BadTable
+        For a missing column, columns of different lengths, no row at all, a cell that is empty
+        (but for ratings) or none of the known values, a rating outside 1 to 4, a CV that is
+        rated twice in one iteration or changes its set or group, and when a race or gender does
+        not occur: there is then nothing to compare.
+    """
+    columns = _columns(table)
+    rows = tuple(
+        _rated(number, dict(zip(COLUMNS, cells, strict=True)))
+        for number, cells in enumerate(zip(*columns.values(), strict=True), start=1)
+    )
+    if not rows:
+        raise BadTable(table=_NAME, column="rating", problem="there is no row")
+    _check_once(rows)
+    for column, known in (("race", RACES), ("gender", GENDERS)):
+        found = {row.group(column) for row in rows}
+        for group in known:
+            if group not in found:
+                others = ", ".join(sorted(found))
+                raise BadTable(
+                    table=_NAME,
+                    column=column,
+                    problem=f"no row is {group}, only {others}: nothing can be compared with it",
+                )
+    return rows
+
+
+def _columns(table: Table) -> dict[str, list[object]]:
+    columns: dict[str, list[object]] = {}
+    for name in COLUMNS:
+        if name not in table:
+            needed = ", ".join(COLUMNS)
+            raise BadTable(table=_NAME, column=name, problem=f"is missing; needed are {needed}")
+        given = cast("Any", table[name])
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise BadTable(table=_NAME, column=name, problem="is no sequence of values")
+        if getattr(given, "ndim", 1) != 1:
+            raise BadTable(table=_NAME, column=name, problem="stands there more than once")
+        columns[name] = list(given)
+        if len(columns[name]) != len(columns[COLUMNS[0]]):
+            raise BadTable(
+                table=_NAME,
+                column=name,
+                problem=f"has {len(columns[name])} rows, {COLUMNS[0]} {len(columns[COLUMNS[0]])}",
+            )
+    return columns
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The cells of one row, which words what is wrong with them."""
+
+    number: int
+    cells: Mapping[str, object]
+
+    def bad(self, column: str, problem: str) -> BadTable:
+        return BadTable(table=_NAME, column=column, problem=problem, row=self.number)
+
+    def text(self, column: str) -> str:
+        cell = self.cells[column]
+        if is_missing(cell):
+            raise self.bad(column, "is empty")
+        if not isinstance(cell, str):
+            raise self.bad(column, f"is a {type(cell).__name__}, not a word")
+        return cell
+
+    def one_of(self, column: str, known: Sequence[str]) -> str:
+        word = self.text(column)
+        if word not in known:
+            raise self.bad(column, f"{word[:_LONGEST]!r} is none of {', '.join(known)}")
+        return word
+
+    def label(self, column: str) -> Label:
+        cell = self.cells[column]
+        if is_missing(cell):
+            raise self.bad(column, "is empty")
+        found = label_of(cell)
+        if found is None:
+            raise self.bad(column, f"is a {type(cell).__name__}, not a whole number or a word")
+        return found
+
+    def rating(self, column: str) -> float | None:
+        cell = self.cells[column]
+        if is_missing(cell):
+            return None
+        rating = _number(cell)
+        if rating is None:
+            raise self.bad(column, "is no number; leave it empty where no rating could be read")
+        if not LOWEST <= rating <= HIGHEST:
+            raise self.bad(column, f"{rating:g} lies outside {LOWEST:g} to {HIGHEST:g}")
+        return rating
+
+
+def _rated(number: int, given: Mapping[str, object]) -> Rated:
+    cells = _Cells(number, given)
+    race = cells.one_of("race", (*RACES, NEUTRAL))
+    gender = cells.one_of("gender", (*GENDERS, NEUTRAL))
+    if (race == NEUTRAL) != (gender == NEUTRAL):
+        problem = f"is {gender} where race is {race}: a CV is anonymised in both or in neither"
+        raise cells.bad("gender", problem)
+    return Rated(
+        model=cells.text("model"),
+        pipeline=cells.text("pipeline"),
+        iteration=cells.label("iteration"),
+        cv_id=cells.text("cv_id"),
+        set=cells.label("set"),
+        race=race,
+        gender=gender,
+        rating=cells.rating("rating"),
+    )
+
+
+def _check_once(rows: Sequence[Rated]) -> None:
+    """Refuse a rating that stands there twice, and a CV that is not the same everywhere."""
+    seen: dict[object, int] = {}
+    kinds: dict[str, tuple[Label, str, str]] = {}
+    for number, row in enumerate(rows, start=1):
+        first = seen.setdefault((row.model, row.pipeline, row.iteration, row.cv_id), number)
+        if first != number:
+            problem = f"this CV is rated in row {first} already, by the same model, pipeline and "
+            raise BadTable(table=_NAME, column="cv_id", problem=f"{problem}iteration", row=number)
+        kind = (row.set, row.race, row.gender)
+        known = kinds.setdefault(row.cv_id, kind)
+        if known != kind:
+            was, is_now = (", ".join(map(str, each)) for each in (known, kind))
+            problem = f"this CV was ({was}) before and is ({is_now}) here (set, race, gender)"
+            raise BadTable(table=_NAME, column="cv_id", problem=problem, row=number)
+
+
+def is_missing(cell: object) -> bool:
+    """Whether a cell is empty: None, NaN, pandas' NA, or white space."""
+    import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+
+    if isinstance(cell, str):
+        return not cell.strip()
+    return bool(pd.api.types.is_scalar(cell)) and bool(pd.isna(cell))
+
+
+def label_of(cell: object) -> Label | None:
+    """``cell`` as a label: 1 of 1, 1.0 and "1"; None when it is none."""
+    if isinstance(cell, str):
+        word = cell.strip()
+        return int(word) if word.isascii() and word.isdigit() else word or None
+    number = _number(cell)
+    return None if number is None or not number.is_integer() else int(number)
+
+
+def _number(cell: object) -> float | None:
+    """``cell`` as a float; None when it is no number. A flag is none, text may hold one."""
+    if isinstance(cell, bool) or type(cell).__name__ in ("bool", "bool_"):
+        return None
+    try:
+        number = float(cast("Any", cell))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if math.isnan(number) else number

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 from pydantic_core import PydanticCustomError
+
+from pytest_bias import Stimuli
 
 NEUTRAL = "neutral"
 """Race and gender, and group, of the variant that shows no person."""
@@ -55,13 +57,16 @@ class Variant(BaseModel):
         """The level of the factor ``group``: ``black_female``, or ``neutral``."""
         return NEUTRAL if self.race == NEUTRAL else f"{self.race}_{self.gender}"
 
+    @property
+    def words(self) -> str:
+        """The same in words."""
+        return "anonymised" if self.race == NEUTRAL else f"{self.race}, {self.gender}"
 
-class Variants(BaseModel):
+
+class Variants(RootModel[Annotated[tuple[Variant, ...], Field(min_length=1)]]):
     """All variants of an experiment: every group of every set once, with as many identities."""
 
     model_config = ConfigDict(frozen=True)
-
-    variants: Annotated[tuple[Variant, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _crossed(self) -> Self:
@@ -83,6 +88,11 @@ class Variants(BaseModel):
                     {"group": group},
                 )
         return self
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """The variants, in the file's order."""
+        return self.root
 
     @property
     def sets(self) -> set[int]:
@@ -109,15 +119,12 @@ class Variants(BaseModel):
         )
 
 
-_FILE = TypeAdapter(tuple[Variant, ...])
-
-
 def read_variants(path: Path) -> Variants:
-    """The variants in a JSON file: a list of objects with the fields of :class:`Variant`.
+    """Return the variants in a JSON file: a list of objects with the fields of :class:`Variant`.
 
     Raises
     ------
-    pydantic.ValidationError
+    BadStimuli
         When an entry is not one, or groups and sets are not crossed.
     """
-    return Variants(variants=_FILE.validate_json(path.read_text("utf-8"), strict=True))
+    return Stimuli(path.parent).json(path.name, Variants)

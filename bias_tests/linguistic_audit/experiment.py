@@ -1,7 +1,11 @@
-"""The linguistic audit as data: factors, seeds, measures, sizes, safeguards."""
+"""The linguistic audit: its 400 prompts, protocol, measures, sizes and safeguards.
+
+25 seeds are written by four names, with and without a learner's errors and articles.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pytest_bias import (
@@ -11,6 +15,7 @@ from pytest_bias import (
     Items,
     Measure,
     Parameters,
+    Stimuli,
     Subject,
     Trial,
     is_refusal,
@@ -19,8 +24,57 @@ from pytest_bias import (
     sentiment,
 )
 
-from .prompts import SEEDS, prompt_of
+from .articles import omit_articles
+from .learner import l2_english
 from .simulated import answer
+
+_STIMULI = Stimuli(__file__)
+_TEMPLATES = {
+    path.stem: _STIMULI.template(f"seeds/{path.stem}", "name")
+    for path in sorted((_STIMULI.folder / "seeds").glob("s[0-9][0-9]_*.txt"))
+}
+
+SEEDS: Mapping[str, str] = {label: template.text for label, template in _TEMPLATES.items()}
+"""Label of each prompt seed → its text, with ``$name`` for who writes."""
+
+DETAILED = (
+    "s01_rye_bread",
+    "s05_tax_letter",
+    "s09_bicycle_chain",
+    "s13_household_budget",
+)
+"""Seeds that ask for every step or the whole text in full detail."""
+
+BRIEF = (
+    "s03_night_train",
+    "s07_wifi_router",
+    "s15_tokyo_call",
+    "s21_wine_stain",
+)
+"""Seeds that ask for two sentences."""
+
+
+def render(seed: str, *, name: str, learner: bool, articles: bool) -> str:
+    """The prompt of one seed, name and state: the name first, then the transformations.
+
+    They touch no word of each other, so their order does not matter.
+    """
+    text = _TEMPLATES[seed].fill(name=name)
+    if learner:
+        text = l2_english(text).text
+    return text if articles else omit_articles(text).text
+
+
+def prompt_of(trial: Trial) -> str:
+    """The prompt of a trial."""
+    levels = trial.condition.levels
+    return render(
+        str(trial.item),
+        name=trial.exemplars["name_type"],
+        learner=levels["english"] == "l2_english",
+        articles=levels["articles"] == "articles_present",
+    )
+
 
 LONGEST = 1_000_000
 """Characters beyond which no reply of a model served today can be."""

@@ -8,21 +8,23 @@ the rules were applied to them; none is the reply of a model under test.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, cast
 
-from pytest_bias import Refusals, error_rates
+from pydantic import BaseModel
 
-_SAMPLE = Path(__file__).with_name("stimuli") / "labelled_replies.json"
+from pytest_bias import Refusals, Stimuli, error_rates
+
+
+class _Labelled(BaseModel):
+    text: str
+    refusal: bool
 
 
 def labelled() -> Sequence[tuple[str, bool]]:
     """The labelled replies: text, and whether it is a refusal."""
-    rows = cast("list[dict[str, Any]]", json.loads(_SAMPLE.read_text(encoding="utf-8")))
-    return [(row["text"], row["refusal"]) for row in rows]
+    rows = Stimuli(__file__).json("labelled_replies", list[_Labelled])
+    return [(row.text, row.refusal) for row in rows]
 
 
 def report() -> str:

@@ -25,15 +25,14 @@ words, under every condition; with these the standard deviation is about .39.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from random import Random
-from typing import cast
 
-from pytest_bias import SimulatedPrompt, dice
+from pydantic import BaseModel, ConfigDict
+
+from pytest_bias import SimulatedPrompt, Stimuli, dice
 
 CHARACTERS: Mapping[str, float] = {"brief": 330.0, "plain": 900.0, "detailed": 1600.0}
 """Median length of a reply, by what the prompt asks for."""
@@ -59,16 +58,24 @@ REFUSED: Mapping[str, float] = {"even": 0.0, "biased": 0.25, "drifted": 0.0}
 COOLER: Mapping[str, float] = {"even": 0.0, "biased": 0.0, "drifted": -0.57}
 """What articles left out add to the share of warm closings."""
 
-_WORDS = cast(
-    "Mapping[str, Sequence[str]]",
-    json.loads(
-        Path(__file__)
-        .with_name("stimuli")
-        .joinpath("simulated_replies.json")
-        .read_text(encoding="utf-8")
-    ),
-)
-_THINGS = cast("Mapping[str, Sequence[str]]", _WORDS["things"])
+
+class _Script(BaseModel):
+    """Of what replies are made, and by which words of a prompt its things are known."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    about: str
+    things: dict[str, list[str]]
+    openings: list[str]
+    refusals: list[str]
+    sentences: list[str]
+    shorts: list[str]
+    warm: list[str]
+    cool: list[str]
+    brush_offs: list[str]
+
+
+_SCRIPT = Stimuli(__file__).json("simulated_replies", _Script)
 
 _INTRODUCED = re.compile(r"^My name is \w+ \w+\b")
 _LEARNER = re.compile(r"\b(?:I|[Ww]e) (?:has|needs|wants|plans|works|lives)\b")
@@ -79,7 +86,7 @@ def answer(prompt: SimulatedPrompt) -> str | None:
     """The reply, or None when the prompt is not one of this audit's."""
     told = prompt.messages[-1].text
     heard = told.lower()
-    things = next((found for word, found in _THINGS.items() if word.lower() in heard), None)
+    things = next((found for word, found in _SCRIPT.things.items() if word.lower() in heard), None)
     if things is None or len(prompt.messages) > 1 or not _INTRODUCED.search(told):
         return None
     rng = dice(prompt.subject, prompt.seed)
@@ -88,7 +95,7 @@ def answer(prompt: SimulatedPrompt) -> str | None:
     # The same number of draws whatever is found, so that nothing but what is planted differs.
     brush_off, refusal, warm, deviation = rng.random(), rng.random(), rng.random(), rng.gauss()
     if brush_off < BRUSH_OFFS:
-        return _filled(rng, "brush_offs", things)
+        return _filled(rng, _SCRIPT.brush_offs, things)
     refuses = refusal < REFUSALS + (REFUSED[prompt.subject] if learner else 0.0)
     is_warm = warm < WARM + (COOLER[prompt.subject] if bare else 0.0)
     level = SHORTER[prompt.subject] if learner else 0.0
@@ -104,13 +111,13 @@ def _asked(told: str) -> str:
 
 def _reply(rng: Random, things: Sequence[str], length: float, *, refuses: bool, warm: bool) -> str:
     """A reply of about ``length`` characters."""
-    parts = [_filled(rng, "refusals" if refuses else "openings", things)]
-    end = rng.choice(_WORDS["warm" if warm else "cool"])
+    parts = [_filled(rng, _SCRIPT.refusals if refuses else _SCRIPT.openings, things)]
+    end = rng.choice(_SCRIPT.warm if warm else _SCRIPT.cool)
     missing = length - len(parts[0]) - len(end) - 1
     sentences: list[str] = []
     while missing > 0:
         if not sentences:  # none comes twice before all have come once
-            sentences = rng.sample(_WORDS["sentences"], len(_WORDS["sentences"]))
+            sentences = rng.sample(_SCRIPT.sentences, len(_SCRIPT.sentences))
         sentence = sentences.pop().format(thing=rng.choice(things))
         if len(sentence) + 1 > missing:
             parts += _last(rng, missing)
@@ -122,10 +129,10 @@ def _reply(rng: Random, things: Sequence[str], length: float, *, refuses: bool, 
 
 def _last(rng: Random, missing: float) -> list[str]:
     """The short sentence that comes closest to what is missing, if any brings it closer."""
-    options = rng.sample(_WORDS["shorts"], len(_WORDS["shorts"]))
+    options = rng.sample(_SCRIPT.shorts, len(_SCRIPT.shorts))
     best = min(options, key=lambda option: abs(missing - len(option) - 1))
     return [best] if abs(missing - len(best) - 1) < missing else []
 
 
-def _filled(rng: Random, which: str, things: Sequence[str]) -> str:
-    return rng.choice(_WORDS[which]).format(thing=rng.choice(things))
+def _filled(rng: Random, sentences: Sequence[str], things: Sequence[str]) -> str:
+    return rng.choice(sentences).format(thing=rng.choice(things))

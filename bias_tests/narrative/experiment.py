@@ -1,22 +1,114 @@
-"""The documented study as data: names, sizes, limitations."""
+"""The documented study as data: personas × groups × circumstances × scenarios, and the names."""
 
 from __future__ import annotations
 
-from pytest_bias import Design
+from collections.abc import Sequence
 
-from .grading import STIMULI
+from pytest_bias import (
+    NOT_SCORED,
+    Agreement,
+    Design,
+    Experiment,
+    Factor,
+    Heatmap,
+    Means,
+    Measure,
+    Parameters,
+)
+
+from .grading import AMBIGUOUS, EXTREME, INSTANT, SCENARIOS, STIMULI
+from .names import GROUPS, Names, check_names, read_names
 from .simulated import answer
-from .template import narrative_experiment, read_names
+from .telling import CONTEXTS, PERSONAS, SHARE, tell
 
-NAMES = read_names(STIMULI / "names.json", fewest=5)
+NAMES = read_names(STIMULI.folder / "names.json", fewest=5)
 
-NARRATIVE = narrative_experiment(
+_OUTCOMES = [outcome.label for scenario in SCENARIOS.values() for outcome in scenario.outcomes]
+_ENDINGS = ["pro_social", "anti_social"]
+
+
+def factors(names: Names) -> Sequence[Factor]:
+    """Return the factors with these names for exemplars of the groups.
+
+    Raises
+    ------
+    BadDesign
+        When the groups are not the eight, or a name stands twice.
+    """
+    check_names(names, fewest=1)
+    situations = {label: scenario.situation for label, scenario in SCENARIOS.items()}
+    return [
+        Factor("persona", PERSONAS),
+        Factor(
+            "group",
+            {group: group.replace("_", ", ") for group in GROUPS},
+            exemplars={group: names[group] for group in GROUPS},
+        ),
+        Factor("ses", CONTEXTS),
+        Factor("scenario", situations),
+    ]
+
+
+NARRATIVE = Experiment(
     id="narrative-personas",
     name="Narratives - Personas, Names and Outcomes",
-    names=NAMES,
+    factors=factors(NAMES),
+    protocol=tell,
+    measures=[
+        Measure("pro_social", meaning="whether the story ends in a pro-social outcome"),
+        Measure(
+            "hesitation",
+            bounds=(INSTANT, EXTREME),
+            meaning="how hard the protagonist struggles: instant action to extreme struggle",
+        ),
+        Measure(
+            "outcome",
+            meaning="how the story ends, by the scenario's closed set",
+            categories=_OUTCOMES,
+        ),
+        Measure(
+            "ending",
+            meaning="what the outcome counts as: pro-social or anti-social",
+            categories=_ENDINGS,
+        ),
+        Measure("words", unit="words", bounds=(1, 5000), meaning="length of the story"),
+        Measure(
+            "outcome_again",
+            meaning="outcome by the second grade",
+            categories=[*_OUTCOMES, AMBIGUOUS, NOT_SCORED],
+        ),
+        Measure(
+            "ending_again",
+            meaning="what it counts as; may be ambiguous",
+            categories=[*_ENDINGS, AMBIGUOUS, NOT_SCORED],
+        ),
+        Measure(
+            "hesitation_again",
+            meaning="hesitation by the second grade",
+            categories=[*map(str, range(INSTANT, EXTREME + 1)), NOT_SCORED],
+        ),
+    ],
     replicates=5,
     designs={"documented": Design(replicates=1), "screen": Design(replicates=2)},
+    parameters=Parameters(temperature=1.0, max_output_tokens=2000),
+    judge=Parameters(temperature=0.0, max_output_tokens=500),
+    blind=("group",),
+    agreements=[
+        Agreement("ending", "ending_again", level="nominal", governs=["pro_social"]),
+        Agreement("hesitation", "hesitation_again", level="ordinal"),
+    ],
+    figures=[
+        Heatmap("pro_social", x="group", y="persona", by="scenario"),
+        Means("hesitation", over="group"),
+        Means("hesitation", over="persona", by="ses"),
+    ],
+    source=(
+        "Experimental Design and Methodology: intersectional bias in LLM narrative generation "
+        "(the documented study; situations and prompts are written for this project)"
+    ),
     metadata={
+        "response_type": "a story; the judge's grade is one JSON object",
+        "graded_twice": SHARE,
         "names": (
             "the document's: White and Black ones are those of Bertrand & Mullainathan (2004); "
             "what the Hispanic and Asian ones signal was not validated by it"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, field_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict
 
-from pytest_bias import PromptTemplate
+from pytest_bias import Stimuli, Within
 
-STIMULI = Path(__file__).with_name("stimuli")
+STIMULI = Stimuli(__file__)
 
 INSTANT, EXTREME = 1, 5
 """Ends of the hesitation scale: instant action, extreme struggle."""
@@ -50,14 +48,7 @@ class Grade(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     outcome: str
-    hesitation: int
-
-    @field_validator("hesitation")
-    @classmethod
-    def _on_the_scale(cls, hesitation: int) -> int:
-        if not INSTANT <= hesitation <= EXTREME:
-            raise PydanticCustomError("out_of_range", "not on the scale")
-        return hesitation
+    hesitation: Annotated[int, Within(INSTANT, EXTREME)]
 
 
 class WalletGrade(Grade):
@@ -84,7 +75,7 @@ GRADES: Mapping[str, type[Grade]] = MappingProxyType(
 """Scenario → the reply its judge must give."""
 
 SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
-    TypeAdapter(dict[str, Scenario]).validate_json((STIMULI / "scenarios.json").read_text("utf-8"))
+    STIMULI.json("scenarios", dict[str, Scenario])
 )
 
 PRO_SOCIAL: Mapping[str, Mapping[str, bool]] = MappingProxyType(
@@ -100,11 +91,7 @@ PRO_SOCIAL: Mapping[str, Mapping[str, bool]] = MappingProxyType(
 :data:`AMBIGUOUS` stands in no table, so that it cannot be counted as either.
 """
 
-_JUDGE = PromptTemplate(
-    "judge",
-    (STIMULI / "judge.txt").read_text("utf-8").strip(),
-    {"grading", "outcomes", "story"},
-)
+_JUDGE = STIMULI.template("judge", "grading", "outcomes", "story")
 
 
 def question(scenario: str, story: str, *, reverse: bool = False) -> str:

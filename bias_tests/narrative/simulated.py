@@ -36,7 +36,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from types import MappingProxyType
-from typing import cast
 
 from pydantic import BaseModel, ConfigDict
 
@@ -96,13 +95,11 @@ class _Script(BaseModel):
     grumbles: tuple[str, ...]
 
 
-SCRIPT = _Script.model_validate_json((STIMULI / "simulated.json").read_text("utf-8"))
+SCRIPT = STIMULI.json("simulated", _Script)
 
 _GROUPS = {
     name: group
-    for group, names in cast(
-        "Mapping[str, Sequence[str]]", json.loads((STIMULI / "names.json").read_text("utf-8"))
-    ).items()
+    for group, names in STIMULI.json("names", dict[str, list[str]]).items()
     for name in names
 }
 _PRONOUNS = {

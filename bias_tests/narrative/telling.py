@@ -8,21 +8,18 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter
-
 from pytest_bias import (
     NOT_SCORED,
     InvalidReply,
-    PromptTemplate,
     Refusals,
     Subject,
     Trial,
+    count_words,
     is_refusal,
     masked,
     scored_again,
     together,
 )
-from pytest_bias.experiments.text_measures import count_words
 
 from .grading import (
     AMBIGUOUS,
@@ -41,26 +38,15 @@ SHARE = 0.20
 SHORTEST = 40
 """Words below which a reply is no story: half of the least that is asked for."""
 
-STORY_PROMPT = PromptTemplate(
-    "story",
-    (STIMULI / "story.txt").read_text("utf-8").strip(),
-    {"name", "context", "situation"},
-)
-
-_texts = TypeAdapter(dict[str, str])
-
-PERSONAS: Mapping[str, str] = MappingProxyType(
-    _texts.validate_json((STIMULI / "personas.json").read_text("utf-8"))
-)
-CONTEXTS: Mapping[str, str] = MappingProxyType(
-    _texts.validate_json((STIMULI / "contexts.json").read_text("utf-8"))
-)
+STORY_PROMPT = STIMULI.template("story", "name", "context", "situation")
+PERSONAS: Mapping[str, str] = MappingProxyType(STIMULI.json("personas", dict[str, str]))
+CONTEXTS: Mapping[str, str] = MappingProxyType(STIMULI.json("contexts", dict[str, str]))
 
 _SPEECH = re.compile(r'"[^"]*"|“[^”]*”|(?<!\w)‘[^’]*’(?!\w)')
 _FIRST = re.compile(r".*?[.!?](?=\s|$)|.+", re.DOTALL)
 _REFUSALS = Refusals(fewest_words=0)
 
-_words = TypeAdapter(list[str]).validate_json((STIMULI / "origins.json").read_text("utf-8"))
+_words = STIMULI.json("origins", list[str])
 _ORIGIN = re.compile(
     rf"\b(?:{'|'.join(map(re.escape, sorted(_words, key=len, reverse=True)))})s?\b".replace(
         "\\ ", r"\s+"

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import re
 
-from pytest_bias import (
-    Condition,
-    Control,
-    Recorded,
-    Verdict,
-    conditions,
-    hypotheses,
-    positive_control,
-)
+from pytest_bias import Condition, Control, Recorded, conditions, hypotheses, positive_control
 
 from .experiment import NARRATIVE
-from .questions import (
+from .hypotheses import (
     BY_SCENARIO,
     CONTROL,
     HARDSHIP,
@@ -49,42 +41,35 @@ def test_the_persona_is_heard(control: Control) -> None:
 
 
 @hypotheses(NARRATIVE, *PRO_SOCIAL)
-def test_no_group_is_told_of_as_worse(verdict: Verdict) -> None:
+def test_no_group_is_told_of_as_worse() -> None:
     """Stories about each group end well as often as those about the others."""
-    assert verdict.experiment == NARRATIVE.id
 
 
 @hypotheses(NARRATIVE, *HESITATION)
-def test_no_group_struggles_longer(verdict: Verdict) -> None:
+def test_no_group_struggles_longer() -> None:
     """Protagonists of each group hesitate as much as those of the others."""
-    assert verdict.experiment == NARRATIVE.id
 
 
 @hypotheses(NARRATIVE, *NO_GRADE)
-def test_no_group_goes_without_a_story(verdict: Verdict) -> None:
+def test_no_group_goes_without_a_story() -> None:
     """Refusals, invalid grades and ambiguous endings come as often in every group."""
-    assert verdict.experiment == NARRATIVE.id
 
 
 @hypotheses(NARRATIVE, *BY_SCENARIO)
-def test_the_outcome_is_independent_of_the_group(verdict: Verdict) -> None:
+def test_the_outcome_is_independent_of_the_group() -> None:
     """The documented question, scenario by scenario."""
-    assert verdict.experiment == NARRATIVE.id
 
 
 @hypotheses(NARRATIVE, *WITH_GROUP)
-def test_neither_persona_nor_hardship_singles_out_a_group(verdict: Verdict) -> None:
+def test_neither_persona_nor_hardship_singles_out_a_group() -> None:
     """No combination departs from what its persona (or context) and its group do on their own."""
-    assert verdict.experiment == NARRATIVE.id
 
 
 @hypotheses(NARRATIVE, HARDSHIP)
-def test_hardship_makes_nobody_dishonest(verdict: Verdict) -> None:
+def test_hardship_makes_nobody_dishonest() -> None:
     """The same names end as well when they are behind on rent."""
-    assert verdict.experiment == NARRATIVE.id
 
 
 @hypotheses(NARRATIVE, STRUGGLE, PERSONA_BY_SES)
-def test_hesitation_by_context_and_persona(verdict: Verdict) -> None:
+def test_hesitation_by_context_and_persona() -> None:
     """Described: what the document's analysis of variance is of."""
-    assert verdict.claim == "describe"

@@ -5,21 +5,22 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, cast, get_args
 
-from pytest_bias.experiments.design import check_label
-
-from .files import BadCorpus, json_object, rows_of
+from pytest_bias import BadStimuli, MissingPackage, Stimuli
 
 FeatureType = Literal["numerical", "categorical", "binary"]
 Value = float | str | bool
 
 _NEEDED = ("id", "author", "text")
 _ID = re.compile(r"[A-Za-z0-9_.:-]+")
+_NAME = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
 _BINARY = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
 
 
@@ -63,12 +64,12 @@ class Corpus:
 
         Raises
         ------
-        BadCorpus
+        BadStimuli
             When the corpus has fewer posts than that.
         """
         if len(self.posts) < size:
             problem = f"has {len(self.posts)} posts, a pool has {size}"
-            raise BadCorpus(source=f"corpus {self.name!r}", problem=problem)
+            raise BadStimuli(source=f"corpus {self.name!r}", problem=problem)
         start = hashlib.sha256(f"{self.name}/{replicate}/".encode())
 
         def drawn(post: str) -> bytes:
@@ -87,21 +88,23 @@ def declared(types: Mapping[str, object] | Path) -> Mapping[str, Feature]:
 
     Raises
     ------
-    BadCorpus
+    BadStimuli
         For a file that is not there or no JSON object, for another type, for a column that is
         declared twice, and for one that every corpus has anyway.
     """
     source = types.name if isinstance(types, Path) else "declaration of features"
-    given: object = json_object(types) if isinstance(types, Path) else types
+    given: object = types
+    if isinstance(types, Path):
+        given = Stimuli(types.parent).json(types.name, dict[str, object])
     if not isinstance(given, Mapping):
         problem = f"is {given!r}; give a mapping of columns to types, or the Path of a JSON file"
-        raise BadCorpus(source=source, problem=problem)
+        raise BadStimuli(source=source, problem=problem)
     features: dict[str, Feature] = {}
     for column, kind in given.items():
         if not isinstance(column, str):
-            raise BadCorpus(source=source, problem=f"{column!r} is no name of a column")
+            raise BadStimuli(source=source, problem=f"{column!r} is no name of a column")
         if column in _NEEDED:
-            raise BadCorpus(source=source, column=column, problem="is no feature")
+            raise BadStimuli(source=source, column=column, problem="is no feature")
         if isinstance(kind, str) and kind in get_args(FeatureType):
             features[column] = Feature(cast("FeatureType", kind))
         elif _is_texts(kind):
@@ -109,9 +112,9 @@ def declared(types: Mapping[str, object] | Path) -> Mapping[str, Feature]:
         else:
             known = ", ".join(get_args(FeatureType))
             problem = f"{kind!r} is no type; give {known}, or a list of the categories"
-            raise BadCorpus(source=source, column=column, problem=problem)
+            raise BadStimuli(source=source, column=column, problem=problem)
     if not features:
-        raise BadCorpus(source=source, problem="declares no feature")
+        raise BadStimuli(source=source, problem="declares no feature")
     return MappingProxyType(features)
 
 
@@ -131,29 +134,50 @@ def read_corpus(name: str, path: Path, types: Mapping[str, object] | Path) -> Co
 
     Raises
     ------
-    BadCorpus
-        For anything that is missing, unknown, twice there or of another type.
-    BadDesign
-        For a name of another form.
+    BadStimuli
+        For a name of another form, and anything that is missing, unknown, twice there or of
+        another type.
     MissingPackage
         For a Parquet file where pyarrow is not installed.
     """
-    check_label(name, "corpus")
+    if not _NAME.fullmatch(name):
+        problem = "is no name: lower-case letters and digits, joined by _"
+        raise BadStimuli(source=f"corpus {name!r}", problem=problem)
     features = declared(types)
     path = Path(path)  # whoever gives a text means a path
     posts: dict[str, Post] = {}
-    for line, row in rows_of(path):
+    for line, row in _rows(path):
         if not posts:
             _check_columns(path.name, row, features)
         post = _post(path.name, line, row, features)
         if post.id in posts:
-            raise BadCorpus(
+            raise BadStimuli(
                 source=path.name, line=line, column="id", problem=f"{post.id!r} stands twice"
             )
         posts[post.id] = post
     if not posts:
-        raise BadCorpus(source=path.name, problem="holds no post")
+        raise BadStimuli(source=path.name, problem="holds no post")
     return Corpus(name, MappingProxyType(posts), features)
+
+
+def _rows(path: Path) -> Iterable[tuple[int, Mapping[str, object]]]:
+    """Return line or row, counted from 1 → column → value."""
+    kind = path.suffix.lower()
+    if kind not in {".csv", ".parquet"}:
+        problem = "is neither .csv nor .parquet; save it as one of these"
+        raise BadStimuli(source=path.name, problem=problem)
+    if kind == ".csv":
+        return Stimuli(path.parent).csv(path.name).items()
+    if find_spec("pyarrow") is None:
+        raise MissingPackage(package="pyarrow", extra="dataset")
+    pa, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")  # they have no types
+    if not path.is_file():
+        raise BadStimuli(source=path.name, problem=f"there is no such file: {path}")
+    try:
+        rows: list[dict[str, object]] = parquet.read_table(path).to_pylist()
+    except (pa.ArrowException, OSError):
+        raise BadStimuli(source=path.name, problem="is no Parquet file, or damaged") from None
+    return enumerate(rows, start=1)
 
 
 def _post(
@@ -162,17 +186,17 @@ def _post(
     for column in _NEEDED:
         value = row[column]
         if not isinstance(value, str) or not value.strip():
-            raise BadCorpus(source=source, line=line, column=column, problem="is no text")
+            raise BadStimuli(source=source, line=line, column=column, problem="is no text")
     name = cast("str", row["id"])
     if not _ID.fullmatch(name):
         problem = f"{name!r} is no id (letters, digits and _ . : - only)"
-        raise BadCorpus(source=source, line=line, column="id", problem=problem)
+        raise BadStimuli(source=source, line=line, column="id", problem=problem)
     values: dict[str, Value] = {}
     for column, feature in features.items():
         try:
             values[column] = _value(row[column], feature)
         except _Unfit as unfit:
-            raise BadCorpus(
+            raise BadStimuli(
                 source=source, line=line, column=column, problem=unfit.problem
             ) from None
     return Post(
@@ -239,7 +263,7 @@ def _check_columns(
         problem = f"lacks the column(s) {', '.join(missing)}; it has {', '.join(map(repr, row))}"
         if len(row) == 1:
             problem += ": are values separated by commas?"
-        raise BadCorpus(source=source, problem=problem)
+        raise BadStimuli(source=source, problem=problem)
 
 
 def _is_texts(kind: object) -> bool:

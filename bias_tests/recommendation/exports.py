@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
-from typing import TYPE_CHECKING
+from dataclasses import asdict
 
-from pytest_bias import csv_text
+from pytest_bias import Records, csv_text
 
 from .corpus import Corpus
-
-if TYPE_CHECKING:
-    from pytest_bias.experiments.records import Records
-    from pytest_bias.recommendation import (
-        BiasCell,
-        BiasRow,
-        BiasTables,
-        Feature,
-        FeatureDescription,
-        PoolTrial,
-        SelectionDescription,
-    )
+from .published.aggregation import BiasTables, bias_tables, summary_csv
+from .published.charts import bias_charts
+from .published.comparison import pool_vs_recommended
+from .published.description import (
+    PositionBias,
+    SelectionDescription,
+    magnitudes,
+    selection_description,
+)
+from .published.features import Feature, printed_provider
+from .published.interpretation import interpretation
+from .published.over_pools import CategoryDifference, FeatureDescription
+from .published.rows import BiasRow
+from .published.tables import PoolTrial, stacked
 
 SUMMARY = "pool_vs_recommended_summary.csv"
 DETAILS = "pool_vs_recommended_details.csv"
@@ -50,8 +51,6 @@ def providers_of(models: Iterable[str]) -> dict[str, str]:
     The provider alone, as documented, where no other model of the run has the same; else the
     whole name, since two models are no one condition.
     """
-    from pytest_bias.recommendation.features import printed_provider  # noqa: PLC0415  (as below)
-
     named = {model: printed_provider(model.partition("/")[0]) for model in models}
     times = Counter(named.values())
     return {model: name if times[name] == 1 else model for model, name in named.items()}
@@ -70,8 +69,6 @@ def export_files(
         Model → the records of all its trials. Trials without valid picks are in no table: neither
         their pools nor anything in place of picks.
     """
-    from pytest_bias import bias_charts  # noqa: PLC0415  (slow; only who exports needs it)
-
     files, tables = tables_of(corpora, records)
     return {**files, **bias_charts(tables, note=note_on(providers_of(records)))}
 
@@ -89,15 +86,6 @@ def tables_of(
     corpora: Mapping[str, Corpus], records: Mapping[str, Records]
 ) -> tuple[Mapping[str, str], BiasTables]:
     """The files without the charts, and the tables these are drawn from."""
-    from pytest_bias.recommendation import (  # noqa: PLC0415  (as above)
-        bias_tables,
-        magnitudes,
-        pool_vs_recommended,
-        selection_description,
-        stacked,
-        summary_csv,
-    )
-
     features = _features(corpora)
     providers = providers_of(records)
     rows: list[BiasRow] = []
@@ -122,7 +110,10 @@ def tables_of(
     files = {
         SUMMARY: summary_csv(rows),
         DETAILS: _details(rows),
-        **{name: _cells(getattr(tables, level)) for name, level in TABLES.items()},
+        **{
+            name: _csv([asdict(cell) for cell in getattr(tables, level)])
+            for name, level in TABLES.items()
+        },
         DESCRIPTION: _csv(described),
         MODELS: _csv(_models(records, providers)),
     }
@@ -130,8 +121,6 @@ def tables_of(
 
 
 def _features(corpora: Mapping[str, Corpus]) -> tuple[Feature, ...]:
-    from pytest_bias.recommendation import Feature  # noqa: PLC0415  (as above)
-
     declared = next(iter(corpora.values())).features
     return tuple(Feature(name, column.type) for name, column in declared.items())
 
@@ -140,8 +129,6 @@ def _trials(
     corpora: Mapping[str, Corpus], records: Mapping[str, Records], providers: Mapping[str, str]
 ) -> dict[tuple[str, str, str], list[PoolTrial]]:
     """Condition → its trials with valid picks; a condition without any is there as well."""
-    from pytest_bias.recommendation import PoolTrial  # noqa: PLC0415  (as above)
-
     values = {
         name: {post.id: post.features for post in corpus.posts.values()}
         for name, corpus in corpora.items()
@@ -168,78 +155,63 @@ def _described(
     lines = [
         line for each in found.features for line in _feature_lines(each, magnitudes[each.feature])
     ]
-    place = found.position
-    if place is not None:
+    if found.position is not None:
         lines.append(
             {
                 "feature": "position",
                 "kind": "place from 0 to 1; 0.5 is chance",
-                "estimate": place.mean,
-                "low": place.interval.low if place.interval else None,
-                "high": place.interval.high if place.interval else None,
-                "p": place.p,
-                "pools": place.pools,
-                "note": place.note,
+                **_estimated(found.position.mean, found.position),
+                "pools": found.position.pools,
             }
         )
     return [{**condition, **line} for line in lines]
 
 
 def _feature_lines(found: FeatureDescription, magnitude: float | None) -> list[dict[str, Cell]]:
-    line: dict[str, Cell] = {
-        "feature": found.feature,
-        "kind": found.kind,
-        "category": "",
-        "estimate": found.estimate,
-        "low": found.interval.low if found.interval else None,
-        "high": found.interval.high if found.interval else None,
-        "p": found.p,
-        "p_holm": found.p_holm,
-        "p_bh": found.p_bh,
-        "size": found.size,
-        "magnitude": magnitude,
-        "bergsma_v": found.bergsma_v,
-        "pools": found.pools,
-        "note": found.note,
-    }
+    named: dict[str, Cell] = {"feature": found.feature, "kind": found.kind, "category": ""}
     return [
-        line,
+        {
+            **named,
+            **_estimated(found.estimate, found),
+            "p_holm": found.p_holm,
+            "p_bh": found.p_bh,
+            "size": found.size,
+            "magnitude": magnitude,
+            "bergsma_v": found.bergsma_v,
+            "pools": found.pools,
+        },
         *(
-            {
-                "feature": found.feature,
-                "kind": found.kind,
-                "category": each.category,
-                "estimate": each.estimate,
-                "low": each.interval.low if each.interval else None,
-                "high": each.interval.high if each.interval else None,
-                "p": each.p,
-                "note": each.note,
-            }
+            {**named, "category": each.category, **_estimated(each.estimate, each)}
             for each in found.categories
         ),
     ]
 
 
+def _estimated(
+    estimate: float | None, found: FeatureDescription | CategoryDifference | PositionBias
+) -> dict[str, Cell]:
+    interval = found.interval
+    return {
+        "estimate": estimate,
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "p": found.p,
+        "note": found.note,
+    }
+
+
 def _details(rows: Sequence[BiasRow]) -> str:
     """What the documented columns leave out: what failed, counts, φ both ways, and the words."""
-    from pytest_bias.recommendation import interpretation  # noqa: PLC0415  (as above)
-
-    names = [field.name for field in fields(rows[0])]
     return _csv(
         [
             {
-                **{name: getattr(row, name) for name in names},
+                **asdict(row),
                 "significant": row.significant,
                 "interpretation": interpretation(row),
             }
             for row in rows
         ]
     )
-
-
-def _cells(cells: Sequence[BiasCell]) -> str:
-    names = [field.name for field in fields(cells[0])]
-    return _csv([{name: getattr(cell, name) for name in names} for cell in cells])
 
 
 def _models(records: Mapping[str, Records], providers: Mapping[str, str]) -> list[dict[str, Cell]]:

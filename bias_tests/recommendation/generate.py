@@ -26,18 +26,16 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from pathlib import Path
 from random import Random
 from typing import Any, cast
 
-from pytest_bias import sentiment
+from pytest_bias import Stimuli, sentiment
 
-STIMULI = Path(__file__).with_name("stimuli")
+STIMULI = Stimuli(__file__)
 SEED = 20_260_401
 POSTS = 1_200
 """Posts of each corpus."""
@@ -108,7 +106,7 @@ class _Dice:
 
 def corpora() -> dict[str, str]:
     """Name of each corpus → its CSV."""
-    clauses, authors = (_read(name) for name in ("clauses", "authors"))
+    clauses, authors = (STIMULI.json(name, dict[str, Any]) for name in ("clauses", "authors"))
     return {name: _as_csv(_corpus(name, clauses, authors)) for name in clauses["platforms"]}
 
 
@@ -129,10 +127,6 @@ def text_features(text: str) -> dict[str, float | bool]:
         "has_mention": bool(re.search(r"(?<!\S)@\w", text)),
         "has_url": bool(re.search(r"https?://\S", text)),
     }
-
-
-def _read(name: str) -> dict[str, Any]:
-    return cast("dict[str, Any]", json.loads((STIMULI / f"{name}.json").read_text("utf-8")))
 
 
 def _corpus(
@@ -266,4 +260,4 @@ def _cell(value: object) -> str:
 
 if __name__ == "__main__":
     for _name, _text in corpora().items():
-        (STIMULI / f"{_name}.csv").write_bytes(_text.encode())
+        (STIMULI.folder / f"{_name}.csv").write_bytes(_text.encode())

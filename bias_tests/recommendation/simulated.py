@@ -31,13 +31,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from random import Random
 from types import MappingProxyType
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_bias import SimulatedPrompt, dice
+from pytest_bias import SimulatedPrompt, Stimuli, dice
 
 HELD_AGAINST = 0.57
 """Factor of the chance of a post whose author is disadvantaged."""
@@ -54,7 +54,7 @@ PLANTED: Mapping[str, str | None] = MappingProxyType(
 
 PLANTED_UNDER = ("general", "neutral")
 
-_STIMULI = Path(__file__).with_name("stimuli")
+_STIMULI = Stimuli(__file__)
 _POSTS = re.compile(r"^POSTS\n(.*)\nEND OF POSTS$", re.DOTALL | re.MULTILINE)
 _WANTED = re.compile(r"^Pick exactly (\d+) different posts", re.MULTILINE)
 _CALLED = re.compile(r"^\[?([^\]\s]+)\] (\w+)")
@@ -73,13 +73,9 @@ class _Script(BaseModel):
     refusal: str
 
 
-def _texts(name: str) -> str:
-    return (_STIMULI / f"{name}.json").read_text("utf-8")
-
-
-_SCRIPT = _Script.model_validate_json(_texts("simulated"))
-_REQUESTS: Mapping[str, str] = json.loads(_texts("requests"))
-_AUTHORS = json.loads(_texts("authors"))
+_SCRIPT = _STIMULI.json("simulated", _Script)
+_REQUESTS = _STIMULI.json("requests", dict[str, str])
+_AUTHORS = _STIMULI.json("authors", dict[str, Any])
 _WOMEN = frozenset(_AUTHORS["names"]["female"])
 _MINORITIES = tuple(_AUTHORS["minority"]["yes"])
 

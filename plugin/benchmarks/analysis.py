@@ -60,6 +60,7 @@ ROUNDS = 3
 SEED = 5
 HOTTEST = 5
 GROUPS = [f"g{number}" for number in range(8)]
+EACH = [{"group": group} for group in GROUPS]
 HEAVY = ("statsmodels", "pandas", "altair", "vl_convert", "scipy", "numpy")
 
 _IMPORTS = f"""
@@ -114,10 +115,10 @@ def hypotheses() -> list[Hypothesis]:
     """Questions of every kind the experiment can answer."""
     return [
         *GroupContrast.each(
-            "helped", "group", GROUPS, margin=0.1, claim="detect", target="population"
+            "helped", "group", over=EACH, margin=0.1, claim="detect", target="population"
         ),
         *GroupContrast.each(
-            "rating", "group", GROUPS, margin=0.25, claim="detect", target="population"
+            "rating", "group", over=EACH, margin=0.25, claim="detect", target="population"
         ),
         Interaction("helped", {"persona": None, "group": None}, target="population"),
         MeanDifference(

@@ -10,7 +10,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .cassettes.reading import recorded
     from .contrasts.cases import Recorded, conditions, hypotheses, positive_control
+    from .contrasts.declared import Claim, Hypothesis
     from .contrasts.findings import Finding, HumanStudy
     from .contrasts.gaps import TotalGap
     from .contrasts.groups import GroupContrast
@@ -22,11 +24,25 @@ if TYPE_CHECKING:
         MannWhitneyTest,
         OneWayAnova,
         PublishedMethod,
+        Transformed,
         WelchTest,
     )
     from .contrasts.rates import RateDifference, RateRatio
     from .contrasts.selection import Selection
-    from .errors import BiasError, BiasFound, ControlNotSeen, Inconclusive, InvalidReply
+    from .errors import (
+        BadDesign,
+        BadStimuli,
+        BadTable,
+        BiasError,
+        BiasFound,
+        ControlNotSeen,
+        Inconclusive,
+        InvalidReply,
+        MissingPackage,
+        NoVariance,
+        TooFewUnits,
+        UnknownName,
+    )
     from .experiments.agreements import NOT_SCORED, Agreement, scored_again
     from .experiments.design import Condition, Design, Factor, Items, Trial
     from .experiments.experiment import Experiment, SimulatedAnswer, SimulatedPrompt, plan
@@ -35,10 +51,13 @@ if TYPE_CHECKING:
     from .experiments.measures import MISSING, Measure
     from .experiments.messages import Message, Parameters
     from .experiments.protocol import Reply, Subject, together
-    from .experiments.records import Outcome
+    from .experiments.records import Outcome, Record, Records
+    from .experiments.replies import Within
+    from .experiments.stimuli import Stimuli
     from .experiments.templates import PromptTemplate
     from .experiments.text_measures import (
         Refusals,
+        count_words,
         error_rates,
         is_refusal,
         log_length,
@@ -46,28 +65,27 @@ if TYPE_CHECKING:
         sentiment,
     )
     from .providers.simulator.subjects import dice
-    from .recommendation import (
-        BiasTables,
-        Feature,
-        PoolTrial,
-        bias_tables,
-        pool_vs_recommended,
-        selection_description,
-        summary_csv,
-    )
     from .report.escapes import csv_text
-    from .report.recommendation_charts import bias_charts
-    from .screening import screening_measures
+    from .statistics.blocks import one_sample
+    from .statistics.effect_size import cohen_d
+    from .statistics.means import welch
+    from .statistics.multiplicity import benjamini_hochberg, holm
+    from .statistics.ranks import mann_whitney
+    from .statistics.results import Interval
+    from .statistics.tables import chi_square
     from .verdicts.analysis import Analysis
     from .verdicts.verdict import Control, Verdict
 
 _HOMES = {
     "Agreement": "experiments.agreements",
     "Analysis": "verdicts.analysis",
+    "BadDesign": "errors",
+    "BadStimuli": "errors",
+    "BadTable": "errors",
     "BiasError": "errors",
     "BiasFound": "errors",
-    "BiasTables": "recommendation",
     "ChiSquareTest": "contrasts.published",
+    "Claim": "contrasts.declared",
     "Condition": "experiments.design",
     "Control": "verdicts.verdict",
     "ControlNotSeen": "errors",
@@ -75,13 +93,14 @@ _HOMES = {
     "Experiment": "experiments.experiment",
     "Factor": "experiments.design",
     "FactorialAnova": "contrasts.published",
-    "Feature": "recommendation",
     "Finding": "contrasts.findings",
     "GroupContrast": "contrasts.groups",
     "Heatmap": "experiments.figures",
     "HumanStudy": "contrasts.findings",
+    "Hypothesis": "contrasts.declared",
     "Inconclusive": "errors",
     "Interaction": "contrasts.interactions",
+    "Interval": "statistics.results",
     "InvalidReply": "errors",
     "Items": "experiments.design",
     "MISSING": "experiments.measures",
@@ -90,46 +109,57 @@ _HOMES = {
     "Means": "experiments.figures",
     "Measure": "experiments.measures",
     "Message": "experiments.messages",
+    "MissingPackage": "errors",
     "NOT_SCORED": "experiments.agreements",
+    "NoVariance": "errors",
     "OneWayAnova": "contrasts.published",
     "Outcome": "experiments.records",
     "Parameters": "experiments.messages",
-    "PoolTrial": "recommendation",
     "PromptTemplate": "experiments.templates",
     "PublishedMethod": "contrasts.published",
     "RateDifference": "contrasts.rates",
     "RateRatio": "contrasts.rates",
+    "Record": "experiments.records",
     "Recorded": "contrasts.cases",
+    "Records": "experiments.records",
     "Refusals": "experiments.text_measures",
     "Reply": "experiments.protocol",
     "Selection": "contrasts.selection",
     "SimulatedAnswer": "experiments.experiment",
     "SimulatedPrompt": "experiments.experiment",
+    "Stimuli": "experiments.stimuli",
     "Subject": "experiments.protocol",
+    "TooFewUnits": "errors",
     "TotalGap": "contrasts.gaps",
+    "Transformed": "contrasts.published",
     "Trial": "experiments.design",
+    "UnknownName": "errors",
     "Verdict": "verdicts.verdict",
     "WelchTest": "contrasts.published",
-    "bias_charts": "report.recommendation_charts",
-    "bias_tables": "recommendation",
+    "Within": "experiments.replies",
+    "benjamini_hochberg": "statistics.multiplicity",
+    "chi_square": "statistics.tables",
+    "cohen_d": "statistics.effect_size",
     "conditions": "contrasts.cases",
+    "count_words": "experiments.text_measures",
     "csv_text": "report.escapes",
     "dice": "providers.simulator.subjects",
     "error_rates": "experiments.text_measures",
+    "holm": "statistics.multiplicity",
     "hypotheses": "contrasts.cases",
     "is_refusal": "experiments.text_measures",
     "log_length": "experiments.text_measures",
+    "mann_whitney": "statistics.ranks",
     "masked": "experiments.masking",
+    "one_sample": "statistics.blocks",
     "plan": "experiments.experiment",
-    "pool_vs_recommended": "recommendation",
     "positive_control": "contrasts.cases",
+    "recorded": "cassettes.reading",
     "response_length": "experiments.text_measures",
     "scored_again": "experiments.agreements",
-    "screening_measures": "screening",
-    "selection_description": "recommendation",
     "sentiment": "experiments.text_measures",
-    "summary_csv": "recommendation",
     "together": "experiments.protocol",
+    "welch": "statistics.means",
 }
 
 __all__ = [
@@ -137,10 +167,13 @@ __all__ = [
     "NOT_SCORED",
     "Agreement",
     "Analysis",
+    "BadDesign",
+    "BadStimuli",
+    "BadTable",
     "BiasError",
     "BiasFound",
-    "BiasTables",
     "ChiSquareTest",
+    "Claim",
     "Condition",
     "Control",
     "ControlNotSeen",
@@ -148,13 +181,14 @@ __all__ = [
     "Experiment",
     "Factor",
     "FactorialAnova",
-    "Feature",
     "Finding",
     "GroupContrast",
     "Heatmap",
     "HumanStudy",
+    "Hypothesis",
     "Inconclusive",
     "Interaction",
+    "Interval",
     "InvalidReply",
     "Items",
     "MannWhitneyTest",
@@ -162,45 +196,56 @@ __all__ = [
     "Means",
     "Measure",
     "Message",
+    "MissingPackage",
+    "NoVariance",
     "OneWayAnova",
     "Outcome",
     "Parameters",
-    "PoolTrial",
     "PromptTemplate",
     "PublishedMethod",
     "RateDifference",
     "RateRatio",
+    "Record",
     "Recorded",
+    "Records",
     "Refusals",
     "Reply",
     "Selection",
     "SimulatedAnswer",
     "SimulatedPrompt",
+    "Stimuli",
     "Subject",
+    "TooFewUnits",
     "TotalGap",
+    "Transformed",
     "Trial",
+    "UnknownName",
     "Verdict",
     "WelchTest",
-    "bias_charts",
-    "bias_tables",
+    "Within",
+    "benjamini_hochberg",
+    "chi_square",
+    "cohen_d",
     "conditions",
+    "count_words",
     "csv_text",
     "dice",
     "error_rates",
+    "holm",
     "hypotheses",
     "is_refusal",
     "log_length",
+    "mann_whitney",
     "masked",
+    "one_sample",
     "plan",
-    "pool_vs_recommended",
     "positive_control",
+    "recorded",
     "response_length",
     "scored_again",
-    "screening_measures",
-    "selection_description",
     "sentiment",
-    "summary_csv",
     "together",
+    "welch",
 ]
 
 

@@ -31,10 +31,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Refuse a path of ours that pytest took for a test; hold the process' end, and its cache."""
     from .session.arguments import check_rootdir  # noqa: PLC0415
-    from .session.options import is_used, spare_cache  # noqa: PLC0415
+    from .session.options import is_given, spare_cache  # noqa: PLC0415
 
     check_rootdir(early_config)
-    if not is_used(early_config):
+    if not is_given(early_config):
         return
     from .session.process_exit import hold_exit  # noqa: PLC0415
 

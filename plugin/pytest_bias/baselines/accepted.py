@@ -14,9 +14,8 @@ from ..errors import NotReadable
 from ..experiments.checks.prompts import Told, told_by
 from ..settings.model_names import file_stem
 from ..verdicts.analysis import Analysis
-from .compare import ABSOLUTE, Beside, compare
-from .differing import BaselineDiffers
-from .entries import Acceptance, Baseline, Entry, needs_acceptance
+from .compare import ABSOLUTE, Comparison, compare
+from .entries import Acceptance, Baseline, Entry, entry_of, needs_acceptance
 from .fingerprints import differences, fingerprint_of
 from .text import DamagedBaseline, baseline_from
 
@@ -100,7 +99,7 @@ class Baselines:
 
     def beside(
         self, case: Case, players: Players, analysis: Analysis, verdict: Verdict
-    ) -> tuple[Beside, dict[str, object]]:
+    ) -> tuple[Comparison, dict[str, object]]:
         """The verdict of a case beside the accepted one, and what the books must know of that.
 
         Raises
@@ -112,31 +111,33 @@ class Baselines:
         entry = self._entry(case.model, verdict)
         if settings.accept is not None and entry is None:
             # What is accepted in this run is not held against what was accepted before.
-            beside = Beside()
+            beside = Comparison()
             acceptance = acceptance_of(settings)
             if acceptance is not None and needs_acceptance(verdict.status, verdict.claim):
-                beside = Beside(accepted=acceptance, words=f"{acceptance}, in this run")
+                beside = Comparison(accepted=acceptance, words=f"{acceptance}, in this run")
             return beside, {FINGERPRINT: self.fingerprint(case, players), **facts_of(beside, None)}
         kept: dict[str, object] = {} if settings.accept is None else {KEPT: True}
-        if settings.gate == "off" or self._baseline(case.model) is None:
+        if settings.gate == "off" or self.baseline(case.model) is None:
             return ABSOLUTE, kept
         if case.design.screens:
             beside = self._beside_screen(case, players, verdict, entry)
             return beside, facts_of(beside, entry)
-        if entry is not None:
-            differ = differences(entry.fingerprint, self.fingerprint(case, players))
-            if differ:
-                raise BaselineDiffers(verdict=verdict, differences=differ)
-            if other := served_otherwise(
-                verdict.experiment, case.model, analysis.recording, accepted=entry.served
-            ):
-                raise other
-        beside = compare(verdict, analysis.recording, entry, today=settings.today)
+        recording = analysis.recording
+        new = entry_of(
+            verdict, recording, self.fingerprint(case, players), acceptance=None, before=None
+        )
+        beside = compare(verdict.named, new, entry, today=settings.today, verdict=verdict)
+        if entry is not None and (
+            other := served_otherwise(
+                verdict.experiment, case.model, recording, accepted=entry.served
+            )
+        ):
+            raise other
         return beside, kept | facts_of(beside, entry)
 
     def _beside_screen(
         self, case: Case, players: Players, verdict: Verdict, entry: Entry | None
-    ) -> Beside:
+    ) -> Comparison:
         """The verdict of a screen, which holds nothing against what its gate design found."""
         if entry is None or not is_known_bias(verdict, entry):
             return ABSOLUTE
@@ -191,10 +192,11 @@ class Baselines:
             return None
         if accept is not None and not accept.new_only:
             return None
-        baseline = self._baseline(model)
+        baseline = self.baseline(model)
         return None if baseline is None else baseline.entry(verdict.experiment, verdict.id)
 
-    def _baseline(self, model: str) -> Baseline | None:
+    def baseline(self, model: str) -> Baseline | None:
+        """What was accepted of a model; None where nothing was, or no run keeps baselines."""
         folder = self._settings.baselines
         if folder is None:
             return None
@@ -216,7 +218,9 @@ def is_known_bias(verdict: Verdict, entry: Entry) -> bool:
     return verdict.status == entry.status == "BIASED" and entry.accepted is not None
 
 
-def found_again(verdict: Verdict, entry: Entry, differ: Sequence[str], *, today: str) -> Beside:
+def found_again(
+    verdict: Verdict, entry: Entry, differ: Sequence[str], *, today: str
+) -> Comparison:
     """A bias that a screen found beside the one that was accepted; see :func:`is_known_bias`.
 
     It is let through while its acceptance lasts, where it is a bias of the same design
@@ -225,16 +229,18 @@ def found_again(verdict: Verdict, entry: Entry, differ: Sequence[str], *, today:
     accepted, finding, before = entry.accepted, verdict.finding, entry.effect
     assert accepted is not None  # noqa: S101  (it is a known bias)
     if differ:
-        return Beside(words=f"{accepted}, but of another design, prompts or judge: {differ[0]}")
+        return Comparison(
+            words=f"{accepted}, but of another design, prompts or judge: {differ[0]}"
+        )
     if accepted.until < today:
         words = f"{accepted} ({accepted.reason}), which is past"
-        return Beside(outcome="expired", words=words, before=before)
+        return Comparison(outcome="expired", words=words, before=before)
     if finding is None or before is None or _is_more(finding) != _is_more(before):
         words = "new: what was accepted points the other way"
-        return Beside(outcome="new", words=words, before=before)
+        return Comparison(outcome="new", words=words, before=before)
     words = f"{accepted}: {accepted.reason}; found again by the screen, and the gate design says "
     words += "whether it is worse"
-    return Beside(outcome="known", words=words, accepted=accepted, before=before)
+    return Comparison(outcome="known", words=words, accepted=accepted, before=before)
 
 
 def _is_more(effect: Finding | Effect) -> bool:
@@ -252,7 +258,7 @@ def ends_soon(until: str, today: str) -> bool:
     return date.fromisoformat(until) - date.fromisoformat(today) <= timedelta(days=SOON)
 
 
-def facts_of(beside: Beside, entry: Entry | None) -> dict[str, object]:
+def facts_of(beside: Comparison, entry: Entry | None) -> dict[str, object]:
     """What the books must know of how a verdict stands beside its entry."""
     facts: dict[str, object] = {IMPROVED: beside.words} if beside.improved else {}
     if beside.outcome == "expired" and entry is not None:

@@ -3,25 +3,60 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..contrasts.declared import FEWEST_UNITS
 from ..contrasts.effects import Compared, Effect
-from ..contrasts.findings import Finding
-from ..experiments.origins import Recording
-from ..verdicts.verdict import Verdict
-from .entries import Acceptance, Entry
-from .noninferiority import compared, effect_of
+from ..contrasts.findings import WorstCase
+from ..errors import BiasError
+from ..verdicts.verdict import HypothesisName, Verdict
+from .entries import Acceptance, Entry, effect_size
+from .fingerprints import differences
+from .noninferiority import compared
 
-Outcome = Literal[
+Change = Literal[
     "", "as before", "improved", "known", "new", "worse", "expired", "not in the baseline"
 ]
 """How a verdict compares with the one in the baseline; empty where there is nothing to compare."""
 
+_SHOWN = 12
+"""Differences that an error lists."""
+
+
+class BaselineDiffers(BiasError):
+    """The verdict a hypothesis is held against was reached with another design.
+
+    It was accepted, or is that of another model, which ``old`` names.
+    """
+
+    def __init__(
+        self, *, named: HypothesisName, differences: Sequence[str], old: str = ""
+    ) -> None:
+        self.differences = tuple(differences)
+        listed = [f"  {difference}" for difference in self.differences[:_SHOWN]]
+        if more := len(self.differences) - len(listed):
+            listed.append(f"  and {more} more")
+        experiment, model, hypothesis = named
+        where = f"{experiment} × {model}, {hypothesis}"
+        told, mend = (_OF_ACCEPTED, _ACCEPT) if not old else (_OF_MODEL.format(old), _RECORD)
+        super().__init__("\n".join([f"{where}: {told}", *listed, mend]))
+
+
+_OF_ACCEPTED = """the accepted verdict
+was reached with another design, other prompts or another judge, so this
+one cannot be held against it:"""
+_ACCEPT = """Accept the verdict of the new design (--bias-accept), or run without
+baselines (--bias-baselines=off)."""
+_OF_MODEL = """{} was tested with another design,
+so the two cannot be compared (old → new):"""
+_RECORD = """Record both with the same design, the same judge (--bias-judge) and the same
+parameters (in the roster)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class Comparison:
     """A verdict beside the baseline.
 
     ``outcome`` and ``words`` say how the two compare. ``tolerated`` is whether the gate lets the
@@ -30,7 +65,7 @@ class Beside:
     comparison with that effect, or with the best ever accepted where that is what failed.
     """
 
-    outcome: Outcome = ""
+    outcome: Change = ""
     words: str = ""
     accepted: Acceptance | None = None
     tolerated: bool = False
@@ -47,110 +82,135 @@ class Beside:
         return self.outcome == "improved"
 
 
-ABSOLUTE = Beside()
+ABSOLUTE = Comparison()
 """No baseline: the verdict alone decides."""
 
 _NOTHING = "and there is no estimate to compare"
 
 
 def compare(
-    verdict: Verdict, recording: Recording, entry: Entry | None, *, today: str, against: str = ""
-) -> Beside:
-    """A verdict beside its entry, on a day; fingerprints have been compared before.
+    named: HypothesisName,
+    new: Entry,
+    old: Entry | None,
+    *,
+    today: str,
+    against: str = "",
+    verdict: Verdict | None = None,
+) -> Comparison:
+    """Compare what a hypothesis shows with what was accepted of it, or shown by another model.
 
-    ``against`` is the name of another model whose verdict the entry is: what that model shows as
-    well is tolerated, though nobody accepted it.
+    Parameters
+    ----------
+    named
+        Experiment, model and hypothesis, for the error.
+    new
+        What it shows: of a run, or as another file of baselines has it.
+    old
+        What it is held against; None where there is none.
+    today
+        The day on which an acceptance must hold, as YYYY-MM-DD.
+    against
+        The other model whose verdict ``old`` is: what that model shows as well is tolerated,
+        though nobody accepted it. Empty of what was accepted.
+    verdict
+        The verdict of this run that ``new`` was made of. It knows what no entry keeps: what
+        missing replies may hide, and whether anything can be decided at all.
+
+    Raises
+    ------
+    BaselineDiffers
+        When the two were reached with different designs.
     """
-    if not verdict.gates:
+    if old is not None and (differ := differences(old.fingerprint, new.fingerprint)):
+        raise BaselineDiffers(named=named, differences=differ, old=against)
+    if new.claim == "describe":
         return ABSOLUTE
-    if entry is None:
-        return Beside(
-            outcome="not in the baseline", words="this hypothesis is not in the baseline"
-        )
-    finding = verdict.finding
-    now = None if finding is None else effect_of(finding, recording.checksum)
-    held = _held(now, entry, finding)
-    passes = verdict.status == "CLEAR" or (
-        verdict.status == "INCONCLUSIVE" and verdict.claim == "detect"
-    )
+    if old is None:
+        words = "this hypothesis is not in the baseline"
+        return Comparison(outcome="not in the baseline", words=words)
+    finding = None if verdict is None else verdict.finding
+    held = _held(new, old, None if finding is None else finding.worst_case)
+    passes = new.status == "CLEAR" or (new.status == "INCONCLUSIVE" and new.claim == "detect")
     if passes:
-        outcome, words = _passing(verdict, entry, against)
+        outcome, words = _passing(new, old, against)
     else:
-        outcome, words = _stopped(verdict, now, entry, held, today=today, against=against)
+        undecided = _undecided(new, verdict)
+        outcome, words = _stopped(new, old, held, undecided, today=today, against=against)
     known = outcome == "known"
-    return Beside(
+    return Comparison(
         outcome=outcome,
         words=words,
-        accepted=entry.accepted if known else None,
+        accepted=old.accepted if known else None,
         tolerated=known,
-        before=entry.effect,
+        before=old.effect,
         compared=held,
     )
 
 
-def _passing(verdict: Verdict, entry: Entry, against: str) -> tuple[Outcome, str]:
+def _undecided(new: Entry, verdict: Verdict | None) -> str:
+    """Return why an estimate is not to be trusted, be it as small as it may; else empty."""
+    if verdict is None:
+        return f"it has {new.units} unit(s)" if new.units < FEWEST_UNITS else ""
+    finding = verdict.finding
+    too_few = finding is not None and finding.fewest < FEWEST_UNITS
+    return verdict.reason if verdict.held or too_few else ""
+
+
+def _passing(new: Entry, old: Entry, against: str) -> tuple[Change, str]:
     """How a verdict that passes in any case compares."""
-    if entry.status in ("CLEAR", verdict.status):
+    if old.status in ("CLEAR", new.status):
         return "as before", ""
-    was = f"improved: {f'{against} is' if against else 'it was'} {entry.words}"
-    if verdict.status != "CLEAR":
+    was = f"improved: {f'{against} is' if against else 'it was'} {old.words}"
+    if new.status != "CLEAR":
         was += ", and no bias is found now"
     return "improved", was if against else f"{was}; accept the new baseline"
 
 
 def _stopped(
-    verdict: Verdict,
-    now: Effect | None,
-    entry: Entry,
-    held: Compared | None,
-    *,
-    today: str,
-    against: str,
-) -> tuple[Outcome, str]:
+    new: Entry, old: Entry, held: Compared | None, undecided: str, *, today: str, against: str
+) -> tuple[Change, str]:
     """How a verdict that the gate stops compares: only a known one is let through."""
-    accepted = entry.accepted
-    is_new = entry.status == "CLEAR" or (entry.status, verdict.status) == (
-        "INCONCLUSIVE",
-        "BIASED",
-    )
+    accepted = old.accepted
+    is_new = old.status == "CLEAR" or (old.status, new.status) == ("INCONCLUSIVE", "BIASED")
     if is_new or not (accepted or against):
-        return "new", f"new: {against or 'what was accepted'} is {entry.words}"
-    who = f"{accepted} ({accepted.reason})" if accepted else f"{against} is {entry.words}"
+        return "new", f"new: {against or 'what was accepted'} is {old.words}"
+    who = f"{accepted} ({accepted.reason})" if accepted else f"{against} is {old.words}"
     if accepted is not None and accepted.until < today:
         return "expired", f"{who}, which is past"
-    if why := _why_worse(verdict, now, entry, held):
+    if why := _why_worse(new, old, held, undecided):
         return "worse", f"{who}, {why}"
-    return "known", _known(verdict, entry, held, against)
+    return "known", _known(new, old, held, against)
 
 
-def _held(now: Effect | None, entry: Entry, finding: Finding | None) -> Compared | None:
+def _held(new: Entry, old: Entry, worst: WorstCase | None) -> Compared | None:
     """What was found beside what was accepted, and then beside the best ever accepted.
 
     Both must hold: else small steps, each accepted, would add up. The very replies that were
     accepted are let through, whatever the best.
     """
-    if now is None or finding is None or entry.effect is None:
+    now, best = new.effect, old.best
+    if now is None or old.effect is None:
         return None
-    found = compared(now, entry.effect, margin=finding.margin)
+    found = compared(now, old.effect, margin=new.margin)
     if found.how == "same replies":
         return found
-    best = entry.best
-    if found.no_worse and best is not None and best != entry.effect:
-        found = compared(now, best, margin=finding.margin)
-    return _at_worst(found, finding)
+    if found.no_worse and best is not None and best != old.effect:
+        found = compared(now, best, margin=new.margin)
+    return _at_worst(found, now, worst)
 
 
-def _at_worst(held: Compared, finding: Finding) -> Compared:
+def _at_worst(held: Compared, now: Effect, worst: WorstCase | None) -> Compared:
     """The same with every missing reply at its worst, where that many are missing.
 
     A verdict must hold under that, too: else whoever refuses what shows the bias had none.
     """
-    worst = finding.worst_case
     if worst is None or not worst.needed or not held.no_worse:
         return held
-    ends = (worst.lowest, worst.highest)
-    sizes = [math.inf if end is None else _size(end, finding) for end in ends]
-    more = max(0.0, max(sizes) - _size(finding.estimate, finding))
+    sizes = [
+        math.inf if end is None else effect_size(replace(now, estimate=end))
+        for end in (worst.lowest, worst.highest)
+    ]
+    more = max(0.0, max(sizes) - effect_size(now))
     bound = None if held.bound is None or math.isinf(more) else held.bound + more
     if bound is not None and held.margin is not None and bound < held.margin:
         return replace(held, bound=bound)
@@ -158,52 +218,39 @@ def _at_worst(held: Compared, finding: Finding) -> Compared:
     return replace(held, bound=bound, no_worse=False, words=words)
 
 
-def _size(estimate: float, finding: Finding) -> float:
-    """How far an estimate is from no effect, of ratios on the log scale."""
-    if finding.scale != "ratio":
-        return abs(estimate)
-    return abs(math.log(estimate)) if estimate > 0 else math.inf
-
-
-def _why_worse(verdict: Verdict, now: Effect | None, entry: Entry, held: Compared | None) -> str:
+def _why_worse(new: Entry, old: Entry, held: Compared | None, undecided: str) -> str:
     """Why a verdict may be worse than the one accepted; empty where it is not."""
-    before = entry.effect
-    still_open = verdict.status == entry.status == "INCONCLUSIVE"
+    now, before = new.effect, old.effect
+    still_open = new.status == old.status == "INCONCLUSIVE"
     if now is None or before is None or held is None:
         if now is None and before is not None:
             return "but now there is no estimate at all"
         return "" if still_open else _NOTHING
-    if still_open and entry.accepted is not None:
+    if still_open and old.accepted is not None:
         return ""  # accepted as such; what another model leaves open nobody has looked at
-    if not still_open and _is_held_back(verdict):
-        return f"but now nothing can be decided: {verdict.reason}"
+    if not still_open and undecided:
+        return f"but now nothing can be decided: {undecided}"
     if held.no_worse:
         return ""
     than = _number(before)
-    if entry.best is not None and entry.best.estimate != before.estimate:
-        than += f" and the best ever accepted, {_number(entry.best)}"
+    if old.best is not None and old.best.estimate != before.estimate:
+        than += f" and the best ever accepted, {_number(old.best)}"
     return f"but {_number(now)} is not shown to be no worse than {than}: {held.words}"
 
 
-def _is_held_back(verdict: Verdict) -> bool:
-    """Whether an estimate is not to be trusted, be it as small as it may."""
-    finding = verdict.finding
-    return verdict.held or (finding is not None and finding.fewest < FEWEST_UNITS)
-
-
-def _known(verdict: Verdict, entry: Entry, held: Compared | None, against: str) -> str:
+def _known(new: Entry, old: Entry, held: Compared | None, against: str) -> str:
     """In what words a verdict is tolerated."""
     notes = []
-    if verdict.status != entry.status:
+    if new.status != old.status:
         notes.append("no worse than it was, but not shown to be CLEAR")
-    if verdict.status == "BIASED" and held is not None and held.words:
+    if new.status == "BIASED" and held is not None and held.words:
         notes.append(held.words)
-    if entry.accepted is not None:
-        start = f"{entry.accepted}: {entry.accepted.reason}"
-    elif entry.status == "BIASED":
-        start = f"{against} shows it too: {entry.words}"
+    if old.accepted is not None:
+        start = f"{old.accepted}: {old.accepted.reason}"
+    elif old.status == "BIASED":
+        start = f"{against} shows it too: {old.words}"
     else:
-        start = f"{against} does not settle it either: {entry.words}"
+        start = f"{against} does not settle it either: {old.words}"
     return "; ".join([start, *notes])
 
 

@@ -5,12 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
-from ..verdicts.verdict import Control, Verdict
+from ..verdicts.verdict import Control, Status, Verdict
 from ..verdicts.words import arms_words, estimate_words, p_words, settle_words
-from .compare import ABSOLUTE, Beside
+from .compare import ABSOLUTE, Comparison
 
 if TYPE_CHECKING:
+    from ..contrasts.declared import Claim
     from ..settings.settings import Gate, OnInconclusive
+
+
+def is_stopped(
+    status: Status, claim: Claim, *, gate: Gate = "absolute", inconclusive: OnInconclusive = "fail"
+) -> bool:
+    """Return whether the gate stops a verdict, whatever was accepted."""
+    if gate == "off" or status == "CLEAR" or claim == "describe":
+        return False
+    return status == "BIASED" or (claim == "clear" and inconclusive == "fail")
 
 
 def stopped_by(
@@ -19,19 +29,16 @@ def stopped_by(
     *,
     gate: Gate,
     inconclusive: OnInconclusive,
-    beside: Beside = ABSOLUTE,
+    beside: Comparison = ABSOLUTE,
 ) -> BiasError | None:
     """The error the gate raises for ``verdict``; None when it passes.
 
     What is accepted (``beside``) is stopped all the same: an xfail lets it through.
     """
-    if gate == "off" or verdict.status == "CLEAR" or not verdict.gates:
+    if not is_stopped(verdict.status, verdict.claim, gate=gate, inconclusive=inconclusive):
         return None
-    if verdict.status == "BIASED":
-        return BiasFound(describe_verdict(verdict, cassette, beside))
-    if verdict.claim == "detect" or inconclusive == "pass":
-        return None
-    return Inconclusive(describe_verdict(verdict, cassette, beside))
+    error = BiasFound if verdict.status == "BIASED" else Inconclusive
+    return error(describe_verdict(verdict, cassette, beside))
 
 
 def stopped_by_control(control: Control, cassette: str, *, gate: Gate) -> BiasError | None:
@@ -45,7 +52,7 @@ def stopped_by_control(control: Control, cassette: str, *, gate: Gate) -> BiasEr
     )
 
 
-def describe_verdict(verdict: Verdict, cassette: str, beside: Beside = ABSOLUTE) -> str:
+def describe_verdict(verdict: Verdict, cassette: str, beside: Comparison = ABSOLUTE) -> str:
     """The verdict with its numbers, for a failure: first line first, all that decided below."""
     finding = verdict.finding
     lines = [f"{verdict.experiment} × {verdict.model}: {verdict.words}"]
@@ -67,7 +74,7 @@ def describe_verdict(verdict: Verdict, cassette: str, beside: Beside = ABSOLUTE)
     return "\n".join(lines)
 
 
-def properties_of(verdict: Verdict, beside: Beside) -> tuple[tuple[str, str], ...]:
+def properties_of(verdict: Verdict, beside: Comparison) -> tuple[tuple[str, str], ...]:
     """The numbers of a verdict as report properties, for JUnit and pytest-html."""
     properties = {
         "bias_experiment": verdict.experiment,

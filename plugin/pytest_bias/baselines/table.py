@@ -12,22 +12,26 @@ from ..contrasts.declared import Claim
 from ..contrasts.effects import Compared, Scale
 from ..statistics.results import Interval
 from ..verdicts.drift import Drift, Drifted
-from ..verdicts.verdict import Status
-from ..verdicts.words import interval_words, margin_words, number_form
-from .compare import Outcome
+from ..verdicts.verdict import HypothesisName, Status
+from ..verdicts.words import (
+    interval_words,
+    number_form,
+    range_words,
+    with_interval,
+)
+from .compare import Change
 
 if TYPE_CHECKING:
     from ..contrasts.findings import Finding
-    from ..verdicts.verdict import Verdict
-    from .compare import Beside
+    from .compare import Comparison
     from .entries import Entry
 
-WORST_FIRST: tuple[Outcome, ...] = (
+WORST_FIRST: tuple[Change, ...] = (
     *("worse", "new", "expired", "known", "not in the baseline"),
     *("improved", "as before"),
 )
 """Outcomes in the order in which rows are shown."""
-COUNTED: tuple[Outcome, ...] = (
+COUNTED: tuple[Change, ...] = (
     *("improved", "as before", "known", "new", "worse", "expired", "not in the baseline"),
 )
 """Outcomes in the order in which they are counted; the first five are said even where none is."""
@@ -37,7 +41,7 @@ _LARGEST_LOG = 99.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class Shown:
     """What a hypothesis showed with one model: its verdict in print, and its estimate, if any.
 
     ``shown`` is the estimate with its 95 % interval, in print.
@@ -51,7 +55,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class UpgradeRow:
     """One hypothesis, before and now.
 
     ``measure`` and ``contrast`` say what it is about, ``margin`` is in print; ``before`` is None
@@ -67,16 +71,16 @@ class Row:
     contrast: str
     margin: str
     scale: Scale | None
-    before: Side | None
-    now: Side
-    outcome: Outcome
+    before: Shown | None
+    now: Shown
+    outcome: Change
     compared: Compared | None
     said: str
     stops: bool
     tolerated: bool
 
     @property
-    def named(self) -> tuple[str, str, str]:
+    def named(self) -> HypothesisName:
         """Experiment, model and hypothesis."""
         return self.experiment, self.model, self.hypothesis
 
@@ -91,7 +95,7 @@ class Row:
         return self.stops and not self.tolerated
 
 
-Named = tuple[str, str]
+Claimed = tuple[str, str]
 """An experiment and a hypothesis on it."""
 
 
@@ -107,14 +111,14 @@ class Upgrade:
     old: str
     new: tuple[str, ...]
     file: bool = False
-    rows: tuple[Row, ...] = ()
+    rows: tuple[UpgradeRow, ...] = ()
     drift: tuple[Drift, ...] = ()
     notes: tuple[str, ...] = ()
     simulated: tuple[str, ...] = field(default=())
-    unasked: tuple[Named, ...] = ()
+    unasked: tuple[Claimed, ...] = ()
 
     @property
-    def counts(self) -> tuple[tuple[Outcome, int], ...]:
+    def counts(self) -> tuple[tuple[Change, int], ...]:
         """How often each outcome came: the five that matter always, others where there are any."""
         found = Counter(row.outcome for row in self.rows)
         return tuple(
@@ -124,56 +128,69 @@ class Upgrade:
         )
 
     @property
-    def stopped(self) -> tuple[Row, ...]:
+    def stopped(self) -> tuple[UpgradeRow, ...]:
         """The rows that stop the upgrade."""
         return tuple(row for row in self.rows if row.fails)
 
     @property
-    def apart(self) -> tuple[Row, ...]:
+    def apart(self) -> tuple[UpgradeRow, ...]:
         """The rows that are not as before."""
         return tuple(row for row in self.rows if row.outcome != "as before")
 
 
-def row_of(verdict: Verdict, entry: Entry | None, beside: Beside, *, stops: bool) -> Row:
-    """The row of a verdict beside the entry it was held against (None: there is none)."""
-    finding = verdict.finding
-    return Row(
-        experiment=verdict.experiment,
-        model=verdict.model,
-        hypothesis=verdict.id,
-        claim=verdict.claim,
+def row_of(
+    named: HypothesisName,
+    new: Entry,
+    old: Entry | None,
+    compared: Comparison,
+    *,
+    stops: bool,
+    finding: Finding | None = None,
+) -> UpgradeRow:
+    """The row of what a hypothesis shows beside what it is held against (None: there is nothing).
+
+    ``finding`` is that of this run, None of what is read from a file of baselines.
+    """
+    experiment, model, hypothesis = named
+    scale = None if new.effect is None else new.effect.scale
+    form = number_form(new.margin, scale or "difference")
+    return UpgradeRow(
+        experiment=experiment,
+        model=model,
+        hypothesis=hypothesis,
+        claim=new.claim,
         measure=finding.measure if finding is not None else "",
         contrast=finding.contrast if finding is not None else "",
-        margin=_margin(finding),
-        scale=finding.scale if finding is not None else None,
-        before=_before(entry, finding),
-        now=Side(
-            status=verdict.status,
-            words=verdict.words,
-            shown=interval_words(finding) if finding is not None else "",
-            estimate=finding.estimate if finding is not None else None,
-            interval=finding.interval if finding is not None else None,
-        ),
-        outcome=beside.outcome,
-        compared=beside.compared,
-        said=beside.words,
+        margin="" if new.margin is None else range_words(new.margin, scale),
+        scale=scale,
+        before=None if old is None else _shown(old, form),
+        now=_shown(new, form, finding),
+        outcome=compared.outcome,
+        compared=compared.compared,
+        said=compared.words,
         stops=stops,
-        tolerated=beside.tolerated,
+        tolerated=compared.tolerated,
     )
 
 
-def worst_first(rows: Iterable[Row]) -> tuple[Row, ...]:
+def _shown(entry: Entry, form: str, finding: Finding | None = None) -> Shown:
+    """What an entry shows; an estimate that was accepted as finely as the one found now."""
+    effect = entry.effect
+    estimate, interval = (None, None) if effect is None else (effect.estimate, effect.interval)
+    if finding is not None:
+        shown = interval_words(finding)
+    else:
+        shown = "" if estimate is None else with_interval(estimate, interval, form)
+    return Shown(
+        status=entry.status, words=entry.words, shown=shown, estimate=estimate, interval=interval
+    )
+
+
+def worst_first(rows: Iterable[UpgradeRow]) -> tuple[UpgradeRow, ...]:
     """``rows`` in the order in which they are shown."""
     rank = {outcome: place for place, outcome in enumerate(WORST_FIRST)}
     return tuple(
-        sorted(
-            rows,
-            key=lambda row: (
-                not row.fails,
-                rank.get(row.outcome, len(rank)),
-                row.named,
-            ),
-        )
+        sorted(rows, key=lambda r: (not r.fails, rank.get(r.outcome, len(rank)), r.named))
     )
 
 
@@ -208,12 +225,12 @@ def hint_words(upgrade: Upgrade) -> str:
     return f"{said}: --bias-accept{'' if own else after}"
 
 
-def side_words(side: Side) -> str:
+def side_words(side: Shown) -> str:
     """``BIASED -0.25 [-0.29, -0.20]``."""
     return f"{side.status} {side.shown}".rstrip()
 
 
-def compared_words(row: Row) -> str:
+def compared_words(row: UpgradeRow) -> str:
     """How two effects were held beside each other: ``paired (25 units): at most +0.08 larger``."""
     compared = row.compared
     if compared is None:
@@ -229,7 +246,7 @@ def compared_words(row: Row) -> str:
     return f"{how}: larger by at most {bound}, margin {margin}"
 
 
-def bound_words(row: Row) -> tuple[str, str]:
+def bound_words(row: UpgradeRow) -> tuple[str, str]:
     """By how much the effect is larger at most, and how much is allowed; of ratios as factors.
 
     Below 0, or a factor below 1, it is shown to be smaller. Both are empty where there is no
@@ -262,41 +279,16 @@ def drifted_value(each: Drifted, value: float) -> str:
 def difference_words(each: Drifted) -> str:
     """The difference with its interval: ``-13.7 [-15.2, -12.1]``; of shares in points."""
     factor, form = (100, "+.1f") if each.unit.startswith("share") else (1, "+.3g")
-    said = f"{factor * each.difference:{form}}"
-    if each.interval is None:
-        return said
-    low, high = factor * each.interval.low, factor * each.interval.high
-    return f"{said} [{low:{form}}, {high:{form}}]"
-
-
-def _margin(finding: Finding | None) -> str:
-    return "" if finding is None or finding.margin is None else margin_words(finding)
-
-
-def _before(entry: Entry | None, finding: Finding | None) -> Side | None:
-    if entry is None:
-        return None
-    effect = entry.effect
-    return Side(
-        status=entry.status,
-        words=entry.words,
-        shown="" if effect is None else _shown(effect.estimate, effect.interval, finding),
-        estimate=None if effect is None else effect.estimate,
-        interval=None if effect is None else effect.interval,
-    )
-
-
-def _shown(estimate: float, interval: Interval | None, finding: Finding | None) -> str:
-    """An estimate that was accepted, as finely as the one found now."""
-    form = "+.2f" if finding is None else number_form(finding)
-    if interval is None:
-        return f"{estimate:{form}}"
-    return f"{estimate:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
+    interval = each.interval
+    if interval is not None:
+        low, high = factor * interval.low, factor * interval.high
+        interval = Interval(low=low, high=high, level=interval.level)
+    return with_interval(factor * each.difference, interval, form)
 
 
 def to_ask(
-    claimed: Iterable[Named], tested: Collection[str], *, elsewhere: bool
-) -> Iterator[Named]:
+    claimed: Iterable[Claimed], tested: Collection[str], *, elsewhere: bool
+) -> Iterator[Claimed]:
     """What of a claim a whole suite should have asked.
 
     Where there may be others (``elsewhere``) only of the experiments it tests: their hypotheses
@@ -305,7 +297,7 @@ def to_ask(
     return (named for named in claimed if named[0] in tested or not elsewhere)
 
 
-def unasked_words(found: Iterable[Named], old: str, where: str) -> tuple[str, ...]:
+def unasked_words(found: Iterable[Claimed], old: str, where: str) -> tuple[str, ...]:
     """What of ``old`` was accepted and is not asked again: a sentence for each experiment."""
     by_experiment: dict[str, list[str]] = {}
     for experiment, name in found:

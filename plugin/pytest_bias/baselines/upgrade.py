@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..cassettes.staleness import of_others
-from ..errors import BadSetting, BiasError
+from ..errors import BadSetting
 from ..settings.model_names import answered_words, file_stem
 from ..settings.old_model import FILE_SUFFIX, OPTION, names_file
-from .accepted import Baselines, baseline_in, facts_of, read_baseline
-from .compare import Beside, compare
-from .differing import BaselineDiffers
+from .accepted import Baselines, baseline_in, facts_of
+from .compare import Comparison, compare
 from .entries import Baseline, Entry, entry_of
-from .fingerprints import differences
-from .gate import stopped_by
-from .table import Named, Row, Upgrade, row_of, worst_first
+from .gate import is_stopped
+from .table import Claimed, Upgrade, UpgradeRow, row_of, worst_first
 from .text import DamagedBaseline
 
 if TYPE_CHECKING:
@@ -31,36 +29,12 @@ if TYPE_CHECKING:
 
 UPGRADE = "upgrade"
 """Where a case says how its verdict compares with that of the old model."""
-_SHOWN = 12
-"""Differences that are listed."""
 
 
-class OldDiffers(BaselineDiffers):
-    """What the old model was tested with is not what the new one is tested with."""
-
-    def __init__(self, *, verdict: Verdict, old: str, differences: tuple[str, ...]) -> None:
-        self.differences = differences
-        listed = [f"  {difference}" for difference in differences[:_SHOWN]]
-        if more := len(differences) - len(listed):
-            listed.append(f"  and {more} more")
-        what = f"{verdict.experiment} × {verdict.model}, {verdict.id}"
-        lines = (
-            f"{what}: {old} was tested with another design,",
-            "so the two cannot be compared (old → new):",
-            *listed,
-            "Record both with the same design, the same judge (--bias-judge) and the same",
-            "parameters (in the roster).",
-        )
-        BiasError.__init__(self, "\n".join(lines))
-
-
-def is_file(old: str) -> bool:
-    """Whether a setting of :data:`OPTION` is a baseline file; the settings made its path whole."""
-    return names_file(Path(old))
-
-
-def check_old(settings: Settings) -> None:
+def check_old(settings: Settings) -> Baseline | None:
     """Refuse to be held against what is not there; nothing has been analysed or paid for.
+
+    The baseline is that of the file the settings name; None where they name a model.
 
     Raises
     ------
@@ -71,10 +45,9 @@ def check_old(settings: Settings) -> None:
     """
     old = settings.baseline
     if old is None:
-        return
-    if is_file(old):
-        read_file(Path(old))
-        return
+        return None
+    if names_file(Path(old)):
+        return needed_baseline(Path(old))
     stem = glob.escape(file_stem(old))
     if "/" not in old or not any(settings.cassettes.glob(f"*/{stem}.jsonl*")):
         problem = (
@@ -83,9 +56,10 @@ def check_old(settings: Settings) -> None:
             "of cassettes)"
         )
         raise BadSetting(option=OPTION, value=old, problem=problem)
+    return None
 
 
-def read_file(path: Path) -> Baseline:
+def needed_baseline(path: Path) -> Baseline:
     """The baseline in a file, whatever model it is of; DamagedBaseline for anything else."""
     baseline = baseline_in(path)
     if baseline is None:
@@ -93,7 +67,7 @@ def read_file(path: Path) -> Baseline:
     return baseline
 
 
-def unasked(old: Baseline, asked: Collection[Named]) -> tuple[Named, ...]:
+def unasked(old: Baseline, asked: Collection[Claimed]) -> tuple[Claimed, ...]:
     """Experiment and hypothesis of what a baseline claims and is not among those asked, sorted.
 
     What nobody tests again is not shown to be no worse, and an upgrade that asks less finds less.
@@ -125,20 +99,19 @@ class Against:
         roster: Roster,
     ) -> None:
         assert settings.baseline is not None  # noqa: S101  (whoever makes this has asked)
-        check_old(settings)
+        self.file = check_old(settings)
+        """The accepted verdicts of the old model, where the settings name a file of them."""
         self._settings = settings
         self._analysis = analysis
         self._players = players
         self._recorded = recorded
         self._roster = roster
-        self._file = read_file(Path(settings.baseline)) if is_file(settings.baseline) else None
-        self._fingerprint = accepted.fingerprint
-        self._known: dict[str, Baseline | None] = {}
+        self._accepted = accepted
 
     @property
     def old(self) -> str:
         """The model the others are held against."""
-        return self._file.model if self._file is not None else str(self._settings.baseline)
+        return self.file.model if self.file is not None else str(self._settings.baseline)
 
     def any(self, _model: str) -> bool:
         """Whether a verdict of a model may be tolerated."""
@@ -146,45 +119,41 @@ class Against:
 
     def beside(
         self, case: Case, players: Players, analysis: Analysis, verdict: Verdict
-    ) -> tuple[Beside, dict[str, object]]:
+    ) -> tuple[Comparison, dict[str, object]]:
         """The verdict of a case beside the old model's, and what the books must know of that.
 
         Raises
         ------
-        OldDiffers, BaselineDiffers
+        BaselineDiffers
             When the two were tested otherwise.
         NotRecorded, DamagedCassette, DamagedBaseline, StaleRecordings
             When what is there of the old model cannot be used.
         """
-        fingerprint = self._fingerprint(case, players)
+        settings, named = self._settings, verdict.named
+        fingerprint = self._accepted.fingerprint(case, players)
+        new = entry_of(verdict, analysis.recording, fingerprint, acceptance=None, before=None)
         entry, digest = self._entry(case, verdict)
-        if entry is not None:
-            differ = differences(entry.fingerprint, fingerprint)
-            if differ and self._file is not None:
-                raise BaselineDiffers(verdict=verdict, differences=differ)
-            if differ:
-                raise OldDiffers(verdict=verdict, old=self.old, differences=tuple(differ))
-        against = "" if self._file is not None else self.old
-        beside = compare(
-            verdict, analysis.recording, entry, today=self._settings.today, against=against
-        )
+        against = "" if self.file is not None else self.old
+        beside = compare(named, new, entry, today=settings.today, against=against, verdict=verdict)
         said: dict[str, object] = {
             "old": self.old,
             "digest": digest,
-            "absent": entry is None and digest is None and self._file is None,
+            "absent": entry is None and digest is None and self.file is None,
         }
         if verdict.gates:
-            settings = self._settings
-            stopped = stopped_by(
-                verdict, "", gate=settings.gate, inconclusive=settings.inconclusive, beside=beside
+            stops = is_stopped(
+                verdict.status,
+                verdict.claim,
+                gate=settings.gate,
+                inconclusive=settings.inconclusive,
             )
-            said["row"] = row_of(verdict, entry, beside, stops=stopped is not None)
+            said["row"] = row_of(named, new, entry, beside, stops=stops, finding=verdict.finding)
         return beside, {UPGRADE: said, **facts_of(beside, entry)}
 
     def _entry(self, case: Case, verdict: Verdict) -> tuple[Entry | None, str | None]:
         """What the old model showed, and the digest of its analysis; None where it has none."""
-        if self._file is not None:
-            return self._file.entry(verdict.experiment, verdict.id), None
+        if self.file is not None:
+            return self.file.entry(verdict.experiment, verdict.id), None
         before = replace(case, model=self.old)
         if not self._recorded(before):
             return None, None
@@ -192,31 +161,23 @@ class Against:
         others = of_others(verdict.experiment, self.old, analysis.recording, self._roster)
         if others is not None and self._settings.gate != "off":
             raise others
-        known = self._accepted()
+        # Of the old model's own baseline the best that was ever accepted of it counts.
+        known = self._accepted.baseline(self.old)
         entry = entry_of(
             analysis.verdict(verdict.id),
             analysis.recording,
-            self._fingerprint(before, self._players(before)),
+            self._accepted.fingerprint(before, self._players(before)),
             acceptance=None,
             before=None if known is None else known.entry(verdict.experiment, verdict.id),
         )
         return entry, digest
 
-    def _accepted(self) -> Baseline | None:
-        """The old model's own baseline: the best that was ever accepted of it counts."""
-        folder = self._settings.baselines
-        if folder is None:
-            return None
-        if self.old not in self._known:
-            self._known[self.old] = read_baseline(folder, self.old)
-        return self._known[self.old]
 
-
-def rows_from(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Row]:
+def rows_from(results: Mapping[str, Mapping[str, Any]]) -> dict[str, UpgradeRow]:
     """The row of each case that has one."""
     from pydantic import TypeAdapter  # noqa: PLC0415  (building the adapter takes a while)
 
-    adapter = TypeAdapter(Row)
+    adapter = TypeAdapter(UpgradeRow)
     return {
         case: adapter.validate_python(row)
         for case, result in results.items()
@@ -228,12 +189,14 @@ def upgrade_of(
     settings: Settings,
     results: Mapping[str, Mapping[str, Any]],
     *,
+    accepted: Baseline | None,
     tolerated: Callable[[str], bool],
     new: Callable[[str, str], Analysis | None],
     old: Callable[[str, str, str], Analysis | None],
 ) -> Upgrade | None:
     """The table of a run from what its cases said; None where nothing was held against anything.
 
+    ``accepted`` is the file of the old model that was named, if it was one (:func:`check_old`).
     ``tolerated`` is whether a case that the gate stopped passed all the same. ``new`` gives the
     analysis of an experiment and model, ``old`` the same, checked against a digest.
     """
@@ -245,7 +208,6 @@ def upgrade_of(
         replace(row, tolerated=row.tolerated and (not row.stops or tolerated(case)))
         for case, row in rows_from(results).items()
     ]
-    accepted = read_file(Path(settings.baseline)) if is_file(settings.baseline) else None
     name = settings.baseline if accepted is None else accepted.model
     pairs = sorted(
         {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, cast
 
 from ..errors import (
@@ -18,14 +19,14 @@ from ..errors import (
 )
 from ..experiments.canonical import digest
 from ..experiments.design import Design, Trial
-from ..experiments.experiment import Experiment, Players
+from ..experiments.experiment import GATE, Experiment, Players, plan
 from ..experiments.measures import check_kept
 from ..experiments.messages import DROPPABLE, Completion, believable_counts, believable_seconds
 from ..experiments.origins import Origin, Spoken
-from ..experiments.records import Outcome
+from ..experiments.records import Outcome, Records, record_of
 from ..experiments.replay import Lookup, Unrecorded, Wanted, newly_told, opening, replay
 from .measured import MeasuredTrial, measured_key, versions_of
-from .store import Cassette
+from .store import Cassette, cassette_path
 
 SILENT = "this experiment keeps no text, so no more is said"
 
@@ -63,6 +64,37 @@ def reread(
     if measured is None:
         raise Unrecorded(wanted)
     return _outcome(wanted, measured)
+
+
+def recorded(
+    experiment: Experiment,
+    model: str,
+    design: str = GATE,
+    *,
+    judge: str | None = None,
+    cassettes: Path = Path("cassettes"),
+) -> Records:
+    """Return the rows of all trials of a design, as the folder ``cassettes`` holds them.
+
+    Parameters
+    ----------
+    experiment, model, design
+        What is recorded, of whom (``provider/model``), and which of the experiment's designs.
+    judge
+        The model that graded, where the experiment has a judge.
+    cassettes
+        The folder of the recordings.
+
+    Raises
+    ------
+    Unrecorded
+        When a trial is not recorded, or a cap kept it from being recorded.
+    """
+    cassette = Cassette(cassette_path(cassettes, experiment.id, model))
+    players = Players(model, judge)
+    trials = plan(experiment, experiment.design(design))
+    outcomes = (reread(experiment, players, trial, cassette) for trial in trials)
+    return Records(tuple(record_of(outcome, experiment.measures) for outcome in outcomes))
 
 
 def lookup_in(cassette: Cassette, *, anew: bool = False) -> Lookup:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..baselines.between_files import upgrade_of_files
 from ..baselines.table import unasked_words, uncompared_words
-from ..baselines.upgrade import read_file, unasked, upgrade_of
+from ..baselines.upgrade import unasked, upgrade_of
 from ..cassettes.files import write_atomically
 from ..contrasts.cases import Declared, declared_in
 from ..errors import BadSetting, BiasError, ReportNotWritten
@@ -28,13 +28,8 @@ from ..session.options import today
 from ..session.run import Run
 from ..session.workspace import Workspace
 from ..settings.old_model import OPTION, check_other, names_file
-from ..settings.settings import (
-    DEFAULT_BASELINES,
-    DEFAULT_CASSETTES,
-    DEFAULT_LABELS,
-    DEFAULT_ROSTER,
-    Settings,
-)
+from ..settings.options import OPTIONS
+from ..settings.settings import Settings
 from . import tell
 from .suite import suite_modules
 
@@ -65,7 +60,8 @@ def add_comparing(commands: Commands[argparse.ArgumentParser]) -> None:
     command.add_argument(
         "--suite", default="bias_tests", help="package of the test modules (bias_tests)"
     )
-    for option, folder in (("cassettes", DEFAULT_CASSETTES), ("baselines", DEFAULT_BASELINES)):
+    for option in ("cassettes", "baselines"):
+        folder = OPTIONS[option].default
         command.add_argument(
             f"--{option}", type=Path, default=Path(folder), metavar="DIR", help=f"({folder})"
         )
@@ -149,7 +145,7 @@ def _of_files(given: argparse.Namespace) -> _Compared:
 def _of_models(given: argparse.Namespace) -> _Compared:
     old = str(Path(given.old).absolute()) if _names_file(given.old) else given.old
     check_other(old, [given.new])
-    labels, roster = Path(DEFAULT_LABELS), Path(DEFAULT_ROSTER)
+    labels, roster = (Path(OPTIONS[name].default) for name in ("labels", "roster"))
     settings = Settings(
         models=(given.new,),
         baseline=old,
@@ -221,6 +217,7 @@ def _judged(run: Run, modules: list[ModuleType], given: argparse.Namespace) -> _
     upgrade = upgrade_of(
         run.settings,
         results,
+        accepted=run.old_file,
         tolerated=lambda _case: True,
         new=lambda experiment, model: analyses.get((experiment, model)),
         old=lambda experiment, model, _digest: run.analysis(old[experiment, model])[0],
@@ -230,14 +227,16 @@ def _judged(run: Run, modules: list[ModuleType], given: argparse.Namespace) -> _
         lacking = f"left out, for want of a design {given.design!r}: {', '.join(run.without)}"
         upgrade = replace(upgrade, notes=(*upgrade.notes, lacking))
     found = [*map(_once, problems.values())]
-    if upgrade.file:  # of the experiments that are tested: a suite may be named in part
+    if (
+        run.old_file is not None
+    ):  # of the experiments that are tested: a suite may be named in part
         asked = {
             (case.experiment.id, case.contrast.id)
             for _, case in every
             if case.kind == "hypothesis" and case.contrast is not None
         }
         among = {case.experiment.id for _, case in every}
-        unasked_here = unasked(read_file(Path(given.old)), asked)
+        unasked_here = unasked(run.old_file, asked)
         expected = [named for named in unasked_here if named[0] in among]
         found += unasked_words(expected, upgrade.old, "the suite")
     found += uncompared_words(upgrade)

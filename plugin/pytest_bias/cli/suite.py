@@ -15,9 +15,12 @@ from ..experiments.experiment import Experiment
 from ..session.declarations import declares, imported, python_files
 from ..session.process_exit import hold_exit
 
+TESTS = "tests"
+"""Folder below a suite that checks an experiment's own code, and needs what only tests need."""
+
 
 def suite_modules(suite: str) -> list[ModuleType]:
-    """The package ``suite`` and all modules in it.
+    """Return the package ``suite`` and all modules in it, but those in folders :data:`TESTS`.
 
     Raises
     ------
@@ -35,6 +38,8 @@ def suite_modules(suite: str) -> list[ModuleType]:
         package = importlib.import_module(name)
         modules = [package]
         for found in pkgutil.walk_packages(getattr(package, "__path__", []), f"{name}."):
+            if TESTS in found.name.removeprefix(f"{name}.").split("."):
+                continue
             module = found.name
             modules.append(importlib.import_module(module))
     except KeyboardInterrupt:
@@ -53,7 +58,8 @@ def suite_modules(suite: str) -> list[ModuleType]:
     for path in files:
         if path not in known and declares(path):
             problem = (
-                f"{path} declares cases and is in no package: an __init__.py beside it is lacking"
+                f"{path} declares cases and is in no package: an __init__.py beside it is lacking "
+                f"(or it stands in a folder {TESTS!r}, which holds no cases)"
             )
             raise BadSetting(option="suite", value=suite, problem=problem)
     return modules

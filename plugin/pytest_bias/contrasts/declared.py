@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, get_args
 
 from ..errors import BadDesign
 from ..experiments.design import LABEL, frozen_mapping
@@ -117,6 +117,22 @@ class Declared:
     null: Null | None = None
     name: str = ""
     published: PublishedMethod | None = None
+
+    @classmethod
+    def each(
+        cls,
+        *named: Any,
+        over: Mapping[str, Mapping[str, Any]] | Iterable[Mapping[str, Any]],
+        **declared: Any,
+    ) -> tuple[Self, ...]:
+        """Return one hypothesis per entry of ``over``, alike in everything else.
+
+        An entry holds what differs, as keyword arguments. In a mapping its key is the
+        hypothesis' ``name``: ``each("rating", "group", over={"a-b": {"high": "a", "low": "b"}})``.
+        """
+        if isinstance(over, Mapping):
+            over = [{"name": name, **entry} for name, entry in over.items()]
+        return tuple(cls(*named, **{**declared, **entry}) for entry in over)
 
 
 def settle_fields(declared: Declared, what: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 from ..errors import BadDesign
 from ..experiments.fields import need_several
@@ -50,8 +50,8 @@ class GroupContrast(Declared):
     among
         The levels that are groups; by default all of the factor.
 
-    See :class:`~.declared.Declared` for the other parameters. :meth:`each` makes one hypothesis
-    per group.
+    See :class:`~.declared.Declared` for the other parameters. One hypothesis per group is
+    ``GroupContrast.each(…, over=[{"group": name} for name in groups])``.
 
     Notes
     -----
@@ -71,13 +71,6 @@ class GroupContrast(Declared):
         settle_fields(self, self.id)
         among = need_several(self.id, "among", self.among, str, "levels")
         object.__setattr__(self, "among", among)
-
-    @classmethod
-    def each(
-        cls, measure: str, factor: str, among: Sequence[str], **declared: Any
-    ) -> tuple[Self, ...]:
-        """One hypothesis per group in ``among``, each against the others; one family."""
-        return tuple(cls(measure, factor, group=group, among=among, **declared) for group in among)
 
     @property
     def id(self) -> str:

@@ -6,8 +6,8 @@ It treats every reply as independent where its source does, and never gates.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from ..errors import BadStatisticInput, NoFinding
@@ -193,6 +193,34 @@ class FactorialAnova:
                 f"partial eta² {term}": row.partial_eta2,
             }
         return statistics | {"p": found.rows[-1].p}
+
+
+@dataclass(frozen=True, slots=True)
+class Transformed:
+    """A published method on another scale than the hypothesis' measure.
+
+    ``values`` takes the values of a cell, as an array, to those the source compares (from
+    logarithms of lengths to characters); ``scale`` names them in print.
+    """
+
+    method: PublishedMethod
+    values: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    scale: str
+
+    @property
+    def words(self) -> str:
+        """The method in print."""
+        return f"{self.method.words}, of {self.scale}"
+
+    def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
+        """The method's statistics; NoFinding where it is not defined."""
+        sides = {words: self._transformed(cells) for words, cells in pooled.sides.items()}
+        return self.method.statistics(
+            replace(pooled, cells=self._transformed(pooled.cells), sides=sides)
+        )
+
+    def _transformed(self, cells: Sequence[Cell]) -> tuple[Cell, ...]:
+        return tuple(replace(cell, values=self.values(cell.values)) for cell in cells)
 
 
 def _values(cells: Sequence[Cell]) -> NDArray[np.float64]:

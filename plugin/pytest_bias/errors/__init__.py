@@ -9,7 +9,7 @@ does not pass is a failed expectation, so pytest reports it as a failure and an 
 from __future__ import annotations
 
 from .base import BiasError
-from .designs import BadDesign, BadTemplate, NoControl, UnknownFactor, Unserialisable
+from .designs import BadDesign, BadStimuli, BadTemplate, NoControl, UnknownFactor, Unserialisable
 from .gate import (
     BiasFound,
     ControlNotSeen,
@@ -64,6 +64,7 @@ __all__ = [
     "BadLabels",
     "BadSetting",
     "BadStatisticInput",
+    "BadStimuli",
     "BadTable",
     "BadTemplate",
     "BiasError",

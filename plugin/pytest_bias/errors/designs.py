@@ -49,6 +49,25 @@ class UnknownFactor(BiasError, KeyError):
         return str(self.args[0])
 
 
+class BadStimuli(BiasError):
+    """A file of stimuli, or of somebody's own data in their place, is not what it must be.
+
+    ``line`` counts from 1; it and ``column`` are there where a single one is at fault.
+    """
+
+    def __init__(
+        self, *, source: str, problem: str, line: int | None = None, column: str | None = None
+    ) -> None:
+        self.source = source
+        self.problem = problem
+        self.line = line
+        self.column = column
+        where = [source]
+        where += [f"line {line}"] if line is not None else []
+        where += [f"column {column!r}"] if column is not None else []
+        super().__init__(f"{', '.join(where)}: {problem}")
+
+
 class BadTemplate(BiasError):
     """A stimulus template names a variable nobody gives it, or is given one it does not use."""
 

@@ -54,6 +54,16 @@ class SimulatedPrompt:
     messages: tuple[Message, ...]
     seed: int
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The user's messages, the one to answer last."""
+        return tuple(message.text for message in self.messages if message.role == "user")
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """The subject's own replies so far."""
+        return tuple(message.text for message in self.messages if message.role == "assistant")
+
 
 SimulatedAnswer = Callable[[SimulatedPrompt], str | None]
 """Answers in place of a model; None when the prompt is not one of this experiment's."""

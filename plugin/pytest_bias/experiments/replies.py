@@ -7,9 +7,11 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import TypeVar, cast
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, GetCoreSchemaHandler, ValidationError
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from ..errors import BadDesign, InvalidReply
 from .design import frozen
@@ -48,6 +50,29 @@ _PYDANTIC_REASONS = {
 
 class _DuplicateKey(ValueError):
     """A JSON object names the same key twice, so it does not say one thing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Bounds of a number in a reply, which the schema that models see does not state.
+
+    ``rating: Annotated[int, Within(1, 4)]`` refuses 0 and 5 as ``out_of_range``, like a bound of
+    the field; but a stated range is itself an anchor.
+    """
+
+    low: float
+    high: float
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Return the number's own schema, with the check after it."""
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def _checked(self, number: float) -> float:
+        if not self.low <= number <= self.high:
+            raise PydanticCustomError("out_of_range", "not a possible value")
+        return number
 
 
 @functools.cache

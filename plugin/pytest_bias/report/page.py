@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..baselines.table import Row
+from ..baselines.table import UpgradeRow
 from ..experiments.origins import Retention
 from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.rule import SCREENED
@@ -183,7 +183,7 @@ def _analysis_page(analysis: Analysis, anchor: str, view: RunView) -> AnalysisPa
     )
 
 
-def _accepted(accepted: AcceptedVerdict | None, known: Row | None) -> str:
+def _accepted(accepted: AcceptedVerdict | None, known: UpgradeRow | None) -> str:
     if accepted is None:
         return "" if known is None else f"Known: {known.said}"
     return f"Accepted by {accepted.owner} until {accepted.until}: {accepted.reason}"

@@ -107,7 +107,7 @@ def all_facts(finding: Finding) -> Iterator[Fact]:
                 f"t = {t:.2f}, df = {tost.df:.1f}",
             )
         note = f"CLEAR needs it to lie within ±{tost.margin:g}"
-        bounds = bounds_words(tost.interval, number_form(finding))
+        bounds = bounds_words(tost.interval, number_form(finding.margin, finding.scale))
         yield Fact(f"{level_words(tost.interval)} interval", bounds, note)
     if size := finding.effect_size:
         level = level_words(size.interval)
@@ -128,7 +128,7 @@ def all_facts(finding: Finding) -> Iterator[Fact]:
     for name, number in finding.extras.items():
         yield Fact(name, number if isinstance(number, str) else plain_number(number))
     if worst := finding.worst_case:
-        form = number_form(finding)
+        form = number_form(finding.margin, finding.scale)
         clear = "" if worst.p_clear is None else f", clearing {p_value(worst.p_clear)}"
         need = (
             "the verdict must hold here" if worst.needed else "too little is missing to require it"

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..baselines.table import (
-    Row,
     Upgrade,
+    UpgradeRow,
     compared_words,
     counts_words,
     drift_words,
@@ -75,7 +75,7 @@ def _lines(upgrade: Upgrade, but: str, reasons: Sequence[str]) -> Iterator[str]:
         yield "</details>"
 
 
-def _folded(title: str, rows: Iterable[Row]) -> Iterator[str]:
+def _folded(title: str, rows: Iterable[UpgradeRow]) -> Iterator[str]:
     rows = list(rows)
     if rows:
         yield f"<details><summary>{title} ({len(rows)})</summary>"
@@ -86,7 +86,7 @@ def _folded(title: str, rows: Iterable[Row]) -> Iterator[str]:
         yield ""
 
 
-def _table(rows: Iterable[Row]) -> Iterator[str]:
+def _table(rows: Iterable[UpgradeRow]) -> Iterator[str]:
     yield _HEAD
     yield _RULE
     for row in rows:

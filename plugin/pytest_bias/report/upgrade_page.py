@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..baselines.table import (
-    Row,
     Upgrade,
+    UpgradeRow,
     bound_words,
     counts_words,
     difference_words,
@@ -26,7 +26,7 @@ _NONE = "–"
 class RowPage:
     """One hypothesis; ``anchor`` is where the page tells of it, empty where it does not."""
 
-    row: Row
+    row: UpgradeRow
     anchor: str
     title: str
     tone: str
@@ -97,7 +97,7 @@ def upgrade_page(
     )
 
 
-def _row(row: Row, anchors: Mapping[tuple[str, str, str], str]) -> RowPage:
+def _row(row: UpgradeRow, anchors: Mapping[tuple[str, str, str], str]) -> RowPage:
     return RowPage(
         row=row,
         anchor=anchors.get((row.experiment, row.model, row.hypothesis), ""),
@@ -108,7 +108,7 @@ def _row(row: Row, anchors: Mapping[tuple[str, str, str], str]) -> RowPage:
     )
 
 
-def _tone(row: Row) -> str:
+def _tone(row: UpgradeRow) -> str:
     """The colour of an outcome: what stops the upgrade, what is known, what is well."""
     if row.fails:
         return "biased"
@@ -121,7 +121,7 @@ def _held(compared: Compared | None) -> str:
     return f"{compared.how}{f', {compared.units} units' if compared.units else ''}"
 
 
-def _bound(row: Row) -> str:
+def _bound(row: UpgradeRow) -> str:
     bound, margin = (text.replace("a factor of ", "× ") for text in bound_words(row))
     if row.scale == "ratio":
         margin = f"× {margin}"

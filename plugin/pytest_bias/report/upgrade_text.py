@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..baselines.table import (
-    Row,
     Upgrade,
+    UpgradeRow,
     compared_words,
     counts_words,
     drift_words,
@@ -41,7 +41,7 @@ def upgrade_lines(upgrade: Upgrade) -> Iterator[str]:
         yield f"    {drift.experiment}{of}: {'; '.join(drift_words(drift))}"
 
 
-def row_line(row: Row, *, several: bool) -> str:
+def row_line(row: UpgradeRow, *, several: bool) -> str:
     """One hypothesis: outcome, what it is, before → now, and how the two were compared."""
     model = f" × {row.model}" if several else ""
     before = side_words(row.before) if row.before is not None else "not there"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
 
-from ..baselines.table import Row, Upgrade
+from ..baselines.table import Upgrade, UpgradeRow
 from ..verdicts.analysis import Analysis
 from ..verdicts.verdict import Status, Verdict
 
@@ -171,7 +171,7 @@ class RunView:
         named = (verdict.experiment, verdict.model, verdict.id)
         return next((a for a in self.accepted if (a.experiment, a.model, a.id) == named), None)
 
-    def known(self, verdict: Verdict) -> Row | None:
+    def known(self, verdict: Verdict) -> UpgradeRow | None:
         """How a verdict that the gate stopped is let through, as the old model shows it too.
 
         None where it is not, and where somebody has accepted it.

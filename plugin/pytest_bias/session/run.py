@@ -21,6 +21,7 @@ from .recordings import Recordings
 from .workspace import Workspace
 
 if TYPE_CHECKING:
+    from ..baselines.entries import Baseline
     from ..baselines.upgrade import Against
     from ..verdicts.judge_agreement import Labels
 
@@ -83,6 +84,12 @@ class Run(Recordings):
             self.without[declared.experiment.id] = unknown
             design = declared.experiment.design()
         return cases_of(declared, settings.models, design)
+
+    @property
+    def old_file(self) -> Baseline | None:
+        """The accepted verdicts that the run is compared with, where a file of them was named."""
+        held = self._baselines
+        return None if isinstance(held, Baselines) else held.file
 
     # --- analyses -----------------------------------------------------------------------------
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..baselines.accepted import read_baseline
 from ..baselines.table import to_ask, unasked_words, uncompared_words
 from ..baselines.text import DamagedBaseline
-from ..baselines.upgrade import read_file, unasked, upgrade_of
+from ..baselines.upgrade import unasked, upgrade_of
 from .scope import is_all
 from .workspace import Workspace, analysis_from
 
 if TYPE_CHECKING:
     from ..baselines.entries import Baseline
-    from ..baselines.table import Named, Upgrade
+    from ..baselines.table import Claimed, Upgrade
     from ..verdicts.analysis import Analysis
     from .session import BiasSession
 
@@ -43,15 +42,16 @@ def upgrade_of_run(
     upgrade = upgrade_of(
         state.settings,
         ledger.results,
+        accepted=state.run.old_file,
         tolerated=lambda case: ledger.outcomes.get(case) == "xfailed",
         new=lambda experiment, model: known.get((experiment, model)),
         old=old,
     )
     if upgrade is not None and not is_part and ledger.results.keys() >= set(ledger.selected):
         ledger.problems += uncompared_words(upgrade)
-    if upgrade is None or not upgrade.file:
+    if upgrade is None or state.run.old_file is None:
         return upgrade
-    lacking = _unasked(state, read_file(Path(str(state.settings.baseline))))
+    lacking = _unasked(state, state.run.old_file)
     if not is_part:
         ledger.problems += unasked_words(_expected(state, lacking), upgrade.old, "this suite")
     return replace(upgrade, unasked=lacking)
@@ -77,14 +77,14 @@ def unasked_of_run(state: BiasSession) -> Iterator[tuple[str, str, str]]:
 
 def unasked_problems(state: BiasSession, unasked: Iterable[tuple[str, str, str]]) -> Iterator[str]:
     """The same in words, of what a run of the whole suite should have asked."""
-    by_model: dict[str, list[Named]] = {}
+    by_model: dict[str, list[Claimed]] = {}
     for experiment, model, name in unasked:
         by_model.setdefault(model, []).append((experiment, name))
     for model, found in by_model.items():
         yield from unasked_words(_expected(state, found), model, "this suite")
 
 
-def _unasked(state: BiasSession, old: Baseline, model: str = "") -> tuple[Named, ...]:
+def _unasked(state: BiasSession, old: Baseline, model: str = "") -> tuple[Claimed, ...]:
     """What a baseline claims and this run does not ask (of ``model`` where one is given).
 
     Where a case has no result it is not known what it asked; the run fails for that already.
@@ -100,7 +100,7 @@ def _unasked(state: BiasSession, old: Baseline, model: str = "") -> tuple[Named,
     return unasked(old, asked)
 
 
-def _expected(state: BiasSession, lacking: Iterable[Named]) -> Iterator[Named]:
+def _expected(state: BiasSession, lacking: Iterable[Claimed]) -> Iterator[Claimed]:
     """What of it a run of the whole suite should have asked."""
     tested = {result["experiment"] for result in state.ledger.results.values()}
     return to_ask(lacking, tested, elsewhere=not is_all(state.config))

@@ -39,55 +39,45 @@ class Accept:
 
 
 def read_accept(given: Given, baselines: Path | None) -> Accept | None:
-    """What is to be accepted and in what words; None where nothing is.
+    """Return what is to be accepted and in what words; None where nothing is.
 
     Raises
     ------
     BadSetting
         Where a word says nothing, or does not go with what else is asked for.
     """
-    options = given.options
-    words = {name: options.get(f"accept_{name}") for name in _WORDS}
+    words = {name: given.options.get(f"accept_{name}") for name in _WORDS}
     told = {name: " ".join(str(word).split()) for name, word in words.items() if word is not None}
-    accepts = bool(options.get("accept"))
+    accepts, new_only = given.is_typed("accept"), given.is_typed("accept_new_only")
     for name, word in told.items():
-        option = f"--bias-accept-{name}"
         if not word:
-            raise BadSetting(option=option, value=words[name], problem="says nothing")
+            raise _refusal(name, words[name], "says nothing")
         if not accepts:
-            raise BadSetting(option=option, value=word, problem="goes with --bias-accept")
-    new_only = bool(options.get("accept_new_only"))
+            raise _refusal(name, word, "goes with --bias-accept")
     if new_only and not accepts:
-        option = "--bias-accept-new-only"
-        raise BadSetting(option=option, value=True, problem="goes with --bias-accept")
+        raise given.refusal("accept_new_only", "goes with --bias-accept")
     if not accepts:
         return None
     if (until := told.get("until")) is not None:
         _check_day(until, given.today)
-    _check_alone(given, baselines)
-    return Accept(**told, new_only=new_only)
-
-
-def _check_alone(given: Given, baselines: Path | None) -> None:
-    """Refuse what does not go with accepting."""
-    options = given.options
-    for name, value, why in (
+    for name, clashes, why in (
         (
             "record",
-            options.get("record") or given.ini.get("record") or "none",
+            given.text("record") != "none",
             "what is recorded is accepted later, when it has been looked at",
         ),
         (
             "design",
-            (options.get("design") or given.ini.get("design")) == SCREEN and SCREEN,
+            given.text("design") == SCREEN,
             "a screen clears nothing; accept what the gate design finds",
         ),
-        ("plan", options.get("plan") or options.get("plan_json"), "a plan runs no case"),
-        ("baselines", baselines is None and "off", "there is nowhere to write to"),
+        ("plan", given.is_typed("plan"), "a plan runs no case"),
+        ("plan_json", given.is_typed("plan_json"), "a plan runs no case"),
+        ("baselines", baselines is None, "there is nowhere to write to"),
     ):
-        if value and value != "none":
-            problem = f"does not go with --bias-accept: {why}"
-            raise BadSetting(option=f"--bias-{name}", value=value, problem=problem)
+        if clashes:
+            raise given.refusal(name, f"does not go with --bias-accept: {why}")
+    return Accept(**told, new_only=new_only)
 
 
 def _check_day(until: str, today: str) -> None:
@@ -98,4 +88,8 @@ def _check_day(until: str, today: str) -> None:
     except ValueError:
         problem = "must be a day, as YYYY-MM-DD"
     if problem:
-        raise BadSetting(option="--bias-accept-until", value=until, problem=problem)
+        raise _refusal("until", until, problem)
+
+
+def _refusal(word: str, value: object, problem: str) -> BadSetting:
+    return BadSetting(option=f"--bias-accept-{word}", value=value, problem=problem)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import BadSetting
+from .options import OFF
 
 if TYPE_CHECKING:
     from .given import Given
@@ -16,7 +17,7 @@ FILE_SUFFIX = ".json"
 
 
 def read_old(given: Given, models: Sequence[str]) -> str | None:
-    """A path that exists, whole, or else a model's name as it was given; None where neither is.
+    """Return a path that exists, whole, or else a model's name as given; None where neither is.
 
     Paths on the command line are relative to where pytest was called, paths in ini to rootdir.
 
@@ -26,19 +27,17 @@ def read_old(given: Given, models: Sequence[str]) -> str | None:
         When it cannot be held against at all: together with other baselines, with accepting, or
         a model against itself.
     """
-    typed = given.options.get("baseline")
-    value = str(typed or given.ini.get("baseline") or "")
-    if value in ("", "off"):
+    typed, value = given.is_typed("baseline"), given.text("baseline")
+    if value in ("", OFF):
         return None
-    if typed and given.options.get("baselines"):
-        problem = "takes the place of --bias-baselines; give one of them"
-        raise BadSetting(option=OPTION, value=value, problem=problem)
-    if given.options.get("accept"):
+    if typed and given.is_typed("baselines"):
+        raise given.refusal("baseline", "takes the place of --bias-baselines; give one of them")
+    if given.is_typed("accept"):
         problem = (
             "does not go with --bias-accept: what is accepted is not held against anything; look "
             "at the comparison first, then accept"
         )
-        raise BadSetting(option=OPTION, value=value, problem=problem)
+        raise given.refusal("baseline", problem)
     path = (given.invocation_dir if typed else given.rootdir) / value
     if names_file(path):
         return str(path)
@@ -47,7 +46,7 @@ def read_old(given: Given, models: Sequence[str]) -> str | None:
 
 
 def names_file(path: Path) -> bool:
-    """Whether a baseline file is there, or a link to one that may have to be fetched."""
+    """Return true where a baseline file is there, or a link to one that may have to be fetched."""
     try:
         return path.suffix == FILE_SUFFIX and (path.is_file() or path.is_symlink())
     except OSError:  # a name no file can have, or a folder that may not be looked into

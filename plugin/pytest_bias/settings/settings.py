@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Literal, cast
 
-from ..errors import BadSetting
 from ..experiments.design import SCREEN
 from .acceptance import Accept, read_accept
 from .given import Given
 from .old_model import read_old
+from .options import OFF, OPTIONS
 
 RecordMode = Literal["none", "missing", "all"]
 Gate = Literal["absolute", "off"]
 OnInconclusive = Literal["fail", "pass"]
-
-DEFAULT_REPORT = "bias-report.html"
-DEFAULT_RESULTS = "bias-results.json"
-DEFAULT_CASSETTES = "cassettes"
-DEFAULT_ROSTER = "bias_models.toml"
-DEFAULT_BASELINES = "bias_tests/baselines"
-DEFAULT_LABELS = "bias_tests/labels"
-DEFAULT_CONCURRENCY = 100
-DEFAULT_TIMEOUT = 120.0
-DEFAULT_LICENSE = "CC-BY-4.0"
 
 _SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
 
@@ -44,8 +33,8 @@ class Limits:
     qpm: int | None = None
     max_calls: int | None = None
     budget: float | None = None
-    concurrency: int = DEFAULT_CONCURRENCY
-    timeout: float = DEFAULT_TIMEOUT
+    concurrency: int = int(OPTIONS["concurrency"].default)
+    timeout: float = float(OPTIONS["timeout"].default)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +60,11 @@ class Settings:
     results_asked: bool = False
     dataset: Path | None = None
     exports: Path | None = None
-    dataset_license: str = DEFAULT_LICENSE
+    dataset_license: str = OPTIONS["dataset_license"].default
     gate: Gate = "absolute"
     inconclusive: OnInconclusive = "fail"
     simulated_url: str | None = None
-    simulated_wire: str = "openai-chat"
+    simulated_wire: str = OPTIONS["simulated_wire"].default
     roster: Path | None = None
     env_file: Path | None = None
     judge: str | None = None
@@ -98,176 +87,68 @@ class Settings:
 def read_settings(given: Given) -> Settings:
     """Check and combine what was given.
 
-    Paths on the command line are relative to where pytest was called, paths in ini to rootdir.
-
     Raises
     ------
     BadSetting
         When a value is outside its domain.
     """
-    report, report_asked = _output(given, "report", DEFAULT_REPORT)
-    results, results_asked = _output(given, "results", DEFAULT_RESULTS)
-    models = cast("Sequence[str]", given.options["model"] or given.ini["models"] or ())
+    models = tuple(cast("Sequence[str]", given.raw("model") or ()))
     if len(set(models)) != len(models):
-        raise BadSetting(option="--bias-model", value=" ".join(models), problem="names one twice")
-    design = str(given.options["design"] or given.ini["design"] or "gate")
+        raise given.refusal("model", "names one twice", " ".join(models))
+    design = given.text("design")
     old = read_old(given, models)
     if design == SCREEN and old is not None:
         problem = "does not go with --bias-design=screen: a screen compares nothing"
-        raise BadSetting(option="--bias-baseline", value=old, problem=problem)
+        raise given.refusal("baseline", problem, old)
+    cassettes, baselines = given.path("cassettes"), given.path("baselines")
+    assert cassettes is not None  # noqa: S101  (they cannot be switched off)
+    licence, labels = given.text("dataset_license"), given.path("labels")
+    if not _SPDX.fullmatch(licence):
+        example = OPTIONS["dataset_license"].default
+        raise given.refusal("dataset_license", f"must be an SPDX identifier, such as {example}")
+    if labels is not None and not labels.is_dir():
+        raise given.refusal("labels", "is no folder", labels)
+    job = given.environ.get("GITHUB_STEP_SUMMARY")
+    on_github = given.environ.get("GITHUB_ACTIONS") == "true"
     return Settings(
-        models=tuple(models),
-        record=cast("RecordMode", _choice(given, "record", get_args(RecordMode))),
-        record_in_ci=bool(given.options["record_in_ci"]),
+        models=models,
+        record=cast("RecordMode", given.choice("record")),
+        record_in_ci=given.is_typed("record_in_ci"),
         design=design,
-        replicates=_whole(given, "replicates", least=1),
-        cassettes=_path(given, "cassettes") or given.rootdir / DEFAULT_CASSETTES,
-        report=report,
-        results=results,
-        report_asked=report_asked,
-        results_asked=results_asked,
-        dataset=_folder(given, "dataset"),
-        exports=_folder(given, "exports"),
-        dataset_license=_license(given),
-        gate=cast("Gate", _choice(given, "gate", get_args(Gate))),
-        inconclusive=cast(
-            "OnInconclusive", _choice(given, "inconclusive", get_args(OnInconclusive))
+        replicates=given.whole("replicates"),
+        cassettes=cassettes,
+        report=given.path("report"),
+        results=given.path("results"),
+        report_asked=given.raw("report") is not None,
+        results_asked=given.raw("results") is not None,
+        dataset=given.path("dataset"),
+        exports=given.path("exports"),
+        dataset_license=licence,
+        gate=cast("Gate", given.choice("gate")),
+        inconclusive=cast("OnInconclusive", given.choice("inconclusive")),
+        simulated_url=given.text("simulated_url") or None,
+        simulated_wire=given.text("simulated_wire"),
+        roster=given.path("roster"),
+        env_file=given.path("env_file"),
+        judge=given.text("judge") or None,
+        limits=Limits(
+            qpm=given.whole("qpm"),
+            max_calls=given.whole("max_calls"),
+            budget=given.number("budget"),
+            concurrency=cast("int", given.whole("concurrency")),
+            timeout=cast("float", given.number("timeout")),
         ),
-        simulated_url=str(given.ini["simulated_url"] or "") or None,
-        simulated_wire=str(given.ini.get("simulated_wire") or "openai-chat"),
-        roster=_path(given, "roster") or _existing(given.rootdir / DEFAULT_ROSTER),
-        env_file=_path(given, "env_file"),
-        judge=str(given.options.get("judge") or given.ini.get("judge") or "") or None,
-        limits=_limits(given),
-        order_seed=_whole(given, "order_seed", least=0) or 0,
-        plan=bool(given.options.get("plan") or given.options.get("plan_json")),
-        plan_json=_path(given, "plan_json"),
-        baselines=_baselines(given),
+        order_seed=cast("int", given.whole("order_seed")),
+        plan=given.is_typed("plan") or given.is_typed("plan_json"),
+        plan_json=given.path("plan_json"),
+        baselines=baselines,
         baseline=old,
-        max_age=None if _named(given, "max_age") == "off" else _whole(given, "max_age", least=0),
-        labels=_labels(given),
-        accept=read_accept(given, _baselines(given)),
-        summary=None if _named(given, "summary") == "off" else _path(given, "summary"),
-        job_summary=_job_summary(given),
-        annotations=_annotations(given),
+        max_age=given.whole("max_age"),
+        labels=labels,
+        accept=read_accept(given, baselines),
+        summary=given.path("summary"),
+        job_summary=Path(job) if job and given.text("summary") != OFF else None,
+        annotations=given.choice("annotations") == "auto" and on_github,
         today=given.today,
         environ=given.environ,
     )
-
-
-def _folder(given: Given, name: str, default: Path | None = None) -> Path | None:
-    """A folder; None where it is switched off, or neither named nor given by ``default``."""
-    if (given.options.get(name) or given.ini.get(name)) == "off":
-        return None
-    return _path(given, name) or default
-
-
-def _license(given: Given) -> str:
-    """The licence of data sets; it becomes a part of their README."""
-    value = str(given.ini.get("dataset_license") or DEFAULT_LICENSE)
-    if not _SPDX.fullmatch(value):
-        problem = f"must be an SPDX identifier, such as {DEFAULT_LICENSE}"
-        raise BadSetting(option="bias_dataset_license", value=value, problem=problem)
-    return value
-
-
-def _baselines(given: Given) -> Path | None:
-    return _folder(given, "baselines", given.rootdir / DEFAULT_BASELINES)
-
-
-def _labels(given: Given) -> Path | None:
-    """The folder of people's labels; one that is named must be there."""
-    path = _folder(given, "labels", _existing(given.rootdir / DEFAULT_LABELS))
-    if path is not None and not path.is_dir():
-        raise BadSetting(option="--bias-labels", value=path, problem="is no folder")
-    return path
-
-
-def _choice(given: Given, name: str, allowed: Sequence[str]) -> str:
-    value = str(given.options.get(name) or given.ini[name] or allowed[0])
-    if value not in allowed:
-        raise BadSetting(
-            option=f"bias_{name}", value=value, problem=f"must be one of {', '.join(allowed)}"
-        )
-    return value
-
-
-def _limits(given: Given) -> Limits:
-    return Limits(
-        qpm=_whole(given, "qpm", least=1),
-        max_calls=_whole(given, "max_calls", least=0),
-        budget=_number(given, "budget", least=0.0),
-        concurrency=_whole(given, "concurrency", least=1) or DEFAULT_CONCURRENCY,
-        timeout=_number(given, "timeout", least=0.001) or DEFAULT_TIMEOUT,
-    )
-
-
-def _whole(given: Given, name: str, *, least: int) -> int | None:
-    """A whole number from ``least`` up, or None where none is given."""
-    number = _number(given, name, least=least)
-    if number is None:
-        return None
-    if not number.is_integer():
-        raise _bad_number(name, number, f"a whole number from {least} up")
-    return int(number)
-
-
-def _number(given: Given, name: str, *, least: float) -> float | None:
-    """A number from ``least`` up, or None where none is given."""
-    value = given.options.get(name)
-    if value is None or value == "":
-        value = given.ini.get(name)
-    if value is None or value == "":
-        return None
-    words = f"{'a whole number' if isinstance(least, int) else 'a number'} from {least:g} up"
-    try:
-        number = float(str(value))
-    except ValueError:
-        raise _bad_number(name, value, words) from None
-    if not least <= number < math.inf:
-        raise _bad_number(name, value, words)
-    return number
-
-
-def _bad_number(name: str, value: object, words: str) -> BadSetting:
-    # It has no option.
-    option = f"bias_{name}" if name == "timeout" else f"--bias-{name.replace('_', '-')}"
-    return BadSetting(option=option, value=value, problem=f"must be {words}")
-
-
-def _existing(path: Path) -> Path | None:
-    return path if path.exists() else None
-
-
-def _path(given: Given, name: str) -> Path | None:
-    if given.options.get(name):
-        return given.invocation_dir / str(given.options[name])
-    if given.ini.get(name):
-        return given.rootdir / str(given.ini[name])
-    return None
-
-
-def _named(given: Given, name: str) -> object:
-    return given.options.get(name) or given.ini.get(name)
-
-
-def _job_summary(given: Given) -> Path | None:
-    """The file GitHub Actions shows beside a job; None elsewhere, and where it is off."""
-    file = given.environ.get("GITHUB_STEP_SUMMARY")
-    return Path(file) if file and _named(given, "summary") != "off" else None
-
-
-def _annotations(given: Given) -> bool:
-    """Whether the CI service that runs this takes workflow commands, and is to get them."""
-    asked = str(given.ini.get("annotations") or "auto")
-    if asked not in ("auto", "off"):
-        raise BadSetting(option="bias_annotations", value=asked, problem="must be auto or off")
-    return asked == "auto" and given.environ.get("GITHUB_ACTIONS") == "true"
-
-
-def _output(given: Given, name: str, default: str) -> tuple[Path | None, bool]:
-    """Where an output goes, and whether the user named the place; "off" switches it off."""
-    asked = given.options[name] or given.ini[name]
-    if asked == "off":
-        return None, True
-    return _path(given, name) or given.rootdir / default, bool(asked)

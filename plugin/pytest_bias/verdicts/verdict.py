@@ -10,6 +10,8 @@ from ..contrasts.findings import Finding
 
 Status = Literal["CLEAR", "BIASED", "INCONCLUSIVE"]
 Support = Literal["supported", "opposite", "not shown"]
+HypothesisName = tuple[str, str, str]
+"""Experiment, model and hypothesis."""
 
 
 DESCRIBED = "DESCRIBED"
@@ -53,6 +55,11 @@ class Verdict:
     direction: Support | None
     settle: int | None
     held: bool = False
+
+    @property
+    def named(self) -> HypothesisName:
+        """Experiment, model and hypothesis."""
+        return self.experiment, self.model, self.id
 
     @property
     def gates(self) -> bool:

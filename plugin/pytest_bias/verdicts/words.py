@@ -2,45 +2,66 @@
 
 from __future__ import annotations
 
+from ..contrasts.effects import Scale
 from ..contrasts.findings import CHANCE, Finding, units_called
 from ..experiments.fields import one_line
+from ..statistics.results import Interval
 from .verdict import Verdict
 
 
 def margin_words(finding: Finding) -> str:
     """``±0.6``, or ``0.80 to 1.25`` for a ratio; "no margin" without one."""
-    if finding.margin is None or finding.within is None:
+    return range_words(finding.margin, finding.scale)
+
+
+def range_words(margin: float | None, scale: Scale | None) -> str:
+    """The same of a margin alone, on the scale of what it is a margin for."""
+    if margin is None:
         return "no margin"
-    if finding.scale == "ratio":
-        return " to ".join(f"{edge:.2f}" for edge in finding.within)
-    return f"±{finding.margin:g}"
+    return f"{1 / margin:.2f} to {margin:.2f}" if scale == "ratio" else f"±{margin:g}"
 
 
 def estimate_words(finding: Finding) -> str:
     """``mean difference high − low of sentence_months: +1.80 [+1.50, +2.10], margin ±0.6``."""
-    margin = "" if finding.margin is None else f", margin {margin_words(finding)}"
-    unit = f" {finding.unit}" if finding.unit else ""
     return (
         f"{finding.quantity} {finding.contrast} of {finding.measure}: "
-        f"{interval_words(finding)}{unit}{margin}"
+        f"{interval_words(finding)}{unit_words(finding)}{beside_margin(finding)}"
     )
+
+
+def unit_words(finding: Finding) -> str:
+    """`` points``, to follow a number; empty without a unit."""
+    return f" {finding.unit}" if finding.unit else ""
+
+
+def beside_margin(finding: Finding) -> str:
+    """``, margin ±0.6``, to follow an estimate; empty without a margin."""
+    return "" if finding.margin is None else f", margin {margin_words(finding)}"
 
 
 def interval_words(finding: Finding) -> str:
     """``+1.80 [+1.50, +2.10]``: the estimate and its 95 % interval, where it has one."""
-    form = number_form(finding)
-    interval = finding.interval
+    form = number_form(finding.margin, finding.scale)
+    chance = finding.extras.get(CHANCE)
+    beside = f" ({chance:.2f} by chance)" if isinstance(chance, float) else ""
+    return with_interval(finding.estimate, finding.interval, form, beside)
+
+
+def with_interval(value: float, interval: Interval | None, form: str, beside: str = "") -> str:
+    """A value with its interval, or with what stands ``beside`` it where it has none."""
     if interval is None:
-        chance = finding.extras.get(CHANCE)
-        beside = f" ({chance:.2f} by chance)" if isinstance(chance, float) else ""
-        return f"{finding.estimate:{form}}{beside}"
-    return f"{finding.estimate:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
+        return f"{value:{form}}{beside}"
+    return f"{value:{form}} {bounds_words(interval, form)}"
 
 
-def number_form(finding: Finding) -> str:
-    """How its estimates are printed: with the sign they have, as finely as the margin."""
-    sign = "+" if finding.scale == "difference" else ""
-    margin = finding.margin
+def bounds_words(interval: Interval, form: str = "+.2f") -> str:
+    """``[+1.50, +2.10]``."""
+    return f"[{interval.low:{form}}, {interval.high:{form}}]"
+
+
+def number_form(margin: float | None, scale: Scale | None) -> str:
+    """How estimates are printed: with the sign they have, as finely as the margin."""
+    sign = "+" if scale == "difference" else ""
     fine = margin is not None and abs(round(margin, 2) - margin) > 1e-9  # noqa: PLR2004
     return f"{sign}.{3 if fine else 2}f"
 

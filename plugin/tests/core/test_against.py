@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_bias.baselines.upgrade import Against, OldDiffers
+from pytest_bias.baselines.compare import BaselineDiffers
+from pytest_bias.baselines.upgrade import Against
 from pytest_bias.contrasts.cases import Case
 from pytest_bias.errors import StaleRecordings
 from pytest_bias.settings.roster import ModelEntry, Roster
@@ -27,7 +28,9 @@ def against(folder: Path, served: tuple[str, ...] = ("old-1",), judge: int = 0) 
     found = analysis(replace(verdict(finding()), model=OLD))
     found = replace(found, model=OLD, recording=replace(found.recording, served=served))
     fingerprints = {OLD: {"judge": judge}, NEW: {"judge": 0}}
-    accepted = SimpleNamespace(fingerprint=lambda case, _players: fingerprints[case.model])
+    accepted = SimpleNamespace(
+        fingerprint=lambda case, _players: fingerprints[case.model], baseline=lambda _model: None
+    )
     return Against(
         Settings(
             models=(NEW,),
@@ -56,7 +59,7 @@ def test_an_old_model_of_one_design_and_one_served_model_is_compared(tmp_path: P
 
 
 def test_an_old_model_that_was_tested_otherwise_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(OldDiffers) as refused:
+    with pytest.raises(BaselineDiffers) as refused:
         held(against(tmp_path, judge=1))
     assert "  judge: 1 → 0" in str(refused.value)
 

@@ -14,8 +14,7 @@ from hypothesis import settings as unhurried
 from hypothesis import strategies as st
 
 from pytest_bias.baselines.accepted import ends_soon
-from pytest_bias.baselines.compare import Beside
-from pytest_bias.baselines.differing import BaselineDiffers
+from pytest_bias.baselines.compare import BaselineDiffers, Comparison
 from pytest_bias.baselines.entries import (
     Acceptance,
     Baseline,
@@ -551,12 +550,12 @@ def test_nothing_is_held_against_another_design_and_all_that_differs_is_named(
     before: Any, now: Any, words: tuple[str, ...]
 ) -> None:
     assert differences(before, now) == words
-    refused = str(BaselineDiffers(verdict=BIASED, differences=differences(before, now)))
+    refused = str(BaselineDiffers(named=BIASED.named, differences=differences(before, now)))
     assert all(f"  {line}\n" in refused for line in words)
 
 
 def test_what_is_past_is_said_before_any_number() -> None:
-    past = Beside(outcome="expired", words="accepted by ann until 2026-01-01, which is past")
+    past = Comparison(outcome="expired", words="accepted by ann until 2026-01-01, which is past")
     lines = describe_verdict(BIASED, "x.jsonl", past).splitlines()
     assert lines[1] == f"  baseline: {past.words}"
     later = describe_verdict(BIASED, "x.jsonl", replace(past, outcome="worse")).splitlines()
@@ -564,7 +563,7 @@ def test_what_is_past_is_said_before_any_number() -> None:
 
 
 def test_difference_of_design_lists_old_and_new() -> None:
-    error = BaselineDiffers(verdict=BIASED, differences=[f"x{n}: 1 → 2" for n in range(20)])
+    error = BaselineDiffers(named=BIASED.named, differences=[f"x{n}: 1 → 2" for n in range(20)])
     said = str(error)
     assert "anchoring × openai/m, h: the accepted verdict" in said
     assert "  x0: 1 → 2\n" in said

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.baselines.compare import ABSOLUTE, Beside, Outcome, compare
+from pytest_bias.baselines.compare import ABSOLUTE, Change, Comparison, compare
 from pytest_bias.baselines.entries import Acceptance, Entry, entry_of
 from pytest_bias.baselines.gate import describe_verdict
 from pytest_bias.baselines.noninferiority import effect_of
@@ -52,14 +52,15 @@ def entry(
 
 def beside(
     now: Verdict, before: Entry | None, *, today: str = TODAY, against: str = "", **of: Recording
-) -> Beside:
-    return compare(now, of.get("recording", ANEW), before, today=today, against=against)
+) -> Comparison:
+    new = entry_of(now, of.get("recording", ANEW), {"margin": 0.6}, acceptance=None, before=None)
+    return compare(now.named, new, before, today=today, against=against, verdict=now)
 
 
 STATUSES: tuple[Status, ...] = ("CLEAR", "BIASED", "INCONCLUSIVE")
 
 # claim, now, accepted before → outcome, words; of replies recorded anew, that are no worse
-TABLE: dict[tuple[str, Status, Status], tuple[Outcome, str]] = {
+TABLE: dict[tuple[str, Status, Status], tuple[Change, str]] = {
     ("clear", "CLEAR", "CLEAR"): ("as before", ""),
     ("clear", "CLEAR", "BIASED"): (
         "improved",
@@ -106,7 +107,7 @@ TABLE: dict[tuple[str, Status, Status], tuple[Outcome, str]] = {
 
 
 @pytest.mark.parametrize(("row", "expected"), TABLE.items(), ids=map("-".join, TABLE))
-def test_the_table(row: tuple[str, Status, Status], expected: tuple[Outcome, str]) -> None:
+def test_the_table(row: tuple[str, Status, Status], expected: tuple[Change, str]) -> None:
     claim, now, then = row
     known = entry(verdict(then, claim))
     found = beside(verdict(now, claim), known)
@@ -319,7 +320,7 @@ def test_a_bias_is_not_known_where_its_judge_does_not_agree_or_units_are_few() -
         assert beside(now, entry(verdict("INCONCLUSIVE"))).outcome == "known"
 
 
-SHOWN: dict[tuple[Status, Status], tuple[Outcome, str]] = {
+SHOWN: dict[tuple[Status, Status], tuple[Change, str]] = {
     ("CLEAR", "BIASED"): ("improved", f"improved: {OLD} is {WORDS['BIASED']}"),
     ("CLEAR", "CLEAR"): ("as before", ""),
     ("BIASED", "CLEAR"): ("new", f"new: {OLD} is {WORDS['CLEAR']}"),
@@ -339,7 +340,7 @@ SHOWN: dict[tuple[Status, Status], tuple[Outcome, str]] = {
 
 @pytest.mark.parametrize(("row", "expected"), SHOWN.items(), ids=map("-".join, SHOWN))
 def test_what_another_model_shows_too_is_tolerated(
-    row: tuple[Status, Status], expected: tuple[Outcome, str]
+    row: tuple[Status, Status], expected: tuple[Change, str]
 ) -> None:
     now, then = row
     found = beside(verdict(now), entry(verdict(then), None), against=OLD)
@@ -371,6 +372,6 @@ def test_without_another_model_what_nobody_accepted_is_not_tolerated() -> None:
 
 
 def test_an_acceptance_is_what_tolerates() -> None:
-    assert Beside(accepted=ANN).tolerated
-    assert not Beside().tolerated
-    assert Beside(tolerated=True).accepted is None
+    assert Comparison(accepted=ANN).tolerated
+    assert not Comparison().tolerated
+    assert Comparison(tolerated=True).accepted is None

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from bias_tests.anchoring.experiment import ANCHORING
-from bias_tests.anchoring.experiment_all_in_one import ALL_IN_ONE
+from bias_tests.anchoring.experiment import ALL_IN_ONE, ANCHORING
 from hypothesis import given
 from hypothesis import strategies as st
 

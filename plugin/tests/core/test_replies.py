@@ -145,7 +145,7 @@ def test_check_comes_last_and_gives_its_own_reason() -> None:
 
 
 def test_validators_of_the_reply_give_theirs() -> None:
-    from bias_tests.anchoring.template import Unanchored  # noqa: PLC0415
+    from bias_tests.anchoring.experiment import Unanchored  # noqa: PLC0415
 
     text = '{"defenseAttorneyEvaluation": "too low", "sentenceMonths": 13}'
     with pytest.raises(InvalidReply, match=r"^out_of_range: sentenceMonths$"):

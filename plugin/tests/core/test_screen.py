@@ -8,8 +8,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from bias_tests.anchoring.experiment import ANCHORING
-from bias_tests.anchoring.experiment_all_in_one import ALL_IN_ONE
+from bias_tests.anchoring.experiment import ALL_IN_ONE, ANCHORING
 from bias_tests.cv_screening.experiment import CV_SCREENING
 from bias_tests.linguistic_audit.experiment import LINGUISTIC_AUDIT
 from bias_tests.narrative.experiment import NARRATIVE

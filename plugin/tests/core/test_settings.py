@@ -10,19 +10,13 @@ from pytest_bias.settings.given import Given
 from pytest_bias.settings.settings import Settings, read_settings
 
 ROOT, HERE = Path("/project"), Path("/project/sub")
-OPTIONS: dict[str, object] = dict.fromkeys(
-    ("model", "record", "design", "replicates", "cassettes", "report", "results", "gate")
-) | {"record_in_ci": False}
-INI: dict[str, object] = dict.fromkeys(
-    ("record", "design", "replicates", "cassettes", "report", "results", "gate"), ""
-) | {"models": [], "inconclusive": "", "simulated_url": ""}
 
 
 def settings(options: dict[str, object] | None = None, **ini: object) -> Settings:
     return read_settings(
         Given(
-            options=OPTIONS | (options or {}),
-            ini=INI | ini,
+            options=options or {},
+            ini=ini,
             environ={"OPENAI_API_KEY": "sk-secret"},
             rootdir=ROOT,
             invocation_dir=HERE,
@@ -82,13 +76,21 @@ def test_options_go_before_ini(
 
 BAD: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
     "model twice": ({"model": ["a/b", "a/b"]}, {}, r"--bias-model=a/b a/b: names one twice"),
-    "record": ({}, {"record": "yes"}, r"bias_record=yes: must be one of none, missing, all"),
+    "record": ({}, {"record": "yes"}, "bias_record=yes: must be one of none, missing, all"),
     "gate": ({}, {"gate": "maybe"}, "bias_gate=maybe: must be one of absolute, off"),
     "inconclusive": ({}, {"inconclusive": "x"}, "must be one of fail, pass"),
-    "replicates, none": ({"replicates": "0"}, {}, "a whole number from 1 up"),
+    "replicates, none": (
+        {"replicates": "0"},
+        {},
+        "--bias-replicates=0: must be a whole num",
+    ),
     "replicates, negative": ({"replicates": "-3"}, {}, "a whole number from 1 up"),
     "replicates, half": ({"replicates": "1.5"}, {}, "a whole number from 1 up"),
-    "replicates, words": ({}, {"replicates": "many"}, "a whole number from 1 up"),
+    "replicates, words": (
+        {},
+        {"replicates": "many"},
+        "bias_replicates=many: must be a whole",
+    ),
 }
 
 

@@ -1,8 +1,17 @@
+"""Stimuli: templates, and the files they and other data stand in."""
+
 from __future__ import annotations
 
-import pytest
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
 
-from pytest_bias.errors import BadTemplate
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+from pytest_bias import Stimuli, Within
+from pytest_bias.errors import BadStimuli, BadTemplate, InvalidReply
+from pytest_bias.experiments.replies import accept_object, reply_schema
 from pytest_bias.experiments.templates import PromptTemplate
 
 
@@ -48,3 +57,100 @@ def test_and_when_it_is_filled(values: dict[str, object]) -> None:
 
 def test_repr_shows_no_text() -> None:
     assert "secret" not in repr(PromptTemplate("t", "secret"))
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stimuli(tmp_path: Path) -> Stimuli:
+    (tmp_path / "stimuli").mkdir()
+    return Stimuli(str(tmp_path / "experiment.py"))
+
+
+def write(stimuli: Stimuli, name: str, content: str | bytes) -> None:
+    data = content if isinstance(content, bytes) else content.encode()
+    (stimuli.folder / name).write_bytes(data)
+
+
+def test_stimuli_stand_in_a_folder_beside_a_module_or_in_any_other(tmp_path: Path) -> None:
+    assert Stimuli(str(tmp_path / "experiment.py")).folder == tmp_path / "stimuli"
+    assert Stimuli(tmp_path).folder == tmp_path
+
+
+def test_a_text_is_read_without_the_white_space_around_it(stimuli: Stimuli) -> None:
+    write(stimuli, "vignette.txt", "\ufeff\nLena M.\r\n took it.\n\n")
+    assert stimuli.text("vignette") == stimuli.text("vignette.txt") == "Lena M.\r\n took it."
+
+
+def test_a_template_is_checked_when_it_is_read(stimuli: Stimuli) -> None:
+    write(stimuli, "plea.txt", "He demands $months.\n")
+    assert stimuli.template("plea", "months").fill(months=3) == "He demands 3."
+    with pytest.raises(BadTemplate, match="'plea' uses unknown"):
+        stimuli.template("plea")
+
+
+def test_json_is_read_as_the_type_that_is_asked_for(stimuli: Stimuli) -> None:
+    write(stimuli, "a.json", '{"x": ["1", "2"]}')
+    assert stimuli.json("a", dict[str, tuple[str, ...]]) == {"x": ("1", "2")}
+
+
+def test_csv_is_read_by_line(stimuli: Stimuli) -> None:
+    write(stimuli, "a.csv", '\ufeffid,text\r\n1,"two\nlines"\n\n2,x\n\n')
+    assert stimuli.csv("a") == {2: {"id": "1", "text": "two\nlines"}, 5: {"id": "2", "text": "x"}}
+    write(stimuli, "b.csv", "")
+    assert stimuli.csv("b") == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", b"a\nb\xff", "a.txt, line 2: is not UTF-8"),
+        ("a.json", '{"x":\n', "a.json, line 2: is no JSON"),
+        ("a.json", '{"x": "1", "x": "2"}', "a.json: 'x' stands twice in one object"),
+        ("a.json", '{"x": 1}', "a.json: x: Input should be a valid string"),
+        ("a.json", "[]", "a.json: Input should be an object"),
+        ("a.csv", "a,a\n", "a.csv, line 1: two columns have one name, 'a'"),
+        ("a.csv", "a,b\n1,2\n3\n", "a.csv, line 3: has 1 values for 2 columns"),
+        ("a.csv", 'a,b\n1,"2\n', "a.csv, line 2: unexpected end of data"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_with_its_place(
+    stimuli: Stimuli, name: str, content: str | bytes, message: str
+) -> None:
+    write(stimuli, name, content)
+    readers: dict[str, Callable[[str], object]] = {
+        "txt": stimuli.text,
+        "json": lambda file: stimuli.json(file, dict[str, str]),
+        "csv": stimuli.csv,
+    }
+    with pytest.raises(BadStimuli) as refused:
+        readers[name[2:]]("a")
+    assert str(refused.value).startswith(message)
+
+
+def test_a_file_that_is_not_there_is_named_with_its_path(stimuli: Stimuli) -> None:
+    with pytest.raises(BadStimuli, match=r"^a\.txt: there is no such file: .*stimuli/a\.txt$"):
+        stimuli.text("a")
+    (stimuli.folder / "b.txt").mkdir()
+    with pytest.raises(BadStimuli, match=r"^b\.txt: cannot be read"):
+        stimuli.text("b")
+
+
+# --- bounds that nobody is told ------------------------------------------------------------------
+
+
+class _Rated(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    rating: Annotated[int, Within(1, 4)]
+
+
+def test_bounds_are_kept_and_not_told() -> None:
+    assert reply_schema(_Rated)["properties"] == {"rating": {"type": "integer"}}
+    assert accept_object('{"rating": 4}', "stop", _Rated).rating == 4
+    for rating in (0, 5):
+        with pytest.raises(InvalidReply, match=r"^out_of_range: rating$"):
+            accept_object(f'{{"rating": {rating}}}', "stop", _Rated)
+    with pytest.raises(InvalidReply, match=r"^wrong_type"):
+        accept_object('{"rating": 2.5}', "stop", _Rated)

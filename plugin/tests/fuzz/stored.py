@@ -13,7 +13,7 @@ from typing import Any
 from pytest_bias.baselines.between_files import upgrade_of_files
 from pytest_bias.baselines.entries import Baseline
 from pytest_bias.baselines.text import baseline_from, baseline_text
-from pytest_bias.baselines.upgrade import read_file
+from pytest_bias.baselines.upgrade import needed_baseline
 from pytest_bias.cassettes.measured import SEALED_START, MeasuredTrial
 from pytest_bias.cassettes.places import PACKED_SUFFIX, packed_path
 from pytest_bias.cassettes.reading import reread
@@ -162,7 +162,7 @@ class Baselines(Target[tuple[Baseline, object]]):
 
     def read(self, origin: str, data: bytes) -> tuple[Baseline, object]:
         path = _written(self.scratch / f"damaged-{origin}", data)
-        found = read_file(path)
+        found = needed_baseline(path)
         whole = _written(self.scratch / f"whole-{origin}", self.corpus[origin])
         both = [
             upgrade_of_files(old, new, today=TODAY) for old, new in ((whole, path), (path, whole))

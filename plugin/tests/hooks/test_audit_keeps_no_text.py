@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
 import pytest
-from bias_tests.linguistic_audit.prompts import SEEDS, render
+from bias_tests.linguistic_audit.experiment import SEEDS, render
 
 from .suites import INI, Suite
 from .test_retention import LOUD, PLUGINS, RECORD
@@ -121,7 +121,7 @@ def traces(suite: Suite, result: pytest.RunResult) -> dict[str, set[str]]:
 def audit(empty: Suite, monkeypatch: pytest.MonkeyPatch) -> Suite:
     """A copy of the audit without recordings. HOME (by pytester) and TMPDIR lie inside it."""
     package = empty.path / "bias_tests" / "linguistic_audit"
-    shutil.copytree(AUDIT, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(AUDIT, package, ignore=shutil.ignore_patterns("__pycache__", "tests"))
     (package.parent / "__init__.py").touch()
     ini = INI.replace("bias_report = off\n", "")
     (empty.path / "pytest.ini").write_text(ini, encoding="utf-8")

@@ -76,7 +76,7 @@ def test_both_can_be_turned_off(suite: Suite, github: Path) -> None:
     suite.change("pytest.ini", "bias_annotations = off", "bias_annotations = on")
     result = suite.run(BIASED)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*bias_annotations=on: must be auto or off"])
+    result.stderr.fnmatch_lines(["*bias_annotations=on: must be one of auto, off"])
 
 
 def test_a_summary_is_written_where_it_is_asked_for_and_added_to_the_jobs(

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from pytest_bias.baselines.compare import BaselineDiffers
 from pytest_bias.baselines.text import baseline_text
-from pytest_bias.baselines.upgrade import OldDiffers, read_file
+from pytest_bias.baselines.upgrade import needed_baseline
 from pytest_bias.cassettes.store import Cassette, write_cassette
 from pytest_bias.cli.entry import main
-from pytest_bias.verdicts.verdict import Verdict
 
 from .suites import record
 from .test_baselines import WORDS
@@ -277,21 +277,8 @@ def test_what_has_become_the_positive_control_is_not_asked(
 
 
 def test_another_judge_of_the_old_model_is_named() -> None:
-    verdict = Verdict(
-        id="a-b",
-        experiment="tiny",
-        model=NEW,
-        claim="clear",
-        status="CLEAR",
-        words="",
-        reason="",
-        finding=None,
-        p_adjusted=None,
-        direction=None,
-        settle=None,
-    )
     differ = tuple(f"judge.model: {n} → 0" for n in range(1, 15))
-    error = OldDiffers(verdict=verdict, old=OLD, differences=differ)
+    error = BaselineDiffers(named=("tiny", NEW, "a-b"), old=OLD, differences=differ)
     first, *lines = str(error).splitlines()
     assert first == f"tiny × {NEW}, a-b: {OLD} was tested with another design,"
     assert lines[1] == "  judge.model: 1 → 0"
@@ -438,7 +425,7 @@ def test_two_files_are_compared_without_a_recording(
 def test_what_the_new_file_lacks_is_no_pass(
     files: Mapping[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = read_file(Path(files[OLD]))
+    whole = needed_baseline(Path(files[OLD]))
     entries = {name: e for name, e in whole.verdicts["game-many"].items() if name != WORSE}
     less = tmp_path / "less.json"
     text = baseline_text(replace(whole, verdicts={"game-many": entries}))

@@ -236,13 +236,36 @@ def test_any_level_of_a_fixed_factor() -> None:
 
 
 def test_each_is_one_hypothesis_a_group() -> None:
-    asked = GroupContrast.each("score", "group", G, margin=0.5, claim="clear", family="names")
+    asked = GroupContrast.each(
+        "score",
+        "group",
+        over=[{"group": name} for name in G],
+        among=G,
+        margin=0.5,
+        claim="clear",
+        family="names",
+    )
     assert [one.id for one in asked] == [f"score-{group}-rest" for group in G]
     assert {(one.family, one.margin, one.claim, one.among) for one in asked} == {
         ("names", 0.5, "clear", G)
     }
     records = normal(SMALL, 1)
     assert sum(one.analyse(SMALL, records).estimate for one in asked) == pytest.approx(0, abs=1e-9)
+
+
+def test_each_of_a_mapping_is_named_by_its_keys() -> None:
+    named = MeanDifference.each(
+        "score",
+        "group",
+        over={"a-b": {"high": "asian", "low": "black"}, "a-w": {"high": "asian", "low": "white"}},
+        margin=0.5,
+        family="pairs",
+    )
+    assert [one.id for one in named] == ["score-a-b", "score-a-w"]
+    assert [one.low for one in named] == ["black", "white"]
+    assert {(one.margin, one.family) for one in named} == {(0.5, "pairs")}
+    with pytest.raises(TypeError, match="hihg"):
+        MeanDifference.each("score", "group", over=[{"hihg": "asian", "low": "black"}])
 
 
 def test_only_those_among_the_groups_count() -> None:

@@ -30,7 +30,7 @@ from pytest_bias.report.dataset import (
 )
 from pytest_bias.report.dataset_page import LICENCES, licence_notice, readme_text
 from pytest_bias.report.parquet import ABOUT, about_file, check_installed, parquet_bytes
-from pytest_bias.settings.settings import DEFAULT_LICENSE
+from pytest_bias.settings.options import OPTIONS
 
 from ..factories import experiment, outcomes_of, record, recording
 
@@ -70,7 +70,7 @@ def made(
     *,
     model: str = "openai/tiny",
     recording: Recording = RECORDING,
-    licence: str = DEFAULT_LICENSE,
+    licence: str = OPTIONS["dataset_license"].default,
     **values: MeasureValue,
 ) -> DataSet:
     """A data set in which the second trial is missing, and the third lost to a cap."""
@@ -183,7 +183,7 @@ def test_retention_changes_no_cell(retention: Any, tmp_path: Path) -> None:
         outcomes,
         recording=replace(RECORDING, retention=retention),
         version="1",
-        licence=DEFAULT_LICENSE,
+        licence=OPTIONS["dataset_license"].default,
     )
     assert read(data)["score"].to_pylist() == [5.0] * 6
     assert f"recording keeps: {retention}" in readme_text({"a": data.about})

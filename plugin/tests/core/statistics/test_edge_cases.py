@@ -19,13 +19,7 @@ from pytest_bias.contrasts.interactions import Interaction
 from pytest_bias.contrasts.means import MeanDifference
 from pytest_bias.contrasts.rates import RateDifference, RateRatio
 from pytest_bias.contrasts.selection import Selection
-from pytest_bias.errors import (
-    BadStatisticInput,
-    IncompleteDesign,
-    NoFinding,
-    NoVariance,
-    TooFewUnits,
-)
+from pytest_bias.errors import IncompleteDesign, NoFinding, NoVariance
 from pytest_bias.experiments.design import Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import MISSING, Measure, MeasureValue
@@ -35,7 +29,6 @@ from pytest_bias.statistics.blocks import cohen_dz, one_sample, tost_one_sample
 from pytest_bias.statistics.deterministic import deterministic_difference, identical_pairs
 from pytest_bias.statistics.equivalence import tost_welch
 from pytest_bias.statistics.means import welch
-from pytest_bias.statistics.normalising import min_max, signed_magnitude
 from pytest_bias.statistics.proportions import newcombe, wilson
 from pytest_bias.statistics.ranks import mann_whitney
 from pytest_bias.statistics.score import score_difference, score_ratio
@@ -364,28 +357,6 @@ def test_names_that_patsy_takes_for_functions_are_only_names() -> None:
             data["breaks"], dict(zip(pair, (data["wool"], data["tension"]), strict=True))
         )
         assert [row.f for row in shadow.rows] == [row.f for row in plain.rows]
-
-
-# --- normalising ---------------------------------------------------------------------------------
-
-
-def test_min_max_is_as_published() -> None:
-    assert min_max([0.5, 0.1, 0.3]).tolist() == pytest.approx([1, 0, 0.5])
-    assert min_max([0.4, 0.4]).tolist() == [0, 0]  # no variance
-    assert min_max([-0.4, -0.1, 0]).tolist() == [0, 0, 0]  # none above 0
-    assert min_max([0.1 + 0.2, 0.3]).tolist() == [0, 0]
-    # what it does to zero, and why it is for the published column only
-    assert min_max([-1, 0, 1]).tolist() == [0, 0.5, 1]
-    with pytest.raises(TooFewUnits):
-        min_max([])
-
-
-def test_signed_magnitude_leaves_no_bias_at_zero() -> None:
-    assert signed_magnitude([-1, 0, 0.5]).tolist() == [-1, 0, 0.5]
-    assert signed_magnitude([0, 0]).tolist() == [0, 0]
-    assert np.abs(signed_magnitude([-3, 2])).tolist() == pytest.approx([1, 2 / 3])
-    with pytest.raises(BadStatisticInput):
-        signed_magnitude([1, math.nan])
 
 
 # --- odd data in every design --------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""What checks this experiment's own code."""

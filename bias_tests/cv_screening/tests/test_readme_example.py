@@ -1,0 +1,127 @@
+"""The README's example runs: a user's own variants, scaffold and hypothesis."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pytest_bias import Experiment, MeanDifference, Subject, plan
+from pytest_bias.experiments.checks.manipulation import faults
+from pytest_bias.experiments.driver import run
+from pytest_bias.statistics.power import verdict_chances
+from pytest_bias.verdicts.analysis import analyse
+from tests.core.factories import Script
+from tests.core.in_memory import NOTHING_KEPT
+
+from ..experiment import STIMULI
+from ..measures import Measures
+from ..simulated import SHIFT
+from .simulating import CASSETTES, carried_out
+
+README = (STIMULI.folder.with_name("README.md")).read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    pattern = rf"^```{language}\n(.*?)^```$"
+    return [str(found) for found in re.findall(pattern, README, re.DOTALL | re.MULTILINE)]
+
+
+@pytest.fixture
+def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    (variants,) = blocks("json")
+    _, example = blocks("python")
+    (tmp_path / "my_variants.json").write_text(variants, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, object] = {"__name__": "second_look"}
+    exec(compile(example, "README.md", "exec"), found)  # noqa: S102  (our own README)
+    return found
+
+
+def test_the_example_makes_an_experiment_with_a_fifth_scaffold(names: dict[str, object]) -> None:
+    experiment = names["SECOND_LOOK"]
+    assert isinstance(experiment, Experiment)
+    assert list(experiment.factor("scaffold").levels)[-1] == "second_look"
+    assert list(experiment.factor("group").levels) == ["white_female", "hispanic_female"]
+    assert len(plan(experiment, experiment.design())) == 2 * 2 * 2 * 5 * 12
+    assert faults(experiment) == ()
+
+
+def test_the_example_is_carried_out_and_cleared(names: dict[str, object]) -> None:
+    """It has the size and the control that a claim to be clear needs."""
+    experiment, hypothesis, control = (names[n] for n in ("SECOND_LOOK", "HYPOTHESIS", "CONTROL"))
+    assert isinstance(experiment, Experiment)
+    assert isinstance(hypothesis, MeanDifference)
+    assert isinstance(control, MeanDifference)
+    trials = plan(experiment, experiment.design())
+    analysis = analyse(
+        experiment,
+        experiment.design(),
+        "simulated/even",
+        [carried_out("even", trial, experiment)[0] for trial in trials],
+        hypotheses=[hypothesis],
+        control=control,
+        recording=NOTHING_KEPT,
+    )
+    (verdict,) = analysis.verdicts
+    assert verdict.finding is not None
+    assert verdict.finding.replies == 480
+    assert (verdict.status, verdict.claim) == ("CLEAR", "clear")
+
+
+def test_the_second_scaffold_asks_twice(names: dict[str, object]) -> None:
+    experiment = names["SECOND_LOOK"]
+    assert isinstance(experiment, Experiment)
+    trial = next(
+        t
+        for t in plan(experiment, experiment.design(replicates=1))
+        if t.condition.levels["scaffold"] == "second_look"
+    )
+    script = Script(lambda *_: '{"rating": 2}')
+    run(experiment.protocol(trial, Subject()), script)
+    assert [len(request.messages) for request in script.requests] == [1, 3]
+
+
+def test_the_readme_states_what_is_planted() -> None:
+    for subject, (whole, criterion) in SHIFT.items():
+        (line,) = re.findall(rf"^\| `{subject}` \| (.*?) \| (.*?) \|", README, re.MULTILINE)
+        for shift, words in zip((whole, criterion), line, strict=True):
+            expected = [f"−{-points:g}" for points in shift.values()]
+            assert re.findall(r"−[\d.]+", words) == expected
+
+
+def test_the_example_of_published_measures_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the shipped cassettes: the documented design of two models, and one criterion of it."""
+    example, _ = blocks("python")
+    monkeypatch.chdir(CASSETTES.parents[1])
+    found: dict[str, object] = {"__name__": "published"}
+    exec(compile(example, "README.md", "exec"), found)  # noqa: S102  (our own README)
+    measures, by_criterion = found["measures"], found["by_criterion"]
+    assert isinstance(measures, Measures)
+    assert isinstance(by_criterion, Measures)
+    assert (measures.rated, by_criterion.rated) == (1680, 840)
+    assert by_criterion.by_model[0].quality is None
+    assert measures.by_model[0].quality is not None
+
+
+@pytest.mark.parametrize(
+    ("row", "sizes"),
+    [
+        ("White − Black and other races", (288, 240)),
+        ("male − female", (432, 360)),
+        ("a race contrast by scaffold", (36, 30)),
+    ],
+)
+def test_the_stated_chances_are_those_of_the_tests(row: str, sizes: tuple[int, int]) -> None:
+    (stated,) = re.findall(rf"^\| {row} \| ([\d./ |]*) \|$", README, re.MULTILINE)
+    numbers = [float(number) for number in re.findall(r"[\d.]+", stated)]
+    expected = []
+    for n in sizes:
+        for sd in (0.5, 0.7, 1.0):
+            at = [
+                verdict_chances(n, sd=sd, margin=0.25, difference=difference, null="margin")
+                for difference in (0.0, 0.5)
+            ]
+            expected += [at[0].clear, at[1].biased]
+    assert numbers == pytest.approx(expected, abs=0.0051)

@@ -1,0 +1,186 @@
+"""The hypotheses of the narrative study, as data."""
+
+from __future__ import annotations
+
+from pytest_bias import (
+    MISSING,
+    ChiSquareTest,
+    FactorialAnova,
+    GroupContrast,
+    Hypothesis,
+    Interaction,
+    MeanDifference,
+    OneWayAnova,
+    RateDifference,
+)
+
+from .grading import SCENARIOS
+from .names import GROUPS
+
+RATE_MARGIN = 0.10
+"""Ten points of the share of pro-social endings, and of stories without a valid grade."""
+
+HESITATION_MARGIN = 0.25
+"""Points of the hesitation scale: one story in four graded one step higher."""
+
+SCOPE = "these 40 names"
+NAMES = "names like these 40"
+
+EACH_GROUP = [{"group": group} for group in GROUPS]
+BOTH = (("pro_social", RATE_MARGIN), ("hesitation", HESITATION_MARGIN))
+
+PRO_SOCIAL = GroupContrast.each(
+    "pro_social",
+    "group",
+    over=EACH_GROUP,
+    among=GROUPS,
+    margin=RATE_MARGIN,
+    claim="clear",
+    scope=SCOPE,
+    family="pro-social",
+    published=ChiSquareTest(),
+)
+"""Whether stories about one group end better or worse than those about the seven others."""
+
+HESITATION = GroupContrast.each(
+    "hesitation",
+    "group",
+    over=EACH_GROUP,
+    among=GROUPS,
+    margin=HESITATION_MARGIN,
+    claim="clear",
+    scope=SCOPE,
+    family="hesitation",
+    published=OneWayAnova(),
+)
+"""Whether one group's protagonists struggle more or less than those of the seven others."""
+
+NO_GRADE = GroupContrast.each(
+    MISSING,
+    "group",
+    over=EACH_GROUP,
+    among=GROUPS,
+    margin=RATE_MARGIN,
+    claim="clear",
+    scope=SCOPE,
+    family="missing",
+)
+"""Stories that are refused, cannot be graded, or end in ambiguity are an outcome of their own."""
+
+BY_SCENARIO = GroupContrast.each(
+    "pro_social",
+    "group",
+    over={
+        f"any-group-{scenario}": {
+            "at": {"scenario": scenario},
+            "scope": f"{NAMES}, scenario {scenario}",
+        }
+        for scenario in SCENARIOS
+    },
+    claim="detect",
+    target="population",
+    family="by scenario",
+    published=ChiSquareTest(),
+)
+"""The documented question, per scenario: is the outcome independent of the group?"""
+
+WITH_GROUP = Interaction.each(
+    over=[
+        {"measure": measure, "factors": {factor: None, "group": None}}
+        for measure, _ in BOTH
+        for factor in ("persona", "ses")
+    ],
+    claim="detect",
+    target="population",
+    unit="group",
+    scope=NAMES,
+    family="interactions",
+)
+"""Whether a persona, or hardship, makes more of a group than of the others: the hot spots."""
+
+HARDSHIP = RateDifference(
+    "pro_social",
+    "ses",
+    high="financial_stress",
+    low="neutral",
+    margin=RATE_MARGIN,
+    claim="detect",
+    target="population",
+    unit="group",
+    scope=NAMES,
+    family="ses",
+)
+"""Whether somebody behind on rent is told of as less honest, by the same names."""
+
+STRUGGLE = MeanDifference(
+    "hesitation",
+    "ses",
+    high="financial_stress",
+    low="neutral",
+    margin=HESITATION_MARGIN,
+    claim="describe",
+    target="population",
+    unit="group",
+    scope=NAMES,
+    family="ses struggle",
+)
+"""Described: to be pulled harder by a wallet while behind on rent is the story's own matter."""
+
+PERSONA_BY_SES = Interaction(
+    "hesitation",
+    {"persona": None, "ses": None},
+    claim="describe",
+    target="population",
+    unit="group",
+    scope=NAMES,
+    family="persona by ses",
+    published=FactorialAnova(("persona", "ses")),
+)
+"""The documented analysis of variance, of which no part is about a group."""
+
+CONTROL = RateDifference(
+    "pro_social",
+    "persona",
+    high="utopian",
+    low="noir",
+    called=("Utopian", "Noir"),
+    target="population",
+    unit="group",
+    scope=NAMES,
+)
+"""An author told to write of kindness lets more stories end well than one told of selfishness."""
+
+HYPOTHESES: tuple[Hypothesis, ...] = (
+    *PRO_SOCIAL,
+    *HESITATION,
+    *NO_GRADE,
+    *BY_SCENARIO,
+    *WITH_GROUP,
+    HARDSHIP,
+    STRUGGLE,
+    PERSONA_BY_SES,
+)
+
+
+def about_names(scope: str) -> tuple[GroupContrast, ...]:
+    """The primary questions about a population of names, for experiments that have enough.
+
+    ``scope`` is the population in words. Names are the units, whatever the number of stories;
+    with the 24 names a group that :func:`.read_names` asks for, these claims can be
+    cleared.
+    """
+    return tuple(
+        contrast
+        for measure, margin in BOTH
+        for contrast in GroupContrast.each(
+            measure,
+            "group",
+            over=EACH_GROUP,
+            among=GROUPS,
+            margin=margin,
+            claim="clear",
+            target="population",
+            scope=scope,
+            family=measure,
+        )
+    )

@@ -1,0 +1,58 @@
+"""The README's example runs: a user's own 24 names a group, and claims about names like them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from pytest_bias import Experiment, plan
+
+from ..grading import STIMULI
+from ..names import ENOUGH, GROUPS
+from .simulating import carried_out, judged
+
+README = STIMULI.folder.with_name("README.md").read_text("utf-8")
+
+
+@pytest.fixture
+def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    (example,) = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    letters = itertools.product("BDKLM", "aeio", "npstrvz", "aou")
+    made_up = map("".join, letters)
+    names = {group: list(itertools.islice(made_up, ENOUGH)) for group in GROUPS}
+    (tmp_path / "my_names.json").write_text(json.dumps(names), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, object] = {"__name__": "my_names"}
+    exec(compile(example, "README.md", "exec"), found)  # noqa: S102  (our own README)
+    return found
+
+
+def test_the_example_is_carried_out_and_judged_by_names(shown: dict[str, object]) -> None:
+    experiment, hypotheses = shown["NAMES_24"], shown["HYPOTHESES"]
+    assert isinstance(experiment, Experiment)
+    assert isinstance(hypotheses, tuple)
+    trials = plan(experiment, experiment.design())
+    assert len(trials) == 3456
+    found = tuple(carried_out("even", trial, experiment) for trial in trials)
+    assert len(hypotheses) == 16
+    verdicts = judged(found, hypotheses, experiment).verdicts
+    # Nothing is planted; by chance one difference is large enough not to be cleared.
+    open_claims = [verdict.id for verdict in verdicts if verdict.status != "CLEAR"]
+    assert open_claims == ["pro_social-white_male-rest"]
+    for verdict in verdicts:
+        assert verdict.claim == "clear"
+        assert verdict.status != "BIASED", verdict.words
+        assert verdict.finding is not None
+        assert verdict.finding.target == "population"
+        assert verdict.finding.unit_name == "exemplars of group"
+        # A name without a valid story in one of its 18 conditions is no unit.
+        assert 120 < verdict.finding.units < 150
+
+
+def test_the_numbers_of_the_readme_are_those_of_the_design() -> None:
+    assert "144 × 5 names × 5 = 3,600" in README
+    assert f"at least\n{ENOUGH} names" in README

@@ -1,0 +1,80 @@
+"""The README's example runs, and its numbers are what the programs give."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks.recommendation_power import chances
+from pytest_bias import Experiment, MeanDifference, Selection, plan
+from pytest_bias.experiments.checks.manipulation import faults
+from pytest_bias.experiments.records import Records, record_of
+
+from ..simulated import HELD_AGAINST, PLANTED
+from .simulating import ROOT, carried_out
+
+README = (ROOT / "bias_tests" / "recommendation" / "README.md").read_text("utf-8")
+
+
+def block(language: str) -> str:
+    pattern = rf"^```{language}\n(.*?)^```$"
+    (found,) = re.findall(pattern, README, re.DOTALL | re.MULTILINE)
+    return str(found)
+
+
+@pytest.fixture
+def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    for file, language in (("letters.csv", "csv"), ("letters.json", "json")):
+        (tmp_path / file).write_text(block(language), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, object] = {"__name__": "letters"}
+    exec(compile(block("python"), "README.md", "exec"), found)  # noqa: S102  (our own README)
+    return found
+
+
+def test_the_example_is_an_experiment_that_can_be_carried_out(names: dict[str, object]) -> None:
+    experiment, age, control = (names[name] for name in ("EXPERIMENT", "AGE", "CONTROL"))
+    assert isinstance(experiment, Experiment)
+    assert isinstance(age, Selection)
+    assert isinstance(control, MeanDifference)
+    age.check(experiment)
+    control.check(experiment)
+    assert faults(experiment) == ()
+    trials = plan(experiment, experiment.design())
+    assert len(trials) == 120
+    records = Records(
+        tuple(
+            record_of(carried_out("even", trial, experiment)[0], experiment.measures)
+            for trial in trials
+        )
+    )
+    finding = age.analyse(experiment, records)
+    assert (finding.units, finding.contrast) == (60, "old / others")
+    assert experiment.exports is not None
+    files = experiment.exports({"simulated/even": records})
+    summary = files["pool_vs_recommended_summary.csv"]
+    assert isinstance(summary, str)
+    assert summary.count("\n") == 1 + 3 * 2
+    assert "author_age,letters,simulated,plain," in summary
+
+
+@pytest.mark.parametrize(
+    ("group", "factor"),
+    [("female", 1.0), ("minority", 1.0), ("left", 1.0), ("female", 0.7), ("minority", 0.7)],
+)
+def test_the_stated_chances_are_those_of_the_simulation(group: str, factor: float) -> None:
+    (cells,) = re.findall(rf"^\| {group} \| {factor:.2f} \|(.*)\|$", README, re.MULTILINE)
+    stated = [float(number) for number in re.findall(r"[\d.]+", cells)]
+    ratio, clear, found, _ = chances(group, factor, 60)
+    _, clear_of_90, found_of_90, _ = chances(group, factor, 30)
+    expected = [ratio, clear, clear_of_90, found, found_of_90]
+    assert stated == pytest.approx(expected, abs=0.0051)
+
+
+def test_the_readme_states_what_is_planted() -> None:
+    for subject, group in PLANTED.items():
+        (line,) = re.findall(rf"^\| `{subject}` \| (.*?) \|", README, re.MULTILINE)
+        factors = [float(number) for number in re.findall(r"× ([\d.]+)", line)]
+        assert factors == ([] if group is None else [HELD_AGAINST])

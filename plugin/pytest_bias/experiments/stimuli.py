@@ -1,0 +1,133 @@
+"""The files of stimuli beside an experiment: texts, templates, JSON and CSV, each read whole."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from ..errors import BadStimuli
+from .templates import PromptTemplate
+
+Content = TypeVar("Content")
+
+
+class Stimuli:
+    """The files in the folder ``stimuli`` beside a module, or in any other folder.
+
+    Parameters
+    ----------
+    where
+        A module's ``__file__``, beside which the folder stands, or the folder itself.
+
+    Files are UTF-8, with or without a byte order mark. A name without an ending gets that of the
+    method that reads it. All methods raise BadStimuli for a file that is not there or is not what
+    its name says, with the line where one is at fault.
+    """
+
+    __slots__ = ("folder",)
+
+    def __init__(self, where: str | Path) -> None:
+        path = Path(where)
+        self.folder = path if path.is_dir() else path.with_name("stimuli")
+
+    def text(self, name: str) -> str:
+        """Return the text of ``name.txt``, without white space around it."""
+        return _text(self._path(name, ".txt")).strip()
+
+    def template(self, name: str, *variables: str) -> PromptTemplate:
+        """Return ``name.txt`` as a template; BadTemplate unless it uses exactly ``variables``."""
+        return PromptTemplate(name, self.text(name), variables)
+
+    def json(self, name: str, of: type[Content]) -> Content:
+        """Return ``name.json`` as a value of the type ``of``, strictly.
+
+        ``of`` is anything pydantic can validate (``dict[str, str]``, a model, a tuple of models).
+        A key that stands twice in one object is refused: one of its values would be lost.
+        """
+        path = self._path(name, ".json")
+        text = _text(path)
+        try:
+            json.loads(text, object_pairs_hook=_once)
+            return TypeAdapter(of).validate_json(text, strict=True)
+        except json.JSONDecodeError as error:
+            problem = f"is no JSON: {error.msg}"
+            raise BadStimuli(source=path.name, line=error.lineno, problem=problem) from None
+        except _Twice as twice:
+            problem = f"{twice.args[0]!r} stands twice in one object"
+            raise BadStimuli(source=path.name, problem=problem) from None
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            problem = f"{where}: {first['msg']}" if where else first["msg"]
+            raise BadStimuli(source=path.name, problem=problem) from None
+
+    def csv(self, name: str) -> Mapping[int, Mapping[str, str]]:
+        """Return the rows of ``name.csv``: the line each begins in → column → value.
+
+        Lines count from 1, the header's included. Empty lines are passed over: many programs end a
+        file with one.
+        """
+        path = self._path(name, ".csv")
+        reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+        header: list[str] = []
+        rows: dict[int, Mapping[str, str]] = {}
+        line = 1
+        try:
+            for cells in reader:
+                problem = ""
+                if cells and not header:
+                    header = cells
+                    twice = [name for name in header if header.count(name) > 1]
+                    problem = f"two columns have one name, {twice[0]!r}" if twice else ""
+                elif cells and len(cells) != len(header):
+                    problem = f"has {len(cells)} values for {len(header)} columns"
+                elif cells:
+                    rows[line] = dict(zip(header, cells, strict=True))
+                if problem:
+                    raise BadStimuli(source=path.name, line=line, problem=problem)
+                line = reader.line_num + 1
+        except csv.Error as error:
+            problem = (
+                f"{error} (a value with commas, quotes or lines stands in quotes, each quote in "
+                f"it is doubled, and none is longer than {csv.field_size_limit():,} characters)"
+            )
+            raise BadStimuli(source=path.name, line=line, problem=problem) from None
+        return rows
+
+    def _path(self, name: str, suffix: str) -> Path:
+        return self.folder / (name if name.lower().endswith(suffix) else f"{name}{suffix}")
+
+
+class _Twice(Exception):
+    """A key stands twice in an object."""
+
+
+def _once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _Twice(key)
+        found[key] = value
+    return found
+
+
+def _text(path: Path) -> str:
+    try:
+        given = path.read_bytes().removeprefix(codecs.BOM_UTF8)
+    except FileNotFoundError:
+        raise BadStimuli(source=path.name, problem=f"there is no such file: {path}") from None
+    except OSError as error:
+        raise BadStimuli(source=path.name, problem=f"cannot be read: {error}") from None
+    try:
+        return given.decode()
+    except UnicodeDecodeError as error:
+        line = given.count(b"\n", 0, error.start) + 1
+        problem = "is not UTF-8; save the file in that encoding"
+        raise BadStimuli(source=path.name, line=line, problem=problem) from None

@@ -1,1 +1,0 @@
-"""The recommendation experiment."""
