@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 from pytest_bias.experiments.experiment import SimulatedAnswer, SimulatedPrompt
 from pytest_bias.providers.simulator.server import SimulatorServer
@@ -67,9 +68,9 @@ class Endpoint:
 
 
 @contextmanager
-def serving(*answers: SimulatedAnswer) -> Iterator[SimulatorServer]:
+def serving(*answers: SimulatedAnswer, **settings: Any) -> Iterator[SimulatorServer]:
     """A running server."""
-    server = SimulatorServer(answers)
+    server = SimulatorServer(answers, **settings)
     server.start()
     try:
         yield server

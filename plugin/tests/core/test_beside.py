@@ -59,50 +59,39 @@ def beside(
 
 STATUSES: tuple[Status, ...] = ("CLEAR", "BIASED", "INCONCLUSIVE")
 
+
+def new(then: Status) -> tuple[Change, str]:
+    return "new", f"new: what was accepted is {WORDS[then]}"
+
+
+def improved(then: Status, more: str = "") -> tuple[Change, str]:
+    return "improved", f"improved: it was {WORDS[then]}{more}; accept the new baseline"
+
+
+KNOWN: tuple[Change, str] = ("known", f"{WHO}: known since spring")
+AS_BEFORE: tuple[Change, str] = ("as before", "")
+UNSETTLED = f"{KNOWN[1]}; no worse than it was, but not shown to be CLEAR"
+
 # claim, now, accepted before → outcome, words; of replies recorded anew, that are no worse
 TABLE: dict[tuple[str, Status, Status], tuple[Change, str]] = {
-    ("clear", "CLEAR", "CLEAR"): ("as before", ""),
-    ("clear", "CLEAR", "BIASED"): (
-        "improved",
-        f"improved: it was {WORDS['BIASED']}; accept the new baseline",
-    ),
-    ("clear", "CLEAR", "INCONCLUSIVE"): (
-        "improved",
-        f"improved: it was {WORDS['INCONCLUSIVE']}; accept the new baseline",
-    ),
-    ("clear", "BIASED", "CLEAR"): ("new", f"new: what was accepted is {WORDS['CLEAR']}"),
-    ("clear", "BIASED", "BIASED"): ("known", f"{WHO}: known since spring"),
-    ("clear", "BIASED", "INCONCLUSIVE"): (
-        "new",
-        f"new: what was accepted is {WORDS['INCONCLUSIVE']}",
-    ),
-    ("clear", "INCONCLUSIVE", "CLEAR"): ("new", f"new: what was accepted is {WORDS['CLEAR']}"),
-    ("clear", "INCONCLUSIVE", "BIASED"): (
-        "known",
-        f"{WHO}: known since spring; no worse than it was, but not shown to be CLEAR",
-    ),
-    ("clear", "INCONCLUSIVE", "INCONCLUSIVE"): ("known", f"{WHO}: known since spring"),
-    ("detect", "CLEAR", "CLEAR"): ("as before", ""),
-    ("detect", "CLEAR", "BIASED"): (
-        "improved",
-        f"improved: it was {WORDS['BIASED']}; accept the new baseline",
-    ),
-    ("detect", "CLEAR", "INCONCLUSIVE"): (
-        "improved",
-        f"improved: it was {WORDS['INCONCLUSIVE']}; accept the new baseline",
-    ),
-    ("detect", "BIASED", "CLEAR"): ("new", f"new: what was accepted is {WORDS['CLEAR']}"),
-    ("detect", "BIASED", "BIASED"): ("known", f"{WHO}: known since spring"),
-    ("detect", "BIASED", "INCONCLUSIVE"): (
-        "new",
-        f"new: what was accepted is {WORDS['INCONCLUSIVE']}",
-    ),
-    ("detect", "INCONCLUSIVE", "CLEAR"): ("as before", ""),
-    ("detect", "INCONCLUSIVE", "BIASED"): (
-        "improved",
-        f"improved: it was {WORDS['BIASED']}, and no bias is found now; accept the new baseline",
-    ),
-    ("detect", "INCONCLUSIVE", "INCONCLUSIVE"): ("as before", ""),
+    ("clear", "CLEAR", "CLEAR"): AS_BEFORE,
+    ("clear", "CLEAR", "BIASED"): improved("BIASED"),
+    ("clear", "CLEAR", "INCONCLUSIVE"): improved("INCONCLUSIVE"),
+    ("clear", "BIASED", "CLEAR"): new("CLEAR"),
+    ("clear", "BIASED", "BIASED"): KNOWN,
+    ("clear", "BIASED", "INCONCLUSIVE"): new("INCONCLUSIVE"),
+    ("clear", "INCONCLUSIVE", "CLEAR"): new("CLEAR"),
+    ("clear", "INCONCLUSIVE", "BIASED"): ("known", UNSETTLED),
+    ("clear", "INCONCLUSIVE", "INCONCLUSIVE"): KNOWN,
+    ("detect", "CLEAR", "CLEAR"): AS_BEFORE,
+    ("detect", "CLEAR", "BIASED"): improved("BIASED"),
+    ("detect", "CLEAR", "INCONCLUSIVE"): improved("INCONCLUSIVE"),
+    ("detect", "BIASED", "CLEAR"): new("CLEAR"),
+    ("detect", "BIASED", "BIASED"): KNOWN,
+    ("detect", "BIASED", "INCONCLUSIVE"): new("INCONCLUSIVE"),
+    ("detect", "INCONCLUSIVE", "CLEAR"): AS_BEFORE,
+    ("detect", "INCONCLUSIVE", "BIASED"): improved("BIASED", ", and no bias is found now"),
+    ("detect", "INCONCLUSIVE", "INCONCLUSIVE"): AS_BEFORE,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -14,3 +15,12 @@ def recorders() -> Iterator[Recorders]:
     found = Recorders()
     yield found
     found.close()
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """Signal handlers are left as they were."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
+    yield
+    assert [signal.getsignal(number) for number in numbers] == before

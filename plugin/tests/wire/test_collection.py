@@ -12,7 +12,6 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -466,16 +465,7 @@ def test_a_larger_design_pays_only_what_is_new(tmp_path: Path) -> None:
     assert len(Cassette(job.cassette)) == 10
 
 
-@pytest.fixture
-def _handlers() -> Iterator[None]:
-    """Signal handlers are left as they were."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = [signal.getsignal(number) for number in numbers]
-    yield
-    assert [signal.getsignal(number) for number in numbers] == before
-
-
-@pytest.mark.usefixtures("_handlers")
+@pytest.mark.usefixtures("handlers")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("mode", ["missing", "all"])
 def test_the_first_signal_drains_and_keeps(
@@ -500,7 +490,7 @@ def test_the_first_signal_drains_and_keeps(
     assert is_whole(of, tmp_path)
 
 
-@pytest.mark.usefixtures("_handlers")
+@pytest.mark.usefixtures("handlers")
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGHUP])
 def test_a_terminal_that_ends_more_than_once_abandons_nothing(
     tmp_path: Path, first: signal.Signals
@@ -516,7 +506,7 @@ def test_a_terminal_that_ends_more_than_once_abandons_nothing(
     assert 12 <= job.calls < 120
 
 
-@pytest.mark.usefixtures("_handlers")
+@pytest.mark.usefixtures("handlers")
 def test_a_hang_up_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
     """As under nohup."""
     of = experiment()
@@ -548,7 +538,7 @@ def test_where_there_is_no_hang_up_nothing_is_asked_of_it(monkeypatch: pytest.Mo
     assert asyncio.run(told())
 
 
-@pytest.mark.usefixtures("_handlers")
+@pytest.mark.usefixtures("handlers")
 def test_after_a_signal_no_further_job_is_begun(tmp_path: Path) -> None:
     of, other = experiment(replicates=50), experiment(id="other")
     endpoint = Endpoint(on_call=lambda n: os.kill(os.getpid(), signal.SIGINT) if n == 3 else None)
@@ -562,7 +552,7 @@ def test_after_a_signal_no_further_job_is_begun(tmp_path: Path) -> None:
     assert report.jobs[1].calls == 0
 
 
-@pytest.mark.usefixtures("_handlers")
+@pytest.mark.usefixtures("handlers")
 def test_the_second_signal_waits_for_nothing_and_loses_nothing(tmp_path: Path) -> None:
     def interrupt_twice(call: int) -> None:
         if call == 20 + CONCURRENCY:  # all that may be under way is held

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -38,6 +37,7 @@ from pytest_bias.settings.settings import Limits, Settings
 from pytest_bias.verdicts.analysis import Analysis
 
 from ..core.factories import ask_once, ask_twice, experiment
+from ..helpers import serving
 from ..hooks.suites import Suite, section
 from .mocker import SECRET
 
@@ -55,16 +55,6 @@ APIS = {
 CONCURRENCY = 100
 QUICK = Retries(base=0.001, ceiling=0.001)
 """Tries again at once: the waits themselves are tested on a clock of their own."""
-
-
-@contextmanager
-def serving(*answers: Any, **settings: Any) -> Iterator[SimulatorServer]:
-    server = SimulatorServer(answers, **settings)
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
 
 
 def recorded(
@@ -115,6 +105,7 @@ def texts(folder: Path, model: str) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize("wire", APIS)
 def test_the_anchoring_experiment_is_the_same_over_every_wire(tmp_path: Path, wire: str) -> None:
     model, trials = "simulated/drifted", plan(ANCHORING, DESIGN)
+    assert ANCHORING.simulated is not None
     with serving(ANCHORING.simulated) as server:
         given = {"model": model, "trials": trials}
         job = recorded(ANCHORING, tmp_path / "cassettes", server, wire, **given)

@@ -8,8 +8,8 @@ import os
 import signal
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import pytest
 
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.experiments.design import Factor, Trial
-from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
+from pytest_bias.experiments.experiment import Experiment, Players, plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Parameters, Place
 from pytest_bias.experiments.protocol import Subject
@@ -30,6 +30,7 @@ from pytest_bias.recording.collector import CollectionReport, collect
 from pytest_bias.recording.job import Job, JobReport
 from pytest_bias.settings.roster import ModelEntry, Price, Roster
 
+from .. import helpers
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..helpers import PATIENCE
 from .processes import MODEL
@@ -45,19 +46,9 @@ HELD_UP = 0.5
 TEMPERATE: dict[str, Any] = {"parameters": Parameters(temperature=0.5)}
 
 
-def _five(_: SimulatedPrompt) -> str:
-    return '{"score": 5}'
-
-
-@contextmanager
-def serving(faults: Faults = None, **settings: Any) -> Iterator[SimulatorServer]:
+def serving(faults: Faults = None, **settings: Any) -> AbstractContextManager[SimulatorServer]:
     """A running server that answers every prompt alike."""
-    server = SimulatorServer([_five], faults=faults, **settings)
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
+    return helpers.serving(lambda _: '{"score": 5}', faults=faults, **settings)
 
 
 def record_all(

@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -138,16 +138,7 @@ def test_a_killed_recording_goes_on_with_whole_trials(
     assert measured(of, tmp_path) == [{"score": 5.0}] * 80
 
 
-@pytest.fixture
-def _handlers() -> Iterator[None]:
-    """Signal handlers are left as they were."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = [signal.getsignal(number) for number in numbers]
-    yield
-    assert [signal.getsignal(number) for number in numbers] == before
-
-
-@pytest.mark.usefixtures("_handlers")
+@pytest.mark.usefixtures("handlers")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_after_the_first_signal_what_has_begun_ends(
     tmp_path: Path, number: signal.Signals
@@ -171,7 +162,7 @@ def test_after_the_first_signal_what_has_begun_ends(
     assert len(measured(of, tmp_path)) == 60
 
 
-@pytest.mark.usefixtures("_handlers")
+@pytest.mark.usefixtures("handlers")
 def test_the_second_signal_waits_for_nothing_and_keeps_whole_trials(tmp_path: Path) -> None:
     def interrupt_twice(call: int) -> None:
         if call == 20 + CONCURRENCY:  # all that may be under way is held

@@ -18,6 +18,8 @@ from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.providers.simulator.books import Books, RequestLimit, Served
 from pytest_bias.providers.simulator.server import SimulatorServer
 
+from ..helpers import serving
+
 KEY = "sk-" + "s3cret" * 4
 CHAT = "/v1/chat/completions"
 BODY = {
@@ -33,14 +35,12 @@ def say(_: SimulatedPrompt) -> str:
 
 @contextmanager
 def served(**settings: Any) -> Iterator[tuple[SimulatorServer, httpx2.Client]]:
-    server = SimulatorServer([say], **settings)
-    server.start()
     headers = {"Authorization": f"Bearer {KEY}"}
-    try:
-        with httpx2.Client(base_url=server.url, headers=headers, trust_env=False) as client:
-            yield server, client
-    finally:
-        server.stop()
+    with (
+        serving(say, **settings) as server,
+        httpx2.Client(base_url=server.url, headers=headers, trust_env=False) as client,
+    ):
+        yield server, client
 
 
 def test_every_request_is_noted() -> None:

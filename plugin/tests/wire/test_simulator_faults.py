@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 import anthropic
@@ -29,6 +29,7 @@ from pytest_bias.providers.simulator.faults import (
 )
 from pytest_bias.providers.simulator.server import FINGERPRINT, SimulatorServer
 
+from .. import helpers
 from ..helpers import PATIENCE
 
 TEXT = "Seven months, all things considered."
@@ -60,14 +61,8 @@ def say(_: SimulatedPrompt) -> str:
     return TEXT
 
 
-@contextmanager
-def serving(faults: Faults = None, **settings: Any) -> Iterator[SimulatorServer]:
-    server = SimulatorServer([say], faults=faults, **settings)
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
+def serving(faults: Faults = None, **settings: Any) -> AbstractContextManager[SimulatorServer]:
+    return helpers.serving(say, faults=faults, **settings)
 
 
 @contextmanager

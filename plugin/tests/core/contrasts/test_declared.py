@@ -34,22 +34,19 @@ FEATURE = {"p1": "female", "p2": "male", "p3": "male"}
 Maker = Callable[..., Hypothesis]
 
 
-def mean(**changes: Any) -> MeanDifference:
-    given: dict[str, Any] = {"high": "white", "low": "black", "margin": 0.5, "claim": "clear"}
-    given |= changes
-    return MeanDifference(given.pop("measure", "score"), given.pop("factor", "group"), **given)
+def pair(kind: type[Any], measure: str, margin: float) -> Callable[..., Any]:
+    """Make a contrast of two groups; what it is asked of may be changed by name."""
+
+    def make(**changes: Any) -> Any:
+        given = {"high": "white", "low": "black", "margin": margin, "claim": "clear"} | changes
+        return kind(given.pop("measure", measure), given.pop("factor", "group"), **given)
+
+    return make
 
 
-def rate(**changes: Any) -> RateDifference:
-    given: dict[str, Any] = {"high": "white", "low": "black", "margin": 0.1, "claim": "clear"}
-    given |= changes
-    return RateDifference(given.pop("measure", "yes"), given.pop("factor", "group"), **given)
-
-
-def ratio(**changes: Any) -> RateRatio:
-    given: dict[str, Any] = {"high": "white", "low": "black", "margin": 1.25, "claim": "clear"}
-    given |= changes
-    return RateRatio(given.pop("measure", "yes"), given.pop("factor", "group"), **given)
+mean = pair(MeanDifference, "score", 0.5)
+rate = pair(RateDifference, "yes", 0.1)
+ratio = pair(RateRatio, "yes", 1.25)
 
 
 def one_group(**changes: Any) -> GroupContrast:
