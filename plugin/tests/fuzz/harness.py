@@ -37,7 +37,7 @@ class Target(ABC, Generic[Found]):
     """
 
     name: ClassVar[str]
-    in_gate: ClassVar[int] = 3_000
+    in_gate: ClassVar[int] = 1_000
     """Mutations in every run of the tests."""
 
     def __init__(self, scratch: Path) -> None:

@@ -198,10 +198,23 @@ class Suite:
         """Put a decorator above the hypothesis."""
         return self.tests("@hypotheses(GAME, NUMBER)", f"{text}\n@hypotheses(GAME, NUMBER)")
 
+    def file(self, name: str, text: str = "") -> Suite:
+        """Write a file of any name, in the folder that is named with it."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+        return self
+
+    def package(self, name: str, **modules: str) -> Suite:
+        """Write a package beside those of the experiments."""
+        self.file(f"bias_tests/{name}/__init__.py")
+        for module, text in modules.items():
+            self.file(f"bias_tests/{name}/{module}.py", text)
+        return self
+
     def conftest(self, text: str) -> Suite:
         """Write a conftest.py beside the ini file."""
-        (self.path / "conftest.py").write_text(textwrap.dedent(text), encoding="utf-8")
-        return self
+        return self.file("conftest.py", text)
 
     @property
     def cassettes(self) -> Path:
@@ -212,13 +225,13 @@ class Suite:
     ) -> pytest.RunResult:
         """Run pytest in the suite's folder: alone (None) or with xdist, and no other plugin.
 
-        A run that is alone is one in this process, unless one of its own is asked for.
+        It is run in this process, unless one of its own is asked for; workers have their own.
         """
         self.monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         plugins = ["-p", "pytest-bias"]
         if workers is not None:
             plugins += ["-p", "xdist", "-n", str(workers)]
-        if workers or process:
+        if process:
             return self.pytester.runpytest_subprocess(*plugins, *arguments)
         return run_here(self.pytester, *plugins, *arguments)
 

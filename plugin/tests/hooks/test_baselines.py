@@ -69,7 +69,7 @@ def rewrite(suite: Suite, *, model: str = "biased", **changes: Any) -> None:
 # --- what is let through ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("workers", "strict"), [(None, "strict = true\n"), (2, "")])
+@pytest.mark.parametrize(("workers", "strict"), [(None, "strict = true\n"), (1, "")])
 def test_a_known_bias_is_an_expected_failure(
     accepted: Suite, workers: int | None, strict: str
 ) -> None:
@@ -246,7 +246,7 @@ def test_accepting_writes_the_same_in_any_number_of_processes(
     accepted: Suite, texts: dict[str, str]
 ) -> None:
     path(accepted).unlink()
-    result = accepted.run(BIASED, *WORDS, workers=8)
+    result = accepted.run(BIASED, *WORDS, workers=3)
     assert result.ret == 0
     result.assert_outcomes(passed=3, xfailed=1)
     lines = section(result)
@@ -289,7 +289,7 @@ def test_only_what_is_new_is_accepted_and_others_keep_theirs(accepted: Suite) ->
     accepted.tests("hypotheses(GAME, NUMBER)", family)
     before = entry(accepted)
     by_bob = (*WORDS, "--bias-accept-owner=bob", "--bias-accept-new-only")
-    result = accepted.run(BIASED, *by_bob, workers=2)
+    result = accepted.run(BIASED, *by_bob, workers=1)
     assert result.ret == 0
     result.assert_outcomes(passed=3, xfailed=2)
     lines = section(result)

@@ -30,7 +30,7 @@ def test_all_plugins_at_once(suite: Suite) -> None:
     assert PASSES in section(result)
 
 
-@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("workers", [None, 1])
 def test_rerun_rolls_no_verdict_again(suite: Suite, workers: int | None) -> None:
     suite.body("open('runs.txt', 'a').write('x')", "")
     # rerunfailures talks to its workers over a socket of its own
@@ -84,22 +84,24 @@ def test_recording_without_the_sdk_names_the_extra(suite: Suite) -> None:
     assert [line for line in section(result) if "pip install 'pytest-bias[openai]'" in line]
 
 
-def test_classes_and_the_users_own_parameters(suite: Suite) -> None:
+@pytest.mark.parametrize(("mode", "workers"), [("prepend", None), ("importlib", 2)])
+def test_classes_the_users_own_parameters_and_other_tests(
+    suite: Suite, mode: str, workers: int | None
+) -> None:
+    suite.change("pytest.ini", "-ra", f"-ra --import-mode={mode}\npythonpath = .")
     suite.tests("@hypotheses(GAME, NUMBER)\ndef test_number():\n    pass\n", CLASS)
-    result = suite.run(workers=2)
-    assert result.ret == 0
-    result.assert_outcomes(passed=6)
+    suite.file(
+        "bias_tests/test_plain.py",
+        "def test_plain():\n    pass\n\ndef test_red():\n    assert False\n",
+    )
+    result = suite.run(workers=workers)
+    assert result.ret == 1
+    result.assert_outcomes(passed=7, failed=1)
     name = "bias_tests/coin/test_coin.py::TestNumber::test_number[simulated/even-{}]"
-    assert {name.format("good"), name.format("bad")} <= set(suite.results()["cases"])
+    cases = suite.results()["cases"]
+    assert {name.format("good"), name.format("bad")} <= set(cases)
+    assert len(cases) == 5
     assert PASSES in section(result)
-
-
-def test_import_mode(suite: Suite) -> None:
-    mode = "addopts = -ra --import-mode=importlib\npythonpath = ."
-    suite.change("pytest.ini", "addopts = -ra", mode)
-    result = suite.run(workers=2)
-    assert result.ret == 0
-    result.assert_outcomes(passed=4)
 
 
 def test_same_item_twice(suite: Suite) -> None:
@@ -107,14 +109,3 @@ def test_same_item_twice(suite: Suite) -> None:
     result = suite.run("--keep-duplicates", module, module, BIASED)
     assert result.ret == 1
     assert suite.results(partial=True)["lost"] == []
-
-
-def test_beside_other_tests(suite: Suite) -> None:
-    (suite.path / "bias_tests" / "test_plain.py").write_text(
-        "def test_plain():\n    pass\n\ndef test_red():\n    assert False\n", encoding="utf-8"
-    )
-    result = suite.run(workers=2)
-    assert result.ret == 1
-    result.assert_outcomes(passed=5, failed=1)
-    assert PASSES in section(result)
-    assert len(suite.results()["cases"]) == 4

@@ -317,8 +317,8 @@ def test_the_command_says_what_drifted_in_a_shipped_experiment(
     short, _, _ = markdown.partition("<details>")
     assert short.count("| worse |") == short.count("| new |") == 1
     assert "improved |" not in short
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    printed = [line for line in readme.splitlines() if "linguistic-audit, " in line]
+    page = (ROOT / "docs/upgrades.md").read_text(encoding="utf-8")
+    printed = [line for line in page.splitlines() if "linguistic-audit, " in line]
     assert len(printed) == 3
     assert set(printed) < set(out.splitlines())
 

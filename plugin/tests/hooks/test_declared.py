@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import pytest
 
-from .suites import Suite, section
+from .suites import TESTS, Suite, section
 from .test_fail_closed import BIASED
 
 CASE = "@hypotheses(GAME, NUMBER)\ndef test_number():\n    pass\n"
@@ -29,22 +30,18 @@ def test_plain():
 '''
 
 
-@pytest.mark.parametrize("workers", [None, 2])
-@pytest.mark.parametrize(
-    "after",
-    [
-        f"\n\n@hypotheses(GAME, {OTHER})\ndef test_number():\n    pass\n",
-        "\n\ndel test_number\n",
-        "\n\ntest_number.__test__ = False\n",
-        "\n\ntest_number = None\n",
-    ],
-    ids=["second", "del", "__test__", "None"],
-)
-def test_function_that_is_lost_after_it_was_declared(
-    suite: Suite, after: str, workers: int | None
-) -> None:
+LOST = {
+    "second": f"\n\n@hypotheses(GAME, {OTHER})\ndef test_number():\n    pass\n",
+    "del": "\n\ndel test_number\n",
+    "__test__": "\n\ntest_number.__test__ = False\n",
+    "None": "\n\ntest_number = None\n",
+}
+
+
+@pytest.mark.parametrize("after", LOST.values(), ids=LOST)
+def test_function_that_is_lost_after_it_was_declared(suite: Suite, after: str) -> None:
     suite.tests(CASE, CASE + after)
-    result = suite.run(BIASED, workers=workers)
+    result = suite.run(BIASED)
     assert result.ret == 1
     result.stdout.fnmatch_lines([SILENT, "NO VERDICT: see the problems above"])
 
@@ -86,10 +83,9 @@ HOOKS = {
 }
 
 
-@pytest.mark.parametrize("workers", [None, 2])
 @pytest.mark.parametrize("hook", list(HOOKS))
-def test_hook_that_collects_no_case(suite: Suite, hook: str, workers: int | None) -> None:
-    result = suite.conftest(HOOKS[hook]).run(BIASED, workers=workers)
+def test_hook_that_collects_no_case(suite: Suite, hook: str) -> None:
+    result = suite.conftest(HOOKS[hook]).run(BIASED)
     assert result.ret == 1
     result.stdout.fnmatch_lines([SILENT, "NO VERDICT: see the problems above"])
 
@@ -109,11 +105,10 @@ LEAVING_OUT = {
 }
 
 
-@pytest.mark.parametrize("workers", [None, 2])
 @pytest.mark.parametrize("skip", list(SKIPS))
-def test_module_that_skips_itself(suite: Suite, skip: str, workers: int | None) -> None:
+def test_module_that_skips_itself(suite: Suite, skip: str) -> None:
     suite.write(name="card").tests("import pytest\n", f"import pytest\n\n{SKIPS[skip]}")
-    result = suite.run(workers=workers)
+    result = suite.run()
     assert result.ret == 1
     lines = section(result)
     (problem,) = [line for line in lines if line.startswith("problem: ")]
@@ -124,11 +119,10 @@ def test_module_that_skips_itself(suite: Suite, skip: str, workers: int | None) 
     assert suite.results()["exit_status"] == 1
 
 
-@pytest.mark.parametrize("workers", [None, 2])
 @pytest.mark.parametrize("way", list(LEAVING_OUT))
-def test_module_that_is_left_out(suite: Suite, way: str, workers: int | None) -> None:
+def test_module_that_is_left_out(suite: Suite, way: str) -> None:
     suite.write(name="card").conftest(LEAVING_OUT[way])
-    result = suite.run(workers=workers)
+    result = suite.run()
     assert result.ret == 1
     said = f"problem: {FILE} was not collected: what it declares is not judged"
     assert said in section(result)
@@ -145,10 +139,10 @@ def test_collecting_less_for_one_run_is_a_part(suite: Suite, change: str) -> Non
     assert suite.results_path().read_text(encoding="utf-8") == "of a full run"
 
 
-@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("workers", [None, 1])
 def test_whole_suite_that_skips_itself(suite: Suite, workers: int | None) -> None:
     suite.tests("import pytest\n", f"import pytest\n\n{SKIPS['skip']}")
-    (suite.path / "bias_tests/test_plain.py").write_text(BESIDE, encoding="utf-8")
+    suite.file("bias_tests/test_plain.py", BESIDE)
     result = suite.run(workers=workers)
     assert result.ret == 1
     result.assert_outcomes(passed=1, skipped=1)
@@ -171,10 +165,9 @@ def test_suite_that_no_ini_key_names(suite: Suite, importing: str) -> None:
 
 
 def test_other_suites_may_skip_what_they_like(suite: Suite) -> None:
-    (suite.path / "tests").mkdir()
     text = f"import pytest\n\n{SKIPS['skip']}\n\ndef test_plain():\n    pass\n"
-    (suite.path / "tests/test_other.py").write_text(text, encoding="utf-8")
-    (suite.path / "bias_tests/test_other.py").write_text(text, encoding="utf-8")
+    suite.file("tests/test_other.py", text)
+    suite.file("bias_tests/test_other.py", text)
     assert suite.run("bias_tests", "tests").ret == 0
     assert suite.results()["problems"] == []
 
@@ -190,12 +183,11 @@ def test_a_module_that_skips_itself_is_never_taken_out_of_a_baseline(suite: Suit
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("workers", [None, 2])
-def test_what_a_baseline_claims_and_nobody_asks(suite: Suite, workers: int | None) -> None:
+def test_what_a_baseline_claims_and_nobody_asks(suite: Suite) -> None:
     suite.write(name="card")
     assert suite.run("--bias-accept").ret == 0
     shutil.rmtree(suite.path / "bias_tests/coin")
-    result = suite.run(workers=workers)
+    result = suite.run()
     assert result.ret == 1
     said = "problem: game-coin: accepted of simulated/even and not in this suite: number-high-low."
     assert [line for line in section(result) if line.startswith(said)]
@@ -223,23 +215,21 @@ def test_link_of_a_folder_that_leads_nowhere(suite: Suite) -> None:
     assert said in section(result)
 
 
-@pytest.mark.parametrize("workers", [None, 2])
-def test_test_path_that_leads_nowhere(suite: Suite, workers: int | None) -> None:
+def test_test_path_that_leads_nowhere(suite: Suite) -> None:
     suite.change(
         "pytest.ini", "testpaths = bias_tests", "testpaths = bias_tests/coin bias_tests/x"
     )
-    result = suite.run(workers=workers)
+    result = suite.run()
     assert result.ret == 1
     said = "problem: testpaths names bias_tests/x, where nothing is: mend or remove it"
     assert [line for line in section(result) if line.startswith(said)]
     assert suite.results()["partial"] == []
 
 
-@pytest.mark.parametrize("workers", [None, 2])
-def test_declared_while_a_test_runs(suite: Suite, workers: int | None) -> None:
+def test_declared_while_a_test_runs(suite: Suite) -> None:
     late = CASE.replace("\n", "\n    ").rstrip()
     suite.tests(CASE, f"def test_plain():\n    {late}\n")
-    result = suite.run(BIASED, workers=workers)
+    result = suite.run(BIASED)
     assert result.ret == 1
     lines = section(result)
     said = f"problem: {FILE}:"
@@ -247,35 +237,64 @@ def test_declared_while_a_test_runs(suite: Suite, workers: int | None) -> None:
     assert "NO VERDICT: see the problems above" in lines
 
 
-@pytest.mark.parametrize("workers", [None, 2])
 @pytest.mark.parametrize("names", ["test_asked, test_noticed", "test_asked, test_number"])
-def test_hypotheses_of_a_library(suite: Suite, names: str, workers: int | None) -> None:
-    source = (suite.path / FILE).read_text(encoding="utf-8")
-    (suite.path / "library.py").write_text(
-        source.replace("from .experiment", "from bias_tests.coin.experiment"), encoding="utf-8"
-    )
-    (suite.path / FILE).write_text(f"from library import {names}\n", encoding="utf-8")
+def test_hypotheses_of_a_library(suite: Suite, names: str) -> None:
+    suite.file("library.py", TESTS.replace("from .experiment", "from bias_tests.coin.experiment"))
+    suite.file(FILE, f"from library import {names}\n")
     suite.change("pytest.ini", "testpaths", "pythonpath = .\ntestpaths")
-    result = suite.run(BIASED, workers=workers)
+    result = suite.run(BIASED)
     assert result.ret == 1
     said = [line for line in section(result) if line.startswith("problem: library.py:")]
     assert len(said) == ("test_number" not in names)
-    assert suite.run(f"{FILE}::test_asked", workers=workers).ret == 0
+    assert suite.run(f"{FILE}::test_asked").ret == 0
 
 
 @pytest.mark.parametrize("name", ["conftest", "library"])
 def test_hypotheses_in_a_plugin(suite: Suite, name: str) -> None:
     suite.write(name="card")
-    source = (suite.path / FILE).read_text(encoding="utf-8")
     (suite.path / FILE).unlink()
     suite.conftest('pytest_plugins = ["library"]\n')
-    moved = source.replace("from .experiment", "from bias_tests.coin.experiment")
-    (suite.path / f"{name}.py").write_text(moved, encoding="utf-8")
+    moved = TESTS.replace("from .experiment", "from bias_tests.coin.experiment")
+    suite.file(f"{name}.py", moved)
     suite.change("pytest.ini", "testpaths", "pythonpath = .\ntestpaths")
     result = suite.run()
     assert result.ret == 1
     (said,) = [line for line in section(result) if line.startswith("problem: ")]
     assert said.startswith(f"problem: {name}.py:")
+
+
+def test_with_workers_all_of_it_is_said_as_it_is_alone(suite: Suite) -> None:
+    suite.write(name="card")
+    assert suite.run("--bias-accept", "bias_tests/card").ret == 0
+    shutil.rmtree(suite.path / "bias_tests/card")
+    head, _ = TESTS.replace("from .", "from ..coin.").split("@conditions")
+    case = CASE.replace("hypotheses(GAME, NUMBER)", "conditions(GAME)")
+    for name, after in LOST.items():
+        after_it = after.replace(f"hypotheses(GAME, {OTHER})", "conditions(GAME)")
+        suite.package(f"lost_{name}", test_it=f"{head}{case}{after_it}")
+    for name, hook in HOOKS.items():
+        suite.package(f"by_{name}", test_it=f"{head}{case}", conftest=hook)
+    suite.package("by_glob", test_it=f"{head}{case}")
+    suite.conftest(LEAVING_OUT["glob"].replace("coin", "by_glob"))
+    for name, skip in SKIPS.items():
+        skipping = head.replace("import pytest\n", f"import pytest\n\n{skip}")
+        suite.package(f"skip_{name}", test_it=f"{skipping}{case}")
+    late = case.replace("\n", "\n    ").rstrip()
+    suite.package("late", test_it=f"{head}def test_plain():\n    {late}\n")
+    suite.file("library.py", head.replace("..coin", "bias_tests.coin") + CASE)
+    suite.package("library", test_it="import library\n")
+    suite.change("pytest.ini", "= bias_tests\n", "= bias_tests bias_tests/x\npythonpath = .\n")
+    alone = suite.run()
+    results = suite.results_path().read_bytes()
+    shared = suite.run(workers=2)
+    assert alone.ret == shared.ret == 1
+    assert section(shared) == section(alone)
+    assert suite.results_path().read_bytes() == results
+    said = "\n".join(line for line in section(shared) if line.startswith("problem: "))
+    for name in (*LOST, *HOOKS, *SKIPS, "glob"):
+        assert len(re.findall(rf"/\w+_{name}/test_it\.py", said)) == 1
+    for words in ("late/test_it.py", "library.py:", "game-card: accepted", "bias_tests/x, where"):
+        assert said.count(words) == 1
 
 
 # --- what is none of it -----------------------------------------------------------------------
@@ -307,7 +326,7 @@ def test_links_are_followed_like_everything_else(suite: Suite, linked: str) -> N
 
 def test_decorators_through_a_module_of_the_suite(suite: Suite) -> None:
     suite.write(name="card")
-    (suite.path / "bias_tests/kit.py").write_text(KIT, encoding="utf-8")
+    suite.file("bias_tests/kit.py", KIT)
     for name in ("coin", "card"):
         suite.change(
             f"bias_tests/{name}/test_{name}.py",
@@ -348,17 +367,16 @@ HELPERS = {
 
 @pytest.mark.parametrize("helper", list(HELPERS))
 def test_files_that_only_name_the_decorators(suite: Suite, helper: str) -> None:
-    (suite.path / "bias_tests/coin/show.py").write_text(HELPERS[helper], encoding="utf-8")
+    suite.file("bias_tests/coin/show.py", HELPERS[helper])
     assert suite.run().ret == 0
 
 
 def test_ordinary_tests_beside_a_suite_may_have_conditions_of_their_own(suite: Suite) -> None:
     suite.change("pytest.ini", "testpaths = bias_tests", "testpaths = bias_tests tests")
-    (suite.path / "tests").mkdir()
-    (suite.path / "tests/__init__.py").touch()
+    suite.file("tests/__init__.py")
     text = f"import pytest\n\n{SKIPS['skip']}\nfrom .weather import conditions\n\nconditions()\n"
-    (suite.path / "tests/test_weather.py").write_text(text, encoding="utf-8")
-    (suite.path / "tests/test_plain.py").write_text(BESIDE, encoding="utf-8")
+    suite.file("tests/test_weather.py", text)
+    suite.file("tests/test_plain.py", BESIDE)
     result = suite.run("tests")
     assert result.ret == 0
     assert section(result) == []
@@ -369,5 +387,5 @@ def test_module_that_is_loaded_again(suite: Suite) -> None:
         "import importlib\n\nfrom .coin import test_coin\n\nimportlib.reload(test_coin)\n\n\n"
         "def test_plain():\n    pass\n"
     )
-    (suite.path / "bias_tests/test_again.py").write_text(text, encoding="utf-8")
+    suite.file("bias_tests/test_again.py", text)
     assert suite.run().ret == 0

@@ -86,7 +86,7 @@ def test_by_ini(suite: Suite) -> None:
 def test_a_partial_run_exports_the_whole_design_and_says_that_it_was_partial(
     suite: Suite,
 ) -> None:
-    result = with_exports(suite).run(EXPORTS, "-k", "asked and high", workers=2)
+    result = with_exports(suite).run(EXPORTS, "-k", "asked and high")
     assert result.ret == 0
     assert len(files(suite)["game-coin/numbers.csv"].split()) == 24
     (note,) = [line for line in section(result) if line.startswith("exports: only of")]
@@ -104,7 +104,7 @@ def test_a_run_in_which_no_experiment_has_any_says_so(suite: Suite) -> None:
 
 def test_what_is_not_recorded_in_full_is_a_problem(suite: Suite, tmp_path: Path) -> None:
     suite.monkeypatch.setenv("TMPDIR", str(tmp_path))
-    result = with_exports(suite).run("--bias-replicates=13", EXPORTS, workers=2)
+    result = with_exports(suite).run("--bias-replicates=13", EXPORTS, workers=1)
     assert result.ret == 1
     (problem,) = problems(section(result))
     start = "problem: no exports of game-coin were written: they need all recordings: "
@@ -114,7 +114,7 @@ def test_what_is_not_recorded_in_full_is_a_problem(suite: Suite, tmp_path: Path)
 
 
 def test_a_function_that_raises_is_a_problem_and_says_where(suite: Suite) -> None:
-    result = returning(suite, "1 / 0").run(EXPORTS, workers=2)
+    result = returning(suite, "1 / 0").run(EXPORTS)
     assert result.ret == 1
     result.assert_outcomes(passed=4)
     (problem,) = problems(section(result))
@@ -133,16 +133,17 @@ LEAVING = {
 }
 
 
-@pytest.mark.parametrize("workers", [None, 2], ids=["alone", "workers"])
-@pytest.mark.parametrize(("call", "said"), LEAVING.items(), ids=LEAVING)
+@pytest.mark.parametrize(
+    ("call", "workers"), [*((call, None) for call in LEAVING), ("sys.exit(0)", 1)]
+)
 def test_a_function_that_would_end_the_run_is_a_problem_of_it(
-    suite: Suite, call: str, said: str, workers: int | None
+    suite: Suite, call: str, workers: int | None
 ) -> None:
     body = f"def tell(records):\n    import sys, pytest\n    {call}\n\n\nGAME = Experiment("
     result = with_exports(suite, body).run(*BOTH, EXPORTS, workers=workers)
     assert result.ret == 1
     (problem,) = problems(section(result))
-    assert problem.startswith(f"problem: no exports of game-coin were written: {said} (")
+    assert problem.startswith(f"problem: no exports of game-coin were written: {LEAVING[call]} (")
     assert suite.results(partial=True)["suite"] == "NO VERDICT"
 
 

@@ -34,7 +34,7 @@ recorder.Recorder.keep = counted
 """
 
 WHILE_WRITING = f"""{IMPATIENT}
-from pytest_bias import closing
+from pytest_bias.session import closing
 
 write = closing.write_atomically
 

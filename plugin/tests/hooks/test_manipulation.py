@@ -6,7 +6,7 @@ import pytest
 
 from .suites import REPLICATES, Suite
 
-EVERYWHERE = pytest.mark.parametrize("workers", [0, 2])
+EVERYWHERE = pytest.mark.parametrize("workers", [0, 1])
 SAME = (
     "game-coin: conditions 'low' and 'high' put the same prompt before the subject, so nothing is "
     "manipulated between them"
@@ -34,10 +34,9 @@ def said(result: pytest.RunResult, words: str) -> int:
     return sum(words in line for line in lines if not line.startswith("ERROR "))
 
 
-@EVERYWHERE
-def test_same_prompts_are_one_collection_error(suite: Suite, workers: int) -> None:
+def test_same_prompts_are_one_collection_error(suite: Suite) -> None:
     result = unmanipulated(suite).run(
-        "--bias-model=simulated/even", "--bias-model=simulated/biased", workers=workers
+        "--bias-model=simulated/even", "--bias-model=simulated/biased"
     )
     assert result.ret not in {0, pytest.ExitCode.NO_TESTS_COLLECTED}
     result.assert_outcomes(errors=1)
@@ -49,7 +48,7 @@ def test_same_prompts_are_one_collection_error(suite: Suite, workers: int) -> No
 
 
 def test_a_label_in_the_prompt_is_a_collection_error(suite: Suite) -> None:
-    result = leaking(suite).run(workers=2)
+    result = leaking(suite).run()
     assert result.ret not in {0, pytest.ExitCode.NO_TESTS_COLLECTED}
     result.assert_outcomes(errors=1)
     words = "shows the subject 'cue_low', a label of factor 'cue': 'Game coin. The cue is cue_low"
@@ -89,6 +88,9 @@ def test_one_message_for_each_experiment(suite: Suite) -> None:
     result.assert_outcomes(errors=2)
     assert result.outlines.count(SAME) == 1
     assert result.outlines.count(SAME.replace("coin", "card")) == 1
+    assert said(result, " ERROR collecting bias_tests/coin/test_coin.py ") == 1
+    assert said(result, "NO VERDICT") > 0
+    assert suite.results(partial=True)["suite"] == "NO VERDICT"
 
 
 @EVERYWHERE
@@ -127,7 +129,7 @@ def test_prompts_are_carried_out_once_for_all_workers(suite: Suite) -> None:
         "    reply = await",
         f"    with open({str(asked)!r}, 'a') as file:\n        file.write('x')\n    reply = await",
     )
-    result = suite.run("-k", "asked and low", workers=3)
+    result = suite.run("-k", "asked and low", workers=2)
     assert result.ret == 0
     # Two walks of two trials, one more whose measures are taken, and the replayed trials of the
     # one case with its counterpart.

@@ -101,10 +101,9 @@ def test_decorator_that_loses_what_is_declared(bare: Suite, mark: str) -> None:
     result.stdout.fnmatch_lines([UNJUDGED])
 
 
-@pytest.mark.parametrize("workers", [None, 1])
-def test_decorator_that_keeps_what_is_declared(suite: Suite, workers: int | None) -> None:
+def test_decorator_that_keeps_what_is_declared(suite: Suite) -> None:
     suite.tests(CASE, f"{KEEPING}\n@keeping\n{CASE}")
-    result = suite.run(BIASED, workers=workers)
+    result = suite.run(BIASED)
     assert result.ret == 1
     assert "FAIL: 1 hypothesis, 1 BIASED" in section(result)
     assert suite.run().ret == 0

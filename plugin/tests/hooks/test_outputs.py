@@ -19,7 +19,7 @@ def junit(suite: Suite) -> ET.Element:
     return ET.fromstring((suite.path / "junit.xml").read_text(encoding="utf-8"))  # noqa: S314  (our own)
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [0, 1])
 def test_section_and_junit(suite: Suite, workers: int) -> None:
     result = suite.run("--junitxml=junit.xml", workers=workers)
     assert result.ret == 0
@@ -44,8 +44,13 @@ def test_section_and_junit(suite: Suite, workers: int) -> None:
 
 
 @pytest.mark.parametrize("workers", [None, 2])
-def test_nothing_is_said_twice(suite: Suite, workers: int | None) -> None:
-    result = suite.run(BIASED, workers=workers)
+def test_a_failure_is_said_once_and_shows_in_junit_and_html(
+    suite: Suite, workers: int | None
+) -> None:
+    plugins = ["-p", "pytest_metadata.plugin", "-p", "pytest_html.plugin"]
+    outputs = ["--junitxml=junit.xml", "--html=page.html", "--self-contained-html"]
+    result = suite.run(BIASED, *plugins, *outputs, workers=workers)
+    assert result.ret == 1
     for text in (" bias ====", "BIASED (beyond the margin) for these stimuli: number", "written:"):
         assert len([line for line in result.outlines if text in line]) == 1
     order = [
@@ -53,14 +58,6 @@ def test_nothing_is_said_twice(suite: Suite, workers: int | None) -> None:
         for title in ("FAILURES", "bias", "short test summary info")
     ]
     assert order == sorted(order)
-
-
-@pytest.mark.parametrize("workers", [None, 1])
-def test_failure_shows_in_junit_and_html(suite: Suite, workers: int | None) -> None:
-    plugins = ["-p", "pytest_metadata.plugin", "-p", "pytest_html.plugin"]
-    outputs = ["--junitxml=junit.xml", "--html=page.html", "--self-contained-html"]
-    result = suite.run(BIASED, *plugins, *outputs, workers=workers)
-    assert result.ret == 1
     (failure,) = junit(suite).iter("failure")
     assert failure.attrib["message"].startswith("BiasFound: game-coin × simulated/biased: BIASED")
     page = (suite.path / "page.html").read_text(encoding="utf-8")

@@ -144,17 +144,12 @@ def test_prices_and_limits_are_taken_from_the_roster(guarded: Suite) -> None:
     assert found[-1] == f"≈ {2 * REPLICATES / 6:.1f}"
 
 
-@pytest.mark.parametrize("workers", [None, 2])
-def test_a_damaged_cassette_is_named_and_is_no_success(
-    guarded: Suite, workers: int | None
-) -> None:
+def test_a_damaged_cassette_is_named_and_is_no_success(guarded: Suite) -> None:
     cassette = guarded.cassettes / "game-coin" / "simulated--even.jsonl"
     lines = cassette.read_bytes().splitlines(keepends=True)
     lines[9] = lines[9].replace(b'"high', b'"low')
     cassette.write_bytes(b"".join(lines))
-    result = guarded.run(
-        PLAN, "--bias-model=simulated/even", "--bias-model=simulated/biased", workers=workers
-    )
+    result = guarded.run(PLAN, "--bias-model=simulated/even", "--bias-model=simulated/biased")
     assert result.ret != 0
     assert ran(result) == {}
     said = result.stdout.str()

@@ -83,7 +83,7 @@ def test_an_experiment_without_the_design_is_left_out_with_a_note(suite: Suite) 
     suite.change(
         "bias_tests/coin/experiment.py", "import Experiment,", "import Design, Experiment,"
     )
-    result = suite.run("--bias-design=small", workers=2)
+    result = suite.run("--bias-design=small", workers=1)
     assert result.ret == 0
     result.assert_outcomes(passed=4)
     lines = section(result)
@@ -94,6 +94,6 @@ def test_an_experiment_without_the_design_is_left_out_with_a_note(suite: Suite) 
 
 def test_where_none_that_was_asked_for_has_the_design_the_run_is_refused(suite: Suite) -> None:
     suite.write(name="card")
-    result = suite.run("--bias-design=small", workers=2)
+    result = suite.run("--bias-design=small")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "unknown design of game-card 'small'; known: gate, screen" in result.stdout.str()

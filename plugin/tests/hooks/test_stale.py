@@ -77,7 +77,7 @@ def told(result: pytest.RunResult) -> list[str]:
     return [line for line in section(result) if "no longer represent" in line]
 
 
-@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("workers", [None, 1])
 def test_recordings_past_their_age_give_no_verdict(aged: Suite, workers: int | None) -> None:
     result = aged.run(AS_IT, "--bias-max-age=30", workers=workers)
     assert result.ret == 1

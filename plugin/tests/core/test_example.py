@@ -1,4 +1,4 @@
-"""The README's Python example runs: it collects, it replays, it is given a verdict."""
+"""The example of docs/experiments.md runs: it collects, it replays, it is given a verdict."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from pytest_bias.verdicts.analysis import analyse
 from ..runs import run_here
 from .in_memory import NOTHING_KEPT
 
-README = Path(__file__).parents[3] / "README.md"
+PAGE = Path(__file__).parents[3] / "docs" / "experiments.md"
 
 
 def example() -> str:
     found = re.findall(
-        r"^```python\n(.*?)^```$", README.read_text("utf-8"), re.DOTALL | re.MULTILINE
+        r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE
     )
-    assert len(found) == 1, "a new example in the README needs a test of its own"
+    assert len(found) == 1, "a new example on the page needs a test of its own"
     return str(found[0])
 
 
@@ -130,7 +130,7 @@ _SEEDS = [
 
 def test_the_example_is_analysed() -> None:
     names: dict[str, object] = {"__name__": "eggs"}
-    exec(compile(example(), str(README), "exec"), names)  # noqa: S102  (our own README)
+    exec(compile(example(), str(PAGE), "exec"), names)  # noqa: S102  (our own page)
     experiment = names["EGGS"]
     assert isinstance(experiment, Experiment)
     outcomes = [
