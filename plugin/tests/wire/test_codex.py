@@ -146,7 +146,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     return Stage(tmp_path)
 
 
-def test_the_command_line(stage: Stage) -> None:
+def test_the_command_line_its_input_and_its_folder(stage: Stage) -> None:
     stage.ask()
     (told,) = stage.told
     folder = told["folder"]
@@ -171,19 +171,12 @@ def test_the_command_line(stage: Stage) -> None:
         'shell_environment_policy.inherit="none"',
         "-",
     ]
-
-
-def test_the_prompt_is_standard_input_to_the_byte(stage: Stage) -> None:
-    stage.ask()
-    assert stage.told[0]["prompt"] == PROMPT
-
-
-def test_it_works_in_an_empty_folder_that_is_gone_afterwards(stage: Stage) -> None:
-    stage.ask()
-    assert stage.told[0]["work"] == []
-    assert not Path(stage.told[0]["folder"]).exists()
+    assert told["prompt"] == PROMPT  # to the byte
+    assert told["own_session"] is True  # which a terminal's interrupt does not reach
+    assert told["work"] == []
+    assert not Path(folder).exists()
     # Codex tells the model its folder, and a name can give away what is measured.
-    assert "bias" not in Path(stage.told[0]["folder"]).name
+    assert "bias" not in Path(folder).name
 
 
 def test_the_environment_is_the_contexts(stage: Stage) -> None:
@@ -194,11 +187,6 @@ def test_the_environment_is_the_contexts(stage: Stage) -> None:
     assert environment["OPENAI_API_KEY"] == SECRET
     assert "PYTEST_CURRENT_TEST" in os.environ
     assert "PYTEST_CURRENT_TEST" not in environment
-
-
-def test_a_terminals_interrupt_does_not_reach_it(stage: Stage) -> None:
-    stage.ask()
-    assert stage.told[0]["own_session"] is True
 
 
 def test_the_schema_is_a_file(stage: Stage) -> None:
@@ -394,15 +382,12 @@ def test_a_latency_with_failed_attempts_in_it_is_none(stage: Stage) -> None:
     assert completion.latency is None
 
 
-def test_an_empty_message_is_an_empty_reply(stage: Stage) -> None:
+def test_an_empty_message_is_a_reply_and_a_turn_without_one_ends_otherwise(stage: Stage) -> None:
     stage.play["last"] = ""
     completion = stage.ask()
     assert (completion.text, completion.finish) == ("", "stop")
-
-
-def test_a_turn_that_ends_without_a_message_ends_otherwise(stage: Stage) -> None:
-    """So Codex shows a refusal in place of the JSON asked for."""
-    stage.play |= {"last": "", "events": [SPOKE[0], SPOKE[-1]]}
+    # So Codex shows a refusal in place of the JSON asked for.
+    stage.play["events"] = [SPOKE[0], SPOKE[-1]]
     completion = stage.ask()
     assert (completion.text, completion.finish) == ("", "other")
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +22,11 @@ def read(view: RunView) -> Reader:
     return Reader(report_html(view))
 
 
+@cache
+def usual() -> Reader:
+    return read(factory.usual())
+
+
 def one(*verdicts: Any, **changed: Any) -> str:
     return read(factory.view(factory.analysis(*verdicts, **changed))).text
 
@@ -37,29 +43,27 @@ def test_it_is_one_file_that_loads_and_runs_nothing() -> None:
 
 
 def test_ids_are_unique_and_links_lead_to_them() -> None:
-    page = read(factory.usual())
+    page = usual()
     assert len(page.ids) == len(set(page.ids))
     assert {link.removeprefix("#") for link in page.links} <= set(page.ids)
     assert page.links.count("#analysis-2-hypothesis-1") == 1
 
 
 def test_headings_go_down_one_step_at_a_time() -> None:
-    headings = read(factory.usual()).headings
+    headings = usual().headings
     assert headings[0] == 1
     assert headings.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(headings))
 
 
 def test_tables_have_captions_and_scopes() -> None:
-    tags = [tag for tag, _ in read(factory.usual()).tags]
+    tags = [tag for tag, _ in usual().tags]
     assert tags.count("table") == tags.count("caption") > 5
-    assert all("scope" in found for tag, found in read(factory.usual()).tags if tag == "th")
+    assert all("scope" in found for tag, found in usual().tags if tag == "th")
 
 
 def test_charts_state_their_numbers() -> None:
-    labels = [
-        f["aria-label"] or "" for _, f in read(factory.usual()).tags if f.get("role") == "img"
-    ]
+    labels = [f["aria-label"] or "" for _, f in usual().tags if f.get("role") == "img"]
     assert len(labels) == 4
     shown = " ".join(labels).replace("\xa0", " ")
     for words in (
@@ -103,7 +107,7 @@ def test_a_run_without_analyses_has_a_page() -> None:
 
 
 def test_simulated_subjects_are_named_first() -> None:
-    text = read(factory.usual()).text
+    text = usual().text
     assert f"{SIMULATED_WARNING.format('simulated/biased, simulated/even')} Bias report" in text
     assert "stand in for models" not in one(factory.verdict(factory.finding()), simulated=False)
 
@@ -145,7 +149,7 @@ def test_statistics_of_any_published_method_are_shown() -> None:
 
 
 def test_p_is_never_printed_as_0() -> None:
-    page = read(factory.usual()).text
+    page = usual().text
     assert not re.search(r"\bp\s*[=<]?\s*0(\.0+)?(?![.\d])", page)
 
 
@@ -175,14 +179,6 @@ def test_too_few_units_for_an_estimate() -> None:
     assert "high 1 0 1 6.00 – – 6 6 6 6 6" in text
     assert "low 6 0 6 refused none 0" in text
     assert "not seen Nothing shows that the experiment can find a difference" in text
-
-
-def test_no_valid_reply_at_all() -> None:
-    assert "No valid reply was measured." in one(numbers=(), categories=())
-
-
-def test_an_experiment_without_a_control_says_so() -> None:
-    assert "The experiment has no positive control" in one(control=None)
 
 
 def test_hypotheses_that_were_not_selected_do_not_count() -> None:
@@ -255,18 +251,23 @@ def test_without_a_documented_direction_there_is_nothing_to_say() -> None:
     assert "direction" not in one(factory.verdict(factory.finding(), direction=None))
 
 
-def test_completeness_by_reason_with_a_sum() -> None:
-    counts = (
-        factory.cell("low", 4, planned=6, missing={"refused": 2}, invalid={"not_json": 3}),
-        factory.cell("high", 5, planned=6, missing={"refused": 1}),
-    )
-    text = one(counts=counts)
-    assert "all 12 9 3 refused 3 not_json 27" in text
+COUNTED = (
+    factory.cell("low", 4, planned=6, missing={"refused": 2}, invalid={"not_json": 3}),
+    factory.cell("high", 5, planned=6, missing={"refused": 1}),
+)
 
 
-def test_categories_are_counted_with_their_shares() -> None:
-    text = one()
-    assert "fair too high too low low 6 0 2 (33 %) 0 (0 %) 4 (67 %)" in text
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"numbers": (), "categories": ()}, "No valid reply was measured."),
+        ({"control": None}, "The experiment has no positive control"),
+        ({"counts": COUNTED}, "all 12 9 3 refused 3 not_json 27"),
+        ({}, "fair too high too low low 6 0 2 (33 %) 0 (0 %) 4 (67 %)"),
+    ],
+)
+def test_what_was_counted_is_shown(changes: dict[str, Any], words: str) -> None:
+    assert words in one(**changes)
 
 
 def test_several_hypotheses_of_one_measure_each_have_a_section() -> None:
