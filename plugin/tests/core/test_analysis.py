@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -21,6 +22,7 @@ from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Outcome
 from pytest_bias.statistics.multiplicity import holm
+from pytest_bias.statistics.resampling import label_permutation
 from pytest_bias.verdicts.analysis import Analysis, analyse
 
 from .factories import Score, experiment, recording
@@ -42,9 +44,14 @@ ADAPTER = TypeAdapter(Analysis)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _short_bootstraps() -> Iterator[None]:
-    """What a bootstrap finds is tested elsewhere; here a hundred analyses must not take long."""
-    with mock.patch.object(two_groups, "BOOTSTRAP_ITERATIONS", 200):
+def _fewer_resamples() -> Iterator[None]:
+    """What resampling finds is tested elsewhere; here a hundred analyses must not take long."""
+    with (
+        mock.patch.object(two_groups, "BOOTSTRAP_ITERATIONS", 200),
+        mock.patch.object(
+            two_groups, "label_permutation", partial(label_permutation, resamples=999)
+        ),
+    ):
         yield
 
 
@@ -221,7 +228,7 @@ cells = st.lists(st.none() | st.integers(0, 12), max_size=12) | st.builds(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.fixed_dictionaries({"low": cells, "high": cells, "none": cells}))
 def test_never_nan_infinity_or_p_0(scores: dict[str, Sequence[int | None]]) -> None:
     found = analysis(scores, mean(), mean("none", "low"), mean("high", "none", claim="detect"))
