@@ -19,7 +19,7 @@ from pytest_bias.statistics.noninferiority import (
     non_inferior_paired_groups,
 )
 
-from .test_properties import assert_sound
+from .reference import assert_sound
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

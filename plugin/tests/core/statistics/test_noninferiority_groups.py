@@ -14,7 +14,7 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
 from pytest_bias.statistics.noninferiority import non_inferior_paired_groups
 
-from .test_properties import assert_sound
+from .reference import assert_sound
 
 close = pytest.approx
 Groups = list[tuple[float, Any, Any]]
