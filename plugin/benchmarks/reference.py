@@ -1,4 +1,4 @@
-"""The reference pages that are made of the code's own tables.
+"""The pages that are made of the project's own tables: options, and the picture of the layers.
 
     python plugin/benchmarks/reference.py
 
@@ -7,12 +7,29 @@ Writes them anew; a test holds what is committed against them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_bias.settings.options import SECTIONS, Option
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "options.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "reference" / "options.md"
+ARCHITECTURE = ROOT / "plugin" / "ARCHITECTURE.md"
+HOLDS = (
+    "faces: hooks, console script",
+    "one session of pytest",
+    "one view, many reports",
+    "accepted verdicts; recording",
+    "judging; replies as files; calls",
+    "hypotheses; what the user set",
+    "designs, protocols, records",
+    "pure functions on arrays",
+    "every exception",
+)
+"""What each layer of the contract is about, from the top."""
+WIDTH = 44
 INTRODUCTION = """\
 # Options and ini keys
 
@@ -46,5 +63,30 @@ def _code(text: str) -> str:
     return f"`{text}`" if text else ""
 
 
+def layers() -> list[list[str]]:
+    """Return the packages of each layer, from the top, as import-linter's contract has them."""
+    project = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text(encoding="utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
+    (rows,) = (each["layers"] for each in contracts if each["type"] == "layers")
+    return [row.split(" | ") for row in rows]
+
+
+def picture(rows: Sequence[Sequence[str]]) -> str:
+    """Return the layers drawn as text, each with its number and what it holds."""
+    line = "─" * WIDTH
+    lines = [f"   ┌{line}┐"]
+    for row, (names, holds) in enumerate(zip(rows, HOLDS, strict=True)):
+        lines += [f"   ├{line}┤"] * (row > 0)
+        lines.append(f" {len(rows) - row} │{'     '.join(names):^{WIDTH}}│  {holds}")
+    return "\n".join([*lines, f"   └{line}┘", f"{'imports point down':^{WIDTH + 8}}".rstrip()])
+
+
+def architecture_page(page: str) -> str:
+    """Return ``page`` with the picture of the layers as the contract has them."""
+    fenced = f"```text\n{picture(layers())}\n```"
+    return re.sub(r"```text\n.*?```", lambda _: fenced, page, count=1, flags=re.DOTALL)
+
+
 if __name__ == "__main__":
+    ARCHITECTURE.write_text(architecture_page(ARCHITECTURE.read_text("utf-8")), encoding="utf-8")
     PAGE.write_text(options_page(), encoding="utf-8")

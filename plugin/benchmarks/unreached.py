@@ -174,6 +174,8 @@ def sources(root: Path) -> Iterator[Source]:
     for top, folder in ((root / "plugin", "pytest_bias"), (root, "bias_tests")):
         for path in sorted((top / folder).rglob("*.py")):
             parts = path.relative_to(top).with_suffix("").parts
+            if "tests" in parts:  # an experiment's own
+                continue
             if "tests" in parts:
                 continue
             package = parts[-1] == "__init__"

@@ -89,8 +89,7 @@ class MannWhitneyTest:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """``U``, ``p``, the difference of ``mean``s and Vargha and Delaney's ``A``."""
-        from ..statistics.ranks import mann_whitney  # noqa: PLC0415
-        from ..statistics.superiority import vargha_delaney  # noqa: PLC0415
+        from ..statistics.ranks import mann_whitney, vargha_delaney  # noqa: PLC0415
 
         a, b = _two(pooled)
         found = mann_whitney(a, b)

@@ -14,12 +14,12 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from ..errors import BadStatisticInput, TooFewUnits
-from ._arrays import count, positive
+from ..errors import TooFewUnits
+from ._distributions import crossing
+from .checks import bad, count, positive
 
 Design = Literal["independent", "paired"]
 Null = Literal["zero", "margin"]
@@ -48,18 +48,14 @@ def plan(n: float, *, design: Design, strata: int = 1) -> Plan:
     return Plan(se=math.sqrt(2 / n), df=2 * n - 2 * strata)
 
 
-def checked_plan(n: int, *, design: Design, strata: int, function: str) -> Plan:
+def checked_plan(n: int, *, design: Design, strata: int) -> Plan:
     """Return the plan of a whole number of units, leaving at least one degree of freedom."""
-    n = count(n, function=function, argument="n")
-    strata = count(strata, function=function, argument="strata")
+    n = count(n, "n")
+    strata = count(strata, "strata")
     if strata < 1:
-        raise BadStatisticInput(function=function, argument="strata", problem="is not 1 or more")
+        raise bad("strata", "is not 1 or more")
     if design not in {"independent", "paired"}:
-        raise BadStatisticInput(
-            function=function,
-            argument="design",
-            problem=f"{design!r} is not independent or paired",
-        )
+        raise bad("design", f"{design!r} is not independent or paired")
     if n <= strata:
         raise TooFewUnits(group="n", found=n, needed=strata + 1)
     return plan(n, design=design, strata=strata)
@@ -132,15 +128,13 @@ def one_sided_power(effect: float, *, alpha: float, df: float) -> float:
     return average(lambda s: np.asarray(special.ndtr(effect - t * s)), df, bends(effect, 0, t))
 
 
-def start_of_alarm(null: Null, margin: float | None, *, unit: float, function: str) -> float:
+def start_of_alarm(null: Null, margin: float | None, *, unit: float) -> float:
     """Return how far from 0 the interval must lie, in standard errors."""
     if null == "zero":
         return 0.0
     if margin is None or null not in {"zero", "margin"}:
-        raise BadStatisticInput(
-            function=function, argument="null", problem=f"{null!r} with a margin of {margin}"
-        )
-    return positive(margin, function=function, argument="margin") / unit
+        raise bad("null", f"{null!r} with a margin of {margin}")
+    return positive(margin, "margin") / unit
 
 
 def solve(power_at: Callable[[float], float], *, power: float, start: float = 0.0) -> float:
@@ -148,8 +142,4 @@ def solve(power_at: Callable[[float], float], *, power: float, start: float = 0.
     step = 1.0
     while power_at(start + step) < power:
         step *= 2
-    return float(
-        scipy.optimize.brentq(
-            lambda x: power_at(x) - power, start, start + step, xtol=1e-13, rtol=1e-12
-        )
-    )
+    return crossing(lambda x: power_at(x) - power, start, start + step)

@@ -18,27 +18,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import BadStatisticInput, TooFewUnits
-from ._arrays import constant, count, number, probability, sample
+from ..errors import TooFewUnits
 from ._counting import add_counted, cheaper, log_orders, orders, tally_of
+from .checks import alike, bad, constant, count, draws, number, probability
 from .results import Permutation
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
     Whole = NDArray[np.intp]
 
-FEWEST_RESAMPLES = 100
 ALWAYS_EXACT = 20_000  # so many relabellings take no longer than drawing would
 CHUNK = 2**18  # relabelled values held at once, 2 MiB: fits into a processor's cache
 TIE = 1e-9  # relative distance within which two statistics are the same
 MANY = 2_000  # fewer units than that are soon shuffled, whatever their values
 SMALLEST_GROUP = 2
-
-
-def bad_input(function: str, argument: str, problem: str) -> BadStatisticInput:
-    return BadStatisticInput(function=function, argument=argument, problem=problem)
 
 
 class Relabelling:
@@ -53,15 +48,12 @@ class Relabelling:
         fewest: int,
         resamples: int,
         seed: int,
-        function: str,
     ) -> None:
-        if count(resamples, function=function, argument="resamples") < FEWEST_RESAMPLES:
-            raise bad_input(function, "resamples", f"must be {FEWEST_RESAMPLES} or more")
-        self.resamples = resamples
-        self.seed = count(seed, function=function, argument="seed")
+        self.resamples = draws(resamples)
+        self.seed = count(seed, "seed")
         for argument, found in (("labels", labels), ("blocks", blocks)):
-            if found is not None and len(found) != n:
-                raise bad_input(function, argument, f"{len(found)} for {n} units")
+            if found is not None:
+                alike(found, argument, n=n)
         self.names = tuple(dict.fromkeys(labels))
         if len(self.names) < SMALLEST_GROUP:
             raise TooFewUnits(group="labels", found=len(self.names), needed=SMALLEST_GROUP)
@@ -245,36 +237,12 @@ def centred_columns(values: Floats) -> tuple[Floats, float]:
     return (centred / scale if scale else centred), scale
 
 
-def any_array(values: ArrayLike, *, function: str, argument: str) -> NDArray[Any]:
-    try:
-        return np.asarray(values)
-    except ValueError:  # ragged nesting
-        raise bad_input(function, argument, "rows of different lengths") from None
-
-
-def matrix_of(values: ArrayLike, *, function: str, argument: str) -> Floats:
-    """Return `values` as a checked 2-D float array."""
-    array = any_array(values, function=function, argument=argument)
-    if array.ndim != 2:  # noqa: PLR2004  (rows and columns)
-        raise bad_input(function, argument, f"{array.ndim} dimensions instead of 2")
-    return sample(array.ravel(), function=function, argument=argument).reshape(array.shape)
-
-
-def contrast_weights(
-    weights: Mapping[str, float], names: Sequence[Hashable], *, function: str
-) -> Floats:
+def contrast_weights(weights: Mapping[str, float], names: Sequence[Hashable]) -> Floats:
     """Return the weight of each name; they have to sum to 0 and to name known labels."""
     for label in weights:
         if label not in names:
-            raise bad_input(function, "weights", f"no unit is labelled {label!r}")
-    found = np.array(
-        [
-            number(weights.get(str(name), 0.0), function=function, argument="weights")
-            for name in names
-        ]
-    )
+            raise bad("weights", f"no unit is labelled {label!r}")
+    found = np.array([number(weights.get(str(name), 0.0), "weights") for name in names])
     if abs(found.sum()) > TIE * np.abs(found).sum() or not found.any():
-        raise bad_input(
-            function, "weights", "not all 0, and summing to 0, is what a contrast needs"
-        )
+        raise bad("weights", "not all 0, and summing to 0, is what a contrast needs")
     return found

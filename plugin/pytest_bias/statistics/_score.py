@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from ..errors import BadStatisticInput, NoVariance, TooFewUnits
-from ._arrays import ROUNDING, count, probability, sample
-from ._distributions import normal_cdf, normal_isf, normal_sf
-from ._roots import crossing
+from ..errors import NoVariance, TooFewUnits
+from ._distributions import crossing, normal_isf, normal_sf
+from .checks import ROUNDING, alike, bad, count, probability, sample
 from .results import Interval
 
 if TYPE_CHECKING:
@@ -53,42 +52,31 @@ class Strata:
         """Weighted mean rate of b."""
         return min(1.0, float(self.weights @ (self.x_b / self.n_b)))
 
-    def with_events(self, *, function: str) -> Strata:
+    def with_events(self) -> Strata:
         """Return these strata, or raise `NoVariance` where their ratio would be 0 / 0."""
         if self.rate_a == self.rate_b == 0:
-            raise NoVariance(statistic=function)
+            raise NoVariance
         return self
 
 
-def _per_stratum(value: Counts, *, function: str, argument: str) -> list[int]:
+def _per_stratum(value: Counts, argument: str) -> list[int]:
     plain = value.tolist() if isinstance(value, np.ndarray) else value
     listed = plain if isinstance(plain, Sequence) else [plain]
-    return [count(each, function=function, argument=argument) for each in listed]
+    return [count(each, argument) for each in listed]
 
 
 def _weights(
-    weights: ArrayLike | None,
-    n_a: NDArray[np.float64],
-    n_b: NDArray[np.float64],
-    *,
-    function: str,
+    weights: ArrayLike | None, n_a: NDArray[np.float64], n_b: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], Weighting]:
     if weights is None:
         if np.ptp(n_a) == 0 and np.ptp(n_b) == 0:
             return np.full(n_a.size, 1 / n_a.size), "equal"
         precision = n_a * n_b / (n_a + n_b)
         return precision / precision.sum(), "mantel-haenszel"
-    given = sample(weights, function=function, argument="weights")
-    if given.size != n_a.size:
-        raise BadStatisticInput(
-            function=function,
-            argument="weights",
-            problem=f"{given.size} weights for {n_a.size} strata",
-        )
+    given = sample(weights, "weights")
+    alike(given, "weights", n=n_a.size, of="strata")
     if given.min() < 0 or given.max() == 0:
-        raise BadStatisticInput(
-            function=function, argument="weights", problem="are negative or all 0"
-        )
+        raise bad("weights", "are negative or all 0")
     relative = given / given.max()
     return relative / relative.sum(), "given"
 
@@ -100,20 +88,13 @@ def checked_strata(
     n_b: Counts,
     *,
     weights: ArrayLike | None,
-    function: str,
 ) -> Strata:
     """Return the counts as arrays over strata, with `weights` or those of the design."""
     given = {"successes_a": successes_a, "n_a": n_a, "successes_b": successes_b, "n_b": n_b}
-    counts = {
-        argument: _per_stratum(value, function=function, argument=argument)
-        for argument, value in given.items()
-    }
+    counts = {argument: _per_stratum(value, argument) for argument, value in given.items()}
     size = len(counts["n_a"])
     for argument, values in counts.items():
-        if len(values) != size:
-            raise BadStatisticInput(
-                function=function, argument=argument, problem=f"{len(values)} of {size} strata"
-            )
+        alike(values, argument, n=size, of="strata")
     if not size:
         raise TooFewUnits(group="strata", found=0, needed=1)
     for group in ("a", "b"):
@@ -123,13 +104,10 @@ def checked_strata(
                 where = group if size == 1 else f"{group} in stratum {place}"
                 raise TooFewUnits(group=where, found=n, needed=1)
             if successes > n:
-                raise BadStatisticInput(
-                    function=function,
-                    argument=f"successes_{group}",
-                    problem=f"{successes} successes of {n}",
-                )
+                argument = f"successes_{group}"
+                raise bad(argument, f"{successes} successes of {n}")
     x_1, n_1, x_0, n_0 = (np.array(values, dtype=np.float64) for values in counts.values())
-    shares, weighting = _weights(weights, n_1, n_0, function=function)
+    shares, weighting = _weights(weights, n_1, n_0)
     return Strata(x_a=x_1, n_a=n_1, x_b=x_0, n_b=n_0, weights=shares, weighting=weighting)
 
 
@@ -192,17 +170,15 @@ def z_ratio(strata: Strata, null: float) -> float:
     )
 
 
-def p_of_z(z: float, alternative: Alternative, *, function: str) -> float:
+def p_of_z(z: float, alternative: Alternative) -> float:
     """Return the p-value of a standard normal statistic, floored."""
     if alternative == "two-sided":
         return probability(2 * normal_sf(abs(z)))
     if alternative == "greater":
         return probability(normal_sf(z))
     if alternative == "less":
-        return probability(normal_cdf(z))
-    raise BadStatisticInput(
-        function=function, argument="alternative", problem=f"{alternative!r} is not known"
-    )
+        return probability(normal_sf(-z))
+    raise bad("alternative", f"{alternative!r} is not known")
 
 
 def _crossing(falling: Callable[[float], float], low: float, high: float) -> float:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ..errors import BadStatisticInput, NoVariance, TooFewUnits
-from ._arrays import count, fraction, sample
+from ..errors import NoVariance, TooFewUnits
 from ._distributions import normal_isf
-from .resampling import FEWEST_ITERATIONS
+from .checks import FEWEST_DRAWS, bad, checked, count, fraction, known, sample
+from .ranks import snapped
 from .results import Interval
-from .superiority import snapped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +61,7 @@ def _missing(value: object) -> bool:
 
 
 def _categories(
-    ratings: Sequence[Hashable], *, numeric: bool, function: str, argument: str
+    ratings: Sequence[Hashable], argument: str, *, numeric: bool
 ) -> tuple[dict[Hashable, int], Floats]:
     """Return the place of each rating among the categories, and the categories' values.
 
@@ -72,7 +71,7 @@ def _categories(
     distinct = list(dict.fromkeys(ratings))
     if not numeric or not distinct:
         return {rating: i for i, rating in enumerate(distinct)}, np.arange(float(len(distinct)))
-    numbers = sample(np.array(distinct), function=function, argument=argument)
+    numbers = sample(np.array(distinct), argument)
     values, places = np.unique(snapped(numbers), return_inverse=True)
     return dict(zip(distinct, places.tolist(), strict=True)), values
 
@@ -105,28 +104,21 @@ def _alpha(counts: Floats, values: Floats, level: Measurement) -> float | None:
 
 
 def _counts(
-    ratings: Sequence[Sequence[Hashable | None]], *, level: Measurement, function: str
+    ratings: Sequence[Sequence[Hashable | None]], *, level: Measurement
 ) -> tuple[Floats, Floats]:
     """Return counts of units × categories, and the categories' values in rising order."""
     if len(ratings) < SMALLEST:
         raise TooFewUnits(group="coders", found=len(ratings), needed=SMALLEST)
     if len({len(coder) for coder in ratings}) > 1:
-        raise BadStatisticInput(
-            function=function, argument="ratings", problem="coders with different numbers of units"
-        )
+        raise bad("ratings", "coders with different numbers of units")
     units = [
         [rating for rating in unit if not _missing(rating)] for unit in zip(*ratings, strict=True)
     ]
     place, values = _categories(
-        [rating for unit in units for rating in unit],
-        numeric=level != "nominal",
-        function=function,
-        argument="ratings",
+        [rating for unit in units for rating in unit], "ratings", numeric=level != "nominal"
     )
     if level == "ratio" and values.size and values[0] < 0:
-        raise BadStatisticInput(
-            function=function, argument="ratings", problem="a ratio scale has no values below 0"
-        )
+        raise bad("ratings", "a ratio scale has no values below 0")
     counts = np.zeros((len(units), values.size))
     for row, unit in zip(counts, units, strict=True):
         for rating in unit:
@@ -134,6 +126,7 @@ def _counts(
     return counts, values
 
 
+@checked
 def krippendorff_alpha(
     ratings: Sequence[Sequence[Hashable | None]],
     *,
@@ -157,38 +150,30 @@ def krippendorff_alpha(
     the level, an interval without a seed, and arguments out of range.
     Source: Krippendorff (2011); bootstrap: Efron & Tibshirani (1993).
     """
-    function = "krippendorff_alpha"
-    if level not in MEASUREMENTS:
-        raise BadStatisticInput(
-            function=function, argument="level", problem=f"{level!r} is unknown"
-        )
-    confidence = fraction(confidence, function=function, argument="confidence")
-    iterations = count(iterations, function=function, argument="iterations")
-    every, values = _counts(ratings, level=level, function=function)
+    known(level, "level", MEASUREMENTS)
+    confidence = fraction(confidence, "confidence")
+    iterations = count(iterations, "iterations")
+    every, values = _counts(ratings, level=level)
     counts = every[every.sum(axis=1) >= SMALLEST]
     if len(counts) < SMALLEST:
         raise TooFewUnits(group="units rated twice", found=len(counts), needed=SMALLEST)
     alpha = _alpha(counts, values, level)
     if alpha is None:
-        raise NoVariance(statistic=function)
+        raise NoVariance
 
     interval, undefined = None, 0
     if iterations:
-        if iterations < FEWEST_ITERATIONS or seed is None:
-            raise BadStatisticInput(
-                function=function,
-                argument="iterations",
-                problem=f"an interval takes {FEWEST_ITERATIONS} or more, and a seed",
-            )
-        rng = np.random.default_rng(count(seed, function=function, argument="seed"))
+        if iterations < FEWEST_DRAWS or seed is None:
+            raise bad("iterations", f"an interval takes {FEWEST_DRAWS} or more, and a seed")
+        rng = np.random.default_rng(count(seed, "seed"))
         drawn = [
             _alpha(counts[rng.integers(len(counts), size=len(counts))], values, level)
             for _ in range(iterations)
         ]
         defined = [value for value in drawn if value is not None]
         undefined = iterations - len(defined)
-        if len(defined) < FEWEST_ITERATIONS:
-            raise NoVariance(statistic=function)
+        if len(defined) < FEWEST_DRAWS:
+            raise NoVariance
         low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
         interval = Interval(low=low, high=high, level=confidence)
     return Alpha(
@@ -204,6 +189,7 @@ def krippendorff_alpha(
     )
 
 
+@checked
 def cohen_kappa(
     a: Sequence[Hashable],
     b: Sequence[Hashable],
@@ -225,25 +211,17 @@ def cohen_kappa(
     (drop them explicitly), unknown weights and a level outside (0, 1).
     Source: Cohen (1960, 1968); Fleiss, Cohen & Everitt (1969) for the standard error.
     """
-    function = "cohen_kappa"
-    level = fraction(level, function=function, argument="level")
-    if weights not in {None, "linear", "quadratic"}:
-        raise BadStatisticInput(
-            function=function, argument="weights", problem=f"{weights!r} is unknown"
-        )
+    level = fraction(level, "level")
+    known(weights, "weights", (None, "linear", "quadratic"))
     if len(a) != len(b):
-        raise BadStatisticInput(
-            function=function, argument="b", problem=f"{len(b)} ratings for {len(a)} of a"
-        )
+        raise bad("b", f"{len(b)} ratings for {len(a)} of a")
     if any(_missing(rating) for rating in (*a, *b)):
-        raise BadStatisticInput(function=function, argument="a, b", problem="a rating is missing")
+        raise bad("a, b", "a rating is missing")
     if len(a) < SMALLEST:
         raise TooFewUnits(group="units", found=len(a), needed=SMALLEST)
-    place, values = _categories(
-        (*a, *b), numeric=weights is not None, function=function, argument="a, b"
-    )
+    place, values = _categories((*a, *b), "a, b", numeric=weights is not None)
     if values.size < SMALLEST:
-        raise NoVariance(statistic=function)
+        raise NoVariance
     distances = 1 - np.eye(values.size)
     if weights is not None:
         distances = np.abs(values[:, None] - values[None, :]) / np.ptp(values)

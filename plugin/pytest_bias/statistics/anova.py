@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from ..errors import BadStatisticInput, NoVariance, TooFewUnits
-from ._arrays import constant, probability, units
+from ..errors import NoVariance, TooFewUnits
+from .checks import alike, bad, checked, constant, probability, units
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -64,55 +64,13 @@ class FactorialAnova:
     residual_df: int
     type: Literal[1, 2, 3]
 
+    @checked
     def row(self, *factors: str) -> AnovaRow:
         """Return the row of these factors, in whatever order they are named."""
         for row in self.rows:
             if sorted(row.term) == sorted(factors):
                 return row
-        raise BadStatisticInput(
-            function="FactorialAnova.row", argument="factors", problem=f"no term {factors}"
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Groups:
-    sizes: NDArray[np.float64]
-    means: NDArray[np.float64]
-    variances: NDArray[np.float64]
-    constant: tuple[bool, ...]
-
-    @property
-    def within(self) -> float:
-        return float(((self.sizes - 1) * self.variances).sum())
-
-    @property
-    def between(self) -> float:
-        grand = (self.sizes * self.means).sum() / self.sizes.sum()
-        return float((self.sizes * (self.means - grand) ** 2).sum())
-
-
-def _groups(groups: Sequence[ArrayLike], *, function: str) -> _Groups:
-    """Check the groups and sum them up; values in shares of the largest distance from the first.
-
-    Sums of squares of shares neither overflow nor lose the digits of a distant mean.
-    """
-    if len(groups) < FEWEST_LEVELS:
-        raise TooFewUnits(group="groups", found=len(groups), needed=FEWEST_LEVELS)
-    arrays = [
-        units(group, function=function, argument=f"groups[{i}]") for i, group in enumerate(groups)
-    ]
-    magnitude = max(float(np.abs(array).max()) for array in arrays)
-    origin = arrays[0][0]
-    scale = max(float(np.abs(array - origin).max()) for array in arrays)
-    if scale == 0:
-        raise NoVariance(statistic=function)
-    shares = [(array - origin) / scale for array in arrays]
-    return _Groups(
-        sizes=np.array([array.size for array in arrays], dtype=np.float64),
-        means=np.array([array.mean() for array in shares]),
-        variances=np.array([array.var(ddof=1) for array in shares]),
-        constant=tuple(constant(array, magnitude=magnitude) for array in arrays),
-    )
+        raise bad("factors", f"no term {factors}")
 
 
 def f_p(f: float, df_1: float, df_2: float) -> float:
@@ -120,47 +78,52 @@ def f_p(f: float, df_1: float, df_2: float) -> float:
     return probability(float(special.fdtrc(df_1, df_2, max(f, 0.0))))
 
 
+@checked
 def one_way(groups: Sequence[ArrayLike]) -> OneWay:
     """Test equal means of independent groups of equal variance.
 
     Estimand: the population means, one per group; `groups` holds k >= 2 arrays of shape (n_j,),
     each of at least 2 independent units, in one unit. Assumes means close to normal and equal
-    variances. The sums of squares are taken here: scipy's `f_oneway` gives neither degrees of
-    freedom nor effect sizes, and finds the variance within by subtraction.
+    variances. The sums of squares are taken here: scipy's `f_oneway` finds the variance within by
+    subtraction, which leaves no digit, or an infinite F, where groups lie 1e8 SDs apart.
 
     Raises `TooFewUnits` below two groups or two units in a group; `NoVariance` when every group
     is constant (up to rounding). Source: Fisher (1925); Hays (1963) for omega squared.
     """
-    function = "one_way"
-    found = _groups(groups, function=function)
-    if all(found.constant):
-        raise NoVariance(statistic=function)
-    df_1, df_2 = len(found.sizes) - 1, float(found.sizes.sum()) - len(found.sizes)
-    mean_square = found.within / df_2
-    f, total = found.between / df_1 / mean_square, found.between + found.within
+    if len(groups) < FEWEST_LEVELS:
+        raise TooFewUnits(group="groups", found=len(groups), needed=FEWEST_LEVELS)
+    arrays = [units(group, f"groups[{i}]") for i, group in enumerate(groups)]
+    magnitude = max(float(np.abs(array).max()) for array in arrays)
+    if all(constant(array, magnitude=magnitude) for array in arrays):
+        raise NoVariance
+    # In shares of the largest distance from the first value: squares would under- or overflow.
+    origin = arrays[0][0]
+    scale = max(float(np.abs(array - origin).max()) for array in arrays)
+    shares = [(array - origin) / scale for array in arrays]
+    grand = np.concatenate(shares).mean()
+    between = sum(array.size * float(array.mean() - grand) ** 2 for array in shares)
+    within = sum(array.size * float(array.var()) for array in shares)
+    df_1, df_2 = len(shares) - 1, float(sum(array.size - 1 for array in shares))
+    mean_square = within / df_2
+    f, total = between / df_1 / mean_square, between + within
     return OneWay(
         f=f,
         df_between=df_1,
         df_within=df_2,
         p=f_p(f, df_1, df_2),
-        eta2=found.between / total,
-        omega2=(found.between - df_1 * mean_square) / (total + mean_square),
+        eta2=between / total,
+        omega2=(between - df_1 * mean_square) / (total + mean_square),
     )
 
 
-def _levels(
-    factors: Mapping[str, Sequence[str]], n: int, *, function: str
-) -> dict[str, NDArray[np.intp]]:
+def _levels(factors: Mapping[str, Sequence[str]], n: int) -> dict[str, NDArray[np.intp]]:
     """Return each factor's level numbers, having checked that no combination is missing."""
     if not factors:
         raise TooFewUnits(group="factors", found=0, needed=1)
     names: list[list[str]] = []
     codes: dict[str, NDArray[np.intp]] = {}
     for factor, given in factors.items():
-        if len(given) != n:
-            raise BadStatisticInput(
-                function=function, argument=factor, problem=f"{len(given)} levels for {n} values"
-            )
+        alike(given, factor, n=n, of="values")
         levels = sorted(set(given))
         if len(levels) < FEWEST_LEVELS:
             raise TooFewUnits(group=factor, found=len(levels), needed=FEWEST_LEVELS)
@@ -174,11 +137,7 @@ def _levels(
             ", ".join(f"{f} = {v}" for f, v in zip(factors, cell, strict=True))
             for cell in empty[:MOST_SHOWN]
         ]
-        raise BadStatisticInput(
-            function=function,
-            argument="factors",
-            problem=f"incomplete design, {len(empty)} cells empty, as {'; '.join(shown)}",
-        )
+        raise bad("factors", f"incomplete design, {len(empty)} cells empty, as {'; '.join(shown)}")
     return codes
 
 
@@ -196,6 +155,7 @@ def _fit(values: NDArray[np.float64], codes: list[NDArray[np.intp]], kind: int) 
     return anova.anova_lm(fitted, typ=kind)
 
 
+@checked
 def factorial_anova(
     values: ArrayLike,
     factors: Mapping[str, Sequence[str]],
@@ -215,13 +175,10 @@ def factorial_anova(
     or no unit beyond one per cell; `NoVariance` when every cell is constant (up to rounding).
     Source: Fisher (1925); Yates (1934); Langsrud (2003) on the types.
     """
-    function = "factorial_anova"
     if type not in TYPES:
-        raise BadStatisticInput(
-            function=function, argument="type", problem=f"{type} is not 1 to 3"
-        )
-    found = units(values, function=function, argument="values")
-    codes = _levels(factors, found.size, function=function)
+        raise bad("type", f"{type} is not 1 to 3")
+    found = units(values, "values")
+    codes = _levels(factors, found.size)
     sizes = [int(code.max()) + 1 for code in codes.values()]
     cells = math.prod(sizes)
     if found.size <= cells:
@@ -229,7 +186,7 @@ def factorial_anova(
     cell = np.ravel_multi_index(tuple(codes.values()), sizes)
     magnitude = float(np.abs(found).max())
     if all(constant(found[cell == c], magnitude=magnitude) for c in range(cells)):
-        raise NoVariance(statistic=function)
+        raise NoVariance
     origin = found.mean()
     scale = float(np.abs(found - origin).max())
     shares = (found - origin) / scale

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..errors import BadStatisticInput, NoVariance
-from ._arrays import (
+from ..errors import NoVariance
+from .checks import (
     ROUNDING,
+    bad,
+    checked,
     count,
+    draws,
     fraction,
     mean_and_sd,
     not_negative,
@@ -26,7 +29,7 @@ from ._arrays import (
 from .effect_size import HIGHEST_LEVEL, _noncentrality, _tails, hedges_j
 from .equivalence import tost_from_moments
 from .means import Moments, t_interval, two_sided_p
-from .resampling import CHUNK, FEWEST_ITERATIONS
+from .resampling import CHUNK
 from .results import EffectSize, Interval, Permutation, Tost
 
 if TYPE_CHECKING:
@@ -52,19 +55,20 @@ class OneSample:
 
 
 def _mean_sd_n(
-    differences: ArrayLike, *, magnitude: float | None, function: str, needed: int = 2
+    differences: ArrayLike, *, magnitude: float | None, needed: int = 2
 ) -> tuple[float, float, int]:
-    values = units(differences, function=function, argument="differences", needed=needed)
+    values = units(differences, "differences", needed=needed)
     largest = float(np.abs(values).max())
     if magnitude is not None:
-        magnitude = not_negative(magnitude, function=function, argument="magnitude")
+        magnitude = not_negative(magnitude, "magnitude")
         largest = max(largest, magnitude)
     mean, sd = mean_and_sd(values, magnitude=largest)
     if sd == 0:
-        raise NoVariance(statistic=function)
+        raise NoVariance
     return mean, sd, values.size
 
 
+@checked
 def one_sample(
     differences: ArrayLike, *, magnitude: float | None = None, level: float = 0.95
 ) -> OneSample:
@@ -79,9 +83,8 @@ def one_sample(
     `BadStatisticInput` for NaN, infinities, a negative magnitude and a level outside (0, 1).
     Source: Student (1908).
     """
-    function = "one_sample"
-    mean, sd, n = _mean_sd_n(differences, magnitude=magnitude, function=function)
-    level = fraction(level, function=function, argument="level")
+    mean, sd, n = _mean_sd_n(differences, magnitude=magnitude)
+    level = fraction(level, "level")
     se, df = sd / math.sqrt(n), float(n - 1)
     return OneSample(
         mean=mean,
@@ -95,6 +98,7 @@ def one_sample(
     )
 
 
+@checked
 def tost_one_sample(
     differences: ArrayLike,
     *,
@@ -108,10 +112,9 @@ def tost_one_sample(
     in the unit of the values. Raises `BadStatisticInput` also for a margin that is not above 0 or
     an alpha outside (0, 0.5). Source: Schuirmann (1987).
     """
-    function = "tost_one_sample"
-    mean, sd, n = _mean_sd_n(differences, magnitude=magnitude, function=function)
+    mean, sd, n = _mean_sd_n(differences, magnitude=magnitude)
     found = Moments(difference=mean, se=sd / math.sqrt(n), df=float(n - 1))
-    return tost_from_moments(found, margin=margin, alpha=alpha, function=function)
+    return tost_from_moments(found, margin=margin, alpha=alpha)
 
 
 def _signs(bits: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
@@ -137,6 +140,7 @@ def _random_flips(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.floa
         yield _signs(rng.integers(0, 2, size=size, dtype=np.int8))
 
 
+@checked
 def sign_flip(
     differences: ArrayLike,
     *,
@@ -162,15 +166,10 @@ def sign_flip(
     unknown alternative, fewer than 100 resamples and a negative seed.
     Source: Fisher (1935); Phipson & Smyth (2010) for random flips.
     """
-    function = "sign_flip"
-    values = units(differences, function=function, argument="differences")
-    null = number(null, function=function, argument="null")
-    resamples = count(resamples, function=function, argument="resamples")
-    if resamples < FEWEST_ITERATIONS:
-        raise BadStatisticInput(
-            function=function, argument="resamples", problem=f"must be {FEWEST_ITERATIONS} or more"
-        )
-    seed = count(seed, function=function, argument="seed")
+    values = units(differences, "differences")
+    null = number(null, "null")
+    resamples = draws(resamples)
+    seed = count(seed, "seed")
 
     centred = values - null
     observed = math.fsum(centred)
@@ -179,9 +178,7 @@ def sign_flip(
     elif alternative == "less":
         observed = -observed
     elif alternative != "greater":
-        raise BadStatisticInput(
-            function=function, argument="alternative", problem=f"{alternative!r} is not known"
-        )
+        raise bad("alternative", f"{alternative!r} is not known")
     n = values.size
     threshold = observed - ROUNDING * (float(np.abs(values).sum()) + n * abs(null))
 
@@ -202,6 +199,7 @@ def sign_flip(
     return Permutation(p=probability(p), exact=exact, resamples=resamples, seed=seed, error=error)
 
 
+@checked
 def cohen_dz(
     differences: ArrayLike, *, magnitude: float | None = None, level: float = 0.95
 ) -> EffectSize:
@@ -217,13 +215,10 @@ def cohen_dz(
     constant differences, `BadStatisticInput` for NaN, infinities and a level above 0.999999.
     Source: Cohen (1988); Hedges (1981); Cumming & Finch (2001).
     """
-    function = "cohen_dz"
-    mean, sd, n = _mean_sd_n(differences, magnitude=magnitude, function=function, needed=3)
-    level = fraction(level, function=function, argument="level")
+    mean, sd, n = _mean_sd_n(differences, magnitude=magnitude, needed=3)
+    level = fraction(level, "level")
     if level > HIGHEST_LEVEL:
-        raise BadStatisticInput(
-            function=function, argument="level", problem=f"{level} is above {HIGHEST_LEVEL}"
-        )
+        raise bad("level", f"{level} is above {HIGHEST_LEVEL}")
     d, df, half = mean / sd, n - 1, (1 - level) / 2
     t = abs(d) * math.sqrt(n)
     below, above = _tails(t, df)

@@ -18,11 +18,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import BadStatisticInput, NoVariance
-from ._arrays import (
+from ..errors import NoVariance
+from .checks import (
     MOST_UNITS,
+    alike,
+    bad,
+    checked,
     constant,
     count,
+    draws,
     fraction,
     number,
     probability,
@@ -34,7 +38,6 @@ from .results import Bootstrap, Interval
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-FEWEST_ITERATIONS = 100  # the 2.5 % quantile of fewer is one of the two outermost values
 FEW_VALUES = 64  # up to so many distinct values their counts are drawn
 CHUNK = 2**18  # values held at once, 2 MiB
 UNCOUNTED = 0.5  # what a sum of no counts counts as in a log ratio
@@ -57,21 +60,23 @@ class LogRatioBootstrap:
     seed: int
     draws: tuple[float, ...] = field(repr=False)
 
+    @checked
     def share_below(self, bound: float) -> float:
         """Return the share of draws at or below `bound`, a log ratio, with one draw added.
 
         It is a one-sided p-value of a true log ratio at most `bound`, never 0. Raises
         `BadStatisticInput` for a bound that is not finite.
         """
-        return _share_below(self.draws, number(bound, function="share_below", argument="bound"))
+        return _share_below(self.draws, number(bound, "bound"))
 
+    @checked
     def share_above(self, bound: float) -> float:
         """Return the share of draws at or above `bound`, a log ratio, with one draw added.
 
         It is a one-sided p-value of a true log ratio at least `bound`, never 0. Raises
         `BadStatisticInput` for a bound that is not finite.
         """
-        return _share_above(self.draws, number(bound, function="share_above", argument="bound"))
+        return _share_above(self.draws, number(bound, "bound"))
 
 
 def _share_below(draws: Sequence[float], bound: float) -> float:
@@ -82,18 +87,11 @@ def _share_above(draws: Sequence[float], bound: float) -> float:
     return probability((len(draws) - bisect_left(draws, bound) + 1) / (len(draws) + 1))
 
 
-def _settings(
-    iterations: int, seed: int, level: float, *, function: str
-) -> tuple[int, np.random.Generator, float]:
+def _settings(iterations: int, seed: int, level: float) -> tuple[int, np.random.Generator, float]:
     """Return checked iterations, a generator of the checked seed, and the checked level."""
-    if count(iterations, function=function, argument="iterations") < FEWEST_ITERATIONS:
-        raise BadStatisticInput(
-            function=function,
-            argument="iterations",
-            problem=f"{iterations} is fewer than {FEWEST_ITERATIONS}",
-        )
-    rng = np.random.default_rng(count(seed, function=function, argument="seed"))
-    return iterations, rng, fraction(level, function=function, argument="level")
+    iterations = draws(iterations, "iterations")
+    rng = np.random.default_rng(count(seed, "seed"))
+    return iterations, rng, fraction(level, "level")
 
 
 def _percentile(draws: NDArray[np.float64], level: float) -> Interval:
@@ -122,6 +120,7 @@ def _means(
     return clipped
 
 
+@checked
 def bootstrap_difference(
     a: ArrayLike, b: ArrayLike, *, iterations: int = 10_000, seed: int, level: float = 0.95
 ) -> Bootstrap:
@@ -135,10 +134,9 @@ def bootstrap_difference(
     Raises `TooFewUnits` below two units in a group; `BadStatisticInput` for fewer than 100
     iterations, a negative seed, or a level outside (0, 1). Source: Efron & Tibshirani (1993).
     """
-    function = "bootstrap_difference"
-    first = units(a, function=function, argument="a")
-    second = units(b, function=function, argument="b")
-    iterations, rng, level = _settings(iterations, seed, level, function=function)
+    first = units(a, "a")
+    second = units(b, "b")
+    iterations, rng, level = _settings(iterations, seed, level)
     draws = _means(first, rng, iterations) - _means(second, rng, iterations)
     return Bootstrap(interval=_percentile(draws, level), iterations=iterations, seed=seed)
 
@@ -158,18 +156,12 @@ def _cluster_sums(
     return np.concatenate(parts)
 
 
-def _columns(function: str, **arrays: ArrayLike) -> NDArray[np.float64]:
+def _columns(**arrays: ArrayLike) -> NDArray[np.float64]:
     """Return one row per cluster, checked to be as many in every array."""
-    found = {
-        argument: units(values, function=function, argument=argument)
-        for argument, values in arrays.items()
-    }
+    found = {argument: units(values, argument) for argument, values in arrays.items()}
     n = next(iter(found.values())).size
     for argument, array in found.items():
-        if array.size != n:
-            raise BadStatisticInput(
-                function=function, argument=argument, problem=f"{array.size} for {n} clusters"
-            )
+        alike(array, argument, n=n, of="clusters")
     return np.column_stack(list(found.values()))
 
 
@@ -179,6 +171,7 @@ def _log_ratios(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
+@checked
 def bootstrap_log_ratio(  # noqa: PLR0913  (four columns of counts and two bounds)
     selected_in: ArrayLike,
     shown_in: ArrayLike,
@@ -209,9 +202,7 @@ def bootstrap_log_ratio(  # noqa: PLR0913  (four columns of counts and two bound
     different lengths, bounds out of order, fewer than 100 iterations, a negative seed, or a level
     outside (0, 1). Source: Davison & Hinkley (1997); the added half as in Haldane (1956).
     """
-    function = "bootstrap_log_ratio"
     columns = _columns(
-        function,
         selected_in=selected_in,
         shown_in=shown_in,
         selected_out=selected_out,
@@ -227,14 +218,13 @@ def bootstrap_log_ratio(  # noqa: PLR0913  (four columns of counts and two bound
         elif not 0 < shown.sum() <= MOST_UNITS:
             problem = f"{shown.sum():g} items were shown"
         if problem:
-            raise BadStatisticInput(
-                function=function, argument=f"selected_{group}, shown_{group}", problem=problem
-            )
-    low, high = scale_bounds((low, high), function=function, argument="low, high")
-    iterations, rng, level = _settings(iterations, seed, level, function=function)
+            argument = f"selected_{group}, shown_{group}"
+            raise bad(argument, problem)
+    low, high = scale_bounds((low, high), "low, high")
+    iterations, rng, level = _settings(iterations, seed, level)
     found = np.sort(_log_ratios(_cluster_sums(columns, rng, iterations)))
     if constant(found, magnitude=1.0):
-        raise NoVariance(statistic=function)
+        raise NoVariance
     draws = tuple(found.tolist())
     return LogRatioBootstrap(
         log_ratio=float(_log_ratios(columns.sum(axis=0)[None])[0]),

@@ -26,13 +26,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import BadStatisticInput
-from ._arrays import constant, count, on_scale, positive, probability, scale_bounds, units
+from .checks import (
+    checked,
+    constant,
+    count,
+    draws,
+    on_scale,
+    positive,
+    probability,
+    scale_bounds,
+    units,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-FEWEST_RESAMPLES = 100
 CHUNK = 2**19  # weights held at once, 4 MiB
 TIE = 1e-12  # share of the scale by which a weighted mean may miss the margin for rounding
 
@@ -52,6 +60,7 @@ class BoundedEquivalence:
     seed: int
 
 
+@checked
 def skewness(values: ArrayLike) -> float:
     """Return the sample skewness m3 / m2^1.5 (both about the mean, over n); 0 for constants.
 
@@ -59,7 +68,7 @@ def skewness(values: ArrayLike) -> float:
     shows, never one that it does not. Raises `TooFewUnits` for no value and `BadStatisticInput`
     for values that are not finite. Source: Joanes & Gill (1998), g1.
     """
-    array = units(values, function="skewness", argument="values", needed=1)
+    array = units(values, "values", needed=1)
     if constant(array):
         return 0.0
     # scaled, as the third power of a large or a small value leaves the range of floats
@@ -119,14 +128,7 @@ def _equivalence(
     )
 
 
-def _resamples(resamples: int, *, function: str) -> int:
-    if count(resamples, function=function, argument="resamples") < FEWEST_RESAMPLES:
-        raise BadStatisticInput(
-            function=function, argument="resamples", problem=f"must be {FEWEST_RESAMPLES} or more"
-        )
-    return resamples
-
-
+@checked
 def bounded_equivalence(
     a: ArrayLike,
     b: ArrayLike,
@@ -155,16 +157,10 @@ def bounded_equivalence(
     bounds out of order, a margin that is not above 0, fewer than 100 resamples or a negative seed.
     Source: Gaffke (2005); Learned-Miller & Thomas (2020); Fay, Proschan & Brittain (2015).
     """
-    function = "bounded_equivalence"
-    low, high = scale_bounds(bounds, function=function)
+    low, high = scale_bounds(bounds)
     groups = [
         _Weighting(
-            on_scale(
-                units(values, function=function, argument=argument, needed=1),
-                (low, high),
-                function=function,
-                argument=argument,
-            ),
+            on_scale(units(values, argument, needed=1), (low, high), argument),
             (low, high),
         )
         for argument, values in (("a", a), ("b", b))
@@ -172,12 +168,13 @@ def bounded_equivalence(
     return _equivalence(
         *groups,
         width=high - low,
-        margin=positive(margin, function=function, argument="margin"),
-        resamples=_resamples(resamples, function=function),
-        seed=count(seed, function=function, argument="seed"),
+        margin=positive(margin, "margin"),
+        resamples=draws(resamples),
+        seed=count(seed, "seed"),
     )
 
 
+@checked
 def bounded_equivalence_paired(
     differences: ArrayLike,
     *,
@@ -195,15 +192,14 @@ def bounded_equivalence_paired(
     top of the module. Errors and the other arguments are those of `bounded_equivalence`.
     Source: Gaffke (2005); Learned-Miller & Thomas (2020).
     """
-    function = "bounded_equivalence_paired"
-    low, high = scale_bounds(bounds, function=function)
-    array = units(differences, function=function, argument="differences", needed=1)
-    array = on_scale(array, (low, high), function=function, argument="differences")
+    low, high = scale_bounds(bounds)
+    array = units(differences, "differences", needed=1)
+    array = on_scale(array, (low, high), "differences")
     return _equivalence(
         _Weighting(array, (low, high)),
         None,
         width=high - low,
-        margin=positive(margin, function=function, argument="margin"),
-        resamples=_resamples(resamples, function=function),
-        seed=count(seed, function=function, argument="seed"),
+        margin=positive(margin, "margin"),
+        resamples=draws(resamples),
+        seed=count(seed, "seed"),
     )

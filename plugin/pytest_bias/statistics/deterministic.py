@@ -42,9 +42,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import BadStatisticInput, TooFewUnits
-from ._arrays import (
+from ..errors import TooFewUnits
+from ._distributions import crossing
+from .checks import (
     ROUNDING,
+    bad,
+    checked,
     constant,
     count,
     fraction,
@@ -55,7 +58,6 @@ from ._arrays import (
     scale_bounds,
     units,
 )
-from ._roots import crossing
 from .resampling import exact_separation_p
 from .results import Interval
 
@@ -89,6 +91,7 @@ class IdenticalPairs:
     p_beyond: float | None
 
 
+@checked
 def identical_pairs(
     difference: float,
     *,
@@ -109,19 +112,16 @@ def identical_pairs(
     Raises `TooFewUnits` without a pair, `BadStatisticInput` for a width or margin that is not
     above 0, a difference beyond the width, and an alpha outside (0, 1).
     """
-    function = "identical_pairs"
-    if count(pairs, function=function, argument="pairs") < 1:
+    if count(pairs, "pairs") < 1:
         raise TooFewUnits(group="pairs", found=pairs, needed=1)
-    width = positive(width, function=function, argument="width")
-    alpha = fraction(alpha, function=function, argument="alpha")
-    size = abs(number(difference, function=function, argument="difference"))
+    width = positive(width, "width")
+    alpha = fraction(alpha, "alpha")
+    size = abs(number(difference, "difference"))
     if size > width * (1 + ROUNDING):
-        raise BadStatisticInput(
-            function=function, argument="difference", problem=f"{difference} is beyond ±{width}"
-        )
+        raise bad("difference", f"{difference} is beyond ±{width}")
     p_clear = p_beyond = None
     if margin is not None:
-        margin = positive(margin, function=function, argument="margin")
+        margin = positive(margin, "margin")
         p_clear = probability(unseen_p(n=pairs, width=width, margin=margin, difference=difference))
         ratio = (width + margin) / (width + size)
         p_beyond = 1.0 if size <= margin else probability(2 * ratio**pairs)
@@ -159,17 +159,16 @@ def _share(n: int, alpha: float) -> float:
 
 
 def _constant_value(
-    values: ArrayLike, bounds: tuple[float, float], *, function: str, argument: str
+    values: ArrayLike, bounds: tuple[float, float], argument: str
 ) -> tuple[float, int]:
-    array = units(values, function=function, argument=argument, needed=1)
-    array = on_scale(array, bounds, function=function, argument=argument)
+    array = units(values, argument, needed=1)
+    array = on_scale(array, bounds, argument)
     if not constant(array):
-        raise BadStatisticInput(
-            function=function, argument=argument, problem="the replies are not all the same"
-        )
+        raise bad(argument, "the replies are not all the same")
     return float(array[0]), array.size
 
 
+@checked
 def deterministic_difference(
     a: ArrayLike,
     b: ArrayLike,
@@ -198,11 +197,10 @@ def deterministic_difference(
     alpha outside (0, 1). Source: derived in the module docstring; for a share of 0 of n it is the
     exact bound of Clopper & Pearson (1934).
     """
-    function = "deterministic_difference"
-    low, high = scale_bounds(bounds, function=function)
-    alpha = fraction(alpha, function=function, argument="alpha")
-    value_a, n_a = _constant_value(a, (low, high), function=function, argument="a")
-    value_b, n_b = _constant_value(b, (low, high), function=function, argument="b")
+    low, high = scale_bounds(bounds)
+    alpha = fraction(alpha, "alpha")
+    value_a, n_a = _constant_value(a, (low, high), "a")
+    value_b, n_b = _constant_value(b, (low, high), "b")
     n, width = min(n_a, n_b), high - low
 
     difference = value_a - value_b

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from ..errors import BadStatisticInput, NoVariance
-from ._arrays import LARGEST, fraction, mean_and_sd, units
-from ._roots import crossing
+from ..errors import NoVariance
+from ._distributions import crossing
+from .checks import LARGEST, bad, checked, fraction, mean_and_sd, units
 from .results import EffectSize, Interval
 
 if TYPE_CHECKING:
@@ -25,19 +25,20 @@ _Z = np.linspace(-9.0, 9.0, 2001)  # the normal density beyond is below 1e-18
 _Z_WEIGHTS = np.exp(-(_Z**2) / 2) / math.sqrt(2 * math.pi) * (_Z[1] - _Z[0])
 
 
-def _d_and_sizes(a: ArrayLike, b: ArrayLike, *, function: str) -> tuple[float, int, int]:
-    first = units(a, function=function, argument="a")
-    second = units(b, function=function, argument="b")
+def _d_and_sizes(a: ArrayLike, b: ArrayLike) -> tuple[float, int, int]:
+    first = units(a, "a")
+    second = units(b, "b")
     magnitude = float(max(np.abs(first).max(), np.abs(second).max()))
     mean_a, sd_a = mean_and_sd(first, magnitude=magnitude)
     mean_b, sd_b = mean_and_sd(second, magnitude=magnitude)
     df_a, df_b = first.size - 1, second.size - 1
     pooled = math.sqrt((df_a * sd_a**2 + df_b * sd_b**2) / (df_a + df_b))
     if pooled == 0:
-        raise NoVariance(statistic=function)
+        raise NoVariance
     return (mean_a - mean_b) / pooled, first.size, second.size
 
 
+@checked
 def cohen_d(a: ArrayLike, b: ArrayLike) -> float:
     """Return (mean(a) - mean(b)) / pooled SD.
 
@@ -47,9 +48,10 @@ def cohen_d(a: ArrayLike, b: ArrayLike) -> float:
     Raises `TooFewUnits` below two units in a group, `NoVariance` when both groups are constant,
     `BadStatisticInput` for NaN and infinities. Source: Cohen (1988).
     """
-    return _d_and_sizes(a, b, function="cohen_d")[0]
+    return _d_and_sizes(a, b)[0]
 
 
+@checked
 def hedges_j(df: float) -> float:
     """Return the exact small-sample correction of Cohen's d at `df` > 1 degrees of freedom.
 
@@ -58,9 +60,7 @@ def hedges_j(df: float) -> float:
     mean. Source: Hedges (1981).
     """
     if not 1 < df <= LARGEST:
-        raise BadStatisticInput(
-            function="hedges_j", argument="df", problem=f"{df} is not a number above 1"
-        )
+        raise bad("df", f"{df} is not a number above 1")
     # The Pochhammer symbol is that ratio of gamma functions, without their overflow.
     return min(1.0, float(special.poch((df - 1) / 2, 0.5)) / math.sqrt(df / 2))
 
@@ -106,12 +106,10 @@ def _noncentrality(tail: Callable[[float], float], p: float, start: float, step:
     return crossing(lambda nc: tail(nc) - p, start, start + step)
 
 
-def _interval(d: float, n_a: int, n_b: int, *, level: float, function: str) -> Interval:
-    level = fraction(level, function=function, argument="level")
+def _interval(d: float, n_a: int, n_b: int, *, level: float) -> Interval:
+    level = fraction(level, "level")
     if level > HIGHEST_LEVEL:
-        raise BadStatisticInput(
-            function=function, argument="level", problem=f"{level} is above {HIGHEST_LEVEL}"
-        )
+        raise bad("level", f"{level} is above {HIGHEST_LEVEL}")
     unit = math.sqrt(1 / n_a + 1 / n_b)
     df = n_a + n_b - 2
     t = abs(d) / unit
@@ -126,6 +124,7 @@ def _interval(d: float, n_a: int, n_b: int, *, level: float, function: str) -> I
     return Interval(low=near, high=far, level=level)
 
 
+@checked
 def standardized_difference(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> EffectSize:
     """Return Cohen's d, Hedges' g and J, and the interval of d in one pass.
 
@@ -136,8 +135,7 @@ def standardized_difference(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) 
     biased. `level` is at most 0.999999.
     Source: Hedges (1981); Steiger & Fouladi (1997); Cumming & Finch (2001).
     """
-    function = "standardized_difference"
-    d, n_a, n_b = _d_and_sizes(a, b, function=function)
+    d, n_a, n_b = _d_and_sizes(a, b)
     j = hedges_j(n_a + n_b - 2)
-    interval = _interval(d, n_a, n_b, level=level, function=function)
+    interval = _interval(d, n_a, n_b, level=level)
     return EffectSize(d=d, g=d * j, j=j, interval=interval)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import NoVariance
-from ._arrays import fraction, not_negative, number, positive, probability
-from ._distributions import t_cdf, t_sf
+from ._distributions import t_sf
+from .checks import checked, fraction, not_negative, number, positive, probability
 from .means import Moments, moments, t_interval
 from .results import Tost
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 LARGEST_ALPHA = 0.5  # at one half the interval at 1 - 2 alpha is a point
 
 
-def tost_from_moments(found: Moments, *, margin: float, alpha: float, function: str) -> Tost:
+def tost_from_moments(found: Moments, *, margin: float, alpha: float) -> Tost:
     """Return the two one-sided t tests of an estimate whose standard error is above 0."""
-    margin = positive(margin, function=function, argument="margin")
-    alpha = fraction(alpha, function=function, argument="alpha", below=LARGEST_ALPHA)
+    margin = positive(margin, "margin")
+    alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
     t_lower = (found.difference + margin) / found.se
     t_upper = (found.difference - margin) / found.se
     p_lower = probability(t_sf(t_lower, found.df))
-    p_upper = probability(t_cdf(t_upper, found.df))
+    p_upper = probability(t_sf(-t_upper, found.df))
     return Tost(
         t_lower=t_lower,
         p_lower=p_lower,
@@ -36,6 +36,7 @@ def tost_from_moments(found: Moments, *, margin: float, alpha: float, function: 
     )
 
 
+@checked
 def tost_welch(a: ArrayLike, b: ArrayLike, *, margin: float, alpha: float = 0.05) -> Tost:
     """Test that mean(a) - mean(b) lies strictly between -margin and margin, by Welch's t.
 
@@ -47,12 +48,10 @@ def tost_welch(a: ArrayLike, b: ArrayLike, *, margin: float, alpha: float = 0.05
     margin that is not above 0 or an alpha outside (0, 0.5).
     Source: Schuirmann (1987); Welch's form as in Lakens (2017).
     """
-    function = "tost_welch"
-    return tost_from_moments(
-        moments(a, b, function=function), margin=margin, alpha=alpha, function=function
-    )
+    return tost_from_moments(moments(a, b), margin=margin, alpha=alpha)
 
 
+@checked
 def tost_from_estimate(
     *, estimate: float, se: float, df: float, margin: float, alpha: float = 0.05
 ) -> Tost:
@@ -66,13 +65,12 @@ def tost_from_estimate(
     `BadStatisticInput` for a negative one, df or a margin that is not above 0, and an alpha
     outside (0, 0.5). Source: Schuirmann (1987).
     """
-    function = "tost_from_estimate"
-    se = not_negative(se, function=function, argument="se")
+    se = not_negative(se, "se")
     if se == 0:
-        raise NoVariance(statistic=function)
+        raise NoVariance
     found = Moments(
-        difference=number(estimate, function=function, argument="estimate"),
+        difference=number(estimate, "estimate"),
         se=se,
-        df=positive(df, function=function, argument="df"),
+        df=positive(df, "df"),
     )
-    return tost_from_moments(found, margin=margin, alpha=alpha, function=function)
+    return tost_from_moments(found, margin=margin, alpha=alpha)

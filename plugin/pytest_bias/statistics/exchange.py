@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import BadStatisticInput
-from ._arrays import ROUNDING, count, probability, sample
-from .resampling import CHUNK, FEWEST_ITERATIONS
+from .checks import ROUNDING, alike, bad, checked, count, draws, probability, sample
+from .resampling import CHUNK
 from .results import Permutation
 
 if TYPE_CHECKING:
@@ -43,6 +42,7 @@ def sum_of_gaps(weights: ArrayLike) -> Size:
     return size
 
 
+@checked
 def exchange_size(
     candidate: ArrayLike,
     baseline: ArrayLike,
@@ -67,24 +67,15 @@ def exchange_size(
     groups, a group without a value, fewer than 100 resamples and a negative seed.
     Source: Fisher (1935); Phipson & Smyth (2010) for random exchanges.
     """
-    function = "exchange_size"
-    ours = sample(candidate, function=function, argument="candidate")
-    theirs = sample(baseline, function=function, argument="baseline")
+    ours = sample(candidate, "candidate")
+    theirs = sample(baseline, "baseline")
     for argument, found in (("baseline", theirs), ("groups", groups), ("units", units)):
-        if len(found) != ours.size:
-            raise BadStatisticInput(
-                function=function, argument=argument, problem=f"{len(found)} for {ours.size}"
-            )
-    if count(resamples, function=function, argument="resamples") < FEWEST_ITERATIONS:
-        raise BadStatisticInput(
-            function=function, argument="resamples", problem=f"must be {FEWEST_ITERATIONS} or more"
-        )
+        alike(found, argument, n=ours.size, of="values")
+    resamples = draws(resamples)
     of = np.asarray(groups, dtype=np.intp)
     sizes = np.bincount(of)
     if sizes.size < FEWEST_GROUPS or not sizes.all():
-        raise BadStatisticInput(
-            function=function, argument="groups", problem="fewer than two, or one without a value"
-        )
+        raise bad("groups", "fewer than two, or one without a value")
     first, second = (np.bincount(of, weights=each) / sizes for each in (ours, theirs))
     places = {unit: place for place, unit in enumerate(dict.fromkeys(units))}
     rows_of = np.array([places[unit] for unit in units], dtype=np.intp)
@@ -93,7 +84,7 @@ def exchange_size(
     np.add.at(moved, (rows_of, of), (ours - theirs) / sizes[of])
     scale = float(max(np.abs(ours).max(), np.abs(theirs).max()))
     observed = float(size(first) - size(second)) - ROUNDING * scale * sizes.size
-    rng = np.random.default_rng(count(seed, function=function, argument="seed"))
+    rng = np.random.default_rng(count(seed, "seed"))
     rows = max(1, CHUNK // len(places))
     extreme = 0
     for start in range(0, resamples, rows):

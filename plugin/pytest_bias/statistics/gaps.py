@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._arrays import not_negative, sample
-from ._relabelling import (
-    TIE,
-    Relabelling,
-    any_array,
-    bad_input,
-    centred_columns,
-    contrast_weights,
-    matrix_of,
-)
+from ._relabelling import TIE, Relabelling, centred_columns, contrast_weights
+from .checks import array_of, bad, checked, matrix, not_negative, sample
 from .results import Permutation
 
 if TYPE_CHECKING:
@@ -31,31 +23,16 @@ if TYPE_CHECKING:
 class GapPermutation:
     """A sum of absolute gaps beside what it comes to where labels mean nothing.
 
-    `null_mean` and `null_q95` are the mean and the 95 % quantile of the total over relabellings;
-    `error` is the Monte Carlo standard error of `p`: 0 where it is exact.
+    `null_mean` and `null_q95` are the mean and the 95 % quantile of the total over relabellings.
     """
 
     total: float
     null_mean: float
     null_q95: float
-    p: float
-    error: float
-    exact: bool
-    resamples: int
-    seed: int
-
-    @property
-    def permutation(self) -> Permutation:
-        """The p-value and how it came about, without the totals."""
-        return Permutation(
-            p=self.p,
-            exact=self.exact,
-            resamples=self.resamples,
-            seed=self.seed,
-            error=self.error,
-        )
+    permutation: Permutation
 
 
+@checked
 def gap_permutation(
     values: ArrayLike,
     labels: Sequence[str],
@@ -78,41 +55,31 @@ def gap_permutation(
     `contrast_permutation`, blocks given beside rows, and as the module says.
     Source: Fisher (1935); Phipson & Smyth (2010).
     """
-    function = "gap_permutation"
-    array = any_array(values, function=function, argument="values")
+    array = array_of(values, "values")
     if array.ndim == 1:
-        array = sample(array, function=function, argument="values")
+        array = sample(array, "values")
     else:
-        matrix = matrix_of(array, function=function, argument="values")
+        table = matrix(array, "values")
         if blocks is not None:
-            raise bad_input(function, "blocks", "the rows of the values are the blocks")
-        rows, m = matrix.shape
+            raise bad("blocks", "the rows of the values are the blocks")
+        rows, m = table.shape
         if len(labels) != m:
-            raise bad_input(function, "labels", f"{len(labels)} for {m} columns")
-        array, labels = matrix.ravel(), list(labels) * rows
+            raise bad("labels", f"{len(labels)} for {m} columns")
+        array, labels = table.ravel(), list(labels) * rows
         blocks = np.repeat(np.arange(rows), m).tolist()
-    units = Relabelling(
-        labels, blocks, n=array.size, fewest=1, resamples=resamples, seed=seed, function=function
-    )
+    units = Relabelling(labels, blocks, n=array.size, fewest=1, resamples=resamples, seed=seed)
     if not gaps:
-        raise bad_input(function, "gaps", "none given")
-    contrasts = np.array([contrast_weights(w, units.names, function=function) for w, _ in gaps]).T
-    times = np.array(
-        [not_negative(times, function=function, argument="gaps") for _, times in gaps]
-    )
+        raise bad("gaps", "none given")
+    contrasts = np.array([contrast_weights(w, units.names) for w, _ in gaps]).T
+    times = np.array([not_negative(times, "gaps") for _, times in gaps])
     centred, scale = centred_columns(array[:, None])
     observed, null = units.null_of_means(
         centred[:, 0], lambda means: np.abs(means @ contrasts) @ times
     )
     largest = max(float(np.abs(contrasts).sum(axis=0) @ times), 1e-300)
-    found = units.permutation(units.share(null >= observed - TIE * largest))
     return GapPermutation(
         total=float(observed) * scale,
         null_mean=float(null.mean()) * scale,
         null_q95=float(np.quantile(null, 0.95)) * scale,
-        p=found.p,
-        error=found.error,
-        exact=found.exact,
-        resamples=found.resamples,
-        seed=found.seed,
+        permutation=units.permutation(units.share(null >= observed - TIE * largest)),
     )

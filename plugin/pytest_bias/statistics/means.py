@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import NoVariance, TooFewUnits
-from ._arrays import (
-    count,
+from ..errors import NoVariance
+from ._distributions import t_isf, t_sf
+from .checks import (
+    checked,
     fraction,
     mean_and_sd,
     not_negative,
@@ -24,13 +25,10 @@ from ._arrays import (
     probability,
     units,
 )
-from ._distributions import t_isf, t_sf
 from .results import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-SMALLEST_GROUP = 2  # an SD needs two values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +42,7 @@ class Moments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Welch:
-    """Welch's t test of mean(a) - mean(b) against 0, two-sided, with its interval."""
+    """Welch's t test of a difference of two means against 0, two-sided, with its interval."""
 
     difference: float
     se: float
@@ -52,17 +50,6 @@ class Welch:
     t: float
     p: float
     interval: Interval
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DifferenceOfDifferences:
-    """First minus second difference, with the two-sided p-value of their being equal."""
-
-    estimate: float
-    se: float
-    df: float
-    interval: Interval
-    p: float
 
 
 def satterthwaite(se_a: float, df_a: float, se_b: float, df_b: float) -> tuple[float, float]:
@@ -86,52 +73,35 @@ def two_sided_p(t: float, df: float) -> float:
     return probability(2 * t_sf(abs(t), df))
 
 
-def moments_from_summary(
-    *,
-    mean_a: float,
-    sd_a: float,
-    n_a: int,
-    mean_b: float,
-    sd_b: float,
-    n_b: int,
-    function: str,
+def difference_of(
+    first: float,
+    se_first: float,
+    df_first: float,
+    second: float,
+    se_second: float,
+    df_second: float,
 ) -> Moments:
-    """Check two group summaries and return what Welch's t and its equivalence test share."""
-    for argument, n in (("a", n_a), ("b", n_b)):
-        if count(n, function=function, argument=f"n_{argument}") < SMALLEST_GROUP:
-            raise TooFewUnits(group=argument, found=n, needed=SMALLEST_GROUP)
-    se_a = not_negative(sd_a, function=function, argument="sd_a") / math.sqrt(n_a)
-    se_b = not_negative(sd_b, function=function, argument="sd_b") / math.sqrt(n_b)
-    if max(se_a, se_b) == 0:
-        raise NoVariance(statistic=function)
-    se, df = satterthwaite(se_a, n_a - 1, se_b, n_b - 1)
-    difference = number(mean_a, function=function, argument="mean_a") - number(
-        mean_b, function=function, argument="mean_b"
-    )
-    return Moments(difference=difference, se=se, df=df)
+    """Return the difference of two independent estimates; `NoVariance` where neither varies."""
+    if max(se_first, se_second) == 0:
+        raise NoVariance
+    se, df = satterthwaite(se_first, df_first, se_second, df_second)
+    return Moments(difference=first - second, se=se, df=df)
 
 
-def moments(a: ArrayLike, b: ArrayLike, *, function: str) -> Moments:
-    """Return the Welch moments of two samples."""
-    first = units(a, function=function, argument="a")
-    second = units(b, function=function, argument="b")
+def moments(a: ArrayLike, b: ArrayLike) -> Moments:
+    """Return what Welch's t and its equivalence test share of two samples."""
+    groups = units(a, "a"), units(b, "b")
     # Beside values of the other group, rounding of values near 0 is no variance either.
-    magnitude = float(max(np.abs(first).max(), np.abs(second).max()))
-    mean_a, sd_a = mean_and_sd(first, magnitude=magnitude)
-    mean_b, sd_b = mean_and_sd(second, magnitude=magnitude)
-    return moments_from_summary(
-        mean_a=mean_a,
-        sd_a=sd_a,
-        n_a=first.size,
-        mean_b=mean_b,
-        sd_b=sd_b,
-        n_b=second.size,
-        function=function,
-    )
+    magnitude = float(max(np.abs(group).max() for group in groups))
+    parts: list[float] = []
+    for group in groups:
+        mean, sd = mean_and_sd(group, magnitude=magnitude)
+        parts += [mean, sd / math.sqrt(group.size), group.size - 1]
+    return difference_of(*parts)
 
 
-def _welch(found: Moments, *, level: float, function: str) -> Welch:
-    level = fraction(level, function=function, argument="level")
+def _tested(found: Moments, level: float) -> Welch:
+    level = fraction(level, "level")
     t = found.difference / found.se
     return Welch(
         difference=found.difference,
@@ -143,6 +113,7 @@ def _welch(found: Moments, *, level: float, function: str) -> Welch:
     )
 
 
+@checked
 def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Welch:
     """Test mean(a) - mean(b) against 0 without assuming equal variances.
 
@@ -154,31 +125,26 @@ def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Welch:
     (up to rounding), `BadStatisticInput` for NaN, infinities and a level outside (0, 1).
     Source: Welch (1947).
     """
-    return _welch(moments(a, b, function="welch"), level=level, function="welch")
+    return _tested(moments(a, b), level)
 
 
+@checked
 def se_from_t(*, difference: float, t: float) -> float:
     """Return the standard error that a published difference and its t statistic imply: |d / t|.
 
     In the unit of the difference. Signs are ignored, as publications print t either way round.
     Raises `BadStatisticInput` when either is 0 (the standard error is then not determined).
     """
-    function = "se_from_t"
-    return positive(
-        abs(number(difference, function=function, argument="difference")),
-        function=function,
-        argument="difference",
-    ) / positive(abs(number(t, function=function, argument="t")), function=function, argument="t")
+    return positive(abs(difference), "difference") / positive(abs(t), "t")
 
 
+@checked
 def p_from_t(t: float, df: float) -> float:
     """Return the two-sided p-value of a t statistic with `df` > 0 degrees of freedom."""
-    return two_sided_p(
-        number(t, function="p_from_t", argument="t"),
-        positive(df, function="p_from_t", argument="df"),
-    )
+    return two_sided_p(number(t, "t"), positive(df, "df"))
 
 
+@checked
 def compare_differences(
     *,
     first: float,
@@ -188,7 +154,7 @@ def compare_differences(
     se_second: float,
     df_second: float,
     level: float = 0.95,
-) -> DifferenceOfDifferences:
+) -> Welch:
     """Compare two independent differences, such as a model's and the published human one.
 
     Estimand: first - second, in their unit, with the Welch-Satterthwaite interval and two-sided
@@ -197,25 +163,12 @@ def compare_differences(
     `BadStatisticInput` for values outside their domain.
     Source: Satterthwaite (1946); Welch (1947).
     """
-    function = "compare_differences"
-    se_1 = not_negative(se_first, function=function, argument="se_first")
-    se_2 = not_negative(se_second, function=function, argument="se_second")
-    if max(se_1, se_2) == 0:
-        raise NoVariance(statistic=function)
-    se, df = satterthwaite(
-        se_1,
-        positive(df_first, function=function, argument="df_first"),
-        se_2,
-        positive(df_second, function=function, argument="df_second"),
+    found = difference_of(
+        number(first, "first"),
+        not_negative(se_first, "se_first"),
+        positive(df_first, "df_first"),
+        number(second, "second"),
+        not_negative(se_second, "se_second"),
+        positive(df_second, "df_second"),
     )
-    estimate = number(first, function=function, argument="first") - number(
-        second, function=function, argument="second"
-    )
-    level = fraction(level, function=function, argument="level")
-    return DifferenceOfDifferences(
-        estimate=estimate,
-        se=se,
-        df=df,
-        interval=t_interval(estimate, se, df, level=level),
-        p=two_sided_p(estimate / se, df),
-    )
+    return _tested(found, level)

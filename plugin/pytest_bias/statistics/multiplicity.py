@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from ..errors import BadStatisticInput
-from ._arrays import probability, sample
+from .checks import bad, checked, probability, sample
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-def _p_values(p: ArrayLike, *, function: str) -> NDArray[np.float64]:
-    array = sample(p, function=function, argument="p")
+def _p_values(p: ArrayLike) -> NDArray[np.float64]:
+    array = sample(p, "p")
     if array.size and (array.min() < 0 or array.max() > 1):
-        raise BadStatisticInput(function=function, argument="p", problem="is outside 0 to 1")
+        raise bad("p", "is outside 0 to 1")
     return array
 
 
@@ -25,6 +24,7 @@ def _floored(p: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array([probability(value) for value in p.tolist()], dtype=np.float64)
 
 
+@checked
 def holm(p: ArrayLike) -> NDArray[np.float64]:
     """Return step-down adjusted p-values, in the order given.
 
@@ -32,7 +32,7 @@ def holm(p: ArrayLike) -> NDArray[np.float64]:
     family at alpha, whatever the dependence. `p` has shape (m,); an empty family stays empty.
     Raises `BadStatisticInput` for NaN and values outside 0 to 1. Source: Holm (1979).
     """
-    array = _p_values(p, function="holm")
+    array = _p_values(p)
     order = np.argsort(array, kind="stable")
     steps = array[order] * np.arange(array.size, 0, -1)
     adjusted = np.empty_like(array)
@@ -40,6 +40,7 @@ def holm(p: ArrayLike) -> NDArray[np.float64]:
     return _floored(adjusted)
 
 
+@checked
 def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
     """Return p-values adjusted for the false discovery rate, in the order given.
 
@@ -48,7 +49,7 @@ def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
     `p` has shape (m,); an empty family stays empty. Raises `BadStatisticInput` for NaN and values
     outside 0 to 1. Source: Benjamini & Hochberg (1995).
     """
-    array = _p_values(p, function="benjamini_hochberg")
+    array = _p_values(p)
     if array.size == 0:
         return array
     return _floored(np.asarray(scipy.stats.false_discovery_control(array, method="bh")))

@@ -18,8 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from ..errors import BadStatisticInput, NoVariance
-from ._arrays import (
+from ..errors import NoVariance
+from .checks import (
+    alike,
+    bad,
+    checked,
     fraction,
     mean_and_sd,
     not_negative,
@@ -64,10 +67,9 @@ def _two_signs(
     baseline: float,
     margin: float,
     alpha: float,
-    function: str,
 ) -> NonInferiority:
-    margin = positive(margin, function=function, argument="margin")
-    alpha = fraction(alpha, function=function, argument="alpha")
+    margin = positive(margin, "margin")
+    alpha = fraction(alpha, "alpha")
     best: list[float] = []
     p_values: list[float] = []
     for a in SIGNS:
@@ -90,6 +92,7 @@ def _two_signs(
     )
 
 
+@checked
 def non_inferior_paired_groups(
     groups: Sequence[tuple[float, ArrayLike, ArrayLike]], *, margin: float, alpha: float = 0.05
 ) -> NonInferiority:
@@ -110,9 +113,7 @@ def non_inferior_paired_groups(
     Source: derived in the module docstring; Satterthwaite (1946); Berger (1982) for requiring
     every bound.
     """
-    return _paired_groups(
-        groups, margin=margin, alpha=alpha, function="non_inferior_paired_groups"
-    )
+    return _paired_groups(groups, margin=margin, alpha=alpha)
 
 
 def _paired_groups(
@@ -120,52 +121,43 @@ def _paired_groups(
     *,
     margin: float,
     alpha: float,
-    function: str,
 ) -> NonInferiority:
-    pairs = [_pairs(*group, function=function) for group in groups]
+    pairs = [_pairs(*group) for group in groups]
     if not pairs:
-        raise BadStatisticInput(function=function, argument="groups", problem="there are none")
+        raise bad("groups", "there are none")
     magnitude = max(float(np.abs(both).max()) for _, *both in pairs)
     found = {}
     for b in SIGNS:
         moments = _sum_of_means(
-            [(weight, ours - b * theirs) for weight, ours, theirs in pairs],
-            magnitude=magnitude,
-            function=function,
+            [(weight, ours - b * theirs) for weight, ours, theirs in pairs], magnitude=magnitude
         )
         for a in SIGNS:
             # the candidate's sign a goes to both terms, so that of the baseline becomes a b
             found[a, a * b] = replace(moments, difference=a * moments.difference)
     return _two_signs(
         found,
-        candidate=math.fsum(weight * float(ours.mean()) for weight, ours, _ in pairs),
-        baseline=math.fsum(weight * float(theirs.mean()) for weight, _, theirs in pairs),
+        candidate=math.fsum((weight * float(ours.mean()) for weight, ours, _ in pairs)),
+        baseline=math.fsum((weight * float(theirs.mean()) for weight, _, theirs in pairs)),
         margin=margin,
         alpha=alpha,
-        function=function,
     )
 
 
 def _pairs(
-    weight: float, candidate: ArrayLike, baseline: ArrayLike, *, function: str
+    weight: float, candidate: ArrayLike, baseline: ArrayLike
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """A group, checked."""
-    ours = sample(candidate, function=function, argument="candidate")
-    theirs = sample(baseline, function=function, argument="baseline")
-    if ours.size != theirs.size:
-        raise BadStatisticInput(
-            function=function,
-            argument="baseline",
-            problem=f"{theirs.size} contrasts for {ours.size} of the candidate",
-        )
-    units(ours, function=function, argument="units")
-    if number(weight, function=function, argument="weight") == 0:
-        raise BadStatisticInput(function=function, argument="weight", problem="is 0")
+    ours = sample(candidate, "candidate")
+    theirs = sample(baseline, "baseline")
+    alike(theirs, "baseline", n=ours.size, of="contrasts of the candidate")
+    units(ours, "units")
+    if number(weight, "weight") == 0:
+        raise bad("weight", "is 0")
     return float(weight), ours, theirs
 
 
 def _sum_of_means(
-    groups: Sequence[tuple[float, NDArray[np.float64]]], *, magnitude: float, function: str
+    groups: Sequence[tuple[float, NDArray[np.float64]]], *, magnitude: float
 ) -> Moments:
     """The weighted sum of the means of independent groups."""
     difference, se, df = 0.0, 0.0, math.inf
@@ -176,10 +168,11 @@ def _sum_of_means(
             own = abs(weight) * sd / math.sqrt(values.size)
             se, df = satterthwaite(se, df, own, float(values.size - 1))
     if se == 0:
-        raise NoVariance(statistic=function)
+        raise NoVariance
     return Moments(difference=difference, se=se, df=df)
 
 
+@checked
 def non_inferior_from_estimates(
     *,
     candidate: float,
@@ -199,19 +192,18 @@ def non_inferior_from_estimates(
     Raises `BadStatisticInput` for values outside their domain.
     Source: Satterthwaite (1946); else as in `non_inferior_paired_groups`.
     """
-    function = "non_inferior_from_estimates"
-    se_ours = not_negative(se_candidate, function=function, argument="se_candidate")
-    se_theirs = not_negative(se_baseline, function=function, argument="se_baseline")
+    se_ours = not_negative(se_candidate, "se_candidate")
+    se_theirs = not_negative(se_baseline, "se_baseline")
     if max(se_ours, se_theirs) == 0:
-        raise NoVariance(statistic=function)
+        raise NoVariance
     se, df = satterthwaite(
         se_ours,
-        positive(df_candidate, function=function, argument="df_candidate"),
+        positive(df_candidate, "df_candidate"),
         se_theirs,
-        positive(df_baseline, function=function, argument="df_baseline"),
+        positive(df_baseline, "df_baseline"),
     )
-    ours = number(candidate, function=function, argument="candidate")
-    theirs = number(baseline, function=function, argument="baseline")
+    ours = number(candidate, "candidate")
+    theirs = number(baseline, "baseline")
     return _two_signs(
         {
             (a, b): Moments(difference=a * ours - b * theirs, se=se, df=df)
@@ -222,5 +214,4 @@ def non_inferior_from_estimates(
         baseline=theirs,
         margin=margin,
         alpha=alpha,
-        function=function,
     )

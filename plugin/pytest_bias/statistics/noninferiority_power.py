@@ -18,8 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from ..errors import BadStatisticInput
-from ._arrays import fraction, number, positive
 from ._power import (
     LARGEST_ALPHA,
     LARGEST_DF,
@@ -35,6 +33,7 @@ from ._power import (
     solve,
     t_quantile,
 )
+from .checks import bad, checked, fraction, number, positive
 
 Array = NDArray[np.float64]
 Models = Literal["paired", "independent"]
@@ -46,6 +45,7 @@ CHI_NODES = 64
 NORMAL_NODES = 96
 
 
+@checked
 def power_to_pass_paired(
     n: int,
     *,
@@ -72,20 +72,17 @@ def power_to_pass_paired(
     Raises `TooFewUnits` below 2 units, `BadStatisticInput` for values outside their domain.
     Source: derived in the module docstring; averages as in Owen (1965).
     """
-    function = "power_to_pass_paired"
-    found = checked_plan(n, design=design, strata=1, function=function)
-    correlation = number(correlation, function=function, argument="correlation")
+    found = checked_plan(n, design=design, strata=1)
+    correlation = number(correlation, "correlation")
     if not -1 < correlation < 1:
-        raise BadStatisticInput(
-            function=function, argument="correlation", problem=f"{correlation} is not within ±1"
-        )
-    unit = positive(sd, function=function, argument="sd") * found.se
+        raise bad("correlation", f"{correlation} is not within ±1")
+    unit = positive(sd, "sd") * found.se
     return _paired(
-        positive(margin, function=function, argument="margin") / unit,
-        effect=number(effect, function=function, argument="effect") / unit,
-        change=number(change, function=function, argument="change") / unit,
+        positive(margin, "margin") / unit,
+        effect=number(effect, "effect") / unit,
+        change=number(change, "change") / unit,
         correlation=correlation,
-        alpha=fraction(alpha, function=function, argument="alpha", below=LARGEST_ALPHA),
+        alpha=fraction(alpha, "alpha", below=LARGEST_ALPHA),
         df=found.df,
     )
 
@@ -118,6 +115,7 @@ def _both_ways(width: float, centre: float, *, t: float, df: float) -> float:
     )
 
 
+@checked
 def power_to_pass_independent(
     *,
     se_candidate: float,
@@ -136,18 +134,17 @@ def power_to_pass_independent(
     of freedom. For ratios give logarithms. Raises `BadStatisticInput` for values outside their
     domain. Source: derived in the module docstring; Satterthwaite (1946).
     """
-    function = "power_to_pass_independent"
-    unit = positive(se_baseline, function=function, argument="se_baseline")
+    unit = positive(se_baseline, "se_baseline")
     return _independent(
-        positive(margin, function=function, argument="margin") / unit,
-        effect=number(effect, function=function, argument="effect") / unit,
-        change=number(change, function=function, argument="change") / unit,
-        ratio=positive(se_candidate, function=function, argument="se_candidate") / unit,
+        positive(margin, "margin") / unit,
+        effect=number(effect, "effect") / unit,
+        change=number(change, "change") / unit,
+        ratio=positive(se_candidate, "se_candidate") / unit,
         dfs=(
-            positive(df_candidate, function=function, argument="df_candidate"),
-            positive(df_baseline, function=function, argument="df_baseline"),
+            positive(df_candidate, "df_candidate"),
+            positive(df_baseline, "df_baseline"),
         ),
-        alpha=fraction(alpha, function=function, argument="alpha", below=LARGEST_ALPHA),
+        alpha=fraction(alpha, "alpha", below=LARGEST_ALPHA),
     )
 
 
@@ -222,6 +219,7 @@ def _equal_sizes(edges: Array, *, means: tuple[float, float], sd: float) -> Arra
     return np.asarray(np.where(edges >= 0, 1 - up * high - down * low, up * low + down * high))
 
 
+@checked
 def largest_sd_to_pass(
     n: int,
     *,
@@ -239,11 +237,10 @@ def largest_sd_to_pass(
     independent estimates. Raises what `power_to_pass_paired` does, and `BadStatisticInput` for a
     power outside (0, 1). Source: as there.
     """
-    function = "largest_sd_to_pass"
-    found = checked_plan(n, design=design, strata=1, function=function)
-    margin = positive(margin, function=function, argument="margin")
-    power = fraction(power, function=function, argument="power", below=MOST_POWER)
-    alpha = fraction(alpha, function=function, argument="alpha", below=LARGEST_ALPHA)
+    found = checked_plan(n, design=design, strata=1)
+    margin = positive(margin, "margin")
+    power = fraction(power, "power", below=MOST_POWER)
+    alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
 
     def at(width: float, effect: float) -> float:
         if models == "paired":

@@ -13,9 +13,9 @@ import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no ty
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from ..errors import BadStatisticInput, TooFewUnits
-from ._arrays import count, fraction, number, positive
+from ..errors import TooFewUnits
 from ._power import LARGEST_ALPHA
+from .checks import bad, checked, count, fraction, number, positive
 from .noninferiority_power import power_to_pass_independent
 
 Array = NDArray[np.float64]
@@ -30,6 +30,7 @@ RARE = 1e-12  # probability below which a count is left out
 Z95 = -float(special.ndtri(0.025))
 
 
+@checked
 def power_to_pass_rates(
     n: int, *, rate: float, margin: float, effect: float = 0.0, alpha: float = 0.05
 ) -> float:
@@ -45,18 +46,15 @@ def power_to_pass_rates(
     Raises `TooFewUnits` below 2 units, `BadStatisticInput` for rates outside [0, 1] and other
     values outside their domain. Source: the rule's in `noninferiority`; Newcombe (1998).
     """
-    function = "power_to_pass_rates"
-    if count(n, function=function, argument="n") < 2:  # noqa: PLR2004  (of one none varies)
+    if count(n, "n") < 2:  # noqa: PLR2004  (of one none varies)
         raise TooFewUnits(group="n", found=n, needed=2)
     rates = []
     for argument, value in (("effect", rate + effect), ("rate", rate)):
-        if not 0 <= number(value, function=function, argument=argument) <= 1:
-            raise BadStatisticInput(
-                function=function, argument=argument, problem=f"gives a rate of {value}"
-            )
+        if not 0 <= number(value, argument) <= 1:
+            raise bad(argument, f"gives a rate of {value}")
         rates.append(float(value))
-    margin = positive(margin, function=function, argument="margin")
-    alpha = fraction(alpha, function=function, argument="alpha", below=LARGEST_ALPHA)
+    margin = positive(margin, "margin")
+    alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
     df = 2.0 * n - 2
     se = math.sqrt(sum(each * (1 - each) for each in rates) / n)
     if (n * se) ** 2 > LARGEST_LISTED:

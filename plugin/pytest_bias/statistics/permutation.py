@@ -12,15 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._arrays import probability, sample
-from ._relabelling import (
-    SMALLEST_GROUP,
-    TIE,
-    Relabelling,
-    bad_input,
-    centred_columns,
-    contrast_weights,
-)
+from ._relabelling import SMALLEST_GROUP, TIE, Relabelling, centred_columns, contrast_weights
+from .checks import alike, checked, probability, sample
 from .results import Permutation
 
 if TYPE_CHECKING:
@@ -95,6 +88,7 @@ def against_rest(values: Floats, units: Relabelling) -> tuple[Permutation, Float
     )
 
 
+@checked
 def group_permutation(
     values: ArrayLike,
     labels: Sequence[str],
@@ -117,16 +111,9 @@ def group_permutation(
     Raises `TooFewUnits` below two groups or two units in a group, and `BadStatisticInput` as the
     module says. Source: Fisher (1935); Westfall & Young (1993); Phipson & Smyth (2010).
     """
-    function = "group_permutation"
-    array = sample(values, function=function, argument="values")
+    array = sample(values, "values")
     units = Relabelling(
-        labels,
-        blocks,
-        n=array.size,
-        fewest=SMALLEST_GROUP,
-        resamples=resamples,
-        seed=seed,
-        function=function,
+        labels, blocks, n=array.size, fewest=SMALLEST_GROUP, resamples=resamples, seed=seed
     )
     omnibus, found, p, p_max_t = against_rest(array[:, None], units)
     return GroupPermutation(
@@ -144,6 +131,7 @@ def group_permutation(
     )
 
 
+@checked
 def contrast_permutation(
     values: ArrayLike,
     labels: Sequence[str],
@@ -164,12 +152,11 @@ def contrast_permutation(
     weights that do not sum to 0 or name no unit's label, and as the module says.
     Source: Fisher (1935); Edgington & Onghena (2007); Phipson & Smyth (2010).
     """
-    function = "contrast_permutation"
-    array = sample(values, function=function, argument="values")
+    array = sample(values, "values")
     for argument, given in (("labels", labels), ("blocks", blocks)):
-        if given is not None and len(given) != array.size:
-            raise bad_input(function, argument, f"{len(given)} for {array.size} units")
-    contrast_weights(weights, tuple(dict.fromkeys(labels)), function=function)
+        if given is not None:
+            alike(given, argument, n=array.size)
+    contrast_weights(weights, tuple(dict.fromkeys(labels)))
     part = [i for i, label in enumerate(labels) if weights.get(label, 0.0) != 0]
     units = Relabelling(
         [labels[i] for i in part],
@@ -178,7 +165,6 @@ def contrast_permutation(
         fewest=SMALLEST_GROUP,
         resamples=resamples,
         seed=seed,
-        function=function,
     )
     of_names = np.array([float(weights[str(name)]) for name in units.names])
     of_names /= np.abs(of_names).sum()

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._arrays import fraction, number, positive
 from ._power import (
     LARGEST_ALPHA,
     MOST_POWER,
@@ -26,6 +25,7 @@ from ._power import (
     start_of_alarm,
     t_quantile,
 )
+from .checks import checked, fraction, number, positive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,7 @@ class Chances:
     inconclusive: float
 
 
+@checked
 def power_to_alarm(
     n: int,
     *,
@@ -60,17 +61,17 @@ def power_to_alarm(
     Raises `TooFewUnits` where n leaves no degree of freedom, `BadStatisticInput` for values
     outside their domain and a missing margin. Source: Owen (1965).
     """
-    function = "power_to_alarm"
-    found = checked_plan(n, design=design, strata=strata, function=function)
-    unit = positive(sd, function=function, argument="sd") * found.se
+    found = checked_plan(n, design=design, strata=strata)
+    unit = positive(sd, "sd") * found.se
     return alarm_power(
-        number(difference, function=function, argument="difference") / unit,
-        start=start_of_alarm(null, margin, unit=unit, function=function),
-        alpha=fraction(alpha, function=function, argument="alpha", below=LARGEST_ALPHA),
+        number(difference, "difference") / unit,
+        start=start_of_alarm(null, margin, unit=unit),
+        alpha=fraction(alpha, "alpha", below=LARGEST_ALPHA),
         df=found.df,
     )
 
 
+@checked
 def verdict_chances(
     n: int,
     *,
@@ -88,13 +89,12 @@ def verdict_chances(
     errors and assumptions are those of `power_to_alarm`.
     Source: Phillips (1990); Schuirmann (1987); Owen (1965).
     """
-    function = "verdict_chances"
-    found = checked_plan(n, design=design, strata=strata, function=function)
-    unit = positive(sd, function=function, argument="sd") * found.se
-    effect = number(difference, function=function, argument="difference") / unit
-    width = positive(margin, function=function, argument="margin") / unit
-    alpha = fraction(alpha, function=function, argument="alpha", below=LARGEST_ALPHA)
-    start = start_of_alarm(null, margin, unit=unit, function=function)
+    found = checked_plan(n, design=design, strata=strata)
+    unit = positive(sd, "sd") * found.se
+    effect = number(difference, "difference") / unit
+    width = positive(margin, "margin") / unit
+    alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
+    start = start_of_alarm(null, margin, unit=unit)
     one, two = t_quantile(alpha, found.df), t_quantile(alpha / 2, found.df)
     clear = clear_power(effect, margin=width, alpha=alpha, df=found.df)
     biased = average(
@@ -110,6 +110,7 @@ def verdict_chances(
     return Chances(clear=clear, biased=biased, inconclusive=max(0.0, 1 - clear - biased))
 
 
+@checked
 def largest_sd_to_clear(
     n: int,
     *,
@@ -123,11 +124,10 @@ def largest_sd_to_clear(
 
     In the unit of `margin`; arguments, errors, assumptions and source as for `verdict_chances`.
     """
-    function = "largest_sd_to_clear"
-    found = checked_plan(n, design=design, strata=strata, function=function)
-    margin = positive(margin, function=function, argument="margin")
-    power = fraction(power, function=function, argument="power", below=MOST_POWER)
-    alpha = fraction(alpha, function=function, argument="alpha", below=LARGEST_ALPHA)
+    found = checked_plan(n, design=design, strata=strata)
+    margin = positive(margin, "margin")
+    power = fraction(power, "power", below=MOST_POWER)
+    alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
     width = solve(
         lambda width: clear_power(0, margin=width, alpha=alpha, df=found.df), power=power
     )

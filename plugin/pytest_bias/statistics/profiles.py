@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import TooFewUnits
-from ._arrays import ROUNDING, probability
-from ._relabelling import SMALLEST_GROUP, Relabelling, matrix_of
+from ._relabelling import SMALLEST_GROUP, Relabelling
+from .checks import ROUNDING, checked, matrix, probability
 from .permutation import against_rest
 from .results import Permutation
 
@@ -39,6 +39,7 @@ class ProfilePermutation:
     cells: Mapping[tuple[str, int], CellInteraction]
 
 
+@checked
 def profile_permutation(
     profiles: ArrayLike, labels: Sequence[str], *, resamples: int = 10_000, seed: int
 ) -> ProfilePermutation:
@@ -56,23 +57,14 @@ def profile_permutation(
     Raises `TooFewUnits` below two groups, two rows in a group or two conditions, and
     `BadStatisticInput` as the module says. Source: as `group_permutation`.
     """
-    function = "profile_permutation"
-    matrix = matrix_of(profiles, function=function, argument="profiles")
-    n, k = matrix.shape
+    table = matrix(profiles, "profiles")
+    n, k = table.shape
     if k < SMALLEST_GROUP:
         raise TooFewUnits(group="conditions", found=k, needed=SMALLEST_GROUP)
-    units = Relabelling(
-        labels,
-        None,
-        n=n,
-        fewest=SMALLEST_GROUP,
-        resamples=resamples,
-        seed=seed,
-        function=function,
-    )
-    rows = matrix - matrix.mean(axis=1, keepdims=True)
+    units = Relabelling(labels, None, n=n, fewest=SMALLEST_GROUP, resamples=resamples, seed=seed)
+    rows = table - table.mean(axis=1, keepdims=True)
     # what is left of parallel rows is rounding of their own magnitude
-    rows[np.abs(rows) <= ROUNDING * np.abs(matrix).max(axis=1, keepdims=True)] = 0.0
+    rows[np.abs(rows) <= ROUNDING * np.abs(table).max(axis=1, keepdims=True)] = 0.0
     omnibus, found, p, p_max_t = against_rest(rows, units)
     return ProfilePermutation(
         omnibus=omnibus,

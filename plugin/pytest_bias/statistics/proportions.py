@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from ..errors import BadStatisticInput, TooFewUnits
-from ._arrays import count, fraction, probability
+from ..errors import TooFewUnits
 from ._distributions import normal_isf, normal_sf
+from .checks import bad, checked, count, fraction, probability
 from .results import Interval
 
 SMALLEST_EXPECTED = 5  # Cochran (1954)
@@ -34,21 +34,19 @@ class RateDifferenceResult:
     n_b: int
 
 
-def _counts(successes: int, n: int, *, function: str, group: str) -> tuple[int, int]:
+def _counts(successes: int, n: int, *, group: str) -> tuple[int, int]:
     suffix = f"_{group}" if group else ""
-    n = count(n, function=function, argument=f"n{suffix}")
-    successes = count(successes, function=function, argument=f"successes{suffix}")
+    n = count(n, f"n{suffix}")
+    successes = count(successes, f"successes{suffix}")
     if n < 1:
         raise TooFewUnits(group=group or "n", found=n, needed=1)
     if successes > n:
-        raise BadStatisticInput(
-            function=function,
-            argument=f"successes{suffix}",
-            problem=f"{successes} successes of {n}",
-        )
+        argument = f"successes{suffix}"
+        raise bad(argument, f"{successes} successes of {n}")
     return successes, n
 
 
+@checked
 def wilson(successes: int, n: int, *, level: float = 0.95) -> Interval:
     """Return the Wilson score interval of a rate, without continuity correction.
 
@@ -59,8 +57,8 @@ def wilson(successes: int, n: int, *, level: float = 0.95) -> Interval:
     negative or exceed n, and for a level outside (0, 1).
     Source: Wilson (1927); method 3 of Newcombe (1998, Statistics in Medicine 17, 857-872).
     """
-    successes, n = _counts(successes, n, function="wilson", group="")
-    level = fraction(level, function="wilson", argument="level")
+    successes, n = _counts(successes, n, group="")
+    level = fraction(level, "level")
     z = normal_isf((1 - level) / 2)
     middle = (successes + z**2 / 2) / (n + z**2)
     half = z * math.sqrt(successes * (n - successes) / n + z**2 / 4) / (n + z**2)
@@ -72,6 +70,7 @@ def wilson(successes: int, n: int, *, level: float = 0.95) -> Interval:
     )
 
 
+@checked
 def newcombe(
     successes_a: int, n_a: int, successes_b: int, n_b: int, *, level: float = 0.95
 ) -> RateDifferenceResult:
@@ -89,9 +88,8 @@ def newcombe(
     Source: method 10 of Newcombe (1998, Statistics in Medicine 17, 873-890); Cochran (1954) for
     the choice of test.
     """
-    function = "newcombe"
-    successes_a, n_a = _counts(successes_a, n_a, function=function, group="a")
-    successes_b, n_b = _counts(successes_b, n_b, function=function, group="b")
+    successes_a, n_a = _counts(successes_a, n_a, group="a")
+    successes_b, n_b = _counts(successes_b, n_b, group="b")
     first, second = wilson(successes_a, n_a, level=level), wilson(successes_b, n_b, level=level)
     rate_a, rate_b = successes_a / n_a, successes_b / n_b
     difference = rate_a - rate_b
@@ -106,9 +104,7 @@ def newcombe(
     test: Literal["fisher", "pearson"]
     if min(n_a, n_b) * min(events, units - events) / units < SMALLEST_EXPECTED:
         if units > MOST_EXACT_UNITS:
-            raise BadStatisticInput(
-                function=function, argument="n_a, n_b", problem=f"over {MOST_EXACT_UNITS} units"
-            )
+            raise bad("n_a, n_b", f"over {MOST_EXACT_UNITS} units")
         table = np.array([[successes_a, n_a - successes_a], [successes_b, n_b - successes_b]])
         test, p = "fisher", float(scipy.stats.fisher_exact(table).pvalue)
     else:

@@ -1,7 +1,7 @@
-"""Rank tests.
+"""Rank tests, and the probability that a value of one group is above one of the other.
 
-Values that differ by rounding only (see `snapped`) are ties here: means of the same replies
-summed in another order must not be ranked.
+Values that differ by rounding only (see `snapped`) are ties: means of the same replies summed in
+another order must not be ranked.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from ._arrays import probability
-from .superiority import pairs_above, share_above, two_samples
+from .checks import ROUNDING, checked, probability, units
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 MOST_EXACT = 50  # units (per group) up to which p-values are exact, as in R
 
@@ -38,6 +37,7 @@ class MannWhitney:
     n_b: int
 
 
+@checked
 def mann_whitney(a: ArrayLike, b: ArrayLike) -> MannWhitney:
     """Test that a and b are exchangeable, by the number of pairs in which a is above b.
 
@@ -48,7 +48,7 @@ def mann_whitney(a: ArrayLike, b: ArrayLike) -> MannWhitney:
     Raises `TooFewUnits` below two units in a group and `BadStatisticInput` for NaN and
     infinities. Source: Mann & Whitney (1947); correction for ties as in Lehmann (1975).
     """
-    first, second = two_samples(a, b, function="mann_whitney")
+    first, second = two_samples(a, b)
     pooled = np.concatenate([first, second])
     distinct = np.unique(pooled).size
     p = p_uncorrected = 1.0
@@ -75,3 +75,47 @@ def mann_whitney(a: ArrayLike, b: ArrayLike) -> MannWhitney:
         n_a=first.size,
         n_b=second.size,
     )
+
+
+def snapped(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return `values` with those that differ by rounding only made equal."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    size = np.maximum(np.abs(ordered[1:]), np.abs(ordered[:-1]))
+    steps = np.diff(ordered) > ROUNDING * size
+    first_of_tie = np.concatenate([[0], np.flatnonzero(steps) + 1])
+    result = np.empty_like(ordered)
+    result[order] = ordered[first_of_tie[np.concatenate([[0], np.cumsum(steps)])]]
+    return result
+
+
+def two_samples(
+    a: ArrayLike, b: ArrayLike, *, needed: int = 2
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return both samples, checked, with ties between them made equal."""
+    first = units(a, "a", needed=needed)
+    second = units(b, "b", needed=needed)
+    pooled = snapped(np.concatenate([first, second]))
+    return pooled[: first.size], pooled[first.size :]
+
+
+def pairs_above(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Return the number of pairs with the first above the second, ties as one half."""
+    ranks = scipy.stats.rankdata(np.concatenate([first, second]))[: first.size]
+    return float(ranks.sum()) - first.size * (first.size + 1) / 2
+
+
+def share_above(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Return `pairs_above` as a share of all pairs."""
+    return pairs_above(first, second) / (first.size * second.size)
+
+
+@checked
+def vargha_delaney(a: ArrayLike, b: ArrayLike) -> float:
+    """Return A: the share of pairs in which a is above b, ties counted as one half.
+
+    Estimand: P(a > b) + P(a = b) / 2, from 0 to 1, and 1/2 without an effect. `a` has shape
+    (n_a,), `b` (n_b,), at least 1 unit each. Raises `TooFewUnits` for an empty group and
+    `BadStatisticInput` for NaN and infinities. Source: Vargha & Delaney (2000).
+    """
+    return share_above(*two_samples(a, b, needed=1))

@@ -15,9 +15,9 @@ import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 from numpy.typing import NDArray
 
-from ..errors import BadStatisticInput, TooFewUnits
-from ._arrays import count, fraction, number
-from ._distributions import normal_cdf, normal_isf
+from ..errors import TooFewUnits
+from ._distributions import normal_isf, normal_sf
+from .checks import bad, checked, count, fraction, number
 
 Array = NDArray[np.float64]
 
@@ -57,20 +57,16 @@ class _Groups:
         return max(self.n_a, self.n_b) <= LARGEST_EXACT
 
 
-def _checked(
-    n_a: int, n_b: int, *, rate: float, difference: float, alpha: float, function: str
-) -> _Groups:
+def _checked(n_a: int, n_b: int, *, rate: float, difference: float, alpha: float) -> _Groups:
     for argument, n in (("n_a", n_a), ("n_b", n_b)):
-        if count(n, function=function, argument=argument) < 1:
+        if count(n, argument) < 1:
             raise TooFewUnits(group=argument, found=n, needed=1)
     rates = []
     for argument, value in (("rate", rate), ("difference", rate + difference)):
-        if not 0 <= number(value, function=function, argument=argument) <= 1:
-            raise BadStatisticInput(
-                function=function, argument=argument, problem=f"gives a rate of {value}"
-            )
+        if not 0 <= number(value, argument) <= 1:
+            raise bad(argument, f"gives a rate of {value}")
         rates.append(float(value))
-    alpha = fraction(alpha, function=function, argument="alpha", below=LARGEST_ALPHA)
+    alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
     return _Groups(n_a=n_a, n_b=n_b, rate_a=rates[1], rate_b=rates[0], alpha=alpha)
 
 
@@ -116,9 +112,10 @@ def _enumerated(groups: _Groups) -> tuple[Array, Array, Array]:
 
 def _normal(distance: float, se: float) -> float:
     """Return P(Z se < distance), where nothing varies by whether it is so."""
-    return normal_cdf(distance / se) if se > 0 else float(distance >= 0)
+    return normal_sf(-distance / se) if se > 0 else float(distance >= 0)
 
 
+@checked
 def power_to_clear_rate(
     n_a: int,
     n_b: int,
@@ -138,9 +135,8 @@ def power_to_clear_rate(
     a margin or alpha outside (0, 1) and (0, 0.5). Source: Farrington & Manning (1990); Miettinen &
     Nurminen (1985).
     """
-    function = "power_to_clear_rate"
-    groups = _checked(n_a, n_b, rate=rate, difference=difference, alpha=alpha, function=function)
-    margin = fraction(margin, function=function, argument="margin")
+    groups = _checked(n_a, n_b, rate=rate, difference=difference, alpha=alpha)
+    margin = fraction(margin, "margin")
     z = normal_isf(groups.alpha)
     if groups.small:
         a, b, mass = _enumerated(groups)
@@ -161,6 +157,7 @@ def power_to_clear_rate(
     return RatePower(power=max(0.0, sum(chances) - 1), method="normal")
 
 
+@checked
 def power_to_alarm_rate(
     n_a: int, n_b: int, *, rate: float, difference: float, alpha: float = 0.05
 ) -> RatePower:
@@ -171,8 +168,7 @@ def power_to_alarm_rate(
     group a `rate` + `difference`. Exact up to 400 units a group, else normal: see `method`.
     Errors as for `power_to_clear_rate`. Source: Miettinen & Nurminen (1985).
     """
-    function = "power_to_alarm_rate"
-    groups = _checked(n_a, n_b, rate=rate, difference=difference, alpha=alpha, function=function)
+    groups = _checked(n_a, n_b, rate=rate, difference=difference, alpha=alpha)
     z = normal_isf(groups.alpha / 2)
     if groups.small:
         a, b, mass = _enumerated(groups)
@@ -190,6 +186,7 @@ def _pooled_se(a: Array, b: Array, *, n_a: int, n_b: int) -> Array:
     return np.asarray(np.sqrt(_unbiased(n_a, n_b) * pooled * (1 - pooled) * (1 / n_a + 1 / n_b)))
 
 
+@checked
 def units_for_zero_events(margin: float, *, alpha: float = 0.05) -> int:
     """Return the fewest units without an event that show a rate below `margin`.
 
@@ -197,14 +194,11 @@ def units_for_zero_events(margin: float, *, alpha: float = 0.05) -> int:
     Raises `BadStatisticInput` for a margin or alpha outside (0, 1) and where more than 1e12 units
     would be needed. Source: Clopper & Pearson (1934).
     """
-    function = "units_for_zero_events"
-    margin = fraction(margin, function=function, argument="margin")
-    alpha = fraction(alpha, function=function, argument="alpha")
+    margin = fraction(margin, "margin")
+    alpha = fraction(alpha, "alpha")
     log_share = math.log1p(-margin)
     n = math.ceil(math.log(alpha) / log_share)
     if n > LARGEST_UNITS:
-        raise BadStatisticInput(
-            function=function, argument="margin", problem=f"would need {LARGEST_UNITS:g} units"
-        )
+        raise bad("margin", f"would need {LARGEST_UNITS:g} units")
     # The quotient of logarithms may round across an integer: settle it by the products.
     return next(k for k in (n - 1, n, n + 1) if k >= 1 and k * log_share <= math.log(alpha))

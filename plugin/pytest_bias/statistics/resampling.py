@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from ..errors import BadStatisticInput, TooFewUnits
-from ._arrays import ROUNDING, count, probability, units
+from ..errors import TooFewUnits
+from .checks import ROUNDING, checked, count, draws, probability, units
 from .results import Permutation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-FEWEST_ITERATIONS = 100  # the 2.5 % quantile of fewer is one of the two outermost values
 CHUNK = 2**19  # resampled values held at once, 4 MiB
 
 
@@ -26,6 +25,7 @@ def _mean_difference(
     return np.asarray(difference, dtype=np.float64)
 
 
+@checked
 def label_permutation(
     a: ArrayLike, b: ArrayLike, *, resamples: int = 100_000, seed: int
 ) -> Permutation:
@@ -41,13 +41,9 @@ def label_permutation(
     Raises `TooFewUnits` below 2 units, `BadStatisticInput` for values that are not finite and
     fewer than 100 resamples. Source: Fisher (1935); Edgington & Onghena (2007).
     """
-    function = "label_permutation"
-    first = units(a, function=function, argument="a")
-    second = units(b, function=function, argument="b")
-    if count(resamples, function=function, argument="resamples") < FEWEST_ITERATIONS:
-        raise BadStatisticInput(
-            function=function, argument="resamples", problem=f"must be {FEWEST_ITERATIONS} or more"
-        )
+    first = units(a, "a")
+    second = units(b, "b")
+    resamples = draws(resamples)
     observed = float(_mean_difference(first, second, -1))
     rounding = ROUNDING * float(max(np.abs(first).max(), np.abs(second).max()))
 
@@ -63,7 +59,7 @@ def label_permutation(
         n_resamples=resamples,
         batch=max(1, CHUNK // (first.size + second.size)),
         vectorized=True,
-        rng=np.random.default_rng(count(seed, function=function, argument="seed")),
+        rng=np.random.default_rng(count(seed, "seed")),
     )
     exact = math.comb(first.size + second.size, first.size) <= resamples
     p = probability(float(found.pvalue))
@@ -77,6 +73,7 @@ def label_permutation(
     )
 
 
+@checked
 def exact_separation_p(n_a: int, n_b: int) -> float:
     """Return the permutation p-value of two groups that are constant at two different values.
 
@@ -93,7 +90,7 @@ def exact_separation_p(n_a: int, n_b: int) -> float:
     Raises `TooFewUnits` for an empty group. Source: Fisher (1935); Edgington & Onghena (2007).
     """
     for argument, n in (("n_a", n_a), ("n_b", n_b)):
-        if count(n, function="exact_separation_p", argument=argument) < 1:
+        if count(n, argument) < 1:
             raise TooFewUnits(group=argument, found=n, needed=1)
     log_orders = math.lgamma(n_a + 1) + math.lgamma(n_b + 1)
     return probability(2 * math.exp(log_orders - math.lgamma(n_a + n_b + 1)))

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from ..errors import BadStatisticInput
-from ._arrays import count, fraction, number, positive, scale_bounds
 from ._power import (
     LARGEST_ALPHA,
     MOST_POWER,
@@ -19,6 +17,7 @@ from ._power import (
     clear_power,
     plan,
 )
+from .checks import bad, checked, count, fraction, known, number, positive, scale_bounds
 from .deterministic import unseen_p
 
 LARGEST_GROUP = 1e12  # beyond, rounding decides which whole number is the smallest
@@ -33,16 +32,13 @@ class Settling:
     power: float
 
 
-def _whole(n: float, *, function: str) -> int:
+def _whole(n: float) -> int:
     if n > LARGEST_GROUP:
-        raise BadStatisticInput(
-            function=function,
-            argument="margin",
-            problem=f"would need more than {LARGEST_GROUP:g} units",
-        )
+        raise bad("margin", f"would need more than {LARGEST_GROUP:g} units")
     return math.ceil(n)
 
 
+@checked
 def deterministic_units(
     *, bounds: tuple[float, float], margin: float, difference: float, alpha: float = 0.05
 ) -> int | None:
@@ -56,42 +52,30 @@ def deterministic_units(
     larger than the bounds allow, an alpha outside (0, 1), and where more than 1e12 replies would
     be needed. Source: see `deterministic_difference`.
     """
-    function = "deterministic_units"
-    low, high = scale_bounds(bounds, function=function)
+    low, high = scale_bounds(bounds)
     width = high - low
-    margin = positive(margin, function=function, argument="margin")
-    alpha = fraction(alpha, function=function, argument="alpha")
-    if abs(number(difference, function=function, argument="difference")) > width:
-        raise BadStatisticInput(
-            function=function, argument="difference", problem=f"{difference} is wider than bounds"
-        )
+    margin = positive(margin, "margin")
+    alpha = fraction(alpha, "alpha")
+    if abs(number(difference, "difference")) > width:
+        raise bad("difference", f"{difference} is wider than bounds")
     if abs(difference) >= margin:
         return None
     share = unseen_p(n=1, width=width, margin=margin, difference=difference)
     if share <= alpha:
         return 1
     if share == 1:  # a margin past the difference in the last bit only
-        return _whole(math.inf, function=function)
-    n = _whole(math.log(alpha) / math.log(share), function=function)
+        return _whole(math.inf)
+    n = _whole(math.log(alpha) / math.log(share))
     # The quotient of logarithms may round across an integer: settle it by the p-value itself.
     return next(k for k in (n - 1, n, n + 1) if share**k <= alpha)
 
 
-def _levels(*, alpha: float, power: float, function: str) -> tuple[float, float]:
-    alpha = fraction(alpha, function=function, argument="alpha", below=LARGEST_ALPHA)
-    power = fraction(power, function=function, argument="power", below=MOST_POWER)
+def _levels(*, alpha: float, power: float) -> tuple[float, float]:
+    alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
+    power = fraction(power, "power", below=MOST_POWER)
     if power <= alpha:
-        raise BadStatisticInput(
-            function=function, argument="power", problem=f"{power} is not above alpha = {alpha}"
-        )
+        raise bad("power", f"{power} is not above alpha = {alpha}")
     return alpha, power
-
-
-def _known(value: str, known: tuple[str, ...], *, function: str, argument: str) -> None:
-    if value not in known:
-        raise BadStatisticInput(
-            function=function, argument=argument, problem=f"{value!r} is not one of {known}"
-        )
 
 
 def _fewest(power_at: Callable[[int], float], *, power: float, smallest: int) -> int | None:
@@ -110,6 +94,7 @@ def _fewest(power_at: Callable[[int], float], *, power: float, smallest: int) ->
     return high
 
 
+@checked
 def units_to_settle(
     *,
     estimate: float,
@@ -130,14 +115,13 @@ def units_to_settle(
 
     Raises `BadStatisticInput` for values outside their domain. Source: Phillips (1990).
     """
-    function = "units_to_settle"
-    alpha, power = _levels(alpha=alpha, power=power, function=function)
-    _known(null, ("zero", "margin"), function=function, argument="null")
-    smallest = count(strata, function=function, argument="strata") + 1
-    checked_plan(smallest, design=design, strata=strata, function=function)
-    sd = positive(sd, function=function, argument="sd")
-    effect = number(estimate, function=function, argument="estimate") / sd
-    width = positive(margin, function=function, argument="margin") / sd
+    alpha, power = _levels(alpha=alpha, power=power)
+    known(null, "null", ("zero", "margin"))
+    smallest = count(strata, "strata") + 1
+    checked_plan(smallest, design=design, strata=strata)
+    sd = positive(sd, "sd")
+    effect = number(estimate, "estimate") / sd
+    width = positive(margin, "margin") / sd
 
     def clearing(n: int) -> float:
         found = plan(n, design=design, strata=strata)

@@ -21,8 +21,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import BadStatisticInput
-from ._arrays import fraction, positive
 from ._score import (
     LARGEST_RATIO,
     Alternative,
@@ -35,6 +33,7 @@ from ._score import (
     z_difference,
     z_ratio,
 )
+from .checks import bad, checked, fraction, positive
 from .equivalence import LARGEST_ALPHA
 from .results import Interval
 
@@ -99,6 +98,7 @@ class RatioTost:
     high: float
 
 
+@checked
 def score_difference(
     successes_a: Counts,
     n_a: Counts,
@@ -116,13 +116,12 @@ def score_difference(
     `BadStatisticInput`.
     Source: Miettinen & Nurminen (1985), with fixed weights instead of their iterated ones.
     """
-    function = "score_difference"
-    level = fraction(level, function=function, argument="level")
-    strata = checked_strata(successes_a, n_a, successes_b, n_b, weights=weights, function=function)
+    level = fraction(level, "level")
+    strata = checked_strata(successes_a, n_a, successes_b, n_b, weights=weights)
     return ScoreDifference(
         difference=strata.rate_a - strata.rate_b,
         interval=difference_interval(strata, level=level),
-        p=p_of_z(z_difference(strata, 0.0), "two-sided", function=function),
+        p=p_of_z(z_difference(strata, 0.0), "two-sided"),
         rate_a=strata.rate_a,
         rate_b=strata.rate_b,
         strata=strata.weights.size,
@@ -130,6 +129,7 @@ def score_difference(
     )
 
 
+@checked
 def score_difference_p(
     successes_a: Counts,
     n_a: Counts,
@@ -145,15 +145,13 @@ def score_difference_p(
     "greater" is evidence for a difference above `null`, which lies strictly between -1 and 1:
     else, and for an unknown alternative, `BadStatisticInput`. Otherwise as `score_difference`.
     """
-    function = "score_difference_p"
-    strata = checked_strata(successes_a, n_a, successes_b, n_b, weights=weights, function=function)
+    strata = checked_strata(successes_a, n_a, successes_b, n_b, weights=weights)
     if not -1 < null < 1:
-        raise BadStatisticInput(
-            function=function, argument="null", problem=f"{null} is not strictly within ±1"
-        )
-    return p_of_z(z_difference(strata, null), alternative, function=function)
+        raise bad("null", f"{null} is not strictly within ±1")
+    return p_of_z(z_difference(strata, null), alternative)
 
 
+@checked
 def tost_rates(
     successes_a: Counts,
     n_a: Counts,
@@ -175,12 +173,11 @@ def tost_rates(
     `units_for_zero_events` and `deterministic_difference` are exact there.
     Source: Farrington & Manning (1990) for the pair of score tests; Miettinen & Nurminen (1985).
     """
-    function = "tost_rates"
-    strata = checked_strata(successes_a, n_a, successes_b, n_b, weights=weights, function=function)
-    margin = fraction(margin, function=function, argument="margin")
-    alpha = fraction(alpha, function=function, argument="alpha", below=LARGEST_ALPHA)
-    p_lower = p_of_z(z_difference(strata, -margin), "greater", function=function)
-    p_upper = p_of_z(z_difference(strata, margin), "less", function=function)
+    strata = checked_strata(successes_a, n_a, successes_b, n_b, weights=weights)
+    margin = fraction(margin, "margin")
+    alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
+    p_lower = p_of_z(z_difference(strata, -margin), "greater")
+    p_upper = p_of_z(z_difference(strata, margin), "less")
     return RateTost(
         p_lower=p_lower,
         p_upper=p_upper,
@@ -190,6 +187,7 @@ def tost_rates(
     )
 
 
+@checked
 def score_ratio(
     successes_a: Counts,
     n_a: Counts,
@@ -208,17 +206,14 @@ def score_ratio(
     has an event (in a stratum of positive weight) and `BadStatisticInput` for a level outside
     (0, 1). Source: Miettinen & Nurminen (1985); Koopman (1984) without the factor N / (N - 1).
     """
-    function = "score_ratio"
-    level = fraction(level, function=function, argument="level")
-    strata = checked_strata(
-        successes_a, n_a, successes_b, n_b, weights=weights, function=function
-    ).with_events(function=function)
+    level = fraction(level, "level")
+    strata = checked_strata(successes_a, n_a, successes_b, n_b, weights=weights).with_events()
     rate_a, rate_b = strata.rate_a, strata.rate_b
     interval = ratio_interval(strata, level=level)
     return ScoreRatio(
         ratio=min(LARGEST_RATIO, rate_a / rate_b) if rate_b else LARGEST_RATIO,
         interval=interval,
-        p=p_of_z(z_ratio(strata, 1.0), "two-sided", function=function),
+        p=p_of_z(z_ratio(strata, 1.0), "two-sided"),
         rate_a=rate_a,
         rate_b=rate_b,
         strata=strata.weights.size,
@@ -227,6 +222,7 @@ def score_ratio(
     )
 
 
+@checked
 def score_ratio_p(
     successes_a: Counts,
     n_a: Counts,
@@ -242,14 +238,12 @@ def score_ratio_p(
     "greater" is evidence for a ratio above `null`, which lies above 0. Counts, weights, errors and
     source are those of `score_ratio`.
     """
-    function = "score_ratio_p"
-    null = positive(null, function=function, argument="null")
-    strata = checked_strata(
-        successes_a, n_a, successes_b, n_b, weights=weights, function=function
-    ).with_events(function=function)
-    return p_of_z(z_ratio(strata, null), alternative, function=function)
+    null = positive(null, "null")
+    strata = checked_strata(successes_a, n_a, successes_b, n_b, weights=weights).with_events()
+    return p_of_z(z_ratio(strata, null), alternative)
 
 
+@checked
 def tost_ratio(
     successes_a: Counts,
     n_a: Counts,
@@ -268,19 +262,14 @@ def tost_ratio(
     Raises `BadStatisticInput` also for bounds that are not above 0 or out of order, and for an
     alpha outside (0, 0.5). Source: Schuirmann (1987); Miettinen & Nurminen (1985).
     """
-    function = "tost_ratio"
-    low = positive(low, function=function, argument="low")
-    high = positive(high, function=function, argument="high")
+    low = positive(low, "low")
+    high = positive(high, "high")
     if not 1 / LARGEST_RATIO <= low < high <= LARGEST_RATIO:
-        raise BadStatisticInput(
-            function=function, argument="low, high", problem=f"{low} to {high} is no range"
-        )
-    alpha = fraction(alpha, function=function, argument="alpha", below=LARGEST_ALPHA)
-    strata = checked_strata(
-        successes_a, n_a, successes_b, n_b, weights=weights, function=function
-    ).with_events(function=function)
-    p_lower = p_of_z(z_ratio(strata, low), "greater", function=function)
-    p_upper = p_of_z(z_ratio(strata, high), "less", function=function)
+        raise bad("low, high", f"{low} to {high} is no range")
+    alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
+    strata = checked_strata(successes_a, n_a, successes_b, n_b, weights=weights).with_events()
+    p_lower = p_of_z(z_ratio(strata, low), "greater")
+    p_upper = p_of_z(z_ratio(strata, high), "less")
     return RatioTost(
         p_lower=p_lower,
         p_upper=p_upper,

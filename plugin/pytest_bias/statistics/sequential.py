@@ -11,10 +11,11 @@ import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from ..errors import BadStatisticInput
-from ._arrays import (
+from .checks import (
     ROUNDING,
     SMALLEST_P,
+    bad,
+    checked,
     count,
     fraction,
     number,
@@ -83,6 +84,7 @@ def _never_crossed(constant: float, looks: int) -> float:
     return float((start * np.exp(-0.5 * (scale * place) ** 2)) @ staying)
 
 
+@checked
 def obrien_fleming_boundaries(*, looks: int = 5, alpha: float = 0.05) -> Boundaries:
     """Return the two-sided boundaries of O'Brien and Fleming for equally spaced looks.
 
@@ -95,17 +97,12 @@ def obrien_fleming_boundaries(*, looks: int = 5, alpha: float = 0.05) -> Boundar
     or not below 0.5.
     Source: O'Brien & Fleming (1979); Armitage, McPherson & Rowe (1969) for the integration.
     """
-    function = "obrien_fleming_boundaries"
-    looks = count(looks, function=function, argument="looks")
+    looks = count(looks, "looks")
     if not 1 <= looks <= MOST_LOOKS:
-        raise BadStatisticInput(
-            function=function, argument="looks", problem=f"{looks} is not from 1 to {MOST_LOOKS}"
-        )
-    alpha = fraction(alpha, function=function, argument="alpha", below=LARGEST_ALPHA)
+        raise bad("looks", f"{looks} is not from 1 to {MOST_LOOKS}")
+    alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
     if alpha < SMALLEST_ALPHA:
-        raise BadStatisticInput(
-            function=function, argument="alpha", problem=f"{alpha} is below {SMALLEST_ALPHA:g}"
-        )
+        raise bad("alpha", f"{alpha} is below {SMALLEST_ALPHA:g}")
     one_look = -float(special.ndtri(alpha / 2))
     constant = one_look
     if looks > 1:
@@ -134,6 +131,7 @@ def _log_capital(values: NDArray[np.float64], mean: float) -> NDArray[np.float64
     return np.asarray(special.logsumexp(wealth, axis=0) - math.log(BETS))
 
 
+@checked
 def betting_p(
     values: ArrayLike,
     *,
@@ -155,20 +153,10 @@ def betting_p(
     them, a mean not strictly between them, or an unknown alternative.
     Source: Waudby-Smith & Ramdas (2024, section 4); Ville (1939).
     """
-    function = "betting_p"
-    low, high = scale_bounds(bounds, function=function)
-    found = on_scale(
-        units(values, function=function, argument="values", needed=1),
-        (low, high),
-        function=function,
-        argument="values",
-    )
+    low, high = scale_bounds(bounds)
+    found = on_scale(units(values, "values", needed=1), (low, high), "values")
     width = high - low
-    null = fraction(
-        (number(mean, function=function, argument="mean") - low) / width,
-        function=function,
-        argument="mean, as a share of bounds,",
-    )
+    null = fraction((number(mean, "mean") - low) / width, "mean, as a share of bounds,")
     share = np.clip((found - low) / width, 0, 1)
     if alternative == "greater":
         log_e = _log_capital(share, null)
@@ -178,9 +166,7 @@ def betting_p(
         both = (_log_capital(share, null), _log_capital(1 - share, 1 - null))
         log_e = np.logaddexp(*both) - math.log(2)
     else:
-        raise BadStatisticInput(
-            function=function, argument="alternative", problem=f"{alternative!r} is not known"
-        )
+        raise bad("alternative", f"{alternative!r} is not known")
     best = int(log_e.argmax())
     largest = float(log_e[best]) if log_e[best] > ROUNDING else 0.0
     return Betting(

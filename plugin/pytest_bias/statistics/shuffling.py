@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._arrays import sample
 from ._counting import cheaper
-from ._relabelling import MANY, SMALLEST_GROUP, TIE, Relabelling, bad_input
+from ._relabelling import MANY, SMALLEST_GROUP, TIE, Relabelling
+from .checks import bad, checked, sample
 from .results import Permutation
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ MOST_COUNTED = 10**9  # sums of such counts are exact in floats
 UNCOUNTED = 0.5  # what a sum of no counts counts as in a log ratio
 
 
+@checked
 def label_shuffle_ratio(
     selected: ArrayLike,
     shown: ArrayLike,
@@ -45,22 +46,15 @@ def label_shuffle_ratio(
     `BadStatisticInput` for counts that are negative, not whole, or selected above shown, and as
     the module says. Source: Fisher (1935); Edgington & Onghena (2007); Phipson & Smyth (2010).
     """
-    function = "label_shuffle_ratio"
-    chosen = _counts(selected, function=function, argument="selected")
-    exposed = _counts(shown, function=function, argument="shown")
+    chosen = _counts(selected, "selected")
+    exposed = _counts(shown, "shown")
     if chosen.size != exposed.size:
-        raise bad_input(function, "shown", f"{exposed.size} for {chosen.size} items")
+        raise bad("shown", f"{exposed.size} for {chosen.size} items")
     if (chosen > exposed).any():
-        raise bad_input(function, "selected", "an item is selected more often than shown")
+        raise bad("selected", "an item is selected more often than shown")
     labels = ["in" if flag else "out" for flag in in_group]
     units = Relabelling(
-        labels,
-        None,
-        n=chosen.size,
-        fewest=SMALLEST_GROUP,
-        resamples=resamples,
-        seed=seed,
-        function=function,
+        labels, None, n=chosen.size, fewest=SMALLEST_GROUP, resamples=resamples, seed=seed
     )
     counts = np.column_stack([chosen, exposed])
     totals = counts.sum(axis=0)
@@ -91,10 +85,10 @@ def label_shuffle_ratio(
     return units.permutation(min(tails), sides=2)
 
 
-def _counts(values: ArrayLike, *, function: str, argument: str) -> Floats:
-    found = sample(values, function=function, argument=argument)
+def _counts(values: ArrayLike, argument: str) -> Floats:
+    found = sample(values, argument)
     if found.size and (found.min() < 0 or (found != np.floor(found)).any()):
-        raise bad_input(function, argument, "a count is a whole number from 0 up")
+        raise bad(argument, "a count is a whole number from 0 up")
     if found.size and found.max() > MOST_COUNTED:
-        raise bad_input(function, argument, f"a count is over {MOST_COUNTED}")
+        raise bad(argument, f"a count is over {MOST_COUNTED}")
     return found

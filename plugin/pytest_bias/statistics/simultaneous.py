@@ -9,15 +9,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import BadStatisticInput, NoVariance, TooFewUnits
-from ._arrays import ROUNDING, constant, count, fraction, positive, probability, sample
+from ..errors import NoVariance, TooFewUnits
+from .checks import (
+    ROUNDING,
+    alike,
+    bad,
+    checked,
+    constant,
+    count,
+    draws,
+    fraction,
+    positive,
+    probability,
+    sample,
+)
 from .means import t_interval, two_sided_p
 from .results import Interval, Permutation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-FEWEST_RESAMPLES = 100
 SMALLEST_GROUP = 2
 CHUNK = 2**18  # variates held at once, 2 MiB
 ROUGHNESS = 1e-6  # by which a correlation may miss 1, symmetry or its smallest eigenvalue 0
@@ -57,6 +68,7 @@ class PooledContrasts:
     correlation: tuple[tuple[float, ...], ...]
 
 
+@checked
 def _root(correlation: ArrayLike, size: int) -> NDArray[np.float64]:
     """Return a matrix whose product with its transpose is the checked correlation matrix."""
     try:
@@ -67,9 +79,7 @@ def _root(correlation: ArrayLike, size: int) -> NDArray[np.float64]:
     if matrix.shape != (size, size):
         problem = f"not the {size} × {size} matrix of {size} statistics"
     else:
-        matrix = sample(matrix.ravel(), function="max_t", argument="correlation").reshape(
-            size, size
-        )
+        matrix = sample(matrix.ravel(), "correlation").reshape(size, size)
         if np.abs(np.diag(matrix) - 1).max() > ROUGHNESS:
             problem = "its diagonal is not 1"
         elif np.abs(matrix - matrix.T).max() > ROUGHNESS:
@@ -84,9 +94,10 @@ def _root(correlation: ArrayLike, size: int) -> NDArray[np.float64]:
             root: NDArray[np.float64] = vectors[:, kept] * np.sqrt(eigenvalues[kept])
             return root
         problem = "is not positive semi-definite"
-    raise BadStatisticInput(function="max_t", argument="correlation", problem=problem)
+    raise bad("correlation", problem)
 
 
+@checked
 def max_t(
     t: ArrayLike,
     correlation: ArrayLike,
@@ -109,17 +120,13 @@ def max_t(
     its diagonal, a df that is not above 0, fewer than 100 resamples or a negative seed.
     Source: Hothorn, Bretz & Westfall (2008).
     """
-    function = "max_t"
-    observed = np.abs(sample(t, function=function, argument="t"))
+    observed = np.abs(sample(t, "t"))
     if observed.size < 1:
         raise TooFewUnits(group="t", found=0, needed=1)
     root = _root(correlation, observed.size)
-    df = positive(df, function=function, argument="df")
-    if count(resamples, function=function, argument="resamples") < FEWEST_RESAMPLES:
-        raise BadStatisticInput(
-            function=function, argument="resamples", problem=f"must be {FEWEST_RESAMPLES} or more"
-        )
-    seed = count(seed, function=function, argument="seed")
+    df = positive(df, "df")
+    resamples = draws(resamples)
+    seed = count(seed, "seed")
     rng = np.random.default_rng(seed)
     rows = max(1, CHUNK // observed.size)
     reached = np.zeros(observed.size, dtype=np.intp)
@@ -139,6 +146,7 @@ def max_t(
     )
 
 
+@checked
 def pooled_group_contrasts(
     values: ArrayLike, labels: Sequence[str], *, level: float = 0.95
 ) -> PooledContrasts:
@@ -156,15 +164,9 @@ def pooled_group_contrasts(
     another length and a level outside (0, 1). Source: Scheffé (1959), contrasts of a one-way
     layout.
     """
-    function = "pooled_group_contrasts"
-    array = sample(values, function=function, argument="values")
-    level = fraction(level, function=function, argument="level")
-    if len(labels) != array.size:
-        raise BadStatisticInput(
-            function=function,
-            argument="labels",
-            problem=f"{len(labels)} for {array.size} units",
-        )
+    array = sample(values, "values")
+    level = fraction(level, "level")
+    alike(labels, "labels", n=array.size)
     names = tuple(dict.fromkeys(labels))
     if len(names) < SMALLEST_GROUP:
         raise TooFewUnits(group="labels", found=len(names), needed=SMALLEST_GROUP)
@@ -175,7 +177,7 @@ def pooled_group_contrasts(
             raise TooFewUnits(group=str(name), found=group.size, needed=SMALLEST_GROUP)
     magnitude = float(np.abs(array).max())
     if all(constant(group, magnitude=magnitude) for group in groups):
-        raise NoVariance(statistic=function)
+        raise NoVariance
 
     k, df = len(names), array.size - len(names)
     means = np.array([group.mean() for group in groups])
@@ -217,6 +219,7 @@ class SignFlipMaxT:
     permutation: Permutation
 
 
+@checked
 def sign_flip_max_t(contrasts: ArrayLike, *, resamples: int = 10_000, seed: int) -> SignFlipMaxT:
     """Return p-values of the means of several contrasts, adjusted over them by sign flips.
 
@@ -231,25 +234,21 @@ def sign_flip_max_t(contrasts: ArrayLike, *, resamples: int = 10_000, seed: int)
     `BadStatisticInput` for a table that is no matrix of finite numbers, fewer than 100 resamples
     or a negative seed. Source: Westfall & Young (1993); Phipson & Smyth (2010).
     """
-    function = "sign_flip_max_t"
     try:
         matrix = np.asarray(contrasts)
     except ValueError:  # ragged nesting
         matrix = np.empty(0)
     if matrix.ndim != 2 or not matrix.shape[1]:  # noqa: PLR2004  (units and contrasts)
-        raise BadStatisticInput(function=function, argument="contrasts", problem="is no matrix")
+        raise bad("contrasts", "is no matrix")
     n = matrix.shape[0]
     if n < SMALLEST_GROUP:
         raise TooFewUnits(group="units", found=n, needed=SMALLEST_GROUP)
-    matrix = sample(matrix.ravel(), function=function, argument="contrasts").reshape(matrix.shape)
-    if count(resamples, function=function, argument="resamples") < FEWEST_RESAMPLES:
-        raise BadStatisticInput(
-            function=function, argument="resamples", problem=f"must be {FEWEST_RESAMPLES} or more"
-        )
-    seed = count(seed, function=function, argument="seed")
+    matrix = sample(matrix.ravel(), "contrasts").reshape(matrix.shape)
+    resamples = draws(resamples)
+    seed = count(seed, "seed")
     scale = np.sqrt((matrix**2).sum(axis=0))
     if not scale.any():
-        raise NoVariance(statistic=function)
+        raise NoVariance
     t = matrix / np.where(scale > 0, scale, 1.0)
     observed = np.abs(t.sum(axis=0))
     # sums of the same terms in another order differ in their last bits

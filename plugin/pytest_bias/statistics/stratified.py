@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import BadStatisticInput, NoVariance, TooFewUnits
-from ._arrays import LARGEST, ROUNDING, fraction, sample
+from ..errors import NoVariance, TooFewUnits
+from .checks import LARGEST, ROUNDING, bad, checked, fraction, sample
 from .means import t_interval, two_sided_p
 from .results import Interval
 
@@ -44,29 +44,19 @@ class StratifiedContrast:
 
 
 def _cells_in_use(
-    cells: Sequence[ArrayLike], weights: ArrayLike, *, function: str
+    cells: Sequence[ArrayLike], weights: ArrayLike
 ) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
     """Return the cells of non-zero weight and their weights, checked."""
-    given = sample(weights, function=function, argument="weights")
+    given = sample(weights, "weights")
     if given.size != len(cells):
-        raise BadStatisticInput(
-            function=function,
-            argument="weights",
-            problem=f"{given.size} weights for {len(cells)} cells",
-        )
+        raise bad("weights", f"{given.size} weights for {len(cells)} cells")
     if not given.any():
-        raise BadStatisticInput(function=function, argument="weights", problem="are all 0")
-    checked = [
-        sample(cell, function=function, argument=f"cells[{place}]")
-        for place, cell in enumerate(cells)
-    ]
+        raise bad("weights", "are all 0")
+    checked = [sample(cell, f"cells[{place}]") for place, cell in enumerate(cells)]
     for place, (cell, weight) in enumerate(zip(checked, given, strict=True)):
         if weight and not cell.size:
-            raise BadStatisticInput(
-                function=function,
-                argument=f"cells[{place}]",
-                problem="is empty but has a weight: the design is incomplete",
-            )
+            argument = f"cells[{place}]"
+            raise bad(argument, "is empty but has a weight: the design is incomplete")
     used = [cell for cell, weight in zip(checked, given, strict=True) if weight]
     return used, given[given != 0]
 
@@ -88,6 +78,7 @@ def _means_and_variances(
     return means, np.where(high - low <= rounding, 0.0, squares / np.maximum(sizes - 1, 1))
 
 
+@checked
 def stratified_contrast(
     cells: Sequence[ArrayLike], weights: ArrayLike, *, level: float = 0.95
 ) -> StratifiedContrast:
@@ -110,9 +101,8 @@ def stratified_contrast(
     `TooFewUnits` when fewer than 2 cells have 2 replies; `NoVariance` when no cell varies.
     Source: Welch (1947) for the corrected df; Satterthwaite (1946).
     """
-    function = "stratified_contrast"
-    level = fraction(level, function=function, argument="level")
-    used, weight = _cells_in_use(cells, weights, function=function)
+    level = fraction(level, "level")
+    used, weight = _cells_in_use(cells, weights)
     sizes = np.array([cell.size for cell in used], dtype=np.int64)
     replicated = sizes >= REPLICATED
     if replicated.sum() < FEWEST_REPLICATED:
@@ -132,7 +122,7 @@ def stratified_contrast(
     terms = (own + lent) * variances[replicated]
     total = float(terms.sum())
     if total == 0:
-        raise NoVariance(statistic=function)
+        raise NoVariance
     shares = terms / total
     df = 1 / float((shares**2 / (freedom + 2)).sum()) - 2
     df = float(np.clip(df, freedom.min(), freedom.sum()))

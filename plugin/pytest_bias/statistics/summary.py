@@ -1,4 +1,4 @@
-"""Descriptions of one sample, and its collapse to one value per unit."""
+"""Descriptions of one sample."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._arrays import mean_and_sd, units
+from .checks import checked, mean_and_sd, units
 from .results import Description
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+@checked
 def describe(values: ArrayLike) -> Description:
     """Describe one sample, shape (n,), n >= 1, in the unit of its values.
 
@@ -23,7 +24,7 @@ def describe(values: ArrayLike) -> Description:
 
     Raises `TooFewUnits` for an empty sample and `BadStatisticInput` for NaN and infinities.
     """
-    array = units(values, function="describe", argument="values", needed=1)
+    array = units(values, "values", needed=1)
     minimum, q1, median, q3, maximum = np.quantile(array, (0, 0.25, 0.5, 0.75, 1)).tolist()
     if array.size == 1:
         mean, sd, se = minimum, None, None

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from ..errors import BadStatisticInput, NoVariance
-from ._arrays import MOST_UNITS, fraction, probability
-from ._distributions import chi2_sf, normal_ppf
+from ..errors import NoVariance
+from ._distributions import normal_isf
+from .checks import MOST_UNITS, array_of, bad, checked, fraction, probability
 from .results import Interval
 
 if TYPE_CHECKING:
@@ -44,55 +45,18 @@ class ChiSquare:
     dropped_columns: int
 
 
-def counted(table: ArrayLike, *, function: str, argument: str = "table") -> NDArray[np.int64]:
-    """Return an array of any shape as counts, or raise `BadStatisticInput`."""
-    try:
-        array = np.asarray(table)
-    except ValueError:  # ragged nesting
-        raise BadStatisticInput(
-            function=function, argument=argument, problem="rows of different lengths"
-        ) from None
-    problem = None
+def _table(table: ArrayLike) -> NDArray[np.int64]:
+    """Return a 2-D table as counts, or raise `BadStatisticInput`."""
+    array = array_of(table, "table")
     if array.dtype.kind not in "iu" or array.size == 0:
-        problem = f"{array.dtype} of shape {array.shape} instead of integers"
-    elif array.min() < 0:
-        problem = "has a count below 0"
-    elif array.astype(np.float64).sum() > MOST_UNITS:
-        problem = f"counts more than {MOST_UNITS} units"
-    if problem:
-        raise BadStatisticInput(function=function, argument=argument, problem=problem)
+        raise bad("table", f"{array.dtype} of shape {array.shape} instead of integers")
+    if array.min() < 0:
+        raise bad("table", "has a count below 0")
+    if array.astype(np.float64).sum() > MOST_UNITS:
+        raise bad("table", f"counts more than {MOST_UNITS} units")
+    if array.ndim != len(FOURFOLD):
+        raise bad("table", f"shape {array.shape} is not 2 dimensions")
     return array.astype(np.int64)
-
-
-def checked_table(
-    table: ArrayLike, *, function: str, shape: tuple[int, int] | None = None
-) -> NDArray[np.int64]:
-    """Return a 2-D table of counts, of the shape wanted, or raise `BadStatisticInput`."""
-    array = counted(table, function=function)
-    wanted = "2 dimensions" if shape is None else "2 rows and 2 columns"
-    if array.ndim != len(FOURFOLD) or shape not in {None, array.shape}:
-        raise BadStatisticInput(
-            function=function, argument="table", problem=f"shape {array.shape} is not {wanted}"
-        )
-    return array
-
-
-def without_empty(array: NDArray[np.int64], *, function: str) -> NDArray[np.int64]:
-    """Drop empty rows and columns; raise `NoVariance` where fewer than two are left."""
-    kept: NDArray[np.int64] = array[array.any(axis=1)][:, array.any(axis=0)]
-    if min(kept.shape) < FEWEST:
-        raise NoVariance(statistic=function)
-    return kept
-
-
-def _pearson(table: NDArray[np.int64], *, yates: bool = False) -> tuple[float, float]:
-    """Return the chi-square of a table without empty rows, and its smallest expected count."""
-    sides = table.sum(axis=1, dtype=np.float64), table.sum(axis=0, dtype=np.float64)
-    expected = np.outer(*sides) / table.sum()
-    apart = np.abs(table - expected)
-    if yates:  # no observed count is taken past what was expected
-        apart -= np.minimum(0.5, apart)
-    return float((apart**2 / expected).sum()), float(expected.min())
 
 
 def _noncentrality(chi2: float, df: int, share: float) -> float:
@@ -100,7 +64,7 @@ def _noncentrality(chi2: float, df: int, share: float) -> float:
     if special.chdtr(df, chi2) <= share:
         return 0.0
     if chi2 > SERIES_LIMIT:  # the root is normal of variance 1 here, to nine digits
-        return (math.sqrt(chi2) - normal_ppf(share)) ** 2
+        return (math.sqrt(chi2) + normal_isf(share)) ** 2
     return float(special.chndtrinc(chi2, df, share))
 
 
@@ -113,6 +77,7 @@ def _bergsma_v(phi2: float, rows: int, columns: int, n: int) -> float:
     return min(1.0, math.sqrt(corrected / size))
 
 
+@checked
 def chi_square(table: ArrayLike, *, yates: bool = False, level: float = 0.95) -> ChiSquare:
     """Test that rows and columns are independent, and measure their association.
 
@@ -131,16 +96,17 @@ def chi_square(table: ArrayLike, *, yates: bool = False, level: float = 0.95) ->
     for counts that are not integers or are negative and for a level outside (0, 1).
     Source: Pearson (1900), Yates (1934), Cramér (1946), Bergsma (2013); interval: Smithson (2003).
     """
-    function = "chi_square"
-    level = fraction(level, function=function, argument="level")
-    array = checked_table(table, function=function)
-    kept = without_empty(array, function=function)
+    level = fraction(level, "level")
+    array = _table(table)
+    kept = array[array.any(axis=1)][:, array.any(axis=0)]
     rows, columns = kept.shape
+    if min(rows, columns) < FEWEST:
+        raise NoVariance
     n = int(kept.sum())
     fourfold = kept.shape == FOURFOLD
-    plain, smallest = _pearson(kept)
-    chi2 = _pearson(kept, yates=True)[0] if yates and fourfold else plain
-    df = (rows - 1) * (columns - 1)
+    plain = scipy.stats.chi2_contingency(kept, correction=False)
+    found = scipy.stats.chi2_contingency(kept, correction=True) if yates and fourfold else plain
+    chi2, df = float(found.statistic), (rows - 1) * (columns - 1)
     largest = n * (min(rows, columns) - 1)
     phi = None
     if fourfold:
@@ -153,14 +119,14 @@ def chi_square(table: ArrayLike, *, yates: bool = False, level: float = 0.95) ->
     return ChiSquare(
         chi2=chi2,
         df=df,
-        p=probability(chi2_sf(chi2, df)),
+        p=probability(float(found.pvalue)),
         n=n,
-        smallest_expected=smallest,
+        smallest_expected=float(plain.expected_freq.min()),
         yates=yates and fourfold,
         phi=phi,
         cramers_v=min(1.0, math.sqrt(chi2 / largest)),
         interval=Interval(low=low, high=high, level=level),
-        bergsma_v=_bergsma_v(plain / n, rows, columns, n),
+        bergsma_v=_bergsma_v(float(plain.statistic) / n, rows, columns, n),
         dropped_rows=array.shape[0] - rows,
         dropped_columns=array.shape[1] - columns,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from benchmarks import reference
@@ -29,3 +31,24 @@ def test_every_meaning_is_a_plain_phrase_that_a_table_can_hold() -> None:
         assert option.meaning[-1] not in ".:"
         assert not {"|", "\n", "`"} & {*option.help}
         assert not option.choices or option.default in option.choices
+
+
+def test_the_picture_of_the_layers_is_that_of_the_contract() -> None:
+    page = reference.ARCHITECTURE.read_text("utf-8")
+    assert page == reference.architecture_page(page), "run python plugin/benchmarks/reference.py"
+    for packages in reference.layers():
+        assert all(f"**`{name}" in page for name in packages), "a paragraph for each package"
+
+
+def test_what_the_architecture_names_is_there() -> None:
+    """Files by their paths, and the functions and tables it says they have."""
+    page = reference.ARCHITECTURE.read_text("utf-8")
+    package = reference.ROOT / "plugin" / "pytest_bias"
+    named = set(re.findall(r"`([a-z_/]+/(?:[a-z_]+\.py)?)`", page))
+    assert len(named) > 30
+    above = (package, package.parent, reference.ROOT)
+    assert not [path for path in named if not any((folder / path).exists() for folder in above)]
+    for path, name in re.findall(r"`([a-z_/]+\.py)` \(`(\w+)`", page):
+        assert re.search(
+            rf"^(?:def|class) {name}\b", (package / path).read_text("utf-8"), re.MULTILINE
+        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import NoVariance
-from ...statistics._arrays import ROUNDING
+from ...statistics.checks import ROUNDING
 from ...statistics.deterministic import identical_pairs
 from ...statistics.equivalence import tost_from_estimate
 from ...statistics.permutation import contrast_permutation

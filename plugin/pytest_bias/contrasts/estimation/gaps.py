@@ -30,9 +30,9 @@ def total_gap(
     return Tested(
         estimate=found.total,
         interval=None,
-        p_alarm=found.p,
+        p_alarm=found.permutation.p,
         p_clear=None,
-        method=f"{permutation_words(found, data.what)}, one-sided",
+        method=f"{permutation_words(found.permutation, data.what)}, one-sided",
         units=data.units,
         fewest=data.fewest,
         unit_name=data.unit_name,

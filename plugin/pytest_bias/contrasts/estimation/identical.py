@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import NoVariance
-from ...statistics._arrays import ROUNDING
 from ...statistics.blocks import sign_flip
+from ...statistics.checks import ROUNDING
 from ...statistics.deterministic import identical_pairs
 from ...statistics.permutation import contrast_permutation
 from ..findings import ALPHA

@@ -24,7 +24,7 @@ def beside_people(welch: Welch, study: HumanStudy) -> HumanComparison:
     )
     primary: Relation = "not distinguishable"
     if compared.interval.excludes(0.0):
-        primary = "LESS" if compared.estimate < 0 else "GREATER"
+        primary = "LESS" if compared.difference < 0 else "GREATER"
     elif compared.interval.within(study.similar_within):
         primary = "SIMILAR"
     published: Relation = "SIMILAR"
@@ -40,7 +40,7 @@ def beside_people(welch: Welch, study: HumanStudy) -> HumanComparison:
         citation=study.citation,
         published=published,
         primary=primary,
-        estimate=compared.estimate,
+        estimate=compared.difference,
         interval=compared.interval,
         df=compared.df,
         similar_within=study.similar_within,

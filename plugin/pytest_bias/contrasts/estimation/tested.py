@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ...experiments.design import frozen_mapping
-from ...statistics.gaps import GapPermutation
 from ...statistics.means import Welch, p_from_t
 from ...statistics.results import EffectSize, Interval, Permutation, Tost
 from ..findings import Null
@@ -92,7 +91,7 @@ def p_words(p: float) -> str:
     return f"p < {smallest}" if p < smallest else f"p = {p:.4f}"
 
 
-def permutation_words(found: Permutation | GapPermutation, what: str) -> str:
+def permutation_words(found: Permutation, what: str) -> str:
     """``label permutation (exact)``, or how many were drawn and how sure p is then."""
     if found.exact:
         return f"{what} (exact)"

@@ -18,8 +18,7 @@ from pytest_bias.statistics.agreement import (
     krippendorff_alpha,
 )
 
-from .reference import REFERENCE, line_of
-from .test_properties import assert_sound
+from .reference import REFERENCE, assert_sound, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,8 +17,7 @@ from pytest_bias.statistics.blocks import cohen_dz, one_sample, sign_flip, tost_
 from pytest_bias.statistics.equivalence import tost_from_estimate, tost_welch
 from pytest_bias.statistics.means import welch
 
-from .reference import SLEEP
-from .test_properties import assert_sound
+from .reference import SLEEP, assert_sound
 
 close = pytest.approx
 # a grid, so that ties are ties and shifting and scaling are exact

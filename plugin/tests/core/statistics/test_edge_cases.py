@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +35,7 @@ from pytest_bias.verdicts.rule import Question, decide
 from pytest_bias.verdicts.verdict import Control, Verdict
 
 from ..factories import MODEL, experiment
-from .reference import REFERENCE
+from .reference import REFERENCE, assert_sound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -94,24 +92,6 @@ def judged(found: Finding | NoFinding, *, seen: bool = True) -> Verdict:
     question = Question(id="h", claim="clear", family="h", direction=None, finding=found)
     control = Control(id="control", seen=seen, finding=None)
     return decide("tiny", MODEL, [question], control, {"h": p}, {"h": p_worst})[0]
-
-
-def assert_sound(value: object, name: str = "") -> None:
-    """No NaN, no infinity and no p-value outside (0, 1], however deep."""
-    if is_dataclass(value) and not isinstance(value, type):
-        for field in fields(value):
-            assert_sound(getattr(value, field.name), field.name)
-    elif isinstance(value, Mapping):
-        for key, part in value.items():
-            assert_sound(part, str(key))
-    elif isinstance(value, list | tuple):
-        for part in value:
-            assert_sound(part, name)
-    elif isinstance(value, float | np.generic):
-        assert type(value) is float, name
-        assert math.isfinite(value), name
-        if name == "p" or name.startswith(("p_", "p ")):
-            assert 0 < value <= 1, name
 
 
 def mean_difference(**changes: Any) -> MeanDifference:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.statistics._arrays import probability
 from pytest_bias.statistics.bootstrap import bootstrap_difference, bootstrap_log_ratio
+from pytest_bias.statistics.checks import probability
 from pytest_bias.statistics.effect_size import cohen_d, hedges_j, standardized_difference
 from pytest_bias.statistics.equivalence import tost_welch
 from pytest_bias.statistics.means import compare_differences, p_from_t, se_from_t, welch

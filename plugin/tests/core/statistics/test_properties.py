@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import fields, is_dataclass
 from random import Random
 
 import numpy as np
@@ -23,6 +21,8 @@ from pytest_bias.statistics.resampling import exact_separation_p
 from pytest_bias.statistics.sample_size import deterministic_units
 from pytest_bias.statistics.summary import describe
 
+from .reference import assert_sound
+
 # a grid, so that shifting and scaling do not turn differences into rounding
 readings = st.integers(-1000, 1000).map(lambda i: i / 8)
 groups = st.lists(readings, min_size=2, max_size=12)
@@ -33,22 +33,7 @@ anything = st.lists(
     max_size=8,
 )
 probabilities = st.floats(0, 1)
-P_FIELDS = {"p", "p_lower", "p_upper", "p_alarm", "p_clear"}
 same = pytest.approx
-
-
-def assert_sound(result: object) -> None:
-    """No NaN, no infinity, no p-value of 0, at any depth."""
-    assert is_dataclass(result)
-    for field in fields(result):
-        value = getattr(result, field.name)
-        if is_dataclass(value):
-            assert_sound(value)
-        elif isinstance(value, float):
-            assert math.isfinite(value)
-            assert type(value) is float
-        if field.name in P_FIELDS and value is not None:
-            assert 0 < value <= 1
 
 
 @given(varied, groups, st.integers(-50, 50), st.sampled_from([0.25, 2, 64]))

@@ -12,11 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_bias.errors import BadStatisticInput, BiasError, TooFewUnits
-from pytest_bias.statistics.ranks import mann_whitney
-from pytest_bias.statistics.superiority import vargha_delaney
+from pytest_bias.statistics.ranks import mann_whitney, vargha_delaney
 
-from .reference import line_of, split
-from .test_properties import assert_sound
+from .reference import assert_sound, line_of, split
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -29,10 +29,9 @@ from pytest_bias.statistics.means import (
 )
 from pytest_bias.statistics.multiplicity import benjamini_hochberg, holm
 from pytest_bias.statistics.proportions import newcombe, wilson
-from pytest_bias.statistics.ranks import mann_whitney
+from pytest_bias.statistics.ranks import mann_whitney, vargha_delaney
 from pytest_bias.statistics.results import Tost
 from pytest_bias.statistics.summary import describe
-from pytest_bias.statistics.superiority import vargha_delaney
 from pytest_bias.statistics.tables import chi_square
 
 from .reference import REFERENCE, SLEEP, TOOTH_GROWTH, split
@@ -266,7 +265,7 @@ def test_compare_differences_is_welch_of_two_estimates() -> None:
         first=of_a.mean, se_first=of_a.se or 0, df_first=of_a.n - 1,
         second=of_b.mean, se_second=of_b.se or 0, df_second=of_b.n - 1,
     )  # fmt: skip
-    assert (found.estimate, found.se, found.df, found.p) == pytest.approx(
+    assert (found.difference, found.se, found.df, found.p) == pytest.approx(
         (expected.difference, expected.se, expected.df, expected.p), rel=1e-12
     )
 

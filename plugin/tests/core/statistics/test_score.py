@@ -22,7 +22,7 @@ from pytest_bias.statistics.score import (
     tost_ratio,
 )
 
-from .test_properties import assert_sound
+from .reference import assert_sound
 
 close = pytest.approx
 nulls = st.integers(-98, 98).map(lambda i: i / 100)
@@ -85,7 +85,7 @@ def test_against_statsmodels(counts: tuple[int, int, int, int]) -> None:
         z = proportion.test_proportions_2indep(
             *counts, value=null, method="score", compare="ratio"
         ).statistic
-        assert z_ratio(checked_strata(*counts, weights=None, function=""), null) == close(z)
+        assert z_ratio(checked_strata(*counts, weights=None), null) == close(z)
 
 
 def test_no_difference_is_the_chi_square_test_with_n_minus_1() -> None:
@@ -114,7 +114,7 @@ def test_restricted_rates_maximise_the_likelihood(
     rate_a, total = best + null, n_a + n_b
     variance = rate_a * (1 - rate_a) / n_a + best * (1 - best) / n_b
     expected = (x_a / n_a - x_b / n_b - null) / math.sqrt(variance * total / (total - 1))
-    found = z_difference(checked_strata(x_a, n_a, x_b, n_b, weights=None, function=""), null)
+    found = z_difference(checked_strata(x_a, n_a, x_b, n_b, weights=None), null)
     assert found == close(expected, rel=1e-4, abs=1e-4)
 
 

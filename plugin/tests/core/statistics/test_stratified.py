@@ -14,8 +14,7 @@ from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
 from pytest_bias.statistics.means import welch
 from pytest_bias.statistics.stratified import stratified_contrast
 
-from .reference import SLEEP, TOOTH_GROWTH
-from .test_properties import assert_sound
+from .reference import SLEEP, TOOTH_GROWTH, assert_sound
 
 close = pytest.approx
 readings = st.integers(-80, 80).map(lambda i: i / 8)

@@ -14,8 +14,7 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 from pytest_bias.errors import BadStatisticInput, BiasError, NoVariance
 from pytest_bias.statistics.tables import _noncentrality, chi_square
 
-from .reference import REFERENCE, line_of
-from .test_properties import assert_sound
+from .reference import REFERENCE, assert_sound, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,15 +1,20 @@
-"""Checks and small sums shared by the statistics: finite in, finite out."""
+"""Checks of arguments, and small sums shared by the statistics: finite in, finite out.
+
+A check knows the argument it is given and what is allowed; `checked` says whose argument it is.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Hashable, Sized
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from ..errors import BadStatisticInput, TooFewUnits
+from ..errors import BadStatisticInput, NoVariance, TooFewUnits
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -33,44 +38,62 @@ Means of the same replies summed in another order differ in their last bits; a t
 of such "variance" is noise divided by noise, and can be as large as one likes.
 """
 
+FEWEST_DRAWS = 100
+"""Fewest resamples: the 2.5 % quantile of fewer is one of the two outermost values."""
 
-def sample(values: ArrayLike, *, function: str, argument: str) -> NDArray[np.float64]:
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Have what is refused within `function` say that it was `function` that refused it."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except (BadStatisticInput, NoVariance) as refusal:
+            refusal.refused_by(function.__qualname__)
+            raise
+
+    return call
+
+
+def bad(argument: str, problem: str) -> BadStatisticInput:
+    """Return the error of an argument outside its domain; `checked` adds the function."""
+    return BadStatisticInput(argument=argument, problem=problem)
+
+
+def array_of(values: ArrayLike, argument: str) -> NDArray[Any]:
+    """Return `values` as an array of whatever shape and kind; ragged nesting raises."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise bad(argument, "rows of different lengths") from None
+
+
+def sample(values: ArrayLike, argument: str) -> NDArray[np.float64]:
     """Return `values` as a 1-D float array; it may be empty.
 
     Raises `BadStatisticInput` when it is not 1-D, not numeric, or holds NaN, an infinity or a
     magnitude over `LARGEST`: missing replies are dropped by the caller, explicitly, or not at all.
     """
-    try:
-        array = np.asarray(values)
-    except ValueError:  # ragged nesting
-        raise BadStatisticInput(
-            function=function, argument=argument, problem="rows of different lengths"
-        ) from None
+    array = array_of(values, argument)
     if array.ndim != 1:
-        raise BadStatisticInput(
-            function=function, argument=argument, problem=f"{array.ndim} dimensions instead of 1"
-        )
+        raise bad(argument, f"{array.ndim} dimensions instead of 1")
     if array.dtype.kind not in "biuf":
-        raise BadStatisticInput(
-            function=function, argument=argument, problem=f"{array.dtype} instead of real numbers"
-        )
+        raise bad(argument, f"{array.dtype} instead of real numbers")
     floats = array.astype(np.float64)
     if not np.isfinite(floats).all():
-        raise BadStatisticInput(
-            function=function, argument=argument, problem="contains NaN or an infinity"
-        )
+        raise bad(argument, "contains NaN or an infinity")
     if floats.size and np.abs(floats).max() > LARGEST:
-        raise BadStatisticInput(
-            function=function, argument=argument, problem=f"contains a magnitude over {LARGEST:g}"
-        )
+        raise bad(argument, f"contains a magnitude over {LARGEST:g}")
     return floats
 
 
-def units(
-    values: ArrayLike, *, function: str, argument: str, needed: int = 2
-) -> NDArray[np.float64]:
+def units(values: ArrayLike, argument: str, needed: int = 2) -> NDArray[np.float64]:
     """Return `sample(values)` of at least `needed` units, or raise `TooFewUnits`."""
-    array = sample(values, function=function, argument=argument)
+    array = sample(values, argument)
     if array.size < needed:
         raise TooFewUnits(group=argument, found=array.size, needed=needed)
     return array
@@ -84,85 +107,92 @@ def probability(p: float) -> float:
     raises `BadStatisticInput`. This is the only place where p-values are floored.
     """
     if math.isnan(p):
-        raise BadStatisticInput(function="probability", argument="p", problem="is NaN")
+        raise bad("p", "is NaN")
     return min(1.0, max(SMALLEST_P, float(p)))
 
 
-def number(value: float, *, function: str, argument: str) -> float:
+def number(value: float, argument: str) -> float:
     """Return `value` as a finite float of magnitude at most `LARGEST`."""
     if not abs(value) <= LARGEST:  # also catches NaN
-        raise BadStatisticInput(
-            function=function, argument=argument, problem=f"{value} is not within ±{LARGEST:g}"
-        )
+        raise bad(argument, f"{value} is not within ±{LARGEST:g}")
     return float(value)
 
 
-def positive(value: float, *, function: str, argument: str) -> float:
+def positive(value: float, argument: str) -> float:
     """Return `value` as a finite float above 0."""
     if not 1 / LARGEST <= value <= LARGEST:
-        raise BadStatisticInput(
-            function=function, argument=argument, problem=f"{value} is not a number above 0"
-        )
+        raise bad(argument, f"{value} is not a number above 0")
     return float(value)
 
 
-def not_negative(value: float, *, function: str, argument: str) -> float:
+def not_negative(value: float, argument: str) -> float:
     """Return `value` as a finite float of at least 0, where less than 1 / `LARGEST` is 0."""
     if not 0 <= value <= LARGEST:
-        raise BadStatisticInput(
-            function=function, argument=argument, problem=f"{value} is not a number from 0 up"
-        )
+        raise bad(argument, f"{value} is not a number from 0 up")
     return float(value) if value >= 1 / LARGEST else 0.0
 
 
-def fraction(value: float, *, function: str, argument: str, below: float = 1.0) -> float:
+def fraction(value: float, argument: str, below: float = 1.0) -> float:
     """Return `value` as a float strictly between 0 and `below`, told from 0 by 1 - `value`."""
     if not 0 < value < below or 1 - value == 1:
-        raise BadStatisticInput(
-            function=function,
-            argument=argument,
-            problem=f"{value} is not strictly between 0 and {below:g}",
-        )
+        raise bad(argument, f"{value} is not strictly between 0 and {below:g}")
     return float(value)
 
 
-def count(value: int, *, function: str, argument: str) -> int:
+def matrix(values: ArrayLike, argument: str) -> NDArray[np.float64]:
+    """Return `values` as a 2-D float array; else as `sample`."""
+    array = array_of(values, argument)
+    if array.ndim != 2:  # noqa: PLR2004  (rows and columns)
+        raise bad(argument, f"{array.ndim} dimensions instead of 2")
+    return sample(array.ravel(), argument).reshape(array.shape)
+
+
+def alike(given: Sized, argument: str, *, n: int, of: str = "units") -> None:
+    """Refuse what does not hold one entry for each of `n` units."""
+    if len(given) != n:
+        raise bad(argument, f"{len(given)} for {n} {of}")
+
+
+def known(value: Hashable, argument: str, among: Collection[Hashable]) -> None:
+    """Refuse a word that is none of those an argument may be."""
+    if value not in among:
+        raise bad(argument, f"{value!r} is none of {', '.join(map(str, among))}")
+
+
+def count(value: int, argument: str) -> int:
     """Return `value` as an integer of at least 0; a float raises, even a whole one."""
     try:
         whole = operator.index(value)
     except TypeError:
-        raise BadStatisticInput(
-            function=function, argument=argument, problem=f"{value!r} is not an integer"
-        ) from None
+        raise bad(argument, f"{value!r} is not an integer") from None
     if not 0 <= whole <= MOST_UNITS:
-        raise BadStatisticInput(
-            function=function, argument=argument, problem=f"{whole} is not from 0 to {MOST_UNITS}"
-        )
+        raise bad(argument, f"{whole} is not from 0 to {MOST_UNITS}")
     return whole
 
 
-def scale_bounds(
-    bounds: tuple[float, float], *, function: str, argument: str = "bounds"
-) -> tuple[float, float]:
+def draws(value: int, argument: str = "resamples") -> int:
+    """Return `value` as a count of at least `FEWEST_DRAWS`."""
+    if count(value, argument) < FEWEST_DRAWS:
+        raise bad(argument, f"{value} is fewer than {FEWEST_DRAWS}")
+    return value
+
+
+def scale_bounds(bounds: tuple[float, float], argument: str = "bounds") -> tuple[float, float]:
     """Return the lowest and highest value a measure can take, checked to be in that order."""
-    low, high = (number(bound, function=function, argument=argument) for bound in bounds)
+    low, high = (number(bound, argument) for bound in bounds)
     if not low < high:
-        raise BadStatisticInput(
-            function=function, argument=argument, problem=f"{low} is not below {high}"
-        )
+        raise bad(argument, f"{low} is not below {high}")
     return low, high
 
 
 def on_scale(
-    values: NDArray[np.float64], bounds: tuple[float, float], *, function: str, argument: str
+    values: NDArray[np.float64], bounds: tuple[float, float], argument: str
 ) -> NDArray[np.float64]:
     """Return `values` clipped of rounding beyond `bounds`; anything further out raises."""
     low, high = bounds
     slack = ROUNDING * max(abs(low), abs(high))
     if values.size and (values.min() < low - slack or values.max() > high + slack):
-        raise BadStatisticInput(
-            function=function, argument=argument, problem=f"has values outside {low} to {high}"
-        )
+        raise bad(argument, f"has values outside {low} to {high}")
     clipped: NDArray[np.float64] = np.clip(values, low, high)
     return clipped
 
