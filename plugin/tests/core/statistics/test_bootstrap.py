@@ -88,10 +88,6 @@ def test_shares_beyond_bounds_count_one_draw_more() -> None:
         above = sum(draw >= bound for draw in found.draws)
         assert found.share_below(bound) == (below + 1) / 1000
         assert found.share_above(bound) == (above + 1) / 1000
-    assert found.p_low == found.share_below(math.log(0.8))
-    assert found.p_high == found.share_above(math.log(1.25))
-    wide = bootstrap_log_ratio(**POOLS, low=-9, high=9, iterations=999, seed=1)
-    assert (wide.p_low, wide.p_high) == (1 / 1000, 1 / 1000)
 
 
 def test_equal_rates_in_many_pools_are_equivalent() -> None:
@@ -100,7 +96,7 @@ def test_equal_rates_in_many_pools_are_equivalent() -> None:
     found = bootstrap_log_ratio(
         rng.binomial(shown, 0.4), shown, rng.binomial(shown, 0.4), shown, seed=1
     )
-    assert max(found.p_low, found.p_high) < 0.001
+    assert max(found.share_below(math.log(0.8)), found.share_above(math.log(1.25))) < 0.001
 
 
 def test_a_sum_of_zero_counts_as_a_half() -> None:
@@ -177,7 +173,5 @@ def test_too_few_units(name: str, short: dict[str, Any]) -> None:
 
 def test_bounds_out_of_order() -> None:
     found = bootstrap_log_ratio(**POOLS, iterations=100, seed=1)
-    with pytest.raises(BadStatisticInput):
-        bootstrap_log_ratio(**POOLS, low=1, high=1, seed=1)
     with pytest.raises(BadStatisticInput):
         found.share_below(math.nan)
