@@ -22,7 +22,7 @@ _NO_FOLDER_SYNC = {
 
 
 def is_there(path: Path) -> bool:
-    """Whether anything stands at ``path``, be it a link that leads nowhere.
+    """Return whether anything stands at ``path``, be it a link that leads nowhere.
 
     Raises
     ------

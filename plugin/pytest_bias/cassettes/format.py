@@ -39,7 +39,7 @@ _TAIL_LENGTH = len(',"sum":""}') + _SUM_LENGTH
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where recordings come from.
+    """The place that recordings come from.
 
     ``wire`` names the SDK, its version and the API ("openai 3.54.0, chat completions");
     ``simulated`` is true when the replies come from a program that stands in for a model.
@@ -87,7 +87,7 @@ def with_sum(line: bytes) -> bytes:
 
 
 def without_sum(line: bytes) -> bytes | None:
-    """What :func:`with_sum` was given; None when the line is not what was written."""
+    """Return the text :func:`with_sum` was given; None when the line is not what was written."""
     body, tail = line[:-_TAIL_LENGTH] + b"}", line[-_TAIL_LENGTH:]
     return body if tail == with_sum(body)[-_TAIL_LENGTH:] else None
 

@@ -1,4 +1,4 @@
-"""What is intact of a damaged file: each line has a checksum of its own. Pure; no I/O."""
+"""The intact lines of a damaged file: each has a checksum of its own. Pure; no I/O."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def with_way_out(damage: DamagedCassette, text: bytes, journal: Path) -> Damaged
 
 
 def spoilt_words(found: Sifted) -> str:
-    """Which lines are spoilt, and of how many: ``2 of 57 lines (4, 9) were``."""
+    """Name the spoilt lines, and of how many they are: ``2 of 57 lines (4, 9) were``."""
     shown = ", ".join(map(str, found.spoilt[:_NAMED])) + ", …" * (len(found.spoilt) > _NAMED)
     return f"{len(found.spoilt)} of {found.total} lines ({shown}) were"
 

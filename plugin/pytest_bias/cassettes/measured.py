@@ -90,7 +90,7 @@ def measured_trial(
     judge: str,
     sealed: bool,
 ) -> MeasuredTrial:
-    """What is kept of a trial.
+    """Return the measures and counts that are kept of a trial.
 
     ``exchanges`` are all its questions with their replies, in reading order; ``secret`` is the
     user's key, None where there is none.

@@ -1,4 +1,4 @@
-"""What to say when a recording is missing: which trial, which file, what differs, how to mend."""
+"""Words for a missing recording: which trial, which file, what differs, how to mend."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _request_difference(wanted: Wanted, nearest: Interaction, cassette: Cassette
 
 
 def _changed(request: Request, nearest: Interaction, cassette: Cassette) -> str:
-    """What of a request has changed since it was recorded; empty where nothing has."""
+    """Name the parts of a request that changed since it was recorded; empty where none has."""
     now = [(message.role, text_digest(message.text)) for message in request.messages]
     for number, (message, recorded) in enumerate(
         zip(request.messages, nearest.messages, strict=False), start=1

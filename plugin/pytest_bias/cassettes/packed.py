@@ -15,7 +15,7 @@ from .store import Cassette
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repacked:
-    """What became of a cassette: the file that is there now, and its size in bytes.
+    """A cassette that was packed or unpacked: the file that is there now, and its size in bytes.
 
     ``before`` is the size of the file that was there; None when it was as it should be already.
     """

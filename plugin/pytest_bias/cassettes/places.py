@@ -1,4 +1,4 @@
-"""Where cassettes stand, plain or packed, and what is in them.
+"""Places of cassettes, plain or packed, and what is in them.
 
 A cassette has one *place*, ``<folder>/<experiment-id>/<provider>--<model>.jsonl``; its journals
 and its lock are named after it. What stands there is that file, or the same text packed with zstd
@@ -35,7 +35,7 @@ def place_of(path: Path) -> Path:
 
 
 def packed_path(place: Path) -> Path:
-    """What the cassette of ``place`` is called when it is packed."""
+    """Return the path of the packed file of the cassette at ``place``."""
     return place.with_name(place.name + PACKED_SUFFIX)
 
 

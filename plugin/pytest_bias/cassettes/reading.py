@@ -98,7 +98,7 @@ def recorded(
 
 
 def lookup_in(cassette: Cassette, *, anew: bool = False) -> Lookup:
-    """How replies are looked up; with ``anew`` only those of a recording made anew count."""
+    """Return the look-up of replies; with ``anew`` only those of a recording made anew count."""
 
     def lookup(key: str) -> Completion | None:
         return None if anew and not cassette.journalled(key) else cassette.lookup(key)
@@ -109,7 +109,7 @@ def lookup_in(cassette: Cassette, *, anew: bool = False) -> Lookup:
 def is_recorded(
     experiment: Experiment, players: Players, trial: Trial, cassette: Cassette, *, anew: bool
 ) -> bool:
-    """Whether nothing of ``trial`` has to be called.
+    """Return whether nothing of ``trial`` has to be called.
 
     Of a trial whose judge would be told a name the grade is still wanting; its recording says so.
     """
@@ -144,7 +144,7 @@ def measured_in(
 
 
 def own_words(error: BaseException) -> str:
-    """What may be said of an error where no text is kept: nothing that somebody else worded."""
+    """Return an error in words that may be kept where no text is: our own, nobody else's."""
     if isinstance(error, CallFailed):
         known = error.parameter in DROPPABLE
         what = f"{error.kind}: {error.parameter}" if known else error.kind
@@ -158,7 +158,7 @@ def own_words(error: BaseException) -> str:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Whether our own code raised and worded it: a protocol may raise our errors, too."""
+    """Return whether our own code raised and worded it: a protocol may raise our errors, too."""
     traceback = error.__traceback__
     if type(error) not in _QUOTING_NO_REPLY or traceback is None:
         return False
@@ -223,7 +223,7 @@ def _outcome(wanted: Wanted, measured: MeasuredTrial) -> Outcome:
 
 
 def _spoken(call: Mapping[str, Any]) -> Spoken:
-    """How a reply came of which no text is kept."""
+    """Return the size of a reply of which no text is kept, and the time it took."""
     output = believable_counts(call["usage"]).get("output")
     return Spoken(None, output, believable_seconds(call["latency"]))
 
@@ -233,6 +233,6 @@ def _origin(call: Mapping[str, Any]) -> Origin:
 
 
 def _question(place: tuple[list[int], int, int]) -> tuple[tuple[int, ...], int]:
-    """What is the same for every attempt at one question."""
+    """Return the part of a place that is the same for every attempt at one question."""
     branch, turn, _ = place
     return tuple(branch), turn

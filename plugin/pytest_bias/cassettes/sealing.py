@@ -45,7 +45,7 @@ class Seal:
         return self._fernet.encrypt(json.dumps({"texts": texts, "lines": lines}).encode())
 
     def opened(self, token: bytes, path: str, number: int) -> tuple[list[Interaction], Texts]:
-        """What was sealed: the interactions, and digest → text of what was sent.
+        """Return the sealed interactions, and digest → text of what was sent.
 
         Raises
         ------
@@ -113,7 +113,7 @@ def unsealed(cassette: Cassette, seal: Seal) -> Iterator[Mapping[str, object]]:
 
 
 def _belongs(interactions: Sequence[Interaction], measured: MeasuredTrial, secret: bytes) -> bool:
-    """Whether the replies are those whose keyed hashes stand with the measures."""
+    """Return whether the replies are those whose keyed hashes stand with the measures."""
     hashes = [
         keyed_hash(secret, measured.key, number, each.completion.text)
         for number, each in enumerate(interactions, start=1)

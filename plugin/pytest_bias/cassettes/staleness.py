@@ -1,4 +1,4 @@
-"""Whether recordings still stand for the model they were made of: their age, and who answered.
+"""Age and origin of recordings, by which they stand for their model or no longer do.
 
 A change of prompts is no concern of this module: an interaction's key is made of the request, so
 what would be asked otherwise today is not recorded, and is told by :mod:`.cassettes.misses`.
@@ -51,7 +51,7 @@ def stale(
     max_age: int | None,
     today: str,
 ) -> StaleRecordings | None:
-    """Why the recordings no longer represent ``model``; None where nothing speaks against them.
+    """Return the reason why recordings no longer represent ``model``; None where there is none.
 
     ``cassette`` is the file, ``roster`` what the user knows of the models, ``max_age`` the number
     of days that the oldest reply may have, None for any; ``today`` is YYYY-MM-DD in UTC.
@@ -79,7 +79,7 @@ def stale(
 def of_others(
     experiment: str, model: str, recording: Recording, roster: Roster
 ) -> StaleRecordings | None:
-    """Why the replies of an old model are not of that one model; their age is no matter there."""
+    """Return the refusal of an old model's replies that are not its own, however old; or None."""
     reasons = tuple(_others(model, recording, roster))
     if not reasons:
         return None
@@ -91,7 +91,7 @@ def of_others(
 def served_otherwise(
     experiment: str, model: str, recording: Recording, *, accepted: Sequence[str]
 ) -> StaleRecordings | None:
-    """Why the replies are not of the model whose verdict was accepted under the same name.
+    """Return the refusal of replies of another model than the accepted one of this name; or None.
 
     ``accepted`` are the served models of the baseline; nothing is said where either side knows of
     none.
@@ -114,7 +114,7 @@ def _served(origins: Iterable[Origin], to: Player) -> tuple[str, ...]:
 
 
 def _others(model: str, recording: Recording, roster: Roster) -> Iterator[str]:
-    """Why what answered, as the subject or as the judge, is not the one model asked for."""
+    """Name each reason for which a reply is another model's, as the subject or as the judge."""
     yield from _several(recording.served, model)
     if other := other_model(model, recording.served, roster.entry(model)):
         yield other.reason

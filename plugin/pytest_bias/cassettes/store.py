@@ -56,7 +56,7 @@ class _Line(NamedTuple):
 
 
 class Cassette:
-    """What is recorded of one experiment with one model: cassette and journal together.
+    """The recordings of one experiment with one model: cassette and journal together.
 
     Loading splits the files into lines and reads each line's key; JSON is parsed on a hit. The
     journal of what was missing adds to the cassette. That of a recording made anew replaces
@@ -94,17 +94,17 @@ class Cassette:
 
     @property
     def exists(self) -> bool:
-        """Whether anything is recorded."""
+        """Return whether anything is recorded."""
         return bool(self._lines) or bool(self.lost)
 
     @property
     def unmerged(self) -> bool:
-        """Whether a journal waits to be merged."""
+        """Return whether a journal waits to be merged."""
         return any(map(is_there, self._journals))
 
     @property
     def unfinished(self) -> bool:
-        """Whether a recording made anew has begun, and has not come to its end."""
+        """Return whether a recording made anew has begun, and has not come to its end."""
         journal = self.rerecording_path
         return is_there(journal) and (not journal.is_file() or journal.stat().st_size > 0)
 
@@ -122,7 +122,7 @@ class Cassette:
 
     @property
     def provenance(self) -> Provenance:
-        """What the interactions were recorded through, those of journals included."""
+        """Return the provenance of all interactions, those of journals included."""
         parts = list(self._journal_provenances)
         if self.header is not None and (not self._lines or self.interrupted < len(self)):
             parts.insert(0, self.header.provenance)
@@ -138,12 +138,12 @@ class Cassette:
         return len(self._lines)
 
     def journalled(self, key: str) -> bool:
-        """Whether ``key`` stands in the journal that a recorder of this cassette writes."""
+        """Return whether ``key`` stands in the journal that a recorder of this cassette writes."""
         found = self._lines.get(key)
         return found is not None and found.path == str(self.journal_path)
 
     def lookup(self, key: str) -> Completion | None:
-        """What was recorded under ``key``; None when nothing was."""
+        """Return the interaction recorded under ``key``; None when nothing was."""
         found = self._lines.get(key)
         if found is None:
             return None

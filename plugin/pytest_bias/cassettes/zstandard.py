@@ -91,7 +91,7 @@ def decompressed(data: bytes, path: Path) -> bytes:
 
 
 def _has_line_ends_of_windows(data: bytes) -> bool:
-    """Whether every line feed follows a carriage return, as in no packed file of some size."""
+    """Return whether every line feed follows a carriage return, as in no packed file of a size."""
     return data.count(b"\n") == data.count(b"\r\n") > 1
 
 
@@ -105,7 +105,7 @@ def _taken_for_text(path: Path) -> str:
 
 
 def _not_ours(data: bytes) -> str | None:
-    """Why a frame cannot be read here at all, by its header; None when it can."""
+    """Name the reason, by its header, why a frame cannot be read here; None when it can."""
     try:
         frame = zstd.get_frame_info(data)
     except zstd.ZstdError:

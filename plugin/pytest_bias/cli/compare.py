@@ -76,7 +76,7 @@ def add_comparing(commands: Commands[argparse.ArgumentParser]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """What came of it: the table, what stops NEW beside its rows, and what could not be judged."""
+    """The comparison: the table, what stops NEW beside its rows, and what could not be judged."""
 
     upgrade: Upgrade
     stopped: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ class _Compared:
 
     @property
     def but(self) -> str:
-        """What keeps NEW from passing where no hypothesis does; empty where nothing does."""
+        """Name what keeps NEW from passing where no hypothesis does; empty where nothing does."""
         if self.problems:
             return "not everything could be judged"
         return "a positive control was not seen" if self.stopped else ""
@@ -165,7 +165,7 @@ def _of_models(given: argparse.Namespace) -> _Compared:
 
 
 def _declared(modules: list[ModuleType]) -> Iterator[Declared]:
-    """What a suite's modules declare, and what they import from others with its whole family."""
+    """Yield all that a suite's modules declare, or import from others, with its whole family."""
     yield from (declared for module in modules for declared in declared_in(module))
     names = {module.__name__ for module in modules}
     values = [value for module in modules for value in vars(module).values()]
@@ -244,7 +244,7 @@ def _judged(run: Run, modules: list[ModuleType], given: argparse.Namespace) -> _
 
 
 def _once(alike: list[str]) -> str:
-    """What was said of several cases for one reason: the first, and how many more there are."""
+    """Join what was said of cases for one reason: the first, and how many more there are."""
     more = len(alike) - 1
     if not more or len(set(alike)) == 1:
         return alike[0]

@@ -30,7 +30,7 @@ class Part:
 
     @property
     def scope(self) -> Scope:
-        """What of the suite the part covers.
+        """Return the part of the suite that these results cover.
 
         Raises
         ------
@@ -147,7 +147,7 @@ def _analyses(parts: Sequence[Part]) -> tuple[Analysis, ...]:
 
 
 def _difference(one: Analysis, other: Analysis) -> str:
-    """In what two analyses differ, first of all in the replies they rest on."""
+    """Name the difference of two analyses, first of all in the replies they rest on."""
     if one.recording.checksum != other.recording.checksum:
         return ": they rest on different recordings"
     names = [f.name for f in fields(Analysis) if getattr(one, f.name) != getattr(other, f.name)]
@@ -155,7 +155,7 @@ def _difference(one: Analysis, other: Analysis) -> str:
 
 
 def _cases(parts: Sequence[Part]) -> tuple[dict[str, str], list[str]]:
-    """How each case ended, and those of which two parts say different things."""
+    """Return the end of each case, and the cases of which two parts say different things."""
     ends: dict[str, tuple[str, Part]] = {}
     problems: list[str] = []
     for part in parts:
@@ -169,7 +169,7 @@ def _cases(parts: Sequence[Part]) -> tuple[dict[str, str], list[str]]:
 
 
 def _missing(parts: Sequence[Part], cases: dict[str, str]) -> Iterator[str]:
-    """What of the suite no part covers, as far as the parts know of it."""
+    """Name the rest of the suite that no part covers, as far as the parts know of it."""
     for part in parts:
         for reason in part.scope.cut:
             yield f"{part.name} is no whole part: {reason}"
@@ -205,7 +205,7 @@ def _unjudged(
 
 
 def _unasked(parts: Sequence[Part]) -> tuple[tuple[str, str, str], ...]:
-    """What accepted baselines claim and no part with their model asked."""
+    """Return the claims of accepted baselines that no part with their model asked."""
     return tuple(
         named
         for named in _union(part.view.unasked for part in parts)

@@ -34,7 +34,7 @@ Recorded = tuple[Outcome, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Declared:
-    """What a decorator says about its function, which is ``name`` in ``module``, at ``line``."""
+    """The declaration of a decorator on the function ``name`` in ``module``, at ``line``."""
 
     kind: Kind
     experiment: Experiment
@@ -45,12 +45,12 @@ class Declared:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells it from others: a module that is loaded again declares the same once more."""
+        """Its identity: a module that is loaded again declares the same once more."""
         contrasts = tuple(contrast.id for contrast in self.contrasts)
         return self.module, self.name, self.line, self.kind, self.experiment.id, contrasts
 
     def becomes(self, case: Case) -> bool:
-        """Whether a case is one of those this declaration becomes."""
+        """Return whether a case is one of those this declaration becomes."""
         if case.kind != self.kind or case.experiment is not self.experiment:
             return False
         return case.contrast is None or any(case.contrast is each for each in self.contrasts)
@@ -273,7 +273,7 @@ class Registered:
 
 
 class Registry:
-    """What the collected modules declare, by experiment."""
+    """The declarations of the collected modules, by experiment."""
 
     def __init__(self) -> None:
         self._experiments: dict[str, Registered] = {}

@@ -1,4 +1,4 @@
-"""What all hypotheses declare, and what is refused before any reply is paid for."""
+"""The fields all hypotheses declare, and refusals before any reply is paid for."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Hypothesis(Contrast, Protocol):
         """Sign the literature reports, None where it reports none."""
 
     def layout(self, experiment: Experiment, design: Design) -> Layout | None:
-        """What ``design`` gives it to go on; None where no power can be computed."""
+        """Return the observations ``design`` gives it; None where no power can be computed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +174,7 @@ def settle_fields(declared: Declared, what: str) -> None:
 
 
 def gates(declared: Declared) -> bool:
-    """Whether its verdict can fail a run: a control's or a description's cannot."""
+    """Return whether its verdict can fail a run: a control's or a description's cannot."""
     return declared.claim in ("clear", "detect")
 
 
@@ -253,12 +253,12 @@ def units_of(
 
 
 def has_exemplars(experiment: Experiment, name: str) -> bool:
-    """Whether ``name`` is a factor whose levels are sampled by exemplars."""
+    """Return whether ``name`` is a factor whose levels are sampled by exemplars."""
     return any(factor.name == name and factor.exemplars for factor in experiment.factors)
 
 
 def claim_under(hypothesis: Hypothesis, design: Design) -> Claim:
-    """What is claimed of a hypothesis under a design.
+    """Return the claim of a hypothesis under a design.
 
     A screen can only find, and only what is large: without a margin that says what is, it
     describes.
@@ -270,7 +270,7 @@ def claim_under(hypothesis: Hypothesis, design: Design) -> Claim:
 
 
 def null_of(declared: Declared, experiment: Experiment, compared: Sequence[str]) -> Null:
-    """What an alarm is raised against."""
+    """Return the null that an alarm is raised against."""
     if declared.null is not None:
         return declared.null
     sampled = any(has_exemplars(experiment, name) for name in compared)

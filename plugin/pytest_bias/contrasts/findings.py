@@ -1,4 +1,4 @@
-"""What an analysis found, as values: reports read them without any statistics."""
+"""Findings of an analysis, as values: reports read them without any statistics."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ class Finding:
 
     @property
     def beyond(self) -> bool:
-        """Whether the whole 95 % interval lies outside the margin."""
+        """Return whether the whole 95 % interval lies outside the margin."""
         if self.within is None or self.interval is None:
             return False
         low, high = self.within

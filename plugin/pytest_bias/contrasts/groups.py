@@ -131,7 +131,7 @@ class GroupContrast(Declared):
         return finding
 
     def layout(self, experiment: Experiment, design: Design) -> Layout | None:
-        """What ``design`` gives one group to go on; None for the omnibus question."""
+        """Return the observations ``design`` gives one group; None for the omnibus question."""
         if self.group is None:
             return None
         rest = [group for group in self._groups(experiment) if group != self.group]

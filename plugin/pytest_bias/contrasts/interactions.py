@@ -37,7 +37,7 @@ Pair = tuple[Levels, Levels]
 
 @dataclass(frozen=True, slots=True)
 class Interaction(Declared):
-    """Whether the effect of one factor differs between levels of another.
+    """A difference of one factor's effect between levels of another.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class Interaction(Declared):
         return replace(finding, contrast=f"({high} − {low}) at {upper} − at {lower}")
 
     def layout(self, experiment: Experiment, design: Design) -> Layout | None:
-        """What ``design`` gives it to go on; None for the largest of many contrasts."""
+        """Return the observations ``design`` gives it; None for the largest of many contrasts."""
         if self._largest:
             return None
         return layout_of(self, experiment, design, self._sides(experiment))

@@ -1,4 +1,4 @@
-"""What a design gives a contrast: its independent observations, as a value."""
+"""The independent observations a design gives a contrast, as a value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Shape = Literal["independent", "paired"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """What a design gives a contrast.
+    """The observations a design gives a contrast.
 
     ``shape`` is whether units are compared with each other or with themselves; ``per_group`` the
     units on a side (for unequal sides the number that equal ones would need), ``unit_name`` what

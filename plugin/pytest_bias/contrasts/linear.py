@@ -149,7 +149,7 @@ def together(words: str) -> str:
 def standard_engine(
     declared: Declared, experiment: Experiment, compared: Sequence[str], *, rates: bool
 ) -> Engine:
-    """How a contrast is tested: for this set, as rates or means, or for a population of units."""
+    """Return the test of a contrast: for this set, as rates or means, or for a population."""
     from .estimation import events, fixed, units  # noqa: PLC0415
 
     margin, null = declared.margin, null_of(declared, experiment, compared)
@@ -213,7 +213,7 @@ def _unit_count(cells: Sequence[Cell], tested: Tested) -> int:
 
 
 def _named(experiment: Experiment, tested: Tested) -> tuple[UnitGroup, ...]:
-    """What each unit contributes, by a name that is the same for every model."""
+    """Return each unit's contribution, by a name that is the same for every model."""
     return tuple(
         UnitGroup(
             group=part.group,

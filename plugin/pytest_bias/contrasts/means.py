@@ -113,7 +113,7 @@ class MeanDifference(Declared):
         return replace(finding, index=self._index(experiment, finding))
 
     def layout(self, experiment: Experiment, design: Design) -> Layout:
-        """What ``design`` gives it to go on."""
+        """Return the observations ``design`` gives it."""
         return pair_layout(self, experiment, design, self.factor, self.high, self.low)
 
     def _index(self, experiment: Experiment, finding: Finding) -> Index | None:
@@ -182,7 +182,7 @@ def pair_layout(
     *,
     within: bool = True,
 ) -> Layout:
-    """What ``design`` gives a comparison of two sides to go on."""
+    """Return the observations ``design`` gives a comparison of two sides."""
     sides = [{factor: levels_of(high)}, {factor: levels_of(low)}]
     return layout_of(declared, experiment, design, sides, within=within)
 

@@ -1,4 +1,4 @@
-"""What a design can clear and find at a hypothesis' margin, before a single reply is paid for."""
+"""Power: what a design can clear and find at a margin, before a single reply is paid for."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prospect:
-    """What a design gives one hypothesis.
+    """The power of a design for one hypothesis.
 
     ``largest_sd`` is the standard deviation (of a reply within its cell, or of one value per unit)
     up to which it clears at no effect with probability .90; ``sd`` the one that was recorded, None
@@ -88,7 +88,7 @@ def prospect_of(
     *,
     controlled: bool = True,
 ) -> Prospect:
-    """What ``design`` gives a hypothesis; ``found`` is what the same design has recorded.
+    """Return ``design``'s power for a hypothesis; ``found`` is what the same design recorded.
 
     ``controlled`` is whether the experiment has a positive control, without which it clears
     nothing.
@@ -152,7 +152,7 @@ def compared_by(hypothesis: Hypothesis) -> list[str]:
 
 
 def _null(hypothesis: Hypothesis, experiment: Experiment, *, screens: bool) -> Null:
-    """What BIASED has to be shown against; of a screen always the margin."""
+    """Return the null that BIASED is shown against; of a screen always the margin."""
     if screens:
         return "margin"
     return null_of(cast("Declared", hypothesis), experiment, compared_by(hypothesis))

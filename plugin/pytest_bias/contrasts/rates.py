@@ -74,7 +74,7 @@ class RateDifference(Declared):
         return analyse_linear(asked, experiment, records, events).finding
 
     def layout(self, experiment: Experiment, design: Design) -> Layout:
-        """What ``design`` gives it to go on."""
+        """Return the observations ``design`` gives it."""
         return pair_layout(
             self, experiment, design, self.factor, self.high, self.low, within=False
         )
@@ -133,7 +133,7 @@ class RateRatio(Declared):
         return replace(finding, contrast=finding.contrast.replace(" − ", " / "))
 
     def layout(self, experiment: Experiment, design: Design) -> Layout:
-        """What ``design`` gives it to go on."""
+        """Return the observations ``design`` gives it."""
         return pair_layout(
             self, experiment, design, self.factor, self.high, self.low, within=False
         )

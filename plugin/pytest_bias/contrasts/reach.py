@@ -1,4 +1,4 @@
-"""How many independent observations a contrast has under a design, before any reply exists."""
+"""The number of independent observations a contrast has under a design, before any reply."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def out_of_reach(
     pooled: bool = False,
     flips: bool = True,
 ) -> str:
-    """Why no reply could ever give this hypothesis a verdict under ``design``; empty if it can.
+    """Say why no reply could give this hypothesis a verdict under ``design``; '' if one can.
 
     A claim to be clear needs 10 units (on each side, where they are exemplars of what is
     compared; 5 with a ``pooled`` variance), any other 5; where units are compared with themselves

@@ -1,4 +1,4 @@
-"""Where a decorated function and its module keep what was declared; read where cases are not."""
+"""Names under which functions and modules keep what they declare; read where no case is made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model selects from a pool: recommended against shown."""
+"""Selection from a pool by a model: recommended against shown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Selection(Declared):
-    """How often items of a group are selected from a pool, beside all others.
+    """The selection rate of a group's items from a pool, beside that of all others.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ class Selection(Declared):
 
 
 def _by_pool(pools: Sequence[Pool], values: Sequence[float]) -> tuple[UnitGroup, ...]:
-    """What each pool contributes, by the items it showed: the same pool for every model.
+    """Return each pool's contribution, by the items it showed: the same pool for every model.
 
     Pools drawn afresh for a model so pair with another's only where they are the same. Where
     several trials show the very same items they are numbered in the plan's order.

@@ -1,4 +1,4 @@
-"""How sure the upgrade gate is to pass a model that has not changed, before it is recorded."""
+"""Power of the upgrade gate to pass a model that has not changed, before it is recorded."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Passing:
 
 
 def pairs_units(layout: Layout) -> bool:
-    """Whether the units of two models are compared with each other; replies never are."""
+    """Return whether the units of two models are compared with each other; replies never are."""
     return layout.unit_name != "replies"
 
 

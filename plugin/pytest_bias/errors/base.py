@@ -9,7 +9,7 @@ class BiasError(Exception):
     """Base class of every error pytest-bias raises on purpose."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """How it is pickled: as it stands, since its fields are not its arguments."""
+        """Pickle it as it stands, since its fields are not its arguments."""
         return _as_it_stood, (type(self), self.args, dict(vars(self)))
 
 

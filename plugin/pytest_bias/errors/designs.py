@@ -1,4 +1,4 @@
-"""What is declared in a way that cannot be run or analysed."""
+"""Declarations that cannot be run or analysed."""
 
 from __future__ import annotations
 

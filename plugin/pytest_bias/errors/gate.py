@@ -1,4 +1,4 @@
-"""What the gate stops, and reports that could not be written."""
+"""Failures by the gate, and reports that could not be written."""
 
 from __future__ import annotations
 

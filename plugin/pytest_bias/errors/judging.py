@@ -8,7 +8,7 @@ _LONGEST = 60
 
 
 class JudgeNotBlind(BiasError):
-    """What would be sent to the judge tells it a name, or a level, that it must not know.
+    """The judge would be sent a name, or a level, that it must not know.
 
     Parameters
     ----------

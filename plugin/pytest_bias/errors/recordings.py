@@ -141,7 +141,7 @@ class CassetteBusy(BiasError):
 
 
 class StaleRecordings(BiasError):
-    """What is recorded is not, or no longer, what the model under this name would answer.
+    """Recordings are not, or no longer, what the model under this name would answer.
 
     ``again`` is whether recording it anew would mend it.
     """

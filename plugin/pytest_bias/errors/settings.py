@@ -1,4 +1,4 @@
-"""What the user asked for, and calls that failed."""
+"""Wrong settings, and calls that failed."""
 
 from __future__ import annotations
 
@@ -124,12 +124,12 @@ class CallFailed(BiasError):
 
     @property
     def fatal(self) -> bool:
-        """Whether no later call of this model can succeed either."""
+        """Return whether no later call of this model can succeed either."""
         return self.kind in ("parameter", "fatal")
 
 
 class Unfinished(BiasError):
-    """What is missing cannot be recorded while everything is being recorded anew."""
+    """Missing trials cannot be recorded while everything is being recorded anew."""
 
     def __init__(self, *, journal: Path | str) -> None:
         self.journal = str(journal)

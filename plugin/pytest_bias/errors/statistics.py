@@ -1,4 +1,4 @@
-"""What cannot be computed, and arguments outside their domain."""
+"""Numbers that cannot be computed, and arguments outside their domain."""
 
 from __future__ import annotations
 

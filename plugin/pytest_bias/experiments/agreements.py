@@ -1,4 +1,4 @@
-"""What a judge must agree with itself on before its ratings may decide anything."""
+"""The agreement a judge must have with itself before its ratings may decide anything."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Agreement:
 
 
 def scored_again(trial: Trial, share: float) -> bool:
-    """Whether ``trial`` is among the ``share`` (0 to 1) of trials that are rated twice.
+    """Return whether ``trial`` is among the ``share`` (0 to 1) of trials that are rated twice.
 
     It is so in every run and in every design that holds the trial: a hash of what it is decides,
     and no chance. Of few trials it may be somewhat more or fewer than the share.

@@ -1,4 +1,4 @@
-"""What a judge must not be told: whose reply it grades.
+"""The names and levels a judge must not be told: whose reply it grades.
 
 The check is of the request as it would be sent, whatever a protocol did to make it, and nothing a
 protocol catches: a judge that is told is an error, live, in rehearsal and on replay.
@@ -39,7 +39,7 @@ def blinded(
 
 
 def texts_hidden(factor: Factor, level: str) -> tuple[str, ...]:
-    """What a level is known by: its exemplars, or else what of its value is text."""
+    """Return the texts a level is known by: its exemplars, or else what of its value is text."""
     return tuple(factor.exemplars.get(level, ())) or tuple(_texts(factor.levels[level]))
 
 

@@ -1,4 +1,4 @@
-"""What is manipulated and how often: factors, items, conditions, trials, and their crossing."""
+"""Designs: factors, items, conditions, trials, and their crossing."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """What every condition is crossed with (prompt seeds, CVs): blocking, never manipulated.
+    """Blocks that every condition is crossed with (prompt seeds, CVs), never manipulated.
 
     ``items`` maps the label of each item to its value; of a list of labels each is its own value.
     """
@@ -186,7 +186,7 @@ class Trial:
         object.__setattr__(self, "exemplars", frozen_mapping(self.exemplars))
 
     def __getitem__(self, factor: str) -> object:
-        """What the subject is to see of ``factor``: the exemplar, or else the level's value."""
+        """Return what the subject sees of ``factor``: the exemplar, or else the level's value."""
         if factor in self.exemplars:
             return self.exemplars[factor]
         return self.condition[factor]
@@ -218,7 +218,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """How often an experiment is run: one of its named sizes.
+    """The size of an experiment's run: one of its named ones.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ class Design:
 
     @property
     def screens(self) -> bool:
-        """Whether it is a screen (whatever its replicates): it finds and never clears."""
+        """Return whether it is a screen (whatever its replicates): it finds and never clears."""
         return self.name.partition(",")[0] == SCREEN
 
     def _check(self, field_name: str, number: object) -> None:

@@ -48,7 +48,7 @@ GATE = "gate"
 
 @dataclass(frozen=True, slots=True)
 class SimulatedPrompt:
-    """What a simulated subject may see: the messages, a seed, and its own name; nothing else."""
+    """All a simulated subject may see: the messages, a seed, and its own name; nothing else."""
 
     subject: str
     messages: tuple[Message, ...]
@@ -253,7 +253,7 @@ class Experiment:
         return self.protocol(trial, subject, judge)
 
     def judged_by(self, players: Players) -> str:
-        """Who grades a trial and how, as text that changes with it; empty where nobody does."""
+        """Name the judge of a trial and its terms, as text that changes with them; '' if none."""
         if self.judge is None:
             return ""
         return compact([players.model("judge"), plain(self.judge.filled(players.judge_defaults))])
@@ -286,7 +286,7 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class Players:
-    """Who answers in a trial: ``provider/model`` of the subject and of the judge.
+    """The subject and the judge of a trial, each as ``provider/model``.
 
     The defaults are what the roster says of each model; they fill what the experiment leaves open.
     """
@@ -338,7 +338,7 @@ def first_trial(experiment: Experiment, condition: Condition) -> Trial:
 
 
 def _is_async(function: object) -> bool:
-    """Whether calling ``function`` gives a coroutine."""
+    """Return whether calling ``function`` gives a coroutine."""
     called = getattr(function, "__call__", None)  # noqa: B004  (an object whose call is async)
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
 

@@ -1,4 +1,4 @@
-"""What an author declares is looked at where it is declared, and refused in one line.
+"""Checks of an author's declarations, where they are declared, each refused in one line.
 
 Each function takes ``what`` is declared and the name of the ``field``, and raises BadDesign in one
 line for a value of another kind.
@@ -99,12 +99,12 @@ def need_labelled(what: str, field: str, value: object, expected: str) -> Mappin
 
 
 def is_pair(value: object) -> bool:
-    """Whether ``value`` is two things, in a list or tuple."""
+    """Return whether ``value`` is two things, in a list or tuple."""
     return isinstance(value, tuple | list) and len(value) == 2  # noqa: PLR2004
 
 
 def takes(function: Callable[..., Any], count: int) -> bool:
-    """Whether ``function`` can be called with ``count`` arguments; True where nobody can tell."""
+    """Return whether ``function`` takes ``count`` arguments; True where nobody can tell."""
     from inspect import signature  # noqa: PLC0415  (not where nothing is declared)
 
     try:

@@ -18,7 +18,7 @@ from .measures import MISSING
 
 
 class Shown(Protocol):
-    """What a figure is of: an experiment's measures and levels, by name."""
+    """The subject of a figure: an experiment's measures and levels, by name."""
 
     @property
     def id(self) -> str:

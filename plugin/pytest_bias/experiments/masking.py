@@ -188,7 +188,7 @@ def unescaped(text: str) -> str:
 
 
 def _read(escape: re.Match[str]) -> str:
-    """What an escape says: of control characters and marks, a space will do."""
+    """Return the character an escape stands for: of control characters and marks, a space."""
     if escape[0][0] == "&":
         return unescape(escape[0])
     return chr(int(escape[1], 16)) if escape[1] else " "
@@ -201,7 +201,7 @@ def _all_folded(text: str) -> str:
 
 @cache
 def _folded(character: str) -> str:
-    """What a character comes to: nothing for accents of their own and for what is not seen."""
+    """Fold a character to its plain form; accents of their own and what is not seen to nothing."""
     if unicodedata.category(character) in ("Mn", "Cf"):
         return ""
     apart = unicodedata.normalize("NFKD", character.translate(_ALIKE))
@@ -285,7 +285,7 @@ def _neutral(text: str) -> str:
 
 
 def _before_a_noun(text: str, end: int) -> bool:
-    """Whether the word that ends there has a noun after it, as far as the next word can tell."""
+    """Return whether a noun follows the word that ends there, as far as the next word can tell."""
     following = _NEXT.match(text, end)
     return following is not None and following[1].lower() not in _NO_NOUN
 

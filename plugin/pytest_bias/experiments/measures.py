@@ -128,13 +128,13 @@ class Measure:
         return InvalidReply(f"{how}_{self.name}"[:LONGEST_REASON].rstrip("_"))
 
     def declares(self, text: str) -> bool:
-        """Whether ``text`` is one of the categories, or several of them."""
+        """Return whether ``text`` is one of the categories, or several of them."""
         known = cast("frozenset[str]", self.categories)
         return text in known or known.issuperset(text.split(" "))
 
     @property
     def undeclared(self) -> BadDesign:
-        """What to raise where its text would be kept or published, and may be a reply's."""
+        """Return the error for text that would be kept or published, and may be a reply's."""
         problem = "gives text, and of text only declared categories are kept or published: say "
         return BadDesign(what=f"Measure({self.name!r})", problem=f"{problem}categories=[…]")
 
@@ -191,7 +191,7 @@ def _hints(of: object) -> Mapping[str, object]:
 
 
 def _is_text(kind: object) -> bool:
-    """Whether a type is text: ``str``, an enum or ``Literal`` of texts, or may be one of these."""
+    """Return whether a type is, or may be, text: ``str``, an enum or ``Literal`` of texts."""
     if isinstance(kind, type):
         return issubclass(kind, str)
     parts = get_args(kind)

@@ -1,4 +1,4 @@
-"""What goes to a model and what comes back, alike for all providers."""
+"""Requests to a model and what comes back, alike for all providers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """How replies are drawn: sampling temperature and the limit on the reply, in tokens.
+    """Sampling of replies: temperature, and the limit on the reply in tokens.
 
     What is None is left to the provider. ``seeded`` sends each trial's own seed, where the
     provider takes one, so that replicates vary and a reply can (mostly) be had again.
@@ -93,7 +93,7 @@ DROPPABLE = frozenset({*(each.name for each in fields(Parameters)), "schema"})
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in its trial an interaction stands.
+    """The place of an interaction in its trial.
 
     ``branch`` is the path through ``together()`` calls (turn, child, turn, child, …), ``turn``
     counts steps within the branch from 1, ``attempt`` counts tries of the same question from 1.
@@ -106,7 +106,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model answered, alike for all providers.
+    """A model's answer, alike for all providers.
 
     ``served_model`` is the model that the provider says answered, empty where it does not say.
     ``usage`` holds token counts (``input``, ``output``), ``latency`` is in seconds without

@@ -1,4 +1,4 @@
-"""Where replies come from: who was asked and who answered, when, and what was kept of it."""
+"""Origins of replies: who was asked and who answered, when, and what was kept of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Retention = Literal["raw", "measures", "encrypted"]
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """How one reply of the subject came: words of its text, tokens of output, seconds it took.
+    """The size of one reply of the subject: words, tokens of output, seconds it took.
 
     None is what is not known: words, where no text is kept.
     """
@@ -24,7 +24,7 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where one reply comes from: who was asked, which model the provider said answered, when.
+    """The origin of one reply: who was asked, which model the provider said answered, when.
 
     ``served`` is empty and ``at`` (ISO 8601) None where the recording does not know.
     """
@@ -36,7 +36,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """Where the replies come from; no path and no clock, so that results compare.
+    """The origin of all replies; no path and no clock, so that results compare.
 
     ``judge`` is the model that graded them, ``dropped`` the parameters that were not sent because
     the model refuses them.

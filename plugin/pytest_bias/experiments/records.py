@@ -14,7 +14,7 @@ from .origins import Origin, Spoken
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one trial on replay.
+    """One trial on replay: its result, or the reason why it has none.
 
     Exactly one of ``result`` (the protocol's) and ``missing`` (a reason) is there.
     ``invalid`` lists the reasons of replies that were tried again; ``interactions`` counts all

@@ -54,7 +54,7 @@ def rehearse(experiment: Experiment, players: Players, trial: Trial) -> int:
 
 
 def simulated_reply(experiment: Experiment, wanted: Wanted) -> Completion | None:
-    """What the experiment's simulated subject or judge replies; None when it does not."""
+    """Return the reply of the simulated subject or judge; None when it gives none."""
     if experiment.simulated is None:
         return None
     name = JUDGE if wanted.request.to == "judge" else SUBJECT

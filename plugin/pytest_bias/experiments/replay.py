@@ -217,7 +217,7 @@ def place_order(place: Place) -> tuple[tuple[int, ...], int]:
 
 
 def spoken_of(completion: Completion) -> Spoken:
-    """How a reply came."""
+    """Return the size of a reply, and the time it took."""
     words = len(completion.text.split())
     return Spoken(words, completion.usage.get("output"), completion.latency)
 

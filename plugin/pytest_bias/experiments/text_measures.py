@@ -100,7 +100,7 @@ def count_words(text: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusals:
-    """What makes a reply a refusal: one of ``phrases``, or fewer than ``fewest_words`` words.
+    """Rules for refusals: one of ``phrases``, or fewer than ``fewest_words`` words.
 
     Phrases are looked for as whole words anywhere in the reply, in any case, whatever its
     apostrophes and line breaks. These rules know nothing of meaning ("I cannot recommend it
@@ -131,7 +131,7 @@ class Refusals:
             raise BadDesign(what="Refusals", problem="without any rule nothing is a refusal")
 
     def reason(self, text: str) -> str | None:
-        """Why ``text`` is a refusal, in words that quote nothing but the rule; None if it is none.
+        """Say why ``text`` is a refusal, quoting nothing but the rule; None if it is none.
 
         A phrase is named before the number of words.
         """
@@ -144,7 +144,7 @@ class Refusals:
         return None
 
     def matches(self, text: str) -> bool:
-        """Whether ``text`` is a refusal."""
+        """Return whether ``text`` is a refusal."""
         return self.reason(text) is not None
 
 
@@ -164,13 +164,13 @@ DOCUMENTED = Refusals()
 
 
 def is_refusal(text: str, rules: Refusals = DOCUMENTED) -> bool:
-    """Whether ``text`` is a refusal by ``rules``."""
+    """Return whether ``text`` is a refusal by ``rules``."""
     return rules.matches(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorRates:
-    """How often rules for refusals are right on replies that people have labelled.
+    """Error rates of rules for refusals, on replies that people have labelled.
 
     ``sensitivity`` is the share of the ``refusals`` that are found, ``specificity`` that of the
     ``answers`` that are let pass, each with its Wilson interval; ``false_positives`` and
@@ -212,7 +212,7 @@ def _rate(rate: float, within: Interval) -> str:
 def error_rates(
     labelled: Sequence[tuple[str, bool]], rules: Refusals = DOCUMENTED, *, level: float = 0.95
 ) -> ErrorRates:
-    """How often ``rules`` are right on ``labelled`` replies: (text, whether it is a refusal).
+    """Return the error rates of ``rules`` on ``labelled`` replies: (text, is it a refusal).
 
     Estimand: sensitivity and specificity on replies like these, in [0, 1]. Assumes that replies
     are independent and labelled by somebody who has not seen what the rules say.

@@ -107,7 +107,7 @@ def _fields(parameters: Parameters) -> dict[str, Any]:
 
 
 def read_message(body: dict[str, Any]) -> ReadReply:
-    """What a Messages reply body says; KeyError, TypeError … when it is none."""
+    """Read a Messages reply body; KeyError, TypeError … when it is none."""
     if is_filtered(body):
         return filtered()
     return ReadReply(

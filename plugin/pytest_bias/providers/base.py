@@ -1,4 +1,4 @@
-"""What a provider is, and the names of those that exist."""
+"""Providers as a protocol, and the names of those that exist."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NO_KEY = "none-needed"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a call needs beside its request.
+    """The terms of a call beside its request.
 
     ``seed`` is the per-trial seed: simulated endpoints are always sent it, others where the
     request's parameters are ``seeded``. ``timeout`` is in seconds. ``dropped`` names what of
@@ -111,7 +111,7 @@ class Adapter(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a wire format is spoken, and as whom.
+    """The address at which a wire format is spoken, and as whom.
 
     ``provider`` is its name in ``provider/model``; ``base_url`` is None for the vendor's own;
     ``simulated`` endpoints are sent every trial's seed, and only they may answer as simulated.
@@ -125,7 +125,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class ProviderContext:
-    """What providers are opened with.
+    """All that providers are opened with.
 
     ``environ`` holds the environment and what a named ``.env`` adds; ``answers`` are those of
     simulated subjects; ``endpoints`` are the user's own by provider name; ``wires`` says for
@@ -170,7 +170,7 @@ def split_model(name: str, own: Iterable[str] = ()) -> tuple[str, str]:
 
 
 def is_simulated(model: str) -> bool:
-    """Whether ``provider/model`` names a program that stands in for a model."""
+    """Return whether ``provider/model`` names a program that stands in for a model."""
     return model.startswith(f"{SIMULATED}/")
 
 

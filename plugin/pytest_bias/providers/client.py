@@ -34,7 +34,7 @@ _REFUSING = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 
 @dataclass(frozen=True, slots=True)
 class Vendor:
-    """Whose SDK it is.
+    """The owner of an SDK.
 
     ``name`` is that of the provider, the package and its extra; ``client`` of the class of its
     async client; ``url`` the base URL of its own API and ``variable`` what replaces that;

@@ -55,7 +55,7 @@ class Installed:
     help: str = field(repr=False)
 
     def knows(self, option: str) -> bool:
-        """Whether ``codex exec`` of this version has ``option``."""
+        """Return whether ``codex exec`` of this version has ``option``."""
         return option in self.help
 
 
@@ -192,7 +192,7 @@ def _commands(environ: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
 
 
 def _told(command: Sequence[str], environ: Mapping[str, str]) -> str:
-    """What a command prints; nothing where it fails."""
+    """Return the output of a command; '' where it fails."""
     try:
         ran = subprocess.run(  # noqa: S603  (the user's own installation)
             command,

@@ -1,4 +1,4 @@
-"""What a ``codex exec`` that has ended says: a completion, or why there is none. No I/O."""
+"""The end of a ``codex exec``: a completion, or the reason for none. No I/O."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CUTS: Mapping[str, Finish] = {"content_filter": "content_filter", "max_output_t
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What became of one process.
+    """The end of one process.
 
     ``code`` is its exit code, negative after a signal; ``stdout`` has one JSON event a line;
     ``last`` is the file with the last message, None where there is none; ``latency`` is in
@@ -54,7 +54,7 @@ class Ran:
 
 
 class Credentials:
-    """What in an environment may be a credential, and how to keep it out of texts."""
+    """Texts in an environment that may be credentials, kept out of whatever is said."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         named = [value for name, value in environ.items() if _SECRET_NAME.search(name)]
@@ -64,7 +64,7 @@ class Credentials:
         self._long, self._all = Secrets(*long), Secrets(*long, *keys)
 
     def in_reply(self, text: str) -> bool:
-        """Whether a reply repeats one."""
+        """Return whether a reply repeats one."""
         return self._long.hidden(text) != text
 
     def hidden(self, text: str) -> str:
@@ -158,7 +158,7 @@ def _errors(events: list[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _problem(ran: Ran, events: list[Mapping[str, Any]]) -> str:
-    """What went wrong in Codex's last words; there may be credentials in them."""
+    """Return Codex's last words on what went wrong; there may be credentials in them."""
     lines = [line.strip() for line in ran.stderr.splitlines() if line.strip()]
     wrong = [line for line in lines if line.lower().startswith("error")]
     told = [f"exit code {ran.code}", *lines[-1:], *wrong[-1:], *_errors(events)]

@@ -24,7 +24,7 @@ class ReplyBody:
 
 @dataclass(frozen=True, slots=True)
 class ReadReply:
-    """What an adapter reads from a reply body."""
+    """The facts an adapter reads from a reply body."""
 
     text: str = field(repr=False)
     finish: Finish
@@ -82,7 +82,7 @@ _BLOCKED = re.compile(r"content filtering policy", re.IGNORECASE)
 
 
 def is_filtered(body: Mapping[str, Any]) -> bool:
-    """Whether ``body`` is an error that stands for a filtered prompt or reply."""
+    """Return whether ``body`` is an error that stands for a filtered prompt or reply."""
     details = error_details(body.get("error"))
     codes = {code for name in ("code", "type") if isinstance(code := details.get(name), str)}
     said = details.get("message")
@@ -92,7 +92,7 @@ def is_filtered(body: Mapping[str, Any]) -> bool:
 
 
 def filtered() -> ReadReply:
-    """What is read from such a body, which names no model and counts no tokens."""
+    """Return the reading of such a body, which names no model and counts no tokens."""
     return ReadReply("", "content_filter", "", {})
 
 
@@ -134,7 +134,7 @@ def effective(request: Request, dropped: frozenset[str]) -> tuple[Request, tuple
 
 
 def error_details(error: object) -> Mapping[str, Any]:
-    """What a vendor says of an error, in its body or in the ``error`` there."""
+    """Return a vendor's details of an error, in its body or in the ``error`` there."""
     if not isinstance(error, dict):
         return {}
     inner = error.get("error")

@@ -1,4 +1,4 @@
-"""From what an SDK says to the failure it stands for, and whether a parameter was refused.
+"""Failures: from an SDK's error to what it stands for, and the parameter that was refused.
 
 Adapters raise what these functions return outside of their ``except`` blocks: an SDK's own error
 holds the request with its headers, and must not be printed as the cause of ours. ``model`` is
@@ -73,7 +73,7 @@ def status_failure(
 
 
 def address(url: str) -> str:
-    """Where a base URL leads, without user, password and query; empty where it is none."""
+    """Return a base URL without user, password and query; '' where it is none."""
     parts = urlsplit(url)
     return (
         f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}" if parts.netloc else ""
@@ -128,7 +128,7 @@ def unseedable(model: str, api: str) -> CallFailed:
 
 
 def unencodable(model: str, api_key: str, request: Request) -> CallFailed | None:
-    """Why ``request`` cannot be written down as what is sent; None where it can be.
+    """Say why ``request`` cannot be written down as what is sent; None where it can be.
 
     Nothing was sent then, and sending it again would not mend it.
     """
@@ -159,7 +159,7 @@ def unsent(model: str, why: str) -> CallFailed:
 
 
 def schema_fields(request: Request, *names: str) -> dict[str, str]:
-    """What a refusal of the reply schema may name, for :func:`refused_parameter`.
+    """Return the names a refusal of the reply schema may use, for :func:`refused_parameter`.
 
     ``names`` are the fields that hold the schema at one vendor. Empty where none is sent.
     """
@@ -173,7 +173,7 @@ def refused_parameter(
     code: str | None = None,
     field: str | None = None,
 ) -> str | None:
-    """Which parameter a vendor's error refuses, by our name; None for none.
+    """Return the parameter a vendor's error refuses, by our name; None for none.
 
     ``sent`` are the request's fields that may be left out → the parameter each stands for;
     ``message`` are the error's words, ``code`` and ``field`` what else the vendor says of it.

@@ -225,7 +225,7 @@ class GoogleContents(Adapter):
         return types.GenerateContentConfig(**config)
 
     def _unreadable(self, name: str, error: Exception, responses: Sequence[Any]) -> CallFailed:
-        """What the SDK, its transport or the JSON decoder gave up on."""
+        """Name what the SDK, its transport or the JSON decoder gave up on."""
         if isinstance(error, Refused):
             problem = self._secrets.told(error.problem)
             return CallFailed(model=name, problem=problem, kind=error.kind)

@@ -1,4 +1,4 @@
-"""What Google's errors say in their details (google/rpc/error_details.proto)."""
+"""Details of Google's errors (google/rpc/error_details.proto)."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def _objects(value: object) -> Iterator[Mapping[str, Any]]:
 
 
 def _violations(details: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What BadRequest says of single fields."""
+    """Return BadRequest's violations of single fields."""
     for detail in details:
         for violation in _objects(detail.get("fieldViolations")):
             yield f"{violation.get('field')}: {violation.get('description')}"
 
 
 def _of_the_day(details: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether QuotaFailure names a quota per day, which no recording waits for."""
+    """Return whether QuotaFailure names a quota per day, which no recording waits for."""
     return any(
         _PER_DAY.search(f"{violation.get('quotaId')} {violation.get('quotaMetric')}")
         for detail in details

@@ -1,4 +1,4 @@
-"""What a generateContent reply body of Google's says. No I/O, and no SDK."""
+"""Reading a generateContent reply body of Google's. No I/O, and no SDK."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FINISHES: Mapping[object, Finish] = {
 
 
 def read_contents(body: dict[str, Any]) -> ReadReply:
-    """What a generateContent reply body says; KeyError, TypeError … when it is none."""
+    """Read a generateContent reply body; KeyError, TypeError … when it is none."""
     # Thoughts are paid as output.
     replied = ("candidatesTokenCount", "thoughtsTokenCount")
     tokens = counts(body.get("usageMetadata"), input=("promptTokenCount",), output=replied)

@@ -1,4 +1,4 @@
-"""What an HTTP client may hand to a vendor's SDK: no other host's reply, and none without end."""
+"""Limits of an HTTP client for a vendor's SDK: no other host's reply, and none without end."""
 
 from __future__ import annotations
 

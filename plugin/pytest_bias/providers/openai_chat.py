@@ -113,7 +113,7 @@ _PARAMETERS = {
 
 
 def _wants_newer(answer: ReplyBody | CallFailed, parameters: Parameters) -> bool:
-    """Whether a request was refused that gave the limit by its older name."""
+    """Return whether a request was refused that gave the limit by its older name."""
     if isinstance(answer, ReplyBody) or parameters.max_output_tokens is None:
         return False
     return answer.problem.startswith("HTTP 400:") and _NEWER in answer.problem
@@ -132,7 +132,7 @@ def _format(request: Request) -> dict[str, Any]:
 
 
 def read_chat(body: dict[str, Any]) -> ReadReply:
-    """What a Chat Completions reply body says; KeyError, TypeError … when it is none."""
+    """Read a Chat Completions reply body; KeyError, TypeError … when it is none."""
     if is_filtered(body):
         return filtered()
     choice = body["choices"][0]

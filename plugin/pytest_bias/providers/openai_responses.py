@@ -118,7 +118,7 @@ def _format(request: Request) -> dict[str, Any]:
 
 
 def read_response(body: dict[str, Any]) -> ReadReply:
-    """What a Responses reply body says; KeyError, TypeError … when it is none."""
+    """Read a Responses reply body; KeyError, TypeError … when it is none."""
     if is_filtered(body):
         return filtered()
     text = "".join(text_of(part["text"]) for part in _parts(body, "output_text"))

@@ -1,4 +1,4 @@
-"""Who answers: from model names, the judge setting and the roster to the players of a trial."""
+"""Casting: from model names, the judge setting and the roster to the players of a trial."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the adapters of all vendors' SDKs have in common: loading, keeping secrets, headers."""
+"""Common parts of the adapters of vendors' SDKs: loading, keeping secrets, headers."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def load_sdk(package: str, extra: str) -> ModuleType:
 
 
 class Secrets:
-    """What must not be told: keys, and whatever may be a credential in a base URL.
+    """Texts that must not be told: keys, and whatever may be a credential in a base URL.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def told_by_environment(environ: Mapping[str, str], text: str) -> str:
 
 
 def is_url(url: str) -> bool:
-    """Whether ``url`` is an http(s) URL with a host, and a port that can be one."""
+    """Return whether ``url`` is an http(s) URL with a host, and a port that can be one."""
     try:
         parts = urlsplit(url)
         port = parts.port  # raises for what is no number
@@ -201,7 +201,7 @@ def _encoded(data: bytes) -> Iterator[str]:
 
 
 def _any_of(anywhere: Iterable[str], words: Iterable[str] = ()) -> re.Pattern[str] | None:
-    """What finds each of these texts; ``words`` only where no letter or digit adjoins."""
+    """Return a pattern of these texts; ``words`` only where no letter or digit adjoins."""
     found = [(text, re.escape(text)) for text in anywhere if text]
     found += [(text, rf"(?<!\w){re.escape(text)}(?!\w)") for text in words if text]
     # The longest first: a password must not be cut out of the middle of "user:password".
@@ -251,7 +251,7 @@ def parsed(text: str) -> object:
 
 
 def is_marked(body: object) -> bool:
-    """Whether a reply body carries the mark of the simulator, which all its formats do."""
+    """Return whether a reply body carries the mark of the simulator, which all its formats do."""
     return isinstance(body, dict) and body.get("system_fingerprint") == FINGERPRINT
 
 

@@ -1,1 +1,1 @@
-"""What the user decided: options, then the environment, then ini, as one frozen value."""
+"""The user's decisions: options, then the environment, then ini, as one frozen value."""

@@ -1,4 +1,4 @@
-"""What the user said of accepting: whether, in what words, and until when."""
+"""The terms of accepting: the words, the owner and the last day."""
 
 from __future__ import annotations
 

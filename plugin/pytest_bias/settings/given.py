@@ -1,4 +1,4 @@
-"""What was given on the command line, in ini files and by the environment, read by the table."""
+"""Raw values of the command line, ini files and the environment, read by the table."""
 
 from __future__ import annotations
 

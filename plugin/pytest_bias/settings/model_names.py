@@ -1,4 +1,4 @@
-"""Who answered: the names that providers gave, beside the model that was asked for.
+"""The names that providers gave of who answered, beside the model that was asked for.
 
 A verdict is about the model that answered. Of a name that is not the one asked for nobody knows
 what it stands for but the user, so the roster says which may answer, and nothing is guessed:
@@ -27,7 +27,7 @@ _ADDRESS = "models/"
 
 
 def other_model(model: str, served: Iterable[str], entry: ModelEntry) -> OtherModel | None:
-    """Why the models that answered are not the one asked for; None where they may be it.
+    """Return the refusal of models that answered and are not the one asked for; or None.
 
     ``model`` is ``provider/model``, ``entry`` what the roster says of it and ``served`` what the
     provider said; an empty name is that of a provider that does not say, and is no other model.

@@ -1,4 +1,4 @@
-"""What a model is held against where the user names it: a baseline file, or another model."""
+"""The old model a run is held against: a baseline file, or another model."""
 
 from __future__ import annotations
 

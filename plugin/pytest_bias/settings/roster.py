@@ -45,13 +45,13 @@ class Price:
     output: float
 
     def cost(self, input_tokens: float, output_tokens: float) -> float:
-        """What so many tokens cost, in US dollars."""
+        """Return the price of so many tokens, in US dollars."""
         return (input_tokens * self.input + output_tokens * self.output) / _MILLION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEntry:
-    """What the roster says of one model; None where it says nothing.
+    """The roster's entry of one model; None where it says nothing.
 
     ``requests_per_minute``, ``tokens_per_minute`` and ``concurrency`` (calls in flight) are limits
     of the user's account; ``refuses`` names parameters the model is known to refuse; ``alias`` is
@@ -106,7 +106,7 @@ class Roster:
         object.__setattr__(self, "endpoints", frozen_mapping(self.endpoints))
 
     def entry(self, model: str) -> ModelEntry:
-        """What is known of ``model``; an empty entry where nothing is."""
+        """Return the entry of ``model``; an empty one where nothing is known."""
         return self.models.get(model, _NOTHING)
 
     def judge_of(self, model: str) -> str | None:
@@ -115,7 +115,7 @@ class Roster:
 
 
 def is_unpinned(model: str, entry: ModelEntry) -> bool:
-    """Whether ``provider/model`` may mean another model tomorrow.
+    """Return whether ``provider/model`` may mean another model tomorrow.
 
     True for a name with a component ``latest`` and for what the roster calls an alias.
     """
@@ -287,7 +287,7 @@ def _check_endpoint(name: str, endpoint: _Endpoint, path: Path) -> None:
 
 
 def _expected(kind: str, message: str) -> str:
-    """What is expected, in the words of this file."""
+    """Name what is expected, in the words of this file."""
     if kind == "extra_forbidden":
         return "is not known here"
     if kind == "missing":

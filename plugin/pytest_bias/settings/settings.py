@@ -1,4 +1,4 @@
-"""What the user decided: options, then the environment, then ini, as one frozen value."""
+"""The settings of a run, as one frozen value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a recording may not exceed.
+    """The limits a recording may not exceed.
 
     ``qpm`` are requests per minute and model (None: what the experiment and the roster say),
     ``max_calls`` counts every attempt and ``budget`` is in US dollars, both over all models

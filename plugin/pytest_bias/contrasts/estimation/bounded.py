@@ -34,12 +34,12 @@ class Robust:
 
 
 def is_skewed(values: ArrayLike) -> bool:
-    """Whether rare values lie far from the rest."""
+    """Return whether rare values lie far from the rest."""
     return abs(skewness(values)) > SKEWED
 
 
 def spread_is_doubtful(*groups: NDArray[np.float64]) -> bool:
-    """Whether a t test of groups of replies must not clear on its own: skewed, or nearly alike."""
+    """Return whether a t test of replies must not clear on its own: skewed, or nearly alike."""
     return any(is_skewed(values) or are_alike(values) for values in groups)
 
 
@@ -52,7 +52,7 @@ def cells_are_doubtful(cells: Sequence[NDArray[np.float64]]) -> bool:
 
 
 def are_alike(values: NDArray[np.float64]) -> bool:
-    """Whether nearly all values are one and the same."""
+    """Return whether nearly all values are one and the same."""
     rounded = np.round(values, 12)  # means of the same replies differ in their last bits
     return bool(np.unique(rounded, return_counts=True)[1].max() >= ALIKE * values.size)
 

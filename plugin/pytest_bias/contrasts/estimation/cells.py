@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """What one condition, exemplar and item gave.
+    """The values of one condition, exemplar and item.
 
     ``labels`` maps each factor to its level and the items' name to the item; ``members`` each
     factor that has exemplars to the one shown. ``values`` are the valid replies, in the plan's

@@ -49,7 +49,7 @@ class Counts:
 
     @property
     def rare(self) -> bool:
-        """Whether events, or trials without one, are too few for a normal approximation."""
+        """Return whether events, or trials without one, are too few for a normal approximation."""
         events = sum(self.events_a) + sum(self.events_b)
         trials = sum(self.n_a) + sum(self.n_b)
         return min(events, trials - events) < RARE
@@ -170,7 +170,7 @@ def rate_ratio(grid: Grid, weights: Weights, *, margin: float | None, null: Null
 
 
 def _log_se(interval: Interval) -> float | None:
-    """What a score interval of a ratio is worth as a standard error of its logarithm.
+    """Return a ratio's score interval as a standard error of its logarithm.
 
     None where it reaches down to 0.
     """
@@ -180,7 +180,7 @@ def _log_se(interval: Interval) -> float | None:
 
 
 def _clearing_p(p: float, counts: Counts, margin: float | None) -> float:
-    """Where no trial differs a score test is too sure: not more than so many alike can show."""
+    """Bound a score test's p where no trial differs: it is surer than so many alike can show."""
     if counts.alike is None or margin is None:
         return p
     found = identical_pairs(0.0, pairs=counts.alike, width=1.0, margin=margin)

@@ -101,7 +101,7 @@ def _group(cell: Cell, weights: Weights) -> str:
 
 
 def few_units_note() -> str:
-    """What too few units for an equivalence test cannot do."""
+    """Name what too few units for an equivalence test cannot do."""
     return f"fewer than {FEW_UNITS} units in a group can show bias but cannot clear it"
 
 
@@ -115,7 +115,7 @@ def fewest_on_a_side(cells: Sequence[Cell], coefficients: Sequence[float]) -> in
 
 
 def stratum(cell: Cell, weights: Weights) -> tuple[tuple[str, str], ...]:
-    """What a cell shares with those it is compared with: all but the factors compared."""
+    """Return the levels a cell shares with those it is compared with: all but those compared."""
     labels = tuple((k, v) for k, v in cell.labels.items() if k not in weights.parts)
     return labels + tuple((k, v) for k, v in cell.members.items() if k not in weights.parts)
 

@@ -87,7 +87,7 @@ def _all_groups(
     values: NDArray[np.float64],
     labels: Sequence[str],
 ) -> tuple[PooledContrasts, GroupPermutation]:
-    """What all groups' hypotheses share, worked out once."""
+    """Work out once all that the groups' hypotheses share."""
     key = ("groups", factor, tuple(sorted(groups)))
     if key not in grid.memo:
         grid.memo[key] = (
@@ -100,7 +100,7 @@ def _all_groups(
 def any_group(
     grid: Grid, factor: str, groups: Sequence[str], unit: Sequence[str] | None
 ) -> Tested:
-    """Whether any group differs: a permutation of labels, of replies within strata or of units.
+    """Test for any group that differs: permute labels, replies within strata, or units.
 
     ``unit`` names the units of a population, None for a fixed set. The estimate is the standard
     deviation of the groups' means.
@@ -158,7 +158,7 @@ class Labelled:
 def labelled(
     grid: Grid, factor: str, groups: Sequence[str], unit: Sequence[str] | None
 ) -> Labelled:
-    """What may be exchanged between groups: replies within strata, exemplars, or units' means.
+    """Return what groups may exchange: replies within strata, exemplars, or units' means.
 
     ``unit`` names the units of a population, None for a fixed set. A unit that meets every group
     has one value in each, however many cells it has there; one that misses a cell is left out.

@@ -1,4 +1,4 @@
-"""What is selected from pools: how often a group's items are taken, beside the others'."""
+"""Selection from pools: how often a group's items are taken, beside the others'."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every primary analysis gives, and the rules they share."""
+"""The result of every primary analysis, and the rules that all share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Unit = tuple[tuple[str, str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What the units of one group contribute; see :class:`~..effects.UnitGroup`."""
+    """The contribution of one group's units; see :class:`~..effects.UnitGroup`."""
 
     group: str
     weight: float

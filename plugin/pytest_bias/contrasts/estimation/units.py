@@ -43,7 +43,7 @@ def unit_key(cell: Cell, unit: Sequence[str]) -> Unit:
 
 
 def unit_called(unit: Sequence[str], cells: Sequence[Cell]) -> str:
-    """What a unit is called: a seed, an exemplar of a factor, a combination of several."""
+    """Return a unit's name: a seed, an exemplar of a factor, a combination of several."""
     if len(unit) == 1 and any(unit[0] in cell.members for cell in cells):
         return f"{ONE_EXEMPLAR}{unit[0]}"
     return " × ".join(unit)

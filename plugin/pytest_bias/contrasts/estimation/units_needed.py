@@ -1,4 +1,4 @@
-"""How many units an open question lacks."""
+"""The number of units an open question lacks."""
 
 from __future__ import annotations
 

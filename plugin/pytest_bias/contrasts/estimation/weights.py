@@ -47,7 +47,7 @@ class Weights:
         return grid.without(cell for cell in grid.cells if not self.of(cell))
 
     def coefficients(self, cells: Sequence[Cell]) -> list[float]:
-        """What the mean of each cell is multiplied by: cells of a combination count alike."""
+        """Return the factor of each cell's mean: cells of a combination count alike."""
         sizes = Counter(map(self.combination, cells))
         return [self.of(cell) / sizes[self.combination(cell)] for cell in cells]
 

@@ -64,7 +64,7 @@ def worst_case(
 
 
 def _side(cell: Cell, weights: Weights) -> tuple[bool, ...]:
-    """Which side of each comparison a cell is on: an interaction has four, not two."""
+    """Return the side of each comparison a cell is on: an interaction has four, not two."""
     return tuple(levels[cell.labels[factor]] > 0 for factor, levels in weights.parts.items())
 
 

@@ -60,12 +60,12 @@ class _Label:
     within: bool = False
 
     def find(self, text: str) -> re.Match[str] | None:
-        """Where a text shows it first."""
+        """Return the first place in a text that shows it; or None."""
         return _find(self.text, text, within=self.within)
 
     @property
     def is_id(self) -> bool:
-        """Whether it names one condition or trial, and not a level or an item."""
+        """Return whether it names one condition or trial, and not a level or an item."""
         return self.of in ("condition", "trial")
 
 
@@ -89,7 +89,7 @@ def ids_shown(experiment: Experiment, prompts: Sequence[Prompt]) -> Iterator[Lab
 
 
 def _shown_elsewhere(label: _Label, prompts: Sequence[Prompt]) -> bool:
-    """Whether other prompts show a label as well: what stands under all of them tells none apart.
+    """Return whether other prompts show a label as well: what all of them show tells none apart.
 
     Of a level's or an item's label, some prompt of every other one must; an id has nothing to do
     with any other trial, so one prompt is enough.
@@ -221,7 +221,7 @@ def _plain(*values: object) -> tuple[str, ...]:
 
 
 def _stands_in(label: str, value: object) -> bool:
-    """Whether a value has the label somewhere inside, or may have: not every type can be read."""
+    """Return whether a value has the label inside, or may have: not every type can be read."""
     if isinstance(value, Enum):
         return _stands_in(label, (value.name, value.value))
     if value is None or isinstance(value, str | int | float):

@@ -1,4 +1,4 @@
-"""Whether an experiment manipulates what it says it does, seen before anything is recorded.
+"""The check that an experiment manipulates what it says it does, before anything is recorded.
 
 Two conditions that put the very same before the subject show no effect whatever the subject is
 like; a prompt that shows a label (``set1_white_male``) tells the subject what is tested. Both
@@ -53,18 +53,18 @@ class _Walk:
 
     @property
     def put(self) -> tuple[tuple[Message, ...], ...]:
-        """What is put before the subject."""
+        """Return the messages of each request that is put before the subject."""
         return tuple(request.messages for request in self.asked)
 
     @property
     def text(self) -> str:
-        """What the system and the user say, each message once."""
+        """Return all that system and user say, each message once."""
         told = (message for messages in self.put for message in messages)
         return "\n".join(dict.fromkeys(m.text for m in told if m.role != "assistant"))
 
 
 def faults(experiment: Experiment) -> tuple[BiasError, ...]:
-    """What is wrong with the prompts of ``experiment``: errors, not raised.
+    """Return the faults of the prompts of ``experiment``: errors, not raised.
 
     SamePrompt for each pair of conditions, LabelShown for each label, JudgeNotBlind for each level
     the judge is told, in the design's order.

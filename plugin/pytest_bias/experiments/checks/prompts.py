@@ -1,4 +1,4 @@
-"""What an experiment tells its subject and its judge whatever they reply, as digests.
+"""Digests of all an experiment tells its subject and its judge whatever they reply.
 
 A verdict holds for the prompts it was reached with, so a baseline must know when one has changed.
 Prompts are made in memory, as for a recording, and leave it as digests only: of a condition one
@@ -26,7 +26,7 @@ _TRIED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What is told before anybody has replied, condition → digest.
+    """The prompts that are told before anybody has replied, condition → digest.
 
     ``subject`` is over the first requests (messages, form of the reply) of every exemplar and
     item, ``judge`` over what of its first request no reply changes (system message, form of the
@@ -44,7 +44,7 @@ class Told:
 def told_by(
     experiment: Experiment, design: Design, players: Players, recorded: Lookup | None = None
 ) -> Told:
-    """What ``experiment`` tells under ``design``: the same for every subject that is sent it all.
+    """Return the prompts of ``experiment`` under ``design``: the same for every subject.
 
     Prompts are those of the first replicate. Sampling parameters count only where a protocol sets
     its own: what the experiment asks for is told apart (see :func:`.fingerprints.fingerprint_of`).
@@ -66,7 +66,7 @@ def told_by(
 
 
 def _opening(experiment: Experiment, players: Players, trial: Trial) -> list[object]:
-    """What a trial asks for before it has a reply: several requests where they go together."""
+    """Return a trial's requests before it has a reply: several where they go together."""
     given = experiment.parameters.filled(players.subject_defaults)
     asked = questions(experiment, players, trial, lambda _: None)
     return [_parts(wanted.request, given) for wanted in asked]
@@ -75,7 +75,7 @@ def _opening(experiment: Experiment, players: Players, trial: Trial) -> list[obj
 def _judged(
     experiment: Experiment, players: Players, trial: Trial, recorded: Lookup | None
 ) -> list[object]:
-    """What of the first request to the judge no reply changes; empty where none is reached.
+    """Return the part of the judge's first request that no reply changes; '' without one.
 
     How many follow, and which, may depend on replies.
     """

@@ -1,4 +1,4 @@
-"""What all wire formats share: prompts that come in, answers and problems that go out. No I/O."""
+"""Common parts of all wire formats: prompts come in, answers and problems go out. No I/O."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class MalformedRequest(BiasError):
 
 @dataclass(frozen=True, slots=True)
 class SimulatedReply:
-    """What a subject says, and why it ends there."""
+    """A subject's answer, and the reason why it ends there."""
 
     text: str
     ending: Ending = "stop"
@@ -58,7 +58,7 @@ class SimulatedReply:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a request is not answered; ``retry_after`` in seconds, where there is any to say."""
+    """The reason why a request is not answered; ``retry_after`` in seconds, where there is any."""
 
     kind: ProblemKind
     message: str
@@ -67,7 +67,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class WireFormat:
-    """How one API is spoken, as pure functions.
+    """One API's wire format, as pure functions.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def _text_part(part: object, parts: frozenset[str]) -> str:
 
 
 def identity(prompt: SimulatedPrompt) -> str:
-    """What stands in a reply's id: the same for the same prompt."""
+    """Return the id of a reply: the same for the same prompt."""
     said = digest(compact([message.text for message in prompt.messages]))
     return digest(f"{prompt.subject}:{prompt.seed}:{said}")[:_ID_LENGTH]
 

@@ -1,4 +1,4 @@
-"""What can go wrong at a vendor, and when: faults that are switched on at will. No I/O."""
+"""Faults of a vendor, switched on at will, and the choice of when they come. No I/O."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _TOTAL = 1.0 + 1e-9  # shares as 0.1 ten times over
 
 @dataclass(frozen=True, slots=True)
 class RequestFacts:
-    """What a choice of faults may depend on.
+    """The facts a choice of faults may depend on.
 
     ``wire`` is the format's name, ``model`` and ``seed`` are None where the body has none.
     """
@@ -134,7 +134,7 @@ _ENDINGS: Mapping[str, Ending] = {
 
 
 def answer_under(fault: Fault | None, text: str) -> SimulatedReply:
-    """What is left of a subject's ``text`` under ``fault``, and why it ends there."""
+    """Return what ``fault`` leaves of a subject's ``text``, and why it ends there."""
     ending = _ENDINGS.get(fault or "", "stop")
     said = {"content_filter": "", "refusal": REFUSAL, "length": text[: len(text) // 2]}
     return SimulatedReply(said.get(ending, text), ending)

@@ -141,7 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: a request line on stderr would stand between pytest's own lines."""
 
     def _key(self, query: str) -> str:
-        """What the client proves with who it is, in the place any of the vendors has for it."""
+        """Return the key by which the client says who it is, wherever its vendor puts that."""
         bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
         others = [self.headers.get(name, "") for name in _KEY_HEADERS]
         return next((key for key in (bearer, *others, *parse_qs(query).get("key", [])) if key), "")

@@ -1,4 +1,4 @@
-"""Which wire format is spoken at which path. No I/O."""
+"""Paths and the wire format that is spoken at each. No I/O."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CREATED = "1970-01-01T00:00:00Z"
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What a path leads to.
+    """The format and action a path leads to.
 
     ``wire`` is the format in which to answer, even where nothing is ``served``; ``model`` the
     model where the path names it.
@@ -40,7 +40,7 @@ class Route:
 
 
 def route_of(path: str) -> Route:
-    """Where a request for completions to ``path`` (without its query) goes."""
+    """Return the route of a request for completions to ``path`` (without its query)."""
     if path in _PATHS:
         return Route(_PATHS[path], served=True)
     if found := _GENERATE.fullmatch(path):

@@ -148,7 +148,7 @@ class SimulatorServer:
 
     @property
     def faults(self) -> Faults:
-        """What goes wrong; may be set while the server runs, and then counts from 1 again."""
+        """Faults that are met; may be set while the server runs, and then counts from 1 again."""
         return self._faults
 
     @faults.setter

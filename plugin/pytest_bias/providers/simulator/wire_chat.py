@@ -87,7 +87,7 @@ def openai_error(problem: Problem) -> tuple[int, Body]:
 
 
 def sends_temperature(body: Body) -> bool:
-    """Whether ``temperature`` stands at the top level."""
+    """Return whether ``temperature`` stands at the top level."""
     return body.get("temperature") is not None
 
 

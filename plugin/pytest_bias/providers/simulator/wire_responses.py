@@ -65,7 +65,7 @@ def _is_message(item: object) -> bool:
 
 
 def _surrounding(message: Message) -> Message:
-    """What an agent adds about its surroundings is not asked by the user: it is the system's."""
+    """Turn what an agent adds about its surroundings into a message of the system's."""
     if message.role == "user" and message.text.lstrip().startswith(_SURROUNDINGS):
         return Message("system", message.text)
     return message
