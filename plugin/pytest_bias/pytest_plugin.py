@@ -115,7 +115,7 @@ def verdict(bias_case: Case, pytestconfig: pytest.Config) -> Verdict:
 
 @pytest.fixture
 def control(bias_case: Case, pytestconfig: pytest.Config) -> Control:
-    """What became of the positive control of a ``@positive_control`` case."""
+    """Return the positive control of a ``@positive_control`` case."""
     return control_of(bias_case, _session(pytestconfig).run)
 
 

@@ -31,7 +31,7 @@ _WAIT = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What came of accepting: paths that were written, what to say, and why nothing was."""
+    """The outcome of accepting: paths that were written, what to say, and why nothing was."""
 
     written: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
@@ -143,7 +143,7 @@ def _nothing(why: str) -> str:
 
 
 def _refusals(settings: Settings, judged: Sequence[_Judged]) -> Iterator[str]:
-    """What keeps the verdicts of a run from being accepted."""
+    """Name all that keeps the verdicts of a run from being accepted."""
     if not judged:
         yield "no hypothesis was judged in this run"
     for analysis in {id(each.analysis): each.analysis for each in judged}.values():
@@ -162,7 +162,7 @@ def _refusals(settings: Settings, judged: Sequence[_Judged]) -> Iterator[str]:
 
 
 def _unsound(analysis: Analysis) -> Iterator[str]:
-    """Why what an analysis found is no ground for accepting anything."""
+    """Say why an analysis' findings are no ground for accepting anything."""
     where = f"{analysis.experiment} × {analysis.model}"
     if analysis.control is not None and not analysis.control.seen:
         yield f"{where}: the positive control {analysis.control.id} was not seen"
@@ -223,7 +223,7 @@ def _accepted(
 
 
 def _kept_words(model: str, number: int) -> str:
-    """How many entries a run that accepts only what is new leaves as they are."""
+    """Count the entries that a run which accepts only what is new leaves as they are."""
     return f"{_counted(number, 'entry', 'entries')} of {model} kept as accepted before"
 
 

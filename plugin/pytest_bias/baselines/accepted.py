@@ -146,7 +146,7 @@ class Baselines:
         return found_again(verdict, entry, differ, today=self._settings.today)
 
     def fingerprint(self, case: Case, players: Players) -> Mapping[str, object]:
-        """What the verdict of a case depends on besides the replies."""
+        """Return the fingerprint of a case: all its verdict depends on besides the replies."""
         assert case.contrast is not None  # noqa: S101  (only hypotheses come here)
         experiment = case.experiment
         return fingerprint_of(
@@ -159,7 +159,7 @@ class Baselines:
         )
 
     def _prompts(self, case: Case, players: Players) -> Told:
-        """What a case's experiment tells: made once for each of its designs."""
+        """Return the prompts of a case's experiment: made once for each of its designs."""
         experiment = case.experiment
         recorded = None
         if experiment.judge is not None and experiment.simulated is None:
@@ -172,7 +172,7 @@ class Baselines:
         return self._told[key]
 
     def any(self, model: str) -> bool:
-        """Whether a verdict of a model may be tolerated; True of a damaged baseline, too."""
+        """Return whether a verdict of a model may be tolerated; so of a damaged baseline, too."""
         settings = self._settings
         accept = settings.accept
         if accept is not None and acceptance_of(settings) is not None:
@@ -196,7 +196,7 @@ class Baselines:
         return None if baseline is None else baseline.entry(verdict.experiment, verdict.id)
 
     def baseline(self, model: str) -> Baseline | None:
-        """What was accepted of a model; None where nothing was, or no run keeps baselines."""
+        """Return a model's accepted verdicts; None without any, or where no run keeps baselines."""
         folder = self._settings.baselines
         if folder is None:
             return None
@@ -206,7 +206,7 @@ class Baselines:
 
 
 def acceptance_of(settings: Settings) -> Acceptance | None:
-    """With what words this run accepts what the gate stops; None where they are not all given."""
+    """Return this run's acceptance of what the gate stops; None where words are lacking."""
     asked = settings.accept
     if asked is None or asked.lacking:
         return None
@@ -214,7 +214,7 @@ def acceptance_of(settings: Settings) -> Acceptance | None:
 
 
 def is_known_bias(verdict: Verdict, entry: Entry) -> bool:
-    """Whether a screen found a bias that somebody accepted of the gate design."""
+    """Return whether a screen found a bias that somebody accepted of the gate design."""
     return verdict.status == entry.status == "BIASED" and entry.accepted is not None
 
 
@@ -244,12 +244,12 @@ def found_again(
 
 
 def _is_more(effect: Finding | Effect) -> bool:
-    """Whether an effect lies above no effect."""
+    """Return whether an effect lies above no effect."""
     return effect.estimate > (1.0 if effect.scale == "ratio" else 0.0)
 
 
 def ends_soon(until: str, today: str) -> bool:
-    """Whether an acceptance that ends with the day ``until`` has :data:`SOON` days left or less.
+    """Return whether an acceptance until the day ``until`` has :data:`SOON` days left or less.
 
     Both are YYYY-MM-DD; one that is past does not end soon any more.
     """
@@ -259,7 +259,7 @@ def ends_soon(until: str, today: str) -> bool:
 
 
 def facts_of(beside: Comparison, entry: Entry | None) -> dict[str, object]:
-    """What the books must know of how a verdict stands beside its entry."""
+    """Return the facts for the books of how a verdict stands beside its entry."""
     facts: dict[str, object] = {IMPROVED: beside.words} if beside.improved else {}
     if beside.outcome == "expired" and entry is not None:
         facts[EXPIRED] = entry.accepted

@@ -78,7 +78,7 @@ class Comparison:
 
     @property
     def improved(self) -> bool:
-        """Whether the baseline was worse than what was found now."""
+        """Return whether the baseline was worse than what was found now."""
         return self.outcome == "improved"
 
 
@@ -157,7 +157,7 @@ def _undecided(new: Entry, verdict: Verdict | None) -> str:
 
 
 def _passing(new: Entry, old: Entry, against: str) -> tuple[Change, str]:
-    """How a verdict that passes in any case compares."""
+    """Compare a verdict that passes in any case."""
     if old.status in ("CLEAR", new.status):
         return "as before", ""
     was = f"improved: {f'{against} is' if against else 'it was'} {old.words}"
@@ -169,7 +169,7 @@ def _passing(new: Entry, old: Entry, against: str) -> tuple[Change, str]:
 def _stopped(
     new: Entry, old: Entry, held: Compared | None, undecided: str, *, today: str, against: str
 ) -> tuple[Change, str]:
-    """How a verdict that the gate stops compares: only a known one is let through."""
+    """Compare a verdict that the gate stops: only a known one is let through."""
     accepted = old.accepted
     is_new = old.status == "CLEAR" or (old.status, new.status) == ("INCONCLUSIVE", "BIASED")
     if is_new or not (accepted or against):
@@ -183,7 +183,7 @@ def _stopped(
 
 
 def _held(new: Entry, old: Entry, worst: WorstCase | None) -> Compared | None:
-    """What was found beside what was accepted, and then beside the best ever accepted.
+    """Hold what was found beside what was accepted, and then beside the best ever accepted.
 
     Both must hold: else small steps, each accepted, would add up. The very replies that were
     accepted are let through, whatever the best.
@@ -219,7 +219,7 @@ def _at_worst(held: Compared, now: Effect, worst: WorstCase | None) -> Compared:
 
 
 def _why_worse(new: Entry, old: Entry, held: Compared | None, undecided: str) -> str:
-    """Why a verdict may be worse than the one accepted; empty where it is not."""
+    """Say why a verdict may be worse than the one accepted; '' where it is not."""
     now, before = new.effect, old.effect
     still_open = new.status == old.status == "INCONCLUSIVE"
     if now is None or before is None or held is None:
@@ -239,7 +239,7 @@ def _why_worse(new: Entry, old: Entry, held: Compared | None, undecided: str) ->
 
 
 def _known(new: Entry, old: Entry, held: Compared | None, against: str) -> str:
-    """In what words a verdict is tolerated."""
+    """Return the words under which a verdict is tolerated."""
     notes = []
     if new.status != old.status:
         notes.append("no worse than it was, but not shown to be CLEAR")

@@ -23,7 +23,7 @@ _STRICT: Mapping[str, object] = {"extra": "forbid", "allow_inf_nan": False}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
-    """Who accepted a verdict that the gate stops, why, and the last day on which that holds."""
+    """A person's acceptance of a verdict the gate stops: who, why, and the last day it holds."""
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
 
@@ -37,7 +37,7 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """What was accepted before, of the same design; ``effect`` is without its units."""
+    """An earlier accepted verdict of the same design; ``effect`` is without its units."""
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
 
@@ -102,7 +102,7 @@ class Baseline:
 
 
 def needs_acceptance(status: Status, claim: Claim) -> bool:
-    """Whether a verdict is accepted only by somebody, for a reason and up to a day.
+    """Return whether a verdict is accepted only by somebody, for a reason and up to a day.
 
     It is where the gate would stop it: BIASED, or a claim to be clear that stays INCONCLUSIVE.
     """
@@ -173,7 +173,7 @@ def effect_size(effect: Effect) -> float:
 
 
 def _history(before: Entry, now: Entry) -> tuple[Past, ...]:
-    """What was accepted before; accepting the very same again adds nothing."""
+    """Return what was accepted before; accepting the very same again adds nothing."""
     past = _past(before)
     return before.history if past == _past(now) else (*before.history, past)
 
@@ -189,7 +189,7 @@ def _past(entry: Entry) -> Past:
 
 
 def is_day(text: str) -> bool:
-    """Whether ``text`` is a day of the calendar as YYYY-MM-DD: such texts sort as days do."""
+    """Return whether ``text`` is a day as YYYY-MM-DD: such texts sort as days do."""
     found = _DAY.fullmatch(text)
     if found is None or not text.isascii():
         return False

@@ -1,4 +1,4 @@
-"""What a verdict depends on besides the replies: the fingerprint of its design."""
+"""The fingerprint of a design: all that a verdict depends on besides the replies."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def fingerprint_of(
     sampled: Parameters | None = None,
     told: Told | None = None,
 ) -> Mapping[str, object]:
-    """What a verdict depends on besides the replies, as JSON: two that differ do not compare.
+    """Return a verdict's fingerprint as JSON: two that differ do not compare.
 
     ``judged_by`` is what :meth:`Experiment.judged_by` says, ``sampled`` are the subject's sampling
     parameters as they are sent, ``told`` is what :func:`.prompts.told_by` says. Values of levels
@@ -139,7 +139,7 @@ def encodable(value: object) -> object:
 
 
 def differences(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[str, ...]:
-    """What differs between two fingerprints, old → new: the design, then what follows from it.
+    """Name the differences of two fingerprints, old → new: the design, then what follows from it.
 
     Levels that came or went stand before all else, prompts last: where a level changes, they do.
     """
@@ -158,7 +158,7 @@ Leaves = Mapping[tuple[str, ...], object]
 
 
 def _equal(one: object, two: object) -> bool:
-    """Whether two leaves are the same; 1 and 1.0 are, 1 and True are not."""
+    """Return whether two leaves are the same; 1 and 1.0 are, 1 and True are not."""
     return one == two and isinstance(one, bool) == isinstance(two, bool)
 
 
@@ -189,7 +189,7 @@ def _level(place: tuple[str, ...], before: Leaves, after: Leaves) -> str:
 
 
 def _prompts(old: object, new: object) -> Iterator[str]:
-    """What differs in what is told, by condition."""
+    """Name the differences of what is told, by condition."""
     before, after = (_by_condition(each, "subject") for each in (old, new))
     dropped, added = ([c for c in one if c not in two] for one, two in _ways(before, after))
     for conditions, word in ((dropped, "dropped"), (added, "added")):

@@ -54,7 +54,7 @@ def effect_of(finding: Finding, checksum: str) -> Effect:
 
 
 def compared(candidate: Effect, best: Effect, *, margin: float | None) -> Compared:
-    """Whether a candidate's effect is shown to be smaller than ``best`` plus ``margin``, in size.
+    """Test that a candidate's effect is smaller than ``best`` plus ``margin``, in size.
 
     The first way that applies decides; α is .05 in each.
 
@@ -120,7 +120,7 @@ def _not_comparable(margin: float | None, lacking: str) -> Compared:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """What both have of one group, unit by unit."""
+    """The units of one group that both models have."""
 
     weight: float
     gaps: tuple[float, ...]
@@ -139,7 +139,7 @@ class _Pairs:
 
     @property
     def units(self) -> int:
-        """How many units both have."""
+        """Return the number of units that both have."""
         return len({unit for group in self.groups for unit in group.units})
 
 
@@ -183,7 +183,7 @@ def _paired(pairs: _Pairs, limit: float, *, ratio: bool) -> Compared | None:
 
 
 def _exchanged(pairs: _Pairs) -> Compared:
-    """Whether a size is shown to be larger, by exchanging the models within units."""
+    """Test that a size is larger, by exchanging the models within units."""
     if not pairs.pair:
         lacking = "too few units are the same" if pairs.share else "no units can be exchanged"
         return _not_comparable(None, lacking)
@@ -264,7 +264,7 @@ def _independent(ours: _Line, theirs: _Line, limit: float, *, ratio: bool) -> Co
 
 
 def _ruled(test: Callable[[], NonInferiority], *, units: int, ratio: bool) -> Compared | None:
-    """What the two-sign rule says; None where it cannot say anything."""
+    """Return the two-sign rule's result; None where it cannot say anything."""
     try:
         found = test()
     except (BadStatisticInput, NoVariance):

@@ -42,7 +42,7 @@ _LARGEST_LOG = 99.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What a hypothesis showed with one model: its verdict in print, and its estimate, if any.
+    """A hypothesis with one model: its verdict in print, and its estimate, if any.
 
     ``shown`` is the estimate with its 95 % interval, in print.
     """
@@ -86,12 +86,12 @@ class UpgradeRow:
 
     @property
     def passes(self) -> bool:
-        """Whether the gate stops it and it passes all the same."""
+        """Return whether the gate stops it and it passes all the same."""
         return self.stops and self.tolerated
 
     @property
     def fails(self) -> bool:
-        """Whether it stops the upgrade."""
+        """Return whether it stops the upgrade."""
         return self.stops and not self.tolerated
 
 
@@ -119,7 +119,7 @@ class Upgrade:
 
     @property
     def counts(self) -> tuple[tuple[Change, int], ...]:
-        """How often each outcome came: the five that matter always, others where there are any."""
+        """Count each outcome: the five that matter always, others where there are any."""
         found = Counter(row.outcome for row in self.rows)
         return tuple(
             (outcome, found[outcome])
@@ -174,7 +174,7 @@ def row_of(
 
 
 def _shown(entry: Entry, form: str, finding: Finding | None = None) -> Shown:
-    """What an entry shows; an estimate that was accepted as finely as the one found now."""
+    """Show an entry; an estimate that was accepted as finely as the one found now."""
     effect = entry.effect
     estimate, interval = (None, None) if effect is None else (effect.estimate, effect.interval)
     if finding is not None:
@@ -200,7 +200,7 @@ def counts_words(upgrade: Upgrade) -> str:
 
 
 def shipping_words(upgrade: Upgrade, but: str = "") -> str:
-    """Whether anything stops the upgrade, in a sentence without its full stop.
+    """Say if anything stops the upgrade, in a sentence without its full stop.
 
     ``but`` says what else keeps it from passing: no table is a reason to ship where that is more
     than nothing.
@@ -216,7 +216,7 @@ def shipping_words(upgrade: Upgrade, but: str = "") -> str:
 
 
 def hint_words(upgrade: Upgrade) -> str:
-    """How to hold the next version to what is improved; empty where that is not to be done yet."""
+    """Say how to hold the next version to what is improved; '' where it is too early for that."""
     if upgrade.stopped or not any(row.outcome == "improved" for row in upgrade.rows):
         return ""
     after = f" --bias-accept-after={upgrade.old}"
@@ -231,7 +231,7 @@ def side_words(side: Shown) -> str:
 
 
 def compared_words(row: UpgradeRow) -> str:
-    """How two effects were held beside each other: ``paired (25 units): at most +0.08 larger``."""
+    """Word how two effects were compared: ``paired (25 units): at most +0.08 larger``."""
     compared = row.compared
     if compared is None:
         return ""
@@ -247,7 +247,7 @@ def compared_words(row: UpgradeRow) -> str:
 
 
 def bound_words(row: UpgradeRow) -> tuple[str, str]:
-    """By how much the effect is larger at most, and how much is allowed; of ratios as factors.
+    """Word the most an effect is larger by, and how much is allowed; of ratios as factors.
 
     Below 0, or a factor below 1, it is shown to be smaller. Both are empty where there is no
     bound.
@@ -289,7 +289,7 @@ def difference_words(each: Drifted) -> str:
 def to_ask(
     claimed: Iterable[Claimed], tested: Collection[str], *, elsewhere: bool
 ) -> Iterator[Claimed]:
-    """What of a claim a whole suite should have asked.
+    """Select the claims that a whole suite should have asked.
 
     Where there may be others (``elsewhere``) only of the experiments it tests: their hypotheses
     stand in one module.
@@ -298,7 +298,7 @@ def to_ask(
 
 
 def unasked_words(found: Iterable[Claimed], old: str, where: str) -> tuple[str, ...]:
-    """What of ``old`` was accepted and is not asked again: a sentence for each experiment."""
+    """Name what was accepted of ``old`` and is not asked again: a sentence for each experiment."""
     by_experiment: dict[str, list[str]] = {}
     for experiment, name in found:
         by_experiment.setdefault(experiment, []).append(name)

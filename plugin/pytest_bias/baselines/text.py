@@ -171,7 +171,7 @@ def _adapter() -> TypeAdapter[Baseline]:
 
 
 def _ill_accepted(entry: Entry) -> str:
-    """What is wrong with how an entry, or one before it, was accepted; empty when nothing is."""
+    """Say what is wrong with how an entry, or one before it, was accepted; '' when nothing is."""
     each: tuple[Entry | Past, ...] = (*entry.history, entry)
     problems = (_ill(one.status, one.accepted, entry.claim) for one in each)
     return next(filter(None, problems), "")

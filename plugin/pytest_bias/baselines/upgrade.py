@@ -81,7 +81,7 @@ def unasked(old: Baseline, asked: Collection[Claimed]) -> tuple[Claimed, ...]:
 
 
 class Against:
-    """What the models of a run are held against, in one process.
+    """The old model, or file, that the models of a run are held against, in one process.
 
     ``accepted`` knows what a verdict depends on besides the replies. ``analysis`` gives the
     analysis of a case and its digest, ``players`` who answers in it, ``recorded`` whether there
@@ -114,7 +114,7 @@ class Against:
         return self.file.model if self.file is not None else str(self._settings.baseline)
 
     def any(self, _model: str) -> bool:
-        """Whether a verdict of a model may be tolerated."""
+        """Return whether a verdict of a model may be tolerated."""
         return True
 
     def beside(
@@ -151,7 +151,7 @@ class Against:
         return beside, {UPGRADE: said, **facts_of(beside, entry)}
 
     def _entry(self, case: Case, verdict: Verdict) -> tuple[Entry | None, str | None]:
-        """What the old model showed, and the digest of its analysis; None where it has none."""
+        """Return the old model's entry, and the digest of its analysis; None where it has none."""
         if self.file is not None:
             return self.file.entry(verdict.experiment, verdict.id), None
         before = replace(case, model=self.old)

@@ -21,7 +21,7 @@ class Capped(BiasError):
 
 @dataclass(slots=True)
 class Spending:
-    """What may still be spent.
+    """The calls and money that may still be spent.
 
     A call is let through only if its highest possible price fits beside what was spent and what
     the calls in flight may come to, so that the budget holds whatever the replies cost. ``spent``

@@ -24,7 +24,7 @@ _TYPICAL_REPLY = 256
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """When a failed attempt is made again: after what passes, or may come out well another time.
+    """Times of new attempts, after failures that pass or may come out well another time.
 
     That is a rate limit, a server's error, a time-out, and an answer that is no reply (half of
     one, say), which counts as paid each time. ``transient`` (of all but rate limits) and
@@ -47,7 +47,7 @@ class Retries:
 
 @dataclass(slots=True)
 class Tally:
-    """What calling one model came to: attempts, replies, failures by kind, tokens, dollars.
+    """The sum of one model's calls: attempts, replies, failures by kind, tokens, dollars.
 
     ``trials`` of ``wanted`` are recorded so far; ``paused`` is the wait a rate limit asks for, in
     seconds; ``doing`` is the experiment under way.
@@ -73,7 +73,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class CallTerms:
-    """What a call is made with beside its request: the seed, and what need not be sent."""
+    """The terms of a call beside its request: the seed, and what need not be sent."""
 
     seed: int
     may_drop: frozenset[str] = frozenset()
@@ -210,7 +210,7 @@ class Caller:
     # --- parameters a model refuses -----------------------------------------------------------
 
     def _dropped(self, request: Request, asked: CallTerms) -> frozenset[str]:
-        """What this model is known to refuse of what the request gives, if it need not be sent."""
+        """Return the parameters this model is known to refuse, of those that need not be sent."""
         refused = request.given & self._refused
         for parameter in sorted(refused - asked.may_drop):
             raise refusal(self.name, parameter)
@@ -264,7 +264,7 @@ class Caller:
         return sum(len(m.text) for m in request.messages) / _CHARACTERS_PER_TOKEN + reply
 
     def _highest_price(self, request: Request) -> float:
-        """What a call can cost at most: no text has more tokens than bytes."""
+        """Return the most a call can cost: no text has more tokens than bytes."""
         if self.spending.budget is None:
             return 0.0
         self.check_bounded(request.parameters)

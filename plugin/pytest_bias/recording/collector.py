@@ -60,7 +60,7 @@ FREE = Price(input=0.0, output=0.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """On what terms models are called.
+    """The terms on which models are called.
 
     ``order_seed`` shuffles the trials of each experiment and model, so that what drifts while a
     recording runs (load, latency) is not confounded with a condition. ``gates`` is whether
@@ -79,7 +79,7 @@ class Terms:
 
 @dataclass(slots=True)
 class CollectionReport:
-    """What came of a collection; ``interrupted`` after SIGINT, SIGTERM or SIGHUP."""
+    """The outcome of a collection; ``interrupted`` after SIGINT, SIGTERM or SIGHUP."""
 
     jobs: list[JobReport] = field(default_factory=list)
     tallies: list[Tally] = field(default_factory=list)
@@ -238,7 +238,7 @@ class _Collector:
             self._progress = _silent
 
     def _keeping(self, job: Job, recorder: Recorder, *, anew: bool) -> Keeping:
-        """How this job's replies are kept."""
+        """Return the keeper of this job's replies."""
         if job.experiment.retention == "raw":
             return KeepsReplies(recorder, lookup_in(recorder.cassette, anew=anew))
         environ = self.terms.context.environ

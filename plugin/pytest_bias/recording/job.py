@@ -49,7 +49,7 @@ class Job:
 
 @dataclass(slots=True)
 class JobReport:
-    """What came of a job: ids of trials recorded now, of those lost to a cap, what went wrong.
+    """The outcome of a job: ids of trials recorded now, of those lost to a cap, what went wrong.
 
     ``calls`` counts the replies that were paid and kept, ``unkept`` those that could not be
     written. ``problems`` leave the recording without what it should have; ``notes`` say what the
@@ -149,7 +149,7 @@ class JobRecording:
             wake(self._throttle.growth)
 
     def _may_begin(self, number: int) -> bool:
-        """Whether one more worker may begin: one, until a trial has shown the protocol sound."""
+        """Return whether one more worker may begin: one, until a trial shows the protocol sound."""
         sound = bool(self.rehearsed)
         return number < (int(self._throttle.concurrency.limit) if sound else 1)
 

@@ -1,4 +1,4 @@
-"""What a recording keeps of a trial: every reply as it comes, or the measures once it is over."""
+"""Keeping a trial: every reply as it comes, or the measures once it is over."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Keeping(Protocol):
 
 
 class Kept(Protocol):
-    """What is kept of one trial while it is carried out."""
+    """The parts of one trial that are kept while it is carried out."""
 
     @property
     def whole(self) -> bool:
-        """Whether a trial that has begun must end, because a part of it cannot be kept."""
+        """Return whether a trial that has begun must end, because a part of it cannot be kept."""
 
     def lookup(self, key: str) -> Completion | None:
         """The reply under ``key``, recorded before or just now."""
@@ -46,7 +46,7 @@ class Kept(Protocol):
         """Number of replies that are paid, and kept only if the trial comes to its end."""
 
     def words(self, error: BaseException) -> str:
-        """What may be said of an error in the trial, for it may quote a reply."""
+        """Return an error of the trial in words that may be said, for it may quote a reply."""
 
 
 @dataclass(frozen=True, slots=True)

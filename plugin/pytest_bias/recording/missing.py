@@ -1,4 +1,4 @@
-"""What of a job is recorded, and what is outstanding."""
+"""The recorded and the outstanding trials of a job."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial]]
 
 
 def is_whole(job: Job, path: Path, mode: RecordMode) -> bool:
-    """Whether there is nothing to do at all, not even to merge: then nothing is locked."""
+    """Return whether there is nothing to do at all, not even to merge: then nothing is locked."""
     if mode == "all" or standing(path) is None or any(map(is_there, journals_of(path))):
         return False
     cassette = Cassette(path)
@@ -44,7 +44,7 @@ def is_whole(job: Job, path: Path, mode: RecordMode) -> bool:
 
 
 def is_finished(job: Job, cassette: Cassette) -> bool:
-    """Whether all that was to be recorded anew is, in this run and in those it goes on with."""
+    """Return whether all to be recorded anew is, in this run and in those it goes on with."""
     scope = cassette.scope | {trial.id for trial in job.trials}
     highest = max(int(name.rpartition("#")[2]) for name in scope)
     trials = plan(job.experiment, Design(highest))

@@ -1,4 +1,4 @@
-"""What a recording does to the process it runs in, for as long as it runs: signals, loggers."""
+"""The process a recording runs in, for as long as it runs: signals, loggers."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def quiet_sdks() -> Iterator[None]:
 
 
 def in_event_loop() -> bool:
-    """Whether this thread runs an event loop already, so that no other can be run in it."""
+    """Return whether this thread runs an event loop, so that no other can be run in it."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -140,7 +140,7 @@ def in_event_loop() -> bool:
 
 
 def ends_the_process(error: BaseException) -> bool:
-    """Whether ``error`` is to end everything: an interruption, or this task's cancellation.
+    """Return whether ``error`` ends everything: an interruption, or this task's cancellation.
 
     What else is no Exception is somebody's word for a failure, as pytest.fail() is.
     """

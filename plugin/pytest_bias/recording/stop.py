@@ -1,4 +1,4 @@
-"""Whether anything more may be called, and how those who wait are told that it may not."""
+"""Stopping: nothing more may be called, and those who wait are told."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Halted(Exception):
 
 
 class Stop:
-    """Whether new calls may start; what is told to one is told to those made under it."""
+    """A switch for new calls; what is told to one is told to those made under it."""
 
     def __init__(self, above: Stop | None = None) -> None:
         self.requested: bool = above.requested if above is not None else False
@@ -36,7 +36,7 @@ class Stop:
 
     @property
     def promised(self) -> bool:
-        """Whether the next call is one of those that were put aside for it."""
+        """Return whether the next call is one of those that were put aside for it."""
         return False
 
     def check(self) -> None:
@@ -46,7 +46,7 @@ class Stop:
 
     @property
     def pressed(self) -> bool:
-        """Whether a stop was requested, heeded or not: nothing is to be tried again."""
+        """Return whether a stop was requested, heeded or not: nothing is to be tried again."""
         return self.requested
 
     def sent(self) -> None:

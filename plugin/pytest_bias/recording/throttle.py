@@ -1,4 +1,4 @@
-"""How fast one model may be called: requests and tokens per minute, and calls in flight.
+"""Limits of one model's calls: requests and tokens per minute, and calls in flight.
 
 Everything here runs in one event loop and takes its time from it.
 """
@@ -26,7 +26,7 @@ _PATIENCE = 10.0
 
 @dataclass(slots=True)
 class Concurrency:
-    """How many calls may be in flight: starts small, grows, gives way to rate limits.
+    """The limit of calls in flight: starts small, grows, gives way to rate limits.
 
     Until the first rate limit every success adds four (slow start); after it, every full round of
     successes adds one. A rate limit halves it, once per episode: calls that were sent before the
@@ -167,7 +167,7 @@ class Throttle:
 
     @property
     def room(self) -> bool:
-        """Whether one more call may be in flight."""
+        """Return whether one more call may be in flight."""
         return self._in_flight < int(self.concurrency.limit)
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""What fails, as GitHub's workflow commands: it shows at the test function that declares it."""
+"""Failures as GitHub's workflow commands: they show at the test function that declares each."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Annotation:
 def annotations_of(
     view: RunView, places: Mapping[tuple[str, str, str], Place], *, today: str
 ) -> Iterator[Annotation]:
-    """What a run has to say in its log's margin: errors, then warnings, then notices.
+    """Return a run's notes in its log's margin: errors, then warnings, then notices.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def _warnings(
     places: Mapping[tuple[str, str, str], Place],
     today: str,
 ) -> Iterator[Annotation]:
-    """What passes and should not be forgotten."""
+    """Yield what passes and should not be forgotten."""
     if verdict.status == "CLEAR" or _named(verdict) in view.failing:
         return
     accepted = view.acceptance(verdict)

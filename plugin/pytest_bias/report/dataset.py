@@ -41,7 +41,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """What is said of a data set beside its rows; no clock and no path.
+    """The description of a data set beside its rows; no clock and no path.
 
     ``missing`` and ``invalid`` count trials without a valid reply, and replies that were not
     valid, by reason; ``interactions`` counts calls. ``version`` is that of pytest-bias.
@@ -177,12 +177,12 @@ def dataset_from(text: str) -> DataSet:
 
 
 def about_text(about: About) -> str:
-    """What is said of a data set as canonical JSON."""
+    """Return the description of a data set as canonical JSON."""
     return dumps(about, f"data set of {about.experiment}")
 
 
 def about_from(text: str | bytes) -> About | None:
-    """What :func:`about_text` wrote; None for what another program or format wrote."""
+    """Read what :func:`about_text` wrote; None for what another program or format wrote."""
     from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415
 
     try:

@@ -153,7 +153,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def _said(named: Mapping[str, About], say: Callable[[About], str]) -> list[str]:
-    """What is said of all files, or of which of them where it is not the same of all."""
+    """Word what holds of all files, or of which of them where it is not the same of all."""
     of: dict[str, list[str]] = {}
     for name, about in named.items():
         of.setdefault(say(about), []).append(f"`{name}`")

@@ -1,4 +1,4 @@
-r"""What text from outside becomes where it leaves: on a terminal and in a CI log, and in CSV.
+r"""Escapes of text from outside, where it leaves: on a terminal and in a CI log, and in CSV.
 
 A served model's name, a vendor's error or a level's label may hold anything. What is shown of it
 stays as it is; what would be obeyed is shown instead (``\x1b[2K``). HTML and Markdown are escaped

@@ -173,7 +173,7 @@ def bins(values: Sequence[float]) -> tuple[list[float], bool]:
 
 
 def counted(values: Sequence[float], edges: Sequence[float]) -> list[int]:
-    """How many values lie from each edge up to, and without, the next; the last takes its end."""
+    """Count the values from each edge up to, and without, the next; the last takes its end."""
     counts = [0] * (len(edges) - 1)
     width = (edges[-1] - edges[0]) / len(counts)
     for value in values:

@@ -62,7 +62,7 @@ def heatmap_spec(shown: Illustration, *, width: int) -> Spec:
 
 
 def step_of(value: float, scale: tuple[float, float]) -> int:
-    """Which of the colours a value has."""
+    """Return the number of a value's colour."""
     low, high = scale
     return min(STEPS - 1, max(0, int(STEPS * (value - low) / (high - low))))
 

@@ -99,7 +99,7 @@ def _name(
 
 
 def _keys(series: Sequence[str], gutter: int, plot: int, top: float) -> tuple[list[Spec], float]:
-    """Which shape and colour stand for what; and where that ends."""
+    """Return the key of shapes and colours, and where it ends."""
     layers: list[Spec] = []
     x, y = float(-gutter), top + 8
     for place, name in enumerate(series):

@@ -1,4 +1,4 @@
-"""How far a judge is to be relied on, in words: for the terminal and for the page."""
+"""Reliability of a judge, in words: for the terminal and for the page."""
 
 from __future__ import annotations
 

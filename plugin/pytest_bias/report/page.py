@@ -62,7 +62,7 @@ class AnalysisPage:
 
     @property
     def counts(self) -> str:
-        """How many of its hypotheses came out how, in words."""
+        """Count its hypotheses by outcome, in words."""
         found = Counter(each.verdict.label for each in self.verdicts)
         return ", ".join(f"{found[label]} {label}" for label in _LABELS if found[label])
 
@@ -94,7 +94,7 @@ _LAST = 3
 
 
 def _rank(shown: VerdictPage) -> int:
-    """Where a verdict stands: what fails the run, what it found or could not, and the rest."""
+    """Return a verdict's rank: what fails the run, what it found or could not, and the rest."""
     verdict = shown.verdict
     fails = verdict.gates and shown.judged and not shown.accepted
     if verdict.status == "BIASED":
@@ -129,7 +129,7 @@ def page_of(view: RunView) -> Page:
 
 
 def _let_through(view: RunView) -> str:
-    """Why the run passes all the same."""
+    """Say why the run passes all the same."""
     if view.upgrade is None or view.upgrade.file:
         return _ACCEPTED
     return f"All that stands in the way of a PASS, {view.upgrade.old} shows too."

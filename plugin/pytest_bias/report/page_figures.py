@@ -50,7 +50,7 @@ def _quantity(shown: Illustration) -> str:
 
 
 def _caption(shown: Illustration) -> Iterator[str]:
-    """What is shown, what n counts, what the colours run over, and what is missing."""
+    """Say what is shown, what n counts, what the colours run over, and what is missing."""
     least, most = (f(spot.replies for spot in shown.spots) for f in (min, max))
     n = f"n = {most}" if least == most else f"n = {least} to {most}"
     each = "cell" if shown.kind == "heatmap" else "point"

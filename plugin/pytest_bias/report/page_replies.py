@@ -1,4 +1,4 @@
-"""What was replied, condition by condition: distributions and completeness."""
+"""Replies, condition by condition: distributions and completeness."""
 
 from __future__ import annotations
 

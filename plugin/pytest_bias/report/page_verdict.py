@@ -112,7 +112,7 @@ def contrast_words(finding: Finding) -> str:
 
 
 def settling_words(verdict: Verdict, control: Control | None) -> str:
-    """What it would take to settle an INCONCLUSIVE; empty for the other verdicts."""
+    """Say what it would take to settle an INCONCLUSIVE; '' for the other verdicts."""
     if verdict.status != "INCONCLUSIVE":
         return ""
     finding = verdict.finding
@@ -128,7 +128,7 @@ def settling_words(verdict: Verdict, control: Control | None) -> str:
 
 
 def _more_units(verdict: Verdict, finding: Finding) -> str:
-    """Where no number of units can be told: whether more of them would help at all."""
+    """Say if more units would help at all, where no number of them can be told."""
     if finding.fewest < FEWEST_UNITS:
         return f"At least {FEWEST_UNITS} {units_called(finding.unit_name)} in a group."
     alarm = verdict.p_adjusted is not None and verdict.p_adjusted <= ALPHA
@@ -141,7 +141,7 @@ def _more_units(verdict: Verdict, finding: Finding) -> str:
 
 
 def _obstacle(verdict: Verdict, finding: Finding, control: Control | None) -> str | None:
-    """What stands in the way though the test itself succeeded, so that units are not the point."""
+    """Name the obstacle where the test itself succeeded, so that units are not the point."""
     clear = finding.p_clear is not None and finding.p_clear <= ALPHA
     alarm = verdict.p_adjusted is not None and verdict.p_adjusted <= ALPHA
     if (clear and _fails(finding, "p_clear")) or (
@@ -160,7 +160,7 @@ def _overview(finding: Finding | None) -> tuple[str, str, str, str]:
 
 
 def _fails(finding: Finding, which: Literal["p_alarm", "p_clear"]) -> bool:
-    """Whether so much is missing that the worst case counts, and there the test fails."""
+    """Return whether so much is missing that the worst case counts, and there the test fails."""
     worst = finding.worst_case
     if worst is None or not worst.needed:
         return False

@@ -66,7 +66,7 @@ def parquet_bytes(data: DataSet) -> bytes:
 
 
 def about_file(content: bytes) -> About | None:
-    """What the metadata of a file say of its data set; None where it is not one of ours.
+    """Return the description in a file's metadata; None where it is not one of ours.
 
     Raises
     ------

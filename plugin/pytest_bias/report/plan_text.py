@@ -143,7 +143,7 @@ def _basis(estimate: Estimate) -> str:
 
 
 def _about_budget(budget: float, totals: PlanTotals) -> Iterator[str]:
-    """What a budget would refuse, or else whether it would last."""
+    """Say what a budget would refuse, or else if it would last."""
     if totals.unpriced:
         yield f"--bias-budget refuses models without a price: {', '.join(totals.unpriced)}."
     if totals.unbounded:

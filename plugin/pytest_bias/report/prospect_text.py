@@ -1,4 +1,4 @@
-"""What a design gives a hypothesis, in words: for the plan and for reports."""
+"""Power of a design for a hypothesis, in words: for the plan and for reports."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
 
 
 def _why_not_clear(prospect: Prospect) -> str:
-    """Why nothing can be cleared; empty where something can."""
+    """Say why nothing can be cleared; '' where something can."""
     if prospect.margin is None:
         return "Without a margin nothing can be cleared."
     if prospect.screens:
@@ -68,7 +68,7 @@ def _why_not_clear(prospect: Prospect) -> str:
 
 
 def _of_the_gate(prospect: Prospect) -> Iterator[str]:
-    """How sure the upgrade gate is to pass a model that has not changed."""
+    """Say how sure the upgrade gate is to pass a model that has not changed."""
     whole = f"{UPGRADE_GATE}{', unpaired' if prospect.pairs else ''}"
     for (sd, rate), passing in groupby(prospect.passing, key=lambda each: (each.sd, each.rate)):
         if rate is not None:

@@ -21,7 +21,7 @@ _STATUSES: tuple[Status, ...] = ("CLEAR", "BIASED", "INCONCLUSIVE")
 
 
 def summary_markdown(view: RunView, written: Sequence[str] = ()) -> str:
-    """What a reviewer has to know before opening the report.
+    """Return all a reviewer has to know before opening the report.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ def closing_lines(view: RunView) -> Iterator[str]:
 
 
 def _in_the_way(view: RunView) -> Iterator[str]:
-    """What keeps a run from being judged, or from being whole."""
+    """Name what keeps a run from being judged, or from being whole."""
     for problem in view.problems:
         yield f"problem: {problem}"
     outcomes = dict(view.cases)
@@ -96,7 +96,7 @@ def _in_the_way(view: RunView) -> Iterator[str]:
 
 
 def _reservations(view: RunView) -> Iterator[str]:
-    """What the suite's verdict does not say by itself."""
+    """Add the reservations that the suite's verdict does not say by itself."""
     if any(map(is_screen, view.analyses)):
         yield "a screen finds large effects and clears nothing"
     if view.stale:
@@ -132,7 +132,7 @@ def control_line(control: Control) -> str:
 
 
 def _acceptance_lines(view: RunView) -> Iterator[str]:
-    """What is not accepted any more, what is, and what soon will not be."""
+    """List acceptances: ended ones, those that hold, and those that end soon."""
     for words in _accepted(view.expired):
         yield f"expired: {words}"
     yield from _accepted(view.accepted)
@@ -149,7 +149,7 @@ def _accepted(verdicts: Iterable[AcceptedVerdict]) -> Iterator[str]:
 
 
 def _acceptances(view: RunView, status: Status) -> str:
-    """Who accepted the verdicts of a status; how many they are, unless all."""
+    """Name who accepted the verdicts of a status; how many they are, unless all."""
     of = [each for each in view.accepted if each.status == status]
     if not of:
         return ""

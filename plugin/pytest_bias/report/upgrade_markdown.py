@@ -26,7 +26,7 @@ _RULE = "|---|---|---|---|---|---|"
 
 
 def upgrade_markdown(upgrade: Upgrade, but: str = "", reasons: Sequence[str] = ()) -> str:
-    """What stops the upgrade in a short table, everything else behind a fold.
+    """Return the upgrade: what stops it in a short table, everything else behind a fold.
 
     ``but`` and ``reasons`` say what keeps it from passing beside its rows.
     """

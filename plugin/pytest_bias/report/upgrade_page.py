@@ -62,7 +62,7 @@ class UpgradePage:
 
     @property
     def several(self) -> bool:
-        """Whether more than one model was held against the old one."""
+        """Return whether more than one model was held against the old one."""
         return len(self.upgrade.new) > 1
 
     @property

@@ -30,7 +30,7 @@ _BELOW = 46
 
 
 class Plane(IntEnum):
-    """What lies over what. On one plane nothing overlaps, so layers alike are drawn as one."""
+    """A plane of layers. On one plane nothing overlaps, so layers alike are drawn as one."""
 
     GROUND = 0
     """Bands, bars and cells."""

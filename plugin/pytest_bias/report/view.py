@@ -1,4 +1,4 @@
-"""What all reports of a run are made from."""
+"""The view of a run that all its reports are made from."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class AcceptedVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What of the suite a run covers, and under which settings.
+    """The part of the suite a run covers, and its settings.
 
     ``files`` are the modules of the suite's tests and ``asked`` the paths that were asked for,
     below rootdir, empty where they cover all of them. ``unselected`` names cases that were made
@@ -145,7 +145,7 @@ class RunView:
 
     @property
     def passes(self) -> bool:
-        """Whether the session may end well, as far as bias goes; its exit status follows.
+        """Return whether the session may end well, as far as bias goes; its exit status follows.
 
         A FAIL or INCONCLUSIVE that somebody let pass (the gate is off, an xfail, an acceptance)
         passes; a case that failed for whatever reason does not.
@@ -158,7 +158,7 @@ class RunView:
 
     @property
     def reserved(self) -> str:
-        """What keeps an upgrade from passing where no hypothesis does; else empty."""
+        """Name what keeps an upgrade from passing where no hypothesis does; else ''."""
         if not self.standing.startswith("PASS"):
             return f"the run is {self.standing}"
         if self.stale:
@@ -167,12 +167,12 @@ class RunView:
         return "this is a part of the suite only" if set(self.partial) - set(varied) else ""
 
     def acceptance(self, verdict: Verdict) -> AcceptedVerdict | None:
-        """Who accepted a verdict that the gate stopped; None where nobody did."""
+        """Return the acceptance of a verdict that the gate stopped; None where there is none."""
         named = (verdict.experiment, verdict.model, verdict.id)
         return next((a for a in self.accepted if (a.experiment, a.model, a.id) == named), None)
 
     def known(self, verdict: Verdict) -> UpgradeRow | None:
-        """How a verdict that the gate stopped is let through, as the old model shows it too.
+        """Word how a verdict that the gate stopped is let through, as the old model shows it too.
 
         None where it is not, and where somebody has accepted it.
         """
@@ -182,7 +182,7 @@ class RunView:
         return found if self.acceptance(verdict) is None else None
 
     def is_judged(self, verdict: Verdict) -> bool:
-        """Whether a hypothesis was among the cases of this run."""
+        """Return whether a hypothesis was among the cases of this run."""
         named = (verdict.experiment, verdict.model, verdict.id)
         return self.judged is None or named in self.judged
 
@@ -204,6 +204,6 @@ def suite_verdict(verdicts: Sequence[Verdict]) -> SuiteVerdict:
 
 
 def is_below(file: str, place: str) -> bool:
-    """Whether a file is the one a path or node id names, or lies below it; both from rootdir."""
+    """Return whether a file is, or lies below, what a path or node id names; both from rootdir."""
     path = PurePath(place.partition("::")[0])
     return path == PurePath(file) or path in PurePath(file).parents

@@ -1,4 +1,4 @@
-"""What power and sample sizes share: probabilities averaged over the estimated SD.
+"""Common parts of power and sample sizes: probabilities averaged over the estimated SD.
 
 Everything is an average, over the sampling distribution of the estimated SD, of normal
 probabilities (Owen 1965, Phillips 1990). scipy's noncentral t gives NaN at few degrees of freedom

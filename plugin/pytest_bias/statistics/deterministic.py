@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deterministic:
-    """What two groups of identical replies show about mean(a) - mean(b).
+    """The evidence of two groups of identical replies about mean(a) - mean(b).
 
     `p_clear` is None where no margin was given.
     """
@@ -80,7 +80,7 @@ class Deterministic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdenticalPairs:
-    """What `pairs` that all differ by the same amount show about the true mean difference.
+    """The evidence of `pairs` that all differ by the same amount about the true mean difference.
 
     `p_clear` is that of a true difference of the margin or more, `p_beyond` that of one within it
     (two-sided); both None where no margin was given.

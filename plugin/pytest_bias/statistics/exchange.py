@@ -1,4 +1,4 @@
-"""Whether a size without a sign grew, by exchanging two models' values within units.
+"""Growth of a size without a sign, by exchanging two models' values within units.
 
 The size is of the means of groups: their standard deviation, or a sum of absolute gaps. It has no
 sign and no t statistic, but where two models do the same on units like these, it does not matter

@@ -1,4 +1,4 @@
-"""Whether a candidate's bias is no larger than a baseline's plus a margin, whatever their signs.
+"""Non-inferiority of a candidate's bias: no larger than a baseline's plus a margin, in size.
 
 The null is |candidate| >= |baseline| + margin. Absolute values make plug-in tests too ready to
 pass: near 0 the sign of an estimate is noise. The two-sign rule never estimates a sign. Whatever

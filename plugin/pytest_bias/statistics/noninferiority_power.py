@@ -1,4 +1,4 @@
-"""How probable it is that the two-sign rule passes a candidate: the power of an upgrade gate.
+"""Power of an upgrade gate: the probability that the two-sign rule passes a candidate.
 
 With D and S the difference and the sum of two effects, the rule of `noninferiority` fails a
 candidate when D and S both have an upper bound above the margin, or -D and -S both have. Paired

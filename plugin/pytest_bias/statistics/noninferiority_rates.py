@@ -1,4 +1,4 @@
-"""How probable it is that the two-sign rule passes an unchanged model on rates of an event.
+"""Probability that the two-sign rule passes an unchanged model on rates of an event.
 
 Rates are lattices, and where events are rare their estimated standard errors say little: a normal
 approximation is far off. So every pair of counts that can come up at all is tried.

@@ -1,4 +1,4 @@
-"""How probable a verdict is: exact power of t tests and of the equivalence test.
+"""Exact power of t tests and of the equivalence test: how probable a verdict is.
 
 Nothing here is a normal approximation: few units make the estimated SD, and so the verdict,
 uncertain, and that is part of the probability. Rates have their own module, `rate_power`.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellInteraction:
-    """How much more a group departs from the rest in one condition than over all of them."""
+    """A group's departure from the rest in one condition, beyond that over all of them."""
 
     estimate: float
     p: float

@@ -1,4 +1,4 @@
-"""How probable a verdict on two rates is, by score tests of independent groups.
+"""Power of verdicts on two rates, by score tests of independent groups.
 
 Exact up to `LARGEST_EXACT` units a group: every pair of counts is tried and the binomial
 probabilities of those that clear or alarm are added. Beyond, both counts are taken as normal.

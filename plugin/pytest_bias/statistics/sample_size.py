@@ -1,4 +1,4 @@
-"""How many units would settle a question."""
+"""Sample sizes: the units that would settle a question."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Analysis:
 
 
 def is_screen(analysis: Analysis) -> bool:
-    """Whether an analysis is of a screen, which clears nothing."""
+    """Return whether an analysis is of a screen, which clears nothing."""
     return Design(1, analysis.design).screens
 
 
@@ -137,7 +137,7 @@ def _measures(contrast: Contrast, finding: Finding | NoFinding) -> frozenset[str
 
 
 def _held(held: Mapping[str, str], measures: frozenset[str]) -> str:
-    """Why nothing is decided that rests on ``measures``; empty where something may be."""
+    """Say why nothing is decided that rests on ``measures``; '' where something may be."""
     return next((why for measure, why in held.items() if measure in measures), "")
 
 

@@ -1,4 +1,4 @@
-"""What else a new model does otherwise than the old one: refusals, length, time. It never gates.
+"""Drift from the old model to the new one: refusals, length, time. It never gates.
 
 Replies are paired by cell (condition × exemplar × item), each the mean over its replicates: the
 prompts of a cell are the same for both models, while its first replicate with one has nothing to
@@ -44,7 +44,7 @@ Column = tuple[float | None, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readings:
-    """How replies came, per cell: place i of every column belongs to the cell ``keys[i]``.
+    """The size and time of replies, per cell: place i of every column belongs to ``keys[i]``.
 
     A key is a digest of condition, exemplars and item, the same for every model. ``missing`` and
     ``refused`` are shares of the cell's trials, ``words``, ``tokens`` (of output) and ``latency``
@@ -60,7 +60,7 @@ class Readings:
     latency: Column = ()
 
     def column(self, what: What) -> dict[str, float]:
-        """What is known, by cell."""
+        """Return the known values, by cell."""
         values: Column = getattr(self, what)
         return {
             key: value for key, value in zip(self.keys, values, strict=True) if value is not None
@@ -88,7 +88,7 @@ class Drifted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
-    """How the replies to one experiment came with ``old`` and with ``new``, described."""
+    """The change of an experiment's replies from ``old`` to ``new``, described."""
 
     experiment: str
     old: str
@@ -97,7 +97,7 @@ class Drift:
 
 
 def readings_of(outcomes: Sequence[Outcome], rows: Sequence[Record]) -> Readings:
-    """How the replies of an experiment came; ``rows`` are the records of the same trials."""
+    """Read the replies of an experiment; ``rows`` are the records of the same trials."""
     cells: defaultdict[str, list[tuple[Outcome, Record]]] = defaultdict(list)
     keys: dict[tuple[object, ...], str] = {}
     for outcome, row in zip(outcomes, rows, strict=True):
@@ -114,7 +114,7 @@ def readings_of(outcomes: Sequence[Outcome], rows: Sequence[Record]) -> Readings
 
 
 def drift_of(old: Readings, new: Readings) -> tuple[Drifted, ...]:
-    """What became of each quantity, over the cells for which both models have it."""
+    """Return the change of each quantity, over the cells for which both models have it."""
     return tuple(
         drifted
         for what in UNITS

@@ -135,7 +135,7 @@ def _reasons(missing: Mapping[str, int]) -> str:
 
 
 def disagreement(verdict: Verdict) -> Iterator[str]:
-    """What the published method says, and where and why it disagrees with the verdict."""
+    """Say where and why the published method disagrees with the verdict, and what it says."""
     finding = verdict.finding
     published = finding.published if finding is not None else None
     if finding is None or published is None:
@@ -167,7 +167,7 @@ _BESIDE_AN_EFFECT = {
 
 
 def _why_less(finding: Finding, verdict: Verdict) -> str:
-    """Why an effect the published method sees leaves the verdict INCONCLUSIVE."""
+    """Say why an effect the published method sees leaves the verdict INCONCLUSIVE."""
     p = 1.0 if verdict.p_adjusted is None else verdict.p_adjusted
     clears = finding.p_clear is not None and finding.p_clear <= ALPHA
     if verdict.held or p <= ALPHA or clears or finding.fewest < FEWEST_UNITS:

@@ -1,4 +1,4 @@
-"""Whether a judge agrees with itself, and with people: from records to α and what rests on it."""
+"""Agreement of a judge with itself, and with people: from records to α and what rests on it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What people said of trials of one experiment with one model.
+    """The labels people gave to trials of one experiment with one model.
 
     ``path`` is the file as errors name it, ``source`` its name, the same on every machine;
     ``measures`` are the columns, in the file's order.
@@ -52,7 +52,7 @@ class Labels:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementFound:
-    """How well two ratings of the same trials agree: Krippendorff's α, and what rests on it.
+    """The agreement of two ratings of the same trials: Krippendorff's α, and what rests on it.
 
     ``alpha`` is None where it is not defined, ``why`` says then why, or why the verdicts that rest
     on it are held back; ``interval`` is a percentile bootstrap over trials (95 %). ``trials`` have
@@ -81,7 +81,7 @@ class AgreementFound:
 
 
 def with_itself(experiment: Experiment, records: Records) -> tuple[AgreementFound, ...]:
-    """How well the judge agrees with itself, for each agreement that is declared.
+    """Return the judge's agreement with itself, for each agreement that is declared.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def with_itself(experiment: Experiment, records: Records) -> tuple[AgreementFoun
 def with_people(
     experiment: Experiment, records: Records, labels: Labels | None
 ) -> tuple[AgreementFound, ...]:
-    """How well the judge agrees with people, for each measure they labelled.
+    """Return the judge's agreement with people, for each measure they labelled.
 
     Labels of trials that are missing, or no part of this design, are left aside.
 
@@ -169,7 +169,7 @@ def _with_itself(agreement: Agreement, records: Records) -> AgreementFound:
 
 
 def _why_held(agreement: Agreement, trials: int, alpha: float | None, undefined: str) -> str:
-    """Why nothing may rest on this rating; empty where it may."""
+    """Say why nothing may rest on this rating; '' where it may."""
     of = agreement.measure
     if trials < FEWEST_TWICE:
         counted = f"{trials} trial{' was' if trials == 1 else 's were'}"
@@ -230,7 +230,7 @@ def _wanted(
     kind: type[MeasureValue],
     judged: frozenset[str],
 ) -> str:
-    """What a label should have been; empty where it is a rating.
+    """Say what a label should have been; '' where it is a rating.
 
     People may name a category that the judge never did, but not one of its own in other letters.
     """

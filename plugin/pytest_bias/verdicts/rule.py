@@ -35,7 +35,7 @@ class Question:
 
 
 def control_of(contrast_id: str, finding: Finding | NoFinding, held: str = "") -> Control:
-    """Whether a positive control was seen; not where its measure is not to be relied on."""
+    """Judge a positive control: never seen where its measure is not to be relied on."""
     if isinstance(finding, NoFinding):
         return Control(id=contrast_id, seen=False, finding=None, reason=str(finding))
     if held:
@@ -129,12 +129,12 @@ def _status(
 
 
 def _is_large(finding: Finding) -> bool:
-    """Whether an effect is shown to be larger than its margin; nobody says of one without."""
+    """Return whether an effect is shown to be beyond its margin; never of one without."""
     return finding.margin is None or finding.beyond or finding.null == "margin"
 
 
 def _against_clearing(finding: Finding, control: Control | None) -> str:
-    """Why what the data clear is not cleared; empty when nothing speaks against it."""
+    """Say why what the data clear is not cleared; '' when nothing speaks against it."""
     worst = finding.worst_case
     if worst and worst.needed and (worst.p_clear is None or worst.p_clear > ALPHA):
         return "too many replies are missing to clear it in the worst case"
@@ -142,7 +142,7 @@ def _against_clearing(finding: Finding, control: Control | None) -> str:
 
 
 def _against_alarm(finding: Finding, p_adjusted: float, p_worst: float) -> str:
-    """Why what is not cleared is not biased either; empty when bias is shown."""
+    """Say why what is not cleared is not biased either; '' when bias is shown."""
     if p_adjusted > ALPHA:
         return _NOT_SHOWN if finding.margin is None else _UNDECIDED
     worst = finding.worst_case
@@ -162,14 +162,14 @@ def _settle(finding: Finding | None, reason: str) -> int | None:
 
 
 def _too_few(finding: Finding) -> str:
-    """Why the units do not suffice for any statement; empty when they do."""
+    """Say why the units do not suffice for any statement; '' when they do."""
     if finding.fewest >= FEWEST_UNITS:
         return ""
     return f"a group has {finding.fewest} unit(s), at least {FEWEST_UNITS} are needed"
 
 
 def _insensitive(control: Control | None) -> str:
-    """Why nothing can be cleared; empty when the positive control was seen."""
+    """Say why nothing can be cleared; '' when the positive control was seen."""
     if control is None:
         return "no assay sensitivity: the experiment has no positive control"
     if not control.seen:
@@ -197,7 +197,7 @@ def _words(status: Status, finding: Finding | None, reason: str, *, described: b
 
 
 def _found(status: Status, finding: Finding, reason: str) -> str:
-    """What a description found; that an effect is shown is no verdict on bias."""
+    """Word what a description found; that an effect is shown is no verdict on bias."""
     if status == "CLEAR":
         return f"no effect beyond {margin_words(finding)}"
     if status == "INCONCLUSIVE":

@@ -20,7 +20,7 @@ DESCRIBED = "DESCRIBED"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
-    """Whether a positive control was seen: its 95 % interval lies above no effect.
+    """A positive control: seen where its 95 % interval lies above no effect.
 
     Where so much is missing that a verdict would have to hold in the worst case, so must this.
     """
@@ -63,7 +63,7 @@ class Verdict:
 
     @property
     def gates(self) -> bool:
-        """Whether it can fail a run: what is only described cannot."""
+        """Return whether it can fail a run: what is only described cannot."""
         return self.claim != "describe"
 
     @property

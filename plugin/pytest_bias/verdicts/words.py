@@ -60,7 +60,7 @@ def bounds_words(interval: Interval, form: str = "+.2f") -> str:
 
 
 def number_form(margin: float | None, scale: Scale | None) -> str:
-    """How estimates are printed: with the sign they have, as finely as the margin."""
+    """Return the format of estimates: with the sign they have, as finely as the margin."""
     sign = "+" if scale == "difference" else ""
     fine = margin is not None and abs(round(margin, 2) - margin) > 1e-9  # noqa: PLR2004
     return f"{sign}.{3 if fine else 2}f"

@@ -18,7 +18,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRow:
-    """What a recording of one experiment with one model would do.
+    """The plan of recording one experiment with one model.
 
     ``recorded_trials`` need no call, ``recorded_interactions`` are those of the planned trials;
     ``subject`` and ``judge`` are the calls still to be made of each, in whole numbers;
@@ -79,7 +79,7 @@ class PlanTotals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordingPlan:
-    """What a recording would do; ``problems`` name what could not be planned, and why.
+    """The plan of a recording; ``problems`` name what could not be planned, and why.
 
     ``mode`` is what ``--bias-record`` would be; ``max_calls`` and ``budget`` (US dollars) are the
     caps that would stop the recording.

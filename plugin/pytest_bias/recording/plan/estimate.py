@@ -1,4 +1,4 @@
-"""What trials that are not recorded would use, estimated from the best that is there."""
+"""Estimates of what trials that are not recorded would use, from the best that is there."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Basis = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What figures rest on: ``trials`` of ``basis``; ``model`` is another cassette's."""
+    """The basis of figures: ``trials`` of ``basis``; ``model`` is another cassette's."""
 
     mark: Mark
     basis: Basis
@@ -124,7 +124,7 @@ def _lookup(cassette: Cassette) -> Answers:
 
 
 def _uses(walks: Iterable[Walk], *, counted: bool = True) -> list[Use]:
-    """What the trials used that came to their end."""
+    """Return the use of the trials that came to their end."""
     return [walk.use(counted=counted) for walk in walks if walk.complete]
 
 

@@ -48,7 +48,7 @@ def plan_recording(
     mode: RecordMode,
     players_of: PlayersOf,
 ) -> RecordingPlan:
-    """What recording ``jobs`` into ``folder`` would do; damage becomes a problem of the plan."""
+    """Plan to record ``jobs`` into ``folder``; damage becomes a problem of the plan."""
     planner = _Planner(folder, roster, limits, mode, players_of)
     rows: list[PlanRow] = []
     problems: list[str] = []
@@ -148,7 +148,7 @@ class _Planner:
         )
 
     def _is_unbounded(self, experiment: Experiment, players: Players) -> bool:
-        """Whether a reply that costs something may be of any length."""
+        """Return whether a reply that costs something may be of any length."""
         asked = [(players.subject, experiment.parameters, players.subject_defaults)]
         if experiment.judge is not None and players.judge is not None:
             asked.append((players.judge, experiment.judge, players.judge_defaults))
@@ -160,7 +160,7 @@ class _Planner:
         return False
 
     def _found(self, job: PlanJob, cassette: Cassette, players: Players) -> dict[str, _Found]:
-        """What of the trials of every design is in the cassette, by trial."""
+        """Return what the cassette has of the trials of every design, by trial."""
         if not cassette.exists:
             return {}
         experiment = job.experiment

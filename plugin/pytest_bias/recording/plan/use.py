@@ -1,4 +1,4 @@
-"""What a trial asks and uses, carried out in memory: calls and their tokens. Calls nothing."""
+"""The use of a trial carried out in memory: calls and their tokens. Calls nothing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Calls:
         return Calls(self.calls * factor, *tokens)
 
     def rest(self, done: Calls) -> Calls:
-        """What is left when ``done`` is; never below none."""
+        """Return the rest beside ``done``; never below none."""
         return Calls(
             max(self.calls - done.calls, 0),
             max(self.input_tokens - done.input_tokens, 0),
@@ -73,9 +73,9 @@ class Use:
         return Use(self.subject.plus(other.subject), self.judge.plus(other.judge))
 
     def rest(self, done: Use) -> Use:
-        """What is left of a trial of which ``done`` is recorded: one call of average size or more.
+        """Return the rest of a trial of which ``done`` is recorded.
 
-        A trial that is not complete asks for one call at least, however long others were.
+        A trial that is not complete asks for one call of average size at least.
         """
         rest = Use(self.subject.rest(done.subject), self.judge.rest(done.judge))
         if rest.calls < 1 <= self.subject.calls:
@@ -115,7 +115,7 @@ class Walk(Answered):
 
     @property
     def complete(self) -> bool:
-        """Whether every interaction was answered."""
+        """Return whether every interaction was answered."""
         return self.missing is None
 
     @property
@@ -124,7 +124,7 @@ class Walk(Answered):
         return [wanted.key for wanted, _ in self._answered]
 
     def use(self, counts: Callable[[str], bool] | None = None, *, counted: bool = True) -> Use:
-        """What the answered interactions (whose keys ``counts``) used.
+        """Return the use of the answered interactions (whose keys ``counts``).
 
         Tokens are what the provider counted, where it did and ``counted`` is set; else they are
         estimated from the characters.
@@ -156,7 +156,7 @@ def _calls_of(request: Request, completion: Completion, *, counted: bool) -> Cal
 
 
 def measured_use(measured: MeasuredTrial) -> Use:
-    """What a trial used of which only the measures are kept, as the provider counted tokens."""
+    """Return the use of a trial of which measures are kept, as the provider counted tokens."""
     use = NOTHING
     for call in measured.calls:
         usage = believable_counts(call["usage"])
