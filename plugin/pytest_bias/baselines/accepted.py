@@ -196,7 +196,7 @@ class Baselines:
         return None if baseline is None else baseline.entry(verdict.experiment, verdict.id)
 
     def baseline(self, model: str) -> Baseline | None:
-        """Return a model's accepted verdicts; None without any, or where no run keeps baselines."""
+        """Return a model's accepted verdicts; None without any, or where none are kept."""
         folder = self._settings.baselines
         if folder is None:
             return None

@@ -149,7 +149,7 @@ class JobRecording:
             wake(self._throttle.growth)
 
     def _may_begin(self, number: int) -> bool:
-        """Return whether one more worker may begin: one, until a trial shows the protocol sound."""
+        """Return whether a worker may begin: one alone, until a trial shows the protocol sound."""
         sound = bool(self.rehearsed)
         return number < (int(self._throttle.concurrency.limit) if sound else 1)
 
