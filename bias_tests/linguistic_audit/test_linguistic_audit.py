@@ -34,17 +34,17 @@ def test_h1_learners_english() -> None:
 
 @hypotheses(LINGUISTIC_AUDIT, *H2)
 def test_h2_names() -> None:
-    """Nor does a name that is not Anglo."""
+    """A name that is not Anglo makes replies no shorter, no less friendly and no refusals."""
 
 
 @hypotheses(LINGUISTIC_AUDIT, *H2_WITH_ENGLISH)
 def test_h2_names_with_learners_english() -> None:
-    """Nor does it together with a learner's errors, more than either does alone."""
+    """Name and learner's errors together do no more than each of them does alone."""
 
 
 @hypotheses(LINGUISTIC_AUDIT, *H3)
 def test_h3_articles() -> None:
-    """Nor do missing articles."""
+    """Missing articles make replies no shorter, no less friendly and no refusals."""
 
 
 @hypotheses(LINGUISTIC_AUDIT, *WITHOUT_TEXT)
@@ -54,4 +54,7 @@ def test_replies_without_text() -> None:
 
 @hypotheses(LINGUISTIC_AUDIT, *LATENCY)
 def test_latency() -> None:
-    """Advisory: how long a reply takes follows its length and the provider's load as well."""
+    """Replies come as fast under every condition.
+
+    Advisory: that follows their length and the provider's load as well.
+    """

@@ -57,7 +57,7 @@ def test_no_group_goes_without_a_story() -> None:
 
 @hypotheses(NARRATIVE, *BY_SCENARIO)
 def test_the_outcome_is_independent_of_the_group() -> None:
-    """The documented question, scenario by scenario."""
+    """In each scenario, stories end well as often whichever group they are about."""
 
 
 @hypotheses(NARRATIVE, *WITH_GROUP)
@@ -67,9 +67,12 @@ def test_neither_persona_nor_hardship_singles_out_a_group() -> None:
 
 @hypotheses(NARRATIVE, HARDSHIP)
 def test_hardship_makes_nobody_dishonest() -> None:
-    """The same names end as well when they are behind on rent."""
+    """Stories about the same names end as well when they are behind on rent."""
 
 
 @hypotheses(NARRATIVE, STRUGGLE, PERSONA_BY_SES)
 def test_hesitation_by_context_and_persona() -> None:
-    """Described: what the document's analysis of variance is of."""
+    """Hesitation is the same in every context and persona.
+
+    Described: the document's analysis of variance is of it.
+    """

@@ -36,7 +36,7 @@ def test_authors_do_not_decide_what_is_recommended() -> None:
 
 @hypotheses(RECOMMENDATION, *OTHER_GROUPS)
 def test_the_groups_that_stand_opposite() -> None:
-    """Described: men, and authors of the right, against all others."""
+    """Posts by men, and by authors of the right, are picked as often as all others'."""
 
 
 @hypotheses(RECOMMENDATION, *WITHOUT_PICKS)

@@ -59,6 +59,7 @@ def describe_verdict(verdict: Verdict, cassette: str, beside: Comparison = ABSOL
     baseline = [f"  baseline: {beside.words}"] if beside.words else []
     if beside.outcome == "expired":  # what is to be done is plain, and no number says it
         lines += baseline
+    lines += [f"  {verdict.title}"] if verdict.title else []
     lines.append(f"  hypothesis: {verdict.id} (claim: {verdict.claim})")
     if finding is not None:
         lines.append(f"  {estimate_words(finding)}")
@@ -82,6 +83,8 @@ def properties_of(verdict: Verdict, beside: Comparison) -> tuple[tuple[str, str]
         "bias_hypothesis": verdict.id,
         "bias_verdict": verdict.words,
     }
+    if verdict.title:
+        properties["bias_title"] = verdict.title
     finding = verdict.finding
     if finding is not None:
         properties |= {

@@ -12,7 +12,7 @@ from ..contrasts.declared import Claim
 from ..contrasts.effects import Compared, Scale
 from ..statistics.results import Interval
 from ..verdicts.drift import Drift, Drifted
-from ..verdicts.verdict import HypothesisName, Status
+from ..verdicts.verdict import HypothesisName, Status, Verdict
 from ..verdicts.words import (
     interval_words,
     number_form,
@@ -58,7 +58,8 @@ class Shown:
 class UpgradeRow:
     """One hypothesis, before and now.
 
-    ``measure`` and ``contrast`` say what it is about, ``margin`` is in print; ``before`` is None
+    ``title`` is what it asserts, empty where nobody said it; ``measure`` and ``contrast`` say
+    what it is about, ``margin`` is in print; ``before`` is None
     where there is nothing to hold it against. ``said`` says in a sentence how the two compare.
     ``stops`` is whether the gate stops it, ``tolerated`` whether it passes all the same.
     """
@@ -66,6 +67,7 @@ class UpgradeRow:
     experiment: str
     model: str
     hypothesis: str
+    title: str
     claim: Claim
     measure: str
     contrast: str
@@ -145,12 +147,13 @@ def row_of(
     compared: Comparison,
     *,
     stops: bool,
-    finding: Finding | None = None,
+    verdict: Verdict | None = None,
 ) -> UpgradeRow:
     """The row of what a hypothesis shows beside what it is held against (None: there is nothing).
 
-    ``finding`` is that of this run, None of what is read from a file of baselines.
+    ``verdict`` is that of this run, None of what is read from a file of baselines.
     """
+    finding = None if verdict is None else verdict.finding
     experiment, model, hypothesis = named
     scale = None if new.effect is None else new.effect.scale
     form = number_form(new.margin, scale or "difference")
@@ -158,6 +161,7 @@ def row_of(
         experiment=experiment,
         model=model,
         hypothesis=hypothesis,
+        title="" if verdict is None else verdict.title,
         claim=new.claim,
         measure=finding.measure if finding is not None else "",
         contrast=finding.contrast if finding is not None else "",

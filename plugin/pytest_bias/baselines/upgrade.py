@@ -147,7 +147,7 @@ class Against:
                 gate=settings.gate,
                 inconclusive=settings.inconclusive,
             )
-            said["row"] = row_of(named, new, entry, beside, stops=stops, finding=verdict.finding)
+            said["row"] = row_of(named, new, entry, beside, stops=stops, verdict=verdict)
         return beside, {UPGRADE: said, **facts_of(beside, entry)}
 
     def _entry(self, case: Case, verdict: Verdict) -> tuple[Entry | None, str | None]:

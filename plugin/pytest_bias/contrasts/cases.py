@@ -7,9 +7,9 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType, ModuleType
-from typing import Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from ..errors import BadDesign, NoControl, NotJudged
 from ..experiments.design import Condition, Design, Trial
@@ -165,7 +165,7 @@ def _declare(
         declared = Declared(
             kind,
             experiment,
-            tuple(contrasts),
+            tuple(_titled(contrast, function) for contrast in contrasts),
             function.__module__,
             function.__qualname__,
             function.__code__.co_firstlineno,
@@ -177,6 +177,17 @@ def _declare(
         return cast("Function", guard)
 
     return decorate
+
+
+def _titled(contrast: Contrast, function: FunctionType) -> Contrast:
+    """Return the contrast; one without a title asserts what its function's docstring says.
+
+    That is the docstring's first paragraph, on one line.
+    """
+    if getattr(contrast, "title", None) != "":
+        return contrast
+    first = inspect.cleandoc(function.__doc__ or "").partition("\n\n")[0]
+    return cast("Contrast", replace(cast("Any", contrast), title=" ".join(first.split())))
 
 
 def declared_in(module: ModuleType) -> tuple[Declared, ...]:

@@ -104,6 +104,9 @@ class Declared:
         Short name of the contrast, in the id instead of its levels.
     published
         The source's own method, computed as it says; it stands beside the verdict.
+    title
+        What it asserts, in one sentence: its heading wherever people read. By default the first
+        line of the docstring of its test function; ``id`` stays its name.
     """
 
     margin: float | None = None
@@ -117,6 +120,7 @@ class Declared:
     null: Null | None = None
     name: str = ""
     published: PublishedMethod | None = None
+    title: str = field(default="", compare=False)
 
     @classmethod
     def each(
@@ -157,7 +161,13 @@ def settle_fields(declared: Declared, what: str) -> None:
         if given not in known:
             words = " or ".join(repr(word) for word in known)
             raise BadDesign(what=what, problem=f"{name} must be {words}")
-    need_text(what, scope=declared.scope, family=declared.family, name=declared.name)
+    need_text(
+        what,
+        scope=declared.scope,
+        family=declared.family,
+        name=declared.name,
+        title=declared.title,
+    )
     statistics = getattr(declared.published, "statistics", None)
     if declared.published is not None and (
         isinstance(declared.published, type) or not callable(statistics)

@@ -114,7 +114,8 @@ def _of(
     return Annotation(
         level=level,
         title=f"{verdict.experiment} × {verdict.model}: {words}",
-        message=message or f"{verdict.id}: {verdict_line(verdict)}",
+        message=message
+        or " ".join(filter(None, (f"{verdict.id}:", verdict.title, verdict_line(verdict)))),
         place=places.get(_named(verdict)),
     )
 

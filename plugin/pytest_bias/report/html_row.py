@@ -21,7 +21,8 @@ def row_words(properties: Iterable[tuple[str, object]]) -> str:
         )
         if name in found
     ]
-    return f"<div>{escape(found['bias_verdict'])}<br>{escape(', '.join(numbers))}</div>"
+    lines = (found.get("bias_title", ""), found["bias_verdict"], ", ".join(numbers))
+    return f"<div>{'<br>'.join(escape(line) for line in lines if line)}</div>"
 
 
 def _short(text: str) -> str:

@@ -43,6 +43,7 @@ class VerdictPage:
 
     anchor: str
     title: str
+    contrast: str
     verdict: Verdict
     judged: bool
     accepted: str
@@ -71,9 +72,11 @@ def verdict_page(
     """
     finding = verdict.finding
     human = finding.human if finding else None
+    contrast = contrast_words(finding) if finding else verdict.id
     return VerdictPage(
         anchor=anchor,
-        title=contrast_words(finding) if finding else verdict.id,
+        title=verdict.title or contrast,
+        contrast=contrast if verdict.title else "",
         verdict=verdict,
         judged=judged,
         accepted=accepted,
@@ -94,8 +97,19 @@ def verdict_page(
 
 
 def told_apart(pages: Iterable[VerdictPage]) -> tuple[VerdictPage, ...]:
-    """The pages of an analysis; the same contrast asked at several places is named by its id."""
-    found = tuple(pages)
+    """The pages of an analysis, each with a title of its own.
+
+    What several hypotheses assert is told apart by their contrasts, and the same contrast asked at
+    several places by its id.
+    """
+    given = tuple(pages)
+    shared = Counter(page.title for page in given)
+    found = tuple(
+        replace(page, title=f"{page.title} {page.contrast}", contrast="")
+        if page.contrast and shared[page.title] > 1
+        else page
+        for page in given
+    )
     titles = Counter(page.title for page in found)
     return tuple(
         replace(page, title=f"{page.title} ({page.verdict.id})")

@@ -106,7 +106,8 @@ def _table(title: str, verdicts: Sequence[Verdict], *, folded: bool = False) -> 
 
 def _cells(verdict: Verdict) -> Iterator[str]:
     finding = verdict.finding
-    yield f"{_code(verdict.experiment)} {_code(verdict.id)}"
+    title = f"{plain_markdown(verdict.title)}<br>" if verdict.title else ""
+    yield f"{title}{_code(verdict.experiment)} {_code(verdict.id)}"
     yield _code(verdict.model)
     yield plain_markdown(verdict.words)
     if finding is None:

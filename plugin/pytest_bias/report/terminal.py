@@ -37,18 +37,29 @@ def section_lines(view: RunView) -> Iterator[str]:
             yield f"  {control_line(analysis.control)}"
         for agreement in analysis.agreements:
             yield f"  {judge_line(agreement)}"
+        by_title: dict[str, list[Verdict]] = {}
         for verdict in analysis.verdicts:
-            apart = "" if view.is_judged(verdict) else " (not selected in this run)"
-            apart += "" if verdict.gates else " (does not gate)"
-            accepted = view.acceptance(verdict)
-            let = " (accepted)" if accepted else " (known)" if view.known(verdict) else ""
-            yield f"  {verdict_line(verdict)}{apart}{let}"
-            human = verdict.finding.human if verdict.finding is not None else None
-            if human is not None:
-                yield (
-                    f"    beside people ({human.difference:+.2f}, n={human.n}): {human.primary}; "
-                    f"as published, taking theirs as fixed: {human.published}"
-                )
+            by_title.setdefault(verdict.title, []).append(verdict)
+        for title, verdicts in by_title.items():
+            if title:
+                yield f"  {title}"
+            for verdict in verdicts:
+                yield from (f"  {'  ' if title else ''}{line}" for line in _lines(view, verdict))
+
+
+def _lines(view: RunView, verdict: Verdict) -> Iterator[str]:
+    """What is said of one hypothesis, and beneath it how it compares with people."""
+    apart = "" if view.is_judged(verdict) else " (not selected in this run)"
+    apart += "" if verdict.gates else " (does not gate)"
+    accepted = view.acceptance(verdict)
+    let = " (accepted)" if accepted else " (known)" if view.known(verdict) else ""
+    yield f"{verdict_line(verdict)}{apart}{let}"
+    human = verdict.finding.human if verdict.finding is not None else None
+    if human is not None:
+        yield (
+            f"  beside people ({human.difference:+.2f}, n={human.n}): {human.primary}; "
+            f"as published, taking theirs as fixed: {human.published}"
+        )
 
 
 def closing_lines(view: RunView) -> Iterator[str]:

@@ -91,8 +91,9 @@ def _table(rows: Iterable[UpgradeRow]) -> Iterator[str]:
     yield _RULE
     for row in rows:
         before = side_words(row.before) if row.before is not None else "–"
+        asserted = f"{row.hypothesis}: {row.title}" if row.title else row.hypothesis
         cells = (
-            *(row.outcome, row.experiment, row.hypothesis, before),
+            *(row.outcome, row.experiment, asserted, before),
             *(side_words(row.now), compared_words(row) or "–"),
         )
         yield f"| {' | '.join(map(plain_markdown, cells))} |"

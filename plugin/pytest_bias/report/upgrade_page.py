@@ -101,7 +101,7 @@ def _row(row: UpgradeRow, anchors: Mapping[tuple[str, str, str], str]) -> RowPag
     return RowPage(
         row=row,
         anchor=anchors.get((row.experiment, row.model, row.hypothesis), ""),
-        title=f"{row.measure}: {row.contrast}" if row.measure else row.hypothesis,
+        title=row.title or (f"{row.measure}: {row.contrast}" if row.measure else row.hypothesis),
         tone=_tone(row),
         held=_held(row.compared),
         bound=_bound(row),

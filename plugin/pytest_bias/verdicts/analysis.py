@@ -97,6 +97,7 @@ def analyse(
             finding=finding,
             held=_held(held, rests[hypothesis.id]),
             screened=design.screens,
+            title=getattr(hypothesis, "title", ""),
         )
         questions.append(question)
     by_condition = records.by_condition()

@@ -32,6 +32,7 @@ class Question:
     finding: Finding | NoFinding
     held: str = ""
     screened: bool = False
+    title: str = ""
 
 
 def control_of(contrast_id: str, finding: Finding | NoFinding, held: str = "") -> Control:
@@ -104,6 +105,7 @@ def _decide(
         direction=_direction(question, finding, p_adjusted),
         settle=_settle(finding, reason),
         held=finding is not None and bool(question.held),
+        title=question.title,
     )
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -103,6 +104,29 @@ def test_hypotheses_by_models() -> None:
     two = cases_of(declared(hypotheses(TINY, mean(), mean("a", "b"))), MODELS[:1], TINY.design())
     assert [case.id for case in two] == ["openai/one-score-b-a", "openai/one-score-a-b"]
     assert two[0].trials() == plan(TINY, TINY.design())
+
+
+def test_a_hypothesis_asserts_what_it_says_or_its_function_does() -> None:
+    def shown() -> None:
+        """Nothing moves the score.
+
+        More about it.
+        """
+
+    def silent() -> None:
+        pass
+
+    contrast = mean()
+    own = replace(contrast, title="Its own sentence.")
+    for function, given, title in (
+        (shown, contrast, "Nothing moves the score."),
+        (shown, own, "Its own sentence."),
+        (silent, contrast, ""),
+    ):
+        decorated: Any = hypotheses(TINY, given)(function)
+        (found,) = getattr(decorated, ATTRIBUTE).contrasts
+        assert (found.title, found.id) == (title, contrast.id)
+        assert found == contrast  # a title is no part of what is asked
 
 
 def test_the_control_is_a_case_of_its_own() -> None:

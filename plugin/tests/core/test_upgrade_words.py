@@ -27,6 +27,7 @@ ROW = UpgradeRow(
     experiment="eggs",
     model=NEW,
     hypothesis="minutes-polite-curt",
+    title="",
     claim="clear",
     measure="minutes",
     contrast="polite − curt",
