@@ -40,6 +40,7 @@ from pytest_bias.contrasts.estimation.tested import SEED, Tested
 from pytest_bias.contrasts.estimation.two_groups import compare_groups
 from pytest_bias.contrasts.estimation.units import paired
 from pytest_bias.contrasts.findings import Finding
+from pytest_bias.contrasts.units import Units
 from pytest_bias.statistics.multiplicity import holm
 from pytest_bias.verdicts.rule import Question, decide
 from pytest_bias.verdicts.verdict import Control
@@ -144,7 +145,9 @@ def _of_seeds(
     margin: float,
     width: float | None,
 ) -> tuple[Tested, float]:
-    tested = paired(differences, margin=margin, width=width, magnitude=1.0, name="seeds")
+    tested = paired(
+        differences, margin=margin, width=width, magnitude=1.0, name=Units("block", ("seeds",))
+    )
     return tested, min(1.0, tested.p_alarm * FAMILY)
 
 

@@ -48,7 +48,7 @@ def test_the_example_is_carried_out_and_judged_by_names(shown: dict[str, object]
         assert verdict.status != "BIASED", verdict.words
         assert verdict.finding is not None
         assert verdict.finding.target == "population"
-        assert verdict.finding.unit_name == "exemplars of group"
+        assert str(verdict.finding.unit_name) == "exemplars of group"
         # A name without a valid story in one of its 18 conditions is no unit.
         assert 120 < verdict.finding.units < 150
 

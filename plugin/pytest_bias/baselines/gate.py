@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..contrasts.findings import p_words
 from ..errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
 from ..verdicts.verdict import Control, Status, Verdict
-from ..verdicts.words import arms_words, estimate_words, p_words, settle_words
+from ..verdicts.words import arms_words, estimate_words, settle_words
 from .compare import ABSOLUTE, Comparison
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ def describe_verdict(verdict: Verdict, cassette: str, beside: Comparison = ABSOL
         lines.append(f"  {estimate_words(finding)}")
         lines.append(f"  {arms_words(finding)}")
         adjusted = "" if verdict.p_adjusted is None else p_words(verdict.p_adjusted)
-        cleared = "" if finding.p_clear is None else f"; clearing: p {p_words(finding.p_clear)}"
-        lines.append(f"  alarm: p {adjusted} (Holm){cleared}; {finding.method}")
+        cleared = "" if finding.p_clear is None else f"; clearing: {p_words(finding.p_clear)}"
+        lines.append(f"  alarm: {adjusted} (Holm){cleared}; {finding.method}")
     if verdict.settle is not None:
         lines.append(f"  {settle_words(verdict)} would settle it")
     if beside.outcome != "expired":

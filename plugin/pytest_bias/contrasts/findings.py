@@ -10,25 +10,16 @@ from ..experiments.design import frozen_mapping
 from ..experiments.fields import need_number
 from ..statistics.results import Bootstrap, Description, EffectSize, Interval, Tost
 from .effects import Scale, UnitGroup
+from .units import Units
 
 ALPHA = 0.05
 """Error rate of each of the two nulls of the verdict rule; they are disjoint, so not halved."""
 
-_PLURAL = ("replies", "pools", "units")
 
-ONE_EXEMPLAR = "exemplar of "
-"""Begins the name of units that are exemplars compared with themselves: 40 names, not 8 groups."""
-
-
-def units_called(name: str) -> str:
-    """A unit's name in print, for several: ``seeds``, ``cv × scaffold blocks``."""
-    if name in _PLURAL or name.startswith("exemplars"):
-        return name
-    if name.startswith(ONE_EXEMPLAR):
-        return f"exemplars of {name.removeprefix(ONE_EXEMPLAR)}"
-    if "×" in name:
-        return f"{name} blocks"
-    return name if name.endswith("s") else f"{name}s"
+def p_words(p: float) -> str:
+    """``p = 0.0123``; never 0."""
+    smallest = 0.0001
+    return f"p < {smallest}" if p < smallest else f"p = {p:.4f}"
 
 
 CHANCE = "mean without any difference"
@@ -172,7 +163,7 @@ class Finding:
     units: int
     replies: int
     fewest: int
-    unit_name: str
+    unit_name: Units
     scale: Scale = "difference"
     null: Null = "zero"
     se: float | None = None

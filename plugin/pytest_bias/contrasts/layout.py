@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from .units import Units
+
 Shape = Literal["independent", "paired"]
 
 
@@ -21,7 +23,7 @@ class Layout:
 
     shape: Shape
     per_group: int
-    unit_name: str
+    unit_name: Units
     replies: int
     problem: str = ""
     equal: bool = True

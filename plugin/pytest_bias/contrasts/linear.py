@@ -15,6 +15,7 @@ from .declared import Declared, levels_of, null_of, units_of
 from .effects import Scale, UnitGroup
 from .findings import Arm, Finding
 from .published import Pooled, published_column
+from .units import REPLIES
 
 if TYPE_CHECKING:
     from ..experiments.experiment import Experiment
@@ -187,7 +188,7 @@ def _arms(
             Arm(
                 level=side.words,
                 value=_shown(experiment, side),
-                units=replies if tested.unit_name == "replies" else _unit_count(cells, tested),
+                units=replies if tested.unit_name == REPLIES else _unit_count(cells, tested),
                 missing=_reasons(cells),
                 mean=tested.sides[place] if tested.sides else math.fsum(valid) / len(valid),
             )
@@ -205,10 +206,9 @@ def _reasons(cells: Sequence[Cell]) -> Mapping[str, int]:
 
 def _unit_count(cells: Sequence[Cell], tested: Tested) -> int:
     """Units of a side: its exemplars where these are the units, else all, as they meet it all."""
-    prefix = "exemplars of "
-    if not tested.unit_name.startswith(prefix):
+    if tested.unit_name.kind != "groups":
         return tested.units
-    factor = tested.unit_name.removeprefix(prefix)
+    (factor,) = tested.unit_name.names
     return len({(cell.labels[factor], cell.members[factor]) for cell in cells})
 
 

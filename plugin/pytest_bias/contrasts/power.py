@@ -11,7 +11,8 @@ from .declared import Claim, Declared, claim_under, gates, null_of
 from .findings import ALPHA, Finding, Null
 from .interactions import Interaction
 from .rates import RateDifference, RateRatio
-from .upgrade_power import Passing, largest_sd, of_means, of_rates, of_ratios, pairs_units
+from .units import Units
+from .upgrade_power import Passing, largest_sd, of_means, of_rates, of_ratios
 
 if TYPE_CHECKING:
     from ..experiments.design import Design
@@ -65,7 +66,7 @@ class Prospect:
     margin: float | None
     unit: str
     per_group: int | None
-    unit_name: str
+    unit_name: Units
     paired: bool
     largest_sd: float | None = None
     sd: float | None = None
@@ -106,7 +107,7 @@ def prospect_of(
         margin=declared.margin,
         unit=units.get(measure, ""),
         per_group=None if layout is None else layout.per_group,
-        unit_name="units" if layout is None else layout.unit_name,
+        unit_name=Units("units") if layout is None else layout.unit_name,
         paired=layout is not None and layout.shape == "paired",
         problem="" if layout is None else layout.problem,
         equal=layout is None or layout.equal,
@@ -139,7 +140,7 @@ def prospect_of(
         given,
         passing=of_means(layout, margin, found, sd=sd) if sd else (),
         gate_sd=largest_sd(layout, margin, POWER),
-        pairs=pairs_units(layout),
+        pairs=layout.unit_name.pair,
     )
 
 

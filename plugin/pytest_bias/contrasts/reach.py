@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import BadDesign
 from .declared import FEWEST_UNITS, Declared, gates, has_exemplars, levels_of, units_of
-from .findings import ONE_EXEMPLAR
 from .layout import Layout
+from .units import REPLIES, Units
 
 if TYPE_CHECKING:
     from ..experiments.design import Design, Factor
@@ -47,7 +47,7 @@ def layout_of(
         return Layout(
             shape="independent",
             per_group=_as_if_equal(sizes),
-            unit_name="replies",
+            unit_name=REPLIES,
             replies=replies,
             problem=problem,
             equal=_are_equal(sizes),
@@ -63,7 +63,7 @@ def layout_of(
         return Layout(
             shape="independent",
             per_group=_as_if_equal(exemplars),
-            unit_name=f"exemplars of {units[0]}",
+            unit_name=Units("groups", (units[0],)),
             replies=replies,
             problem=problem,
             equal=_are_equal(exemplars),
@@ -72,11 +72,7 @@ def layout_of(
     return Layout(
         shape="paired",
         per_group=math.prod(_count(declared, experiment, design, name) for name in units),
-        unit_name=(
-            f"{ONE_EXEMPLAR}{units[0]}"
-            if len(units) == 1 and has_exemplars(experiment, units[0])
-            else " × ".join(units)
-        ),
+        unit_name=Units.within(units, exemplars=has_exemplars(experiment, units[0])),
         replies=replies,
         problem=problem,
     )

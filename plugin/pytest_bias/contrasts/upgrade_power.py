@@ -36,11 +36,6 @@ class Passing:
     rate: float | None = None
 
 
-def pairs_units(layout: Layout) -> bool:
-    """Return whether the units of two models are compared with each other; replies never are."""
-    return layout.unit_name != "replies"
-
-
 def largest_sd(layout: Layout, margin: float, power: float) -> float:
     """The spread up to which an unchanged model passes with ``power``, at each of the effects."""
     from ..statistics.noninferiority_power import largest_sd_to_pass  # noqa: PLC0415  (scipy)
@@ -51,7 +46,7 @@ def largest_sd(layout: Layout, margin: float, power: float) -> float:
         power=power,
         alpha=ALPHA,
         design=layout.shape,
-        models="paired" if pairs_units(layout) else "independent",
+        models="paired" if layout.unit_name.pair else "independent",
     )
 
 
@@ -72,7 +67,7 @@ def of_means(
 
 def _of_units(layout: Layout, margin: float, *, sd: float, effect: float) -> float:
     n = layout.per_group
-    if not pairs_units(layout):
+    if not layout.unit_name.pair:
         return _of_estimates(sd * math.sqrt(2 / n), 2.0 * n - 2, margin, effect)
     from ..statistics.noninferiority_power import power_to_pass_paired  # noqa: PLC0415  (scipy)
 

@@ -18,6 +18,12 @@ from ..errors import Unserialisable
 _SCALARS = (type(None), bool, int, str)
 
 
+class TextValue:
+    """A value that JSON keeps as its text; whoever reads it makes the value again."""
+
+    __slots__ = ()
+
+
 def plain(value: object, where: str = "value") -> object:
     """``value`` as dicts, lists and JSON scalars.
 
@@ -40,6 +46,8 @@ def plain(value: object, where: str = "value") -> object:
         return {key: plain(item, f"{where}.{key}") for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
         return [plain(item, f"{where}[{index}]") for index, item in enumerate(value)]
+    if isinstance(value, TextValue):
+        return str(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {
             field.name: plain(getattr(value, field.name), f"{where}.{field.name}")

@@ -46,7 +46,7 @@ def means_spec(shown: Illustration, *, width: int) -> Spec:
         if gutter:
             layers += _name(shown, level, alone, gutter, top + block / 2)
         else:
-            said = f": {interval_words(alone, flag=shown.flag)}" if alone is not None else ""
+            said = f": {spot_words(alone, flag=shown.flag)}" if alone is not None else ""
             layers.append(words(f"{spaced(level)}{said}", 0, top + 13))
             top += _NAME
         first = top + (block - _SERIES * (len(series) - 1)) / 2
@@ -59,7 +59,7 @@ def means_spec(shown: Illustration, *, width: int) -> Spec:
     )
 
 
-def interval_words(spot: Spot, *, flag: bool) -> str:
+def spot_words(spot: Spot, *, flag: bool) -> str:
     """``2.47 [2.31, 2.62]``, or why it is less than that."""
     if spot.value is None:
         return "none"
@@ -94,7 +94,7 @@ def _name(
     name = name if len(name) <= most else f"{name[: most - 1]}…"
     yield words(name, -gutter, middle - (9 if alone is not None else 0), bold=True)
     if alone is not None:
-        said = interval_words(alone, flag=shown.flag)
+        said = spot_words(alone, flag=shown.flag)
         yield words(said, -gutter, middle + 9, quiet=True)
 
 

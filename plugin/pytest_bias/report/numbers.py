@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..contrasts.findings import p_words
 from ..statistics.results import Interval
-from ..verdicts.words import p_words
+from ..verdicts.words import bounds_words
 
 _TOGETHER = "\N{NO-BREAK SPACE}"
 _SMALL, _LARGE = 0.1, 1e12  # where a fixed number of decimals says too little, or too much
@@ -27,7 +28,7 @@ def value_words(value: float, *, flag: bool) -> str:
         percent = "<1"
     if percent == "100" and value < 1:
         percent = ">99"
-    return together(f"{percent} %")
+    return unbroken(f"{percent} %")
 
 
 def rate_end(value: float) -> str:
@@ -63,22 +64,22 @@ def exact_number(value: float) -> str:
 
 def p_value(p: float) -> str:
     """``p < 0.0001``, never broken over two lines."""
-    return together(f"p {p_words(p)}")
+    return unbroken(p_words(p))
 
 
-def together(words: str) -> str:
+def unbroken(words: str) -> str:
     """Words that stay on one line."""
     return words.replace(" ", _TOGETHER)
 
 
 def level_words(interval: Interval) -> str:
     """``95 %``."""
-    return together(f"{100 * interval.level:g} %")
+    return unbroken(f"{100 * interval.level:g} %")
 
 
-def bounds_words(interval: Interval, form: str = "+.2f") -> str:
-    """``[+1.50, +2.10]``."""
-    return together(f"[{interval.low:{form}}, {interval.high:{form}}]")
+def unbroken_bounds(interval: Interval, form: str = "+.2f") -> str:
+    """``[+1.50, +2.10]`` on one line."""
+    return unbroken(bounds_words(interval, form))
 
 
 def share_words(count: int, of: int) -> str:

@@ -11,7 +11,7 @@ from ..experiments.origins import Retention
 from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.rule import SCREENED
 from ..verdicts.verdict import Control
-from ..verdicts.words import interval_words
+from ..verdicts.words import interval_words, unit_words
 from .judge import JudgePage, judge_pages
 from .numbers import p_value
 from .page_figures import FigurePage, figure_page
@@ -166,7 +166,6 @@ def _analysis_page(analysis: Analysis, anchor: str, view: RunView) -> AnalysisPa
         verdicts=told_apart(
             verdict_page(
                 verdict,
-                analysis.control,
                 f"{anchor}-hypothesis-{number}",
                 judged=view.is_judged(verdict),
                 accepted=_accepted(view.acceptance(verdict), view.known(verdict)),
@@ -208,8 +207,7 @@ def _control(control: Control | None) -> Iterator[tuple[str, str]]:
     finding = control.finding
     if finding is None:
         return
-    unit = f" {finding.unit}" if finding.unit else ""
-    yield finding.quantity.capitalize(), f"{interval_words(finding)}{unit}"
+    yield finding.quantity.capitalize(), f"{interval_words(finding)}{unit_words(finding)}"
     for arm in finding.arms:
         yield f"At {arm.level}", f"{arm.mean:.2f} from {_counted(arm.units, 'unit')}"
     yield "Against no effect", f"{p_value(finding.p_alarm)}"

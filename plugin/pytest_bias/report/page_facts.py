@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..contrasts.findings import Finding, HumanComparison
-from ..verdicts.words import interval_words, margin_words, number_form
+from ..verdicts.words import interval_words, margin_words, number_form, unit_words
 from .figures import human_interval
-from .numbers import bounds_words, level_words, p_value, plain_number
+from .numbers import level_words, p_value, plain_number, unbroken_bounds
 
 _RELATIONS = {
     "LESS": "LESS than in people",
@@ -42,10 +42,11 @@ def columns(finding: Finding, p_adjusted: float | None) -> Iterator[Column]:
     """The primary analysis beside the published one, row by row."""
     published = finding.published
     statistics: Mapping[str, float | str] = published.statistics if published else {}
-    unit = f" {finding.unit}" if finding.unit else ""
     yield Column("Method", finding.method, published.method if published else "")
     yield Column("Role", "gives the verdict", "stands beside it; it never gates")
-    yield Column(finding.quantity.capitalize(), f"{interval_words(finding)}{unit}", _NONE)
+    yield Column(
+        finding.quantity.capitalize(), f"{interval_words(finding)}{unit_words(finding)}", _NONE
+    )
     adjusted = "" if p_adjusted is None else f"; after Holm {p_value(p_adjusted)}"
     test = ", ".join(
         f"{name} = {value:{form}}"
@@ -74,7 +75,9 @@ def columns(finding: Finding, p_adjusted: float | None) -> Iterator[Column]:
         if isinstance(value := statistics.get(name), float)
     ]
     size = finding.effect_size
-    primary = f"g = {size.g:+.2f}, d = {size.d:+.2f} {bounds_words(size.interval)}" if size else ""
+    primary = (
+        f"g = {size.g:+.2f}, d = {size.d:+.2f} {unbroken_bounds(size.interval)}" if size else ""
+    )
     if primary or sizes:
         yield Column("Effect size", primary or "not defined", ", ".join(sizes) or _ABSENT)
     for name in sorted(statistics.keys() - {"t", "F", "chi2", "U", "df", "p", "d", "g"}):
@@ -107,23 +110,27 @@ def all_facts(finding: Finding) -> Iterator[Fact]:
                 f"t = {t:.2f}, df = {tost.df:.1f}",
             )
         note = f"CLEAR needs it to lie within ±{tost.margin:g}"
-        bounds = bounds_words(tost.interval, number_form(finding.margin, finding.scale))
+        bounds = unbroken_bounds(tost.interval, number_form(finding.margin, finding.scale))
         yield Fact(f"{level_words(tost.interval)} interval", bounds, note)
     if size := finding.effect_size:
         level = level_words(size.interval)
         yield Fact(
-            "Cohen’s d", f"{size.d:+.2f} {bounds_words(size.interval)}", f"with {level} interval"
+            "Cohen’s d",
+            f"{size.d:+.2f} {unbroken_bounds(size.interval)}",
+            f"with {level} interval",
         )
         yield Fact("Hedges’ g", f"{size.g:+.2f}", f"d × {size.j:.4f}, corrected for small samples")
     if index := finding.index:
-        value = f"{index.estimate:+.2f} {bounds_words(index.interval)}"
+        value = f"{index.estimate:+.2f} {unbroken_bounds(index.interval)}"
         note = f"difference per unit of {finding.factor}, over {index.span:g}; "
         note += "0 ignores it, 1 follows it"
         yield Fact("Index", value, note)
     if boot := finding.bootstrap:
         note = f"{boot.method}, {boot.iterations:,} resamples, seed {boot.seed}"
         yield Fact(
-            f"Bootstrap, {level_words(boot.interval)} interval", bounds_words(boot.interval), note
+            f"Bootstrap, {level_words(boot.interval)} interval",
+            unbroken_bounds(boot.interval),
+            note,
         )
     for name, number in finding.extras.items():
         yield Fact(name, number if isinstance(number, str) else plain_number(number))
@@ -153,7 +160,7 @@ def people_facts(human: HumanComparison) -> Iterator[Fact]:
     )
     yield Fact(
         "Model − people",
-        f"{human.estimate:+.2f} {bounds_words(human.interval)}",
+        f"{human.estimate:+.2f} {unbroken_bounds(human.interval)}",
         f"difference of the differences with its {level_words(human.interval)} interval, "
         f"df = {human.df:.1f}",
     )

@@ -9,7 +9,7 @@ from ..experiments.figures import Illustration, Spot
 from ..experiments.measures import MISSING
 from .figures import Chart
 from .figures_heatmap import heatmap_chart, spaced
-from .figures_means import interval_words, means_chart
+from .figures_means import means_chart, spot_words
 from .numbers import end_words, reasons_words, table_words
 from .page_replies import Cells
 
@@ -96,7 +96,7 @@ def _place(spot: Spot) -> str:
 def _said(shown: Illustration, spot: Spot) -> str:
     if spot.value is None:
         return _NONE
-    return interval_words(spot, flag=shown.flag)
+    return spot_words(spot, flag=shown.flag)
 
 
 def _header(shown: Illustration) -> Iterator[str]:

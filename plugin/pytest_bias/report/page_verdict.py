@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
 
-from ..contrasts.declared import FEWEST_UNITS
-from ..contrasts.findings import ALPHA, Finding, units_called
-from ..verdicts.explanation import explanation as explained
-from ..verdicts.verdict import Control, Verdict
-from ..verdicts.words import interval_words, margin_words, settle_words
+from ..contrasts.findings import Finding
+from ..verdicts.explanation import explanation, settling_words
+from ..verdicts.verdict import Verdict
+from ..verdicts.words import interval_words, margin_words, unit_words
 from .figures import Band, Chart, Row, human_interval, interval_chart
-from .numbers import bounds_words, level_words, p_value, together
+from .numbers import level_words, p_value, unbroken, unbroken_bounds
 from .page_facts import Column, Fact, all_facts, columns, people_facts
 
 _CLAIMS = {
@@ -27,11 +25,6 @@ _DIRECTIONS = {
     "not shown": "not shown: the data do not exclude that there is no effect",
 }
 _NOT_BEYOND = "not shown: the verdict asks for an effect beyond the margin, and none is shown"
-_FEWER_MISSING = "Fewer missing replies: the verdict has to hold whatever they would have been."
-_CONTROL = (
-    "A positive control that is seen: the difference itself is within the margin, but nothing "
-    "shows that this experiment can find one."
-)
 _NONE = "–"
 _SHORT = 24
 """Characters up to which a contrast stays on one line."""
@@ -64,7 +57,7 @@ class VerdictPage:
 
 
 def verdict_page(
-    verdict: Verdict, control: Control | None, anchor: str, *, judged: bool, accepted: str = ""
+    verdict: Verdict, anchor: str, *, judged: bool, accepted: str = ""
 ) -> VerdictPage:
     """All there is to say on one hypothesis.
 
@@ -82,8 +75,8 @@ def verdict_page(
         accepted=accepted,
         claim=_CLAIMS[verdict.claim],
         meaning=_meaning(verdict),
-        explanation=tuple(explained(verdict).split("\n")[1:]),
-        settles=settling_words(verdict, control),
+        explanation=tuple(explanation(verdict).split("\n")[1:]),
+        settles=settling_words(verdict),
         direction=_direction(verdict),
         chart=_chart(finding, verdict.model) if finding else None,
         caption=_caption(finding) if finding else "",
@@ -122,47 +115,7 @@ def told_apart(pages: Iterable[VerdictPage]) -> tuple[VerdictPage, ...]:
 def contrast_words(finding: Finding) -> str:
     """``sentence_months, high − low``."""
     short = len(finding.contrast) <= _SHORT
-    return f"{finding.measure}, {together(finding.contrast) if short else finding.contrast}"
-
-
-def settling_words(verdict: Verdict, control: Control | None) -> str:
-    """Say what it would take to settle an INCONCLUSIVE; '' for the other verdicts."""
-    if verdict.status != "INCONCLUSIVE":
-        return ""
-    finding = verdict.finding
-    if verdict.held:
-        return "A judge that agrees with itself: the difference rests on its ratings."
-    if finding is None:
-        return "Valid replies in both groups: there are too few for any estimate."
-    if (obstacle := _obstacle(verdict, finding, control)) is not None:
-        return obstacle
-    if verdict.settle is None:
-        return _more_units(verdict, finding)
-    return f"{settle_words(verdict).capitalize()}, if estimate and spread stay as they are."
-
-
-def _more_units(verdict: Verdict, finding: Finding) -> str:
-    """Say if more units would help at all, where no number of them can be told."""
-    if finding.fewest < FEWEST_UNITS:
-        return f"At least {FEWEST_UNITS} {units_called(finding.unit_name)} in a group."
-    alarm = verdict.p_adjusted is not None and verdict.p_adjusted <= ALPHA
-    clear = finding.p_clear is not None and finding.p_clear <= ALPHA
-    if alarm or clear:
-        return "More units alone would not settle it."
-    if finding.margin is None:
-        return "More units could show an effect; without a margin none can be ruled out."
-    return "More units; how many cannot be told."
-
-
-def _obstacle(verdict: Verdict, finding: Finding, control: Control | None) -> str | None:
-    """Name the obstacle where the test itself succeeded, so that units are not the point."""
-    clear = finding.p_clear is not None and finding.p_clear <= ALPHA
-    alarm = verdict.p_adjusted is not None and verdict.p_adjusted <= ALPHA
-    if (clear and _fails(finding, "p_clear")) or (
-        not clear and alarm and _fails(finding, "p_alarm")
-    ):
-        return _FEWER_MISSING
-    return _CONTROL if clear and (control is None or not control.seen) else None
+    return f"{finding.measure}, {unbroken(finding.contrast) if short else finding.contrast}"
 
 
 def _overview(finding: Finding | None) -> tuple[str, str, str, str]:
@@ -170,16 +123,7 @@ def _overview(finding: Finding | None) -> tuple[str, str, str, str]:
         return (_NONE, _NONE, _NONE, _NONE)
     margin = "none" if finding.margin is None else margin_words(finding)
     estimate, _, interval = interval_words(finding).partition(" ")
-    return (estimate, together(interval) or _NONE, together(margin), str(finding.units))
-
-
-def _fails(finding: Finding, which: Literal["p_alarm", "p_clear"]) -> bool:
-    """Return whether so much is missing that the worst case counts, and there the test fails."""
-    worst = finding.worst_case
-    if worst is None or not worst.needed:
-        return False
-    p = worst.p_alarm if which == "p_alarm" else worst.p_clear
-    return p is None or p > ALPHA
+    return (estimate, unbroken(interval) or _NONE, unbroken(margin), str(finding.units))
 
 
 def _meaning(verdict: Verdict) -> str:
@@ -208,10 +152,6 @@ def _direction(verdict: Verdict) -> str:
     return _DIRECTIONS[verdict.direction]
 
 
-def _unit(finding: Finding) -> str:
-    return f" {finding.unit}" if finding.unit else ""
-
-
 def _chart(finding: Finding, model: str) -> Chart | None:
     if finding.interval is None:
         return None
@@ -227,18 +167,20 @@ def _chart(finding: Finding, model: str) -> Chart | None:
             inner=inner,
         )
     ]
-    words = [f"{finding.quantity}, {contrast_words(finding)}, {model}: {estimate}{_unit(finding)}"]
+    words = [
+        f"{finding.quantity}, {contrast_words(finding)}, {model}: {estimate}{unit_words(finding)}"
+    ]
     if inner is not None:
-        words.append(f"{level_words(inner)} interval {bounds_words(inner)}")
+        words.append(f"{level_words(inner)} interval {unbroken_bounds(inner)}")
     if finding.margin is not None:
         words.append(f"margin {margin_words(finding)}")
     if finding.bootstrap is not None:
         bounds = finding.bootstrap.interval
-        words.append(f"bootstrap interval {bounds_words(bounds)}")
+        words.append(f"bootstrap interval {unbroken_bounds(bounds)}")
         rows.append(
             Row(
                 name="Model, bootstrap",
-                numbers=bounds_words(bounds),
+                numbers=unbroken_bounds(bounds),
                 low=bounds.low,
                 high=bounds.high,
                 colour="var(--muted)",

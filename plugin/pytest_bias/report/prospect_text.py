@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from ..contrasts.findings import units_called
 from ..contrasts.power import POWER, Outlook, Prospect
+from ..contrasts.units import REPLIES
 from ..contrasts.upgrade_power import Passing
 
 UPGRADE_GATE = "Upgrade gate"
@@ -35,11 +35,11 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
         return
     groups = "" if prospect.paired else " per group"
     worth = "" if prospect.paired or prospect.equal else "as precise as "
-    yield f"{what}): {worth}{prospect.per_group:,} {units_called(prospect.unit_name)}{groups}."
+    yield f"{what}): {worth}{prospect.per_group:,} {prospect.unit_name.several}{groups}."
     if why := _why_not_clear(prospect):
         yield why
     if prospect.largest_sd is not None:
-        of = "a reply within its cell" if prospect.unit_name == "replies" else "one value per unit"
+        of = "a reply within its cell" if prospect.unit_name == REPLIES else "one value per unit"
         unit = f" {prospect.unit}" if prospect.unit else ""
         yield (
             f"Where nothing differs it clears with probability {POWER:.2f} or more if the "
@@ -63,7 +63,7 @@ def _why_not_clear(prospect: Prospect) -> str:
     if not prospect.controlled:
         return "Without a positive control nothing can be cleared."
     if not prospect.clears:
-        return f"With so few {units_called(prospect.unit_name)} nothing can be cleared."
+        return f"With so few {prospect.unit_name.several} nothing can be cleared."
     return ""
 
 

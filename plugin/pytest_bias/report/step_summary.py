@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..settings.model_names import answered_by
 from ..verdicts.verdict import Status, Verdict
-from ..verdicts.words import interval_words, margin_words, settle_words, units_words
+from ..verdicts.words import interval_words, margin_words, settle_words, unit_words, units_words
 from .terminal import closing_lines
 from .upgrade_markdown import plain_markdown, upgrade_markdown
 from .view import SIMULATED_WARNING, RunView
@@ -113,9 +113,9 @@ def _cells(verdict: Verdict) -> Iterator[str]:
     if finding is None:
         yield from ("–", "–", "–")
         return
-    unit = f" {finding.unit}" if finding.unit else ""
     settle = f"; {settle_words(verdict)} would settle it" if verdict.settle else ""
-    yield plain_markdown(f"{finding.measure} {finding.contrast} {interval_words(finding)}{unit}")
+    estimate = f"{interval_words(finding)}{unit_words(finding)}"
+    yield plain_markdown(f"{finding.measure} {finding.contrast} {estimate}")
     yield "–" if finding.margin is None else plain_markdown(margin_words(finding))
     yield plain_markdown(f"{units_words(finding)}{settle}")
 

@@ -10,7 +10,7 @@ from ..settings.model_names import answered_by
 from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.rule import SCREENED
 from ..verdicts.verdict import Control, Status, Verdict
-from ..verdicts.words import interval_words, margin_words, settle_words, units_words
+from ..verdicts.words import beside_margin, interval_words, settle_words, unit_words, units_words
 from .judge import judge_line
 from .view import SIMULATED_WARNING, AcceptedVerdict, RunView
 
@@ -121,12 +121,11 @@ def verdict_line(verdict: Verdict) -> str:
     finding = verdict.finding
     if finding is None:
         return f"{verdict.words} ({verdict.id})"
-    unit = f" {finding.unit}" if finding.unit else ""
     settle = f", {settle_words(verdict)} would settle it" if verdict.settle else ""
-    margin = "" if finding.margin is None else f", margin {margin_words(finding)}"
     return (
         f"{verdict.words}: {finding.measure} {finding.contrast} "
-        f"{interval_words(finding)}{unit}{margin}, {units_words(finding)}{settle}"
+        f"{interval_words(finding)}{unit_words(finding)}{beside_margin(finding)}, "
+        f"{units_words(finding)}{settle}"
     )
 
 

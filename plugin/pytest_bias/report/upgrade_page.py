@@ -17,7 +17,7 @@ from ..baselines.table import (
 )
 from ..contrasts.effects import Compared
 from ..verdicts.drift import Drift
-from .numbers import together
+from .numbers import unbroken
 
 _NONE = "–"
 
@@ -125,7 +125,7 @@ def _bound(row: UpgradeRow) -> str:
     bound, margin = (text.replace("a factor of ", "× ") for text in bound_words(row))
     if row.scale == "ratio":
         margin = f"× {margin}"
-    return f"{together(bound)} of {together(margin)}" if bound else _NONE
+    return f"{unbroken(bound)} of {unbroken(margin)}" if bound else _NONE
 
 
 def _drift(drift: Drift) -> Iterator[DriftPage]:
@@ -134,9 +134,9 @@ def _drift(drift: Drift) -> Iterator[DriftPage]:
             experiment=drift.experiment,
             new=drift.new,
             what=each.what if each.unit.startswith("share") else each.unit,
-            old=together(drifted_value(each, each.old)),
-            now=together(drifted_value(each, each.new)),
-            difference=together(difference_words(each)),
+            old=unbroken(drifted_value(each, each.old)),
+            now=unbroken(drifted_value(each, each.new)),
+            difference=unbroken(difference_words(each)),
             cells=each.cells,
             marked=each.marked,
         )

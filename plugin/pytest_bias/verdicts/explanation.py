@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ..contrasts.declared import FEWEST_UNITS
-from ..contrasts.findings import ALPHA, Finding
+from ..contrasts.findings import ALPHA, Finding, p_words
 from ..contrasts.published import NOT_DEFINED
+from ..contrasts.units import REPLIES
 from .verdict import Verdict
-from .words import margin_words
+from .words import margin_words, settle_words, unit_words
 
 _CLAIMS = {
     "clear": "The design is sized to clear it.",
@@ -35,8 +36,6 @@ def explanation(verdict: Verdict) -> str:
             lines.append(_DIRECTIONS[verdict.direction])
         return "\n".join(lines)
     lines += _explained(verdict, finding)
-    if verdict.status == "INCONCLUSIVE":
-        lines.append(_settling(verdict, finding))
     return "\n".join(lines)
 
 
@@ -60,7 +59,7 @@ def _asked(verdict: Verdict, finding: Finding) -> str:
     margin = (
         "No margin is declared, so an effect can be found but never cleared."
         if finding.margin is None
-        else f"{what} {margin_words(finding)}{_unit(finding)} do not matter."
+        else f"{what} {margin_words(finding)}{unit_words(finding)} do not matter."
     )
     return (
         f"Asked about {finding.measure}: {finding.contrast} ({finding.quantity}), for "
@@ -71,23 +70,23 @@ def _asked(verdict: Verdict, finding: Finding) -> str:
 
 def _found(finding: Finding) -> str:
     arms = ", ".join(f"{arm.level} {_plain(arm.mean)}" for arm in finding.arms)
-    interval = finding.interval
-    between = (
-        ""
-        if interval is None
-        else f", with 95 % confidence between {_signed(interval.low, finding)} and "
-        f"{_signed(interval.high, finding)}"
-    )
-    return f"Found: {_signed(finding.estimate, finding)}{_unit(finding)}{between} ({arms})."
+    interval, between = finding.interval, ""
+    if interval is not None:
+        ends = f"{_signed(interval.low, finding)} and {_signed(interval.high, finding)}"
+        between = f", with 95 % confidence between {ends}"
+    estimate = f"{_signed(finding.estimate, finding)}{unit_words(finding)}"
+    return f"Found: {estimate}{between} ({arms})."
 
 
 def _sure(verdict: Verdict, finding: Finding) -> str:
     against = "no effect beyond the margin" if finding.null == "margin" else "no effect at all"
     alone = verdict.p_adjusted is None
     p = finding.p_alarm if verdict.p_adjusted is None else verdict.p_adjusted
-    parts = [f"were there {against}, {_p(p)}{'' if alone else ' (after Holm, over its family)'}"]
+    parts = [
+        f"were there {against}, {p_words(p)}{'' if alone else ' (after Holm, over its family)'}"
+    ]
     if finding.p_clear is not None:
-        parts.append(f"were it the margin or more, {_p(finding.p_clear)}")
+        parts.append(f"were it the margin or more, {p_words(finding.p_clear)}")
     return (
         f"How sure: {'; '.join(parts)}. What has a p of at most {ALPHA:g} is ruled out. "
         f"Method: {finding.method}."
@@ -96,7 +95,7 @@ def _sure(verdict: Verdict, finding: Finding) -> str:
 
 def _units(finding: Finding) -> str:
     name = finding.unit_name
-    if name == "replies":
+    if name == REPLIES:
         return f"From {finding.units} replies, each a unit of its own."
     if finding.units == finding.replies:
         return f"From {finding.units} units ({name}), a reply each."
@@ -108,7 +107,7 @@ def _units(finding: Finding) -> str:
 
 def _missing(finding: Finding) -> str:
     arms = "; ".join(
-        _reasons(arm.missing) if finding.unit_name == "pools" else f"{arm.level}: {reasons}"
+        _reasons(arm.missing) if finding.unit_name.kind == "pools" else f"{arm.level}: {reasons}"
         for arm in finding.arms
         if (reasons := _reasons(arm.missing))
     )
@@ -148,9 +147,9 @@ def disagreement(verdict: Verdict) -> Iterator[str]:
         yield f"{named}: it gives no p-value."
     elif p <= ALPHA:
         beside = _BESIDE_AN_EFFECT.get(verdict.status) or _why_less(finding, verdict)
-        yield f"{named}: {_p(p)}, which it calls an effect{beside}"
+        yield f"{named}: {p_words(p)}, which it calls an effect{beside}"
     else:
-        yield f"{named}: {_p(p)}, which it calls no effect{_BESIDE_NONE[verdict.status]}"
+        yield f"{named}: {p_words(p)}, which it calls no effect{_BESIDE_NONE[verdict.status]}"
 
 
 _BESIDE_NONE = {
@@ -179,7 +178,7 @@ def _why_less(finding: Finding, verdict: Verdict) -> str:
             ". It asks for any effect, and in a fixed set of stimuli some effect is certain; the "
             "verdict asks for one beyond the margin."
         )
-    if finding.unit_name != "replies":
+    if finding.unit_name.pair:
         return (
             f". It counts {finding.replies} replies as independent; there are {finding.units} "
             "independent units."
@@ -187,33 +186,34 @@ def _why_less(finding: Finding, verdict: Verdict) -> str:
     return ". It pools all replies; the verdict compares like with like, and does not find it."
 
 
-def _settling(verdict: Verdict, finding: Finding) -> str:
-    name = finding.unit_name
+def settling_words(verdict: Verdict) -> str:
+    """Return what it would take to settle an INCONCLUSIVE; empty for the other verdicts."""
+    if verdict.status != "INCONCLUSIVE":
+        return ""
+    finding = verdict.finding
+    if finding is None:
+        return "Valid replies in both groups: there are too few for any estimate."
     if verdict.held:
-        return f"To settle it, more units would not help: {verdict.reason}."
-    groups = " in each group" if name == "replies" or name.startswith("exemplars") else ""
-    units = name if groups or name == "pools" else f"units ({name})"
+        return f"More {finding.unit_name.several} would not help: {verdict.reason}."
+    return _lacking(verdict, finding)
+
+
+def _lacking(verdict: Verdict, finding: Finding) -> str:
+    """How many units an open question lacks, or why it is not units that it lacks."""
+    units = finding.unit_name.several
+    groups = " per group" if finding.unit_name.in_groups else ""
     p = 1.0 if verdict.p_adjusted is None else verdict.p_adjusted
     clears = finding.p_clear is not None and finding.p_clear <= ALPHA
     if verdict.settle is not None and verdict.settle > finding.fewest:
-        return (
-            f"To settle it: about {verdict.settle} {units}{groups} (there are {finding.fewest}), "
-            "if estimate and spread stay as they are."
-        )
+        about = settle_words(verdict).capitalize()
+        return f"{about} (there are {finding.fewest}), if estimate and spread stay as they are."
     if finding.fewest < FEWEST_UNITS:
-        return f"To settle it: at least {FEWEST_UNITS} {units}{groups}."
+        return f"At least {FEWEST_UNITS} {units}{groups}."
     if p <= ALPHA or clears:
-        return f"To settle it, more {units} would not help: {verdict.reason}."
+        return f"More {units} would not help: {verdict.reason}."
     if finding.margin is None:
-        return (
-            f"To settle it: more {units}{groups} could show an effect; without a margin none can "
-            "be ruled out."
-        )
-    return f"To settle it: more {units} than the {finding.fewest} there are{groups}."
-
-
-def _unit(finding: Finding) -> str:
-    return f" {finding.unit}" if finding.unit else ""
+        return f"More {units} could show an effect; without a margin none can be ruled out."
+    return f"More {units} than the {finding.fewest} there are{groups}."
 
 
 def _signed(value: float, finding: Finding) -> str:
@@ -225,8 +225,3 @@ def _signed(value: float, finding: Finding) -> str:
 def _plain(value: float) -> str:
     text = f"{value:.{3 if abs(round(value, 3)) < _SMALL else 2}f}"
     return "0.00" if float(text) == 0 else text
-
-
-def _p(p: float) -> str:
-    smallest = 0.0001
-    return f"p < {smallest}" if p < smallest else f"p = {p:.4f}"

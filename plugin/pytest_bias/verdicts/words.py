@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..contrasts.effects import Scale
-from ..contrasts.findings import CHANCE, Finding, units_called
+from ..contrasts.findings import CHANCE, Finding
+from ..contrasts.units import REPLIES, Units
 from ..experiments.fields import one_line
 from ..statistics.results import Interval
 from .verdict import Verdict
@@ -68,16 +69,15 @@ def number_form(margin: float | None, scale: Scale | None) -> str:
 
 def units_words(finding: Finding) -> str:
     """``n = 240 replies``; where units are not replies, of how many replies they are made."""
-    if finding.unit_name == "replies":
+    if finding.unit_name == REPLIES:
         return f"n = {finding.units} replies"
-    return f"n = {finding.units} {units_called(finding.unit_name)} ({finding.replies} replies)"
+    return f"n = {finding.units} {finding.unit_name.several} ({finding.replies} replies)"
 
 
 def settle_words(verdict: Verdict) -> str:
     """``about 150 replies per group``."""
-    name = verdict.finding.unit_name if verdict.finding is not None else "units"
-    of_groups = name == "replies" or name.startswith("exemplars of")
-    return f"about {verdict.settle} {units_called(name)}{' per group' if of_groups else ''}"
+    units = verdict.finding.unit_name if verdict.finding is not None else Units("units")
+    return f"about {verdict.settle} {units.several}{' per group' if units.in_groups else ''}"
 
 
 def arms_words(finding: Finding) -> str:
@@ -88,9 +88,3 @@ def arms_words(finding: Finding) -> str:
         value = f" ({one_line(arm.value)})" if arm.value != arm.level else ""
         parts.append(f"{arm.level}{value}: {arm.mean:.2f} from {arm.units} units{missing}")
     return "; ".join(parts)
-
-
-def p_words(p: float) -> str:
-    """A p-value in print: never 0."""
-    smallest = 0.0001
-    return f"< {smallest}" if p < smallest else f"= {p:.4f}"

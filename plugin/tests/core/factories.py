@@ -14,6 +14,7 @@ from pytest_bias.cassettes.format import Provenance
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.contrasts.findings import Arm, Finding
+from pytest_bias.contrasts.units import REPLIES
 from pytest_bias.errors import InvalidReply
 from pytest_bias.experiments.design import Condition, Factor, Trial
 from pytest_bias.experiments.experiment import Experiment, plan
@@ -235,7 +236,7 @@ def finding(**changes: Any) -> Finding:
         "units": 240,
         "replies": 240,
         "fewest": 120,
-        "unit_name": "replies",
+        "unit_name": REPLIES,
         "settle": 300,
     }
     return Finding(**(given | changes))

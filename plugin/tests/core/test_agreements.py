@@ -28,7 +28,7 @@ from pytest_bias.report.judge import judge_line, judge_pages
 from pytest_bias.session.labels import labels_path, read_labels
 from pytest_bias.statistics.agreement import cohen_kappa, krippendorff_alpha
 from pytest_bias.verdicts.analysis import Analysis, analyse
-from pytest_bias.verdicts.explanation import explanation
+from pytest_bias.verdicts.explanation import settling_words
 from pytest_bias.verdicts.judge_agreement import AgreementFound, Label, Labels, alpha_words
 
 from .factories import experiment as tiny
@@ -218,7 +218,7 @@ def test_a_judge_that_does_not_agree_with_itself_decides_nothing_on_its_measure(
     assert score.finding is not None
     assert score.finding.p_clear is not None
     assert score.finding.p_clear < 0.05
-    assert f"more units would not help: {reason}." in explanation(score)
+    assert settling_words(score) == f"More replies would not help: {reason}."
     assert score.words.endswith(reason)
 
 

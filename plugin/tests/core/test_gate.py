@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from pytest_bias.baselines.gate import stopped_by, stopped_by_control
+from pytest_bias.contrasts.findings import p_words
 from pytest_bias.errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
 from pytest_bias.report.view import suite_verdict
-from pytest_bias.verdicts.words import p_words
 
 from .factories import finding
 from .test_verdicts import CLEARED, NOT_SEEN, SEEN, verdict
@@ -85,7 +85,7 @@ def test_positive_controls() -> None:
 
 @pytest.mark.parametrize(
     ("p", "words"),
-    [(1.0, "= 1.0000"), (0.0001, "= 0.0001"), (1e-300, "< 0.0001"), (0.0, "< 0.0001")],
+    [(1.0, "p = 1.0000"), (0.0001, "p = 0.0001"), (1e-300, "p < 0.0001"), (0.0, "p < 0.0001")],
 )
 def test_p_is_never_0_in_print(p: float, words: str) -> None:
     assert p_words(p) == words

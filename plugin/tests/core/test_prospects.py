@@ -58,7 +58,7 @@ def prospect(hypothesis: Any, of: Experiment = PLAIN, design: Design | None = No
 
 def test_without_a_recording_the_largest_spread_that_clears_is_told() -> None:
     found = prospect(difference())
-    assert (found.per_group, found.unit_name, found.paired) == (120, "replies", False)
+    assert (found.per_group, str(found.unit_name), found.paired) == (120, "replies", False)
     assert found.largest_sd is not None
     at_it = verdict_chances(120, sd=found.largest_sd, margin=0.6, difference=0.0)
     assert at_it.clear == pytest.approx(0.90, abs=1e-6)
@@ -96,7 +96,7 @@ def test_units_are_counted_as_the_target_says() -> None:
     )
     names = difference(target="population", unit="group")
     assert prospect(names, CROSSED).per_group == 5
-    assert prospect(names, CROSSED).unit_name == "exemplars of group"
+    assert str(prospect(names, CROSSED).unit_name) == "exemplars of group"
     fixed = difference()
     assert prospect(fixed, CROSSED).per_group == 5 * 25 * 2 * 2
     blocks = Interaction(

@@ -19,8 +19,9 @@ from ...statistics.score import (
     tost_ratio,
 )
 from ..findings import ALPHA, Null
+from ..units import REPLIES
 from .cells import Grid
-from .fixed import UNITS, stratum, within_strata
+from .fixed import stratum, within_strata
 from .tested import Tested, permutation_words
 from .weights import Weights
 
@@ -128,7 +129,7 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
         method=method if tost is None else f"{method}; two one-sided score tests at the margin",
         units=sum(counts.n_a) + sum(counts.n_b),
         fewest=min(sum(counts.n_a), sum(counts.n_b)),
-        unit_name=UNITS,
+        unit_name=REPLIES,
         sides=sides,
         se=(interval.high - interval.low) / (2 * _Z95),
         df=counts.df,
@@ -161,7 +162,7 @@ def rate_ratio(grid: Grid, weights: Weights, *, margin: float | None, null: Null
         method=method if tost is None else f"{method}; two one-sided score tests at its limits",
         units=sum(counts.n_a) + sum(counts.n_b),
         fewest=min(sum(counts.n_a), sum(counts.n_b)),
-        unit_name=UNITS,
+        unit_name=REPLIES,
         sides=(found.rate_a, found.rate_b),
         se=_log_se(found.interval),
         df=counts.df,

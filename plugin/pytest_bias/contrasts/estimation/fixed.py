@@ -14,6 +14,7 @@ from ...statistics.equivalence import tost_from_estimate
 from ...statistics.permutation import contrast_permutation
 from ...statistics.stratified import stratified_contrast
 from ..findings import ALPHA, Null
+from ..units import REPLIES
 from .bounded import bounded_p, cells_are_doubtful
 from .cells import Cell, Grid
 from .tested import FEW_UNITS, RESAMPLES, SEED, Tested, alarm_p, permutation_words
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ...statistics.results import Permutation
-
-UNITS = "replies"
 
 
 def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: Null) -> Tested:
@@ -87,7 +86,7 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
         method=method if tost is None else f"{method}; two one-sided tests at the margin",
         units=replies,
         fewest=fewest,
-        unit_name=UNITS,
+        unit_name=REPLIES,
         se=found.se,
         df=found.df,
         tost=tost,
@@ -188,7 +187,7 @@ def _identical(
         method=f"exact bound on what identical replies hide; {how}",
         units=units,
         fewest=fewest,
-        unit_name=UNITS,
+        unit_name=REPLIES,
         deterministic=True,
         notes=("deterministic replies: every reply of a cell is the same",),
     )

@@ -13,11 +13,20 @@ from ...statistics.equivalence import tost_from_estimate
 from ...statistics.permutation import GroupPermutation, group_permutation
 from ...statistics.simultaneous import PooledContrasts, pooled_group_contrasts
 from ..findings import ALPHA
+from ..units import REPLIES, Units
 from .cells import Grid
-from .fixed import UNITS, centred, stratum
+from .fixed import centred, stratum
 from .identical import identical_exemplars
 from .tested import RESAMPLES, SEED, Part, Tested, Unit, permutation_words
-from .units import FEWEST, crossed_values, left_out, nested_values, parts_of, unit_called, unit_key
+from .units import (
+    FEWEST,
+    crossed_values,
+    left_out,
+    nested_values,
+    parts_of,
+    unit_key,
+    units_within,
+)
 from .weights import Weights, against_rest
 
 if TYPE_CHECKING:
@@ -59,7 +68,7 @@ def group_against_rest(
     notes = []
     if few and tost is not None:
         notes.append(f"fewer than {FEWEST_DF} degrees of freedom cannot clear it")
-    notes += left_out(dropped, f"exemplars of {factor}")
+    notes += left_out(dropped, Units("groups", (factor,)))
     return Tested(
         estimate=pooled.estimate,
         interval=pooled.interval,
@@ -70,7 +79,7 @@ def group_against_rest(
         else f"{words}; two one-sided t tests, variance pooled over groups",
         units=len(values),
         fewest=min(len(found[level]) for level in groups),
-        unit_name=f"exemplars of {factor}",
+        unit_name=Units("groups", (factor,)),
         se=pooled.se,
         df=pooled.df,
         tost=tost,
@@ -139,7 +148,7 @@ class Labelled:
     what: str
     units: int
     fewest: int
-    unit_name: str
+    unit_name: Units
     notes: tuple[str, ...] = ()
     keys: list[Unit] = field(default_factory=list, repr=False)
 
@@ -177,12 +186,12 @@ def labelled(
             what="permutation of labels within strata",
             units=len(labels),
             fewest=min(map(labels.count, groups)),
-            unit_name=UNITS,
+            unit_name=REPLIES,
         )
     if tuple(unit) == (factor,):
         found, dropped = nested_values(grid, weights, factor)
         values, labels, keys = _flat(found, groups, factor)
-        name = f"exemplars of {factor}"
+        name = Units("groups", (factor,))
         return Labelled(
             values=values,
             labels=labels,
@@ -199,9 +208,9 @@ def labelled(
     for cell in cells:
         if (key := unit_key(cell, unit)) in crossed.values:
             by_place.setdefault((key, cell.labels[factor]), []).append(cell.mean)
-    name, whole = unit_called(unit, cells), len(crossed.values)
+    name, whole = units_within(unit, cells), len(crossed.values)
     if whole < FEWEST:
-        raise TooFewUnits(group=name, found=whole, needed=FEWEST)
+        raise TooFewUnits(group=str(name), found=whole, needed=FEWEST)
     return Labelled(
         values=np.array([np.mean(means) for means in by_place.values()]),
         labels=[label for _, label in by_place],

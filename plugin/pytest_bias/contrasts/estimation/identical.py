@@ -14,6 +14,7 @@ from ...statistics.checks import ROUNDING
 from ...statistics.deterministic import identical_pairs
 from ...statistics.permutation import contrast_permutation
 from ..findings import ALPHA
+from ..units import Units
 from .cells import Grid
 from .tested import RESAMPLES, SEED, Tested, permutation_words
 from .weights import Weights
@@ -60,7 +61,7 @@ def identical_exemplars(
         method=f"exact bound on what identical exemplars hide; {words}",
         units=sum(len(groups[level]) for level in levels),
         fewest=min(len(groups[level]) for level in levels),
-        unit_name=f"exemplars of {factor}",
+        unit_name=Units("groups", (factor,)),
         deterministic=True,
         notes=("deterministic replies: every exemplar of a group gives the same",),
     )
@@ -72,7 +73,7 @@ def identical_units(
     margin: float | None,
     width: float | None,
     magnitude: float,
-    name: str,
+    name: Units,
 ) -> Tested:
     """Every unit shows the same difference; ``width`` is that of the differences' scale."""
     if width is None:

@@ -14,10 +14,11 @@ import numpy as np
 from ...errors import NoVariance, TooFewUnits
 from ...statistics.profiles import profile_permutation
 from ...statistics.simultaneous import max_t, sign_flip_max_t
+from ..findings import p_words
+from ..units import REPLIES, Units
 from .cells import Grid
-from .fixed import UNITS
-from .tested import RESAMPLES, SEED, Tested, p_words, permutation_words
-from .units import FEWEST, unit_called, unit_key
+from .tested import RESAMPLES, SEED, Tested, permutation_words
+from .units import FEWEST, unit_key, units_within
 from .weights import Weights
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _fixed(grid: Grid, table: Table) -> Tested:
         method="multivariate t over all interaction contrasts (max-T)",
         units=sum(cell.values.size for cell in cells),
         fewest=min(cell.values.size * sizes[weights.combination(cell)] for cell in cells),
-        unit_name=UNITS,
+        unit_name=REPLIES,
     )
 
 
@@ -137,7 +138,7 @@ def _nested(grid: Grid, table: Table, factor: str) -> Tested:
         method=permutation_words(found.omnibus, "permutation of exemplars' labels (max-T)"),
         units=len(labels),
         fewest=min(sizes.values()),
-        unit_name=f"exemplars of {factor}",
+        unit_name=Units("groups", (factor,)),
     )
 
 
@@ -153,9 +154,9 @@ def _crossed(grid: Grid, table: Table, unit: Sequence[str]) -> Tested:
         for means in by_unit.values()
         if len(means) == len(table.places)
     ]
-    name = unit_called(unit, grid.cells)
+    name = units_within(unit, grid.cells)
     if len(rows) < FEWEST:
-        raise TooFewUnits(group=name, found=len(rows), needed=FEWEST)
+        raise TooFewUnits(group=str(name), found=len(rows), needed=FEWEST)
     departures = np.array(rows) @ table.contrasts.T
     found = sign_flip_max_t(departures, resamples=RESAMPLES, seed=SEED)
     best = _largest(departures.mean(axis=0), found.p)
@@ -194,7 +195,7 @@ def _tested(  # noqa: PLR0913  (one number of the result each)
     method: str,
     units: int,
     fewest: int,
-    unit_name: str,
+    unit_name: Units,
 ) -> Tested:
     extras: Mapping[str, float | str] = {
         "clearest at": " × ".join(table.places[best]),

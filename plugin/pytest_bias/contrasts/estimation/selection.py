@@ -14,6 +14,7 @@ from ...errors import NoVariance, TooFewUnits
 from ...statistics.bootstrap import bootstrap_log_ratio
 from ...statistics.results import Interval
 from ...statistics.shuffling import label_shuffle_ratio
+from ..units import Units
 from .bounded import are_alike
 from .tested import RESAMPLES, SEED, Tested, permutation_words
 
@@ -118,7 +119,7 @@ def selection_ratio(
         method=f"{method}; bootstrap of pools ({RESAMPLES:,} resamples, seed {SEED})",
         units=len(pools),
         fewest=len(pools),
-        unit_name="pools",
+        unit_name=Units("pools"),
         extras={
             "selection rate in the group": float(sums[:, 0].sum() / sums[:, 1].sum()),
             "selection rate of the others": float(sums[:, 2].sum() / sums[:, 3].sum()),

@@ -9,6 +9,7 @@ from ...experiments.design import frozen_mapping
 from ...statistics.means import Welch, p_from_t
 from ...statistics.results import EffectSize, Interval, Permutation, Tost
 from ..findings import Null
+from ..units import Units
 
 SEED = 1
 """Seed of all resampling; fixed, not searched."""
@@ -54,7 +55,7 @@ class Tested:
     method: str
     units: int
     fewest: int
-    unit_name: str
+    unit_name: Units
     se: float | None = None
     df: float | None = None
     sides: tuple[float, ...] = ()
@@ -83,12 +84,6 @@ def alarm_p(*, estimate: float, se: float, df: float, null: Null, margin: float 
     if null == "margin" and margin is not None:
         beyond = max(abs(estimate) - margin, 0.0)
     return p_from_t(beyond / se, df)
-
-
-def p_words(p: float) -> str:
-    """A p-value in print: never 0."""
-    smallest = 0.0001
-    return f"p < {smallest}" if p < smallest else f"p = {p:.4f}"
 
 
 def permutation_words(found: Permutation, what: str) -> str:

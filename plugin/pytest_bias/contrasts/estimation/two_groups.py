@@ -16,6 +16,7 @@ from ...statistics.equivalence import tost_welch
 from ...statistics.resampling import label_permutation
 from ...statistics.results import Bootstrap
 from ..findings import ALPHA
+from ..units import REPLIES, Units
 from .bounded import bounded_p, spread_is_doubtful
 from .tested import FEW_UNITS, SEED, Tested, permutation_words
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     Values = Sequence[float] | NDArray[np.float64]
 
-REPLIES = "replies"
 FEWEST = 2
 BOOTSTRAP_ITERATIONS = 10_000
 
@@ -37,7 +37,7 @@ def compare_groups(
     *,
     margin: float | None,
     bounds: tuple[float, float] | None,
-    name: str = REPLIES,
+    name: Units = REPLIES,
     groups: tuple[str, str] = ("first group", "second group"),
 ) -> Tested:
     """Test mean(a) − mean(b) against 0 and against ±margin.

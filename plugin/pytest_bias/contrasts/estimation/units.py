@@ -14,7 +14,8 @@ from ...statistics.blocks import cohen_dz, one_sample, sign_flip, tost_one_sampl
 from ...statistics.equivalence import tost_from_estimate
 from ...statistics.permutation import contrast_permutation
 from ...statistics.stratified import stratified_contrast
-from ..findings import ALPHA, ONE_EXEMPLAR, units_called
+from ..findings import ALPHA
+from ..units import Units
 from .bounded import are_alike, bounded_p_of_units, is_skewed
 from .cells import Cell, Grid
 from .fixed import few_units_note
@@ -42,11 +43,9 @@ def unit_key(cell: Cell, unit: Sequence[str]) -> Unit:
     return tuple((name, cell.labels[name], cell.members.get(name, "")) for name in unit)
 
 
-def unit_called(unit: Sequence[str], cells: Sequence[Cell]) -> str:
-    """Return a unit's name: a seed, an exemplar of a factor, a combination of several."""
-    if len(unit) == 1 and any(unit[0] in cell.members for cell in cells):
-        return f"{ONE_EXEMPLAR}{unit[0]}"
-    return " × ".join(unit)
+def units_within(unit: Sequence[str], cells: Sequence[Cell]) -> Units:
+    """Units compared with themselves: seeds, exemplars of a factor, combinations of several."""
+    return Units.within(unit, exemplars=any(unit[0] in cell.members for cell in cells))
 
 
 def crossed_values(grid: Grid, weights: Weights, unit: Sequence[str]) -> UnitValues:
@@ -107,16 +106,16 @@ def crossed_contrast(
     """
     found = crossed_values(grid, weights, unit)
     differences = np.array(list(found.values.values()))
-    name = unit_called(unit, grid.cells)
+    name = units_within(unit, grid.cells)
     width = None if grid.width is None else grid.width * weights.reach
     tested = paired(differences, margin=margin, width=width, magnitude=grid.magnitude, name=name)
-    whole = Part(group=name, weight=1.0, values=found.values)
+    whole = Part(group=str(name), weight=1.0, values=found.values)
     return replace(tested, by_unit=(whole,)).noting(*left_out(found.dropped, name))
 
 
-def left_out(dropped: int, name: str) -> tuple[str, ...]:
+def left_out(dropped: int, name: Units) -> tuple[str, ...]:
     """The note on units that miss a cell; none where there are none."""
-    called = name if dropped == 1 else units_called(name)
+    called = name if dropped == 1 else name.several
     return (f"{dropped} {called} left out: not every condition has a reply",) if dropped else ()
 
 
@@ -126,12 +125,12 @@ def paired(
     margin: float | None,
     width: float | None,
     magnitude: float,
-    name: str,
+    name: Units,
 ) -> Tested:
     """Test the mean of independent differences; see :func:`crossed_contrast`."""
     n = differences.size
     if n < FEWEST:
-        raise TooFewUnits(group=name, found=n, needed=FEWEST)
+        raise TooFewUnits(group=str(name), found=n, needed=FEWEST)
     try:
         found = one_sample(differences, magnitude=magnitude)
     except NoVariance:
@@ -153,7 +152,7 @@ def paired(
         robust = bounded_p_of_units(differences, width=width, margin=margin)
         p_clear, notes = max(p_clear, robust.p), (robust.note,)
     elif is_skewed(differences):
-        few = f"a few {units_called(name)}"
+        few = f"a few {name.several}"
         notes = (f"skewed: {few} differ from the rest, so look at them before the interval",)
     return Tested(
         estimate=found.mean,
@@ -187,7 +186,7 @@ def nested_contrast(grid: Grid, weights: Weights, factor: str, *, margin: float 
         if sizes.get(level, 0) < FEWEST:
             group = f"{factor}={level}"
             raise TooFewUnits(group=group, found=sizes.get(level, 0), needed=FEWEST)
-    name = f"exemplars of {factor}"
+    name = Units("groups", (factor,))
     # Of the whole contrast's reach each group has half: its units differ between two sides.
     bounds = grid.bounds if len(weights.parts) == 1 else _symmetric(grid, weights.reach / 2)
     if len(part) == 2:  # noqa: PLR2004  (two groups)
@@ -220,7 +219,7 @@ def _several(
     part: Mapping[str, float],
     *,
     margin: float | None,
-    name: str,
+    name: Units,
 ) -> Tested:
     levels = list(part)
     values = [np.array(groups[level]) for level in levels]

@@ -9,7 +9,7 @@ import pytest
 from pytest_bias.contrasts.findings import PublishedColumn, WorstCase
 from pytest_bias.contrasts.means import MeanDifference
 from pytest_bias.errors import IncompleteDesign
-from pytest_bias.verdicts.explanation import explanation
+from pytest_bias.verdicts.explanation import explanation, settling_words
 from pytest_bias.verdicts.verdict import Control
 
 from .judging import NAMED, UNSEEN, judged, of_names, tones, with_p
@@ -51,7 +51,7 @@ def test_biased_detected_and_beyond() -> None:
     beyond = judged(tones(-3), direction="positive")
     assert beyond.words.startswith("BIASED (beyond the margin)")
     assert explanation(beyond).endswith("found against the direction its source reports.")
-    assert "To settle it" not in explanation(beyond)
+    assert settling_words(beyond) == ""
 
 
 def test_undecided_says_how_many_more() -> None:
@@ -59,9 +59,9 @@ def test_undecided_says_how_many_more() -> None:
     text = explanation(verdict)
     assert verdict.status == "INCONCLUSIVE"
     assert verdict.settle is not None
-    assert (
-        f"To settle it: about {verdict.settle} replies in each group (there are 40), if estimate "
-        "and spread stay as they are." in text
+    assert settling_words(verdict) == (
+        f"About {verdict.settle} replies per group (there are 40), if estimate and spread stay "
+        "as they are."
     )
     assert "that none was found does not show that there is none." in text
     assert "The direction its source reports is not shown." in text
@@ -69,22 +69,19 @@ def test_undecided_says_how_many_more() -> None:
 
 def test_where_the_number_is_not_told_it_is_not_made_up() -> None:
     verdict = judged(replace(tones(0.3, 1.2), settle=None))
-    assert explanation(verdict).endswith(
-        "To settle it: more replies than the 40 there are in each group."
-    )
-    few = judged(replace(tones(0.3, 1.2), settle=12))
-    assert explanation(few).endswith("more replies than the 40 there are in each group.")
-    assert "about 12" not in explanation(few)
+    more = "More replies than the 40 there are per group."
+    assert settling_words(verdict) == more
+    assert settling_words(judged(replace(tones(0.3, 1.2), settle=12))) == more
 
 
 def test_without_a_margin() -> None:
-    text = explanation(judged(tones(0.1, margin=None), claim="detect"))
+    verdict = judged(tones(0.1, margin=None), claim="detect")
+    text = explanation(verdict)
     assert "No margin is declared, so an effect can be found but never cleared." in text
     assert "leaving it undecided is no failure." in text
     assert "were it the margin" not in text
-    assert text.endswith(
-        "To settle it: more replies in each group could show an effect; without a margin none can "
-        "be ruled out."
+    assert settling_words(verdict) == (
+        "More replies could show an effect; without a margin none can be ruled out."
     )
 
 
@@ -100,13 +97,13 @@ def test_what_more_replies_cannot_mend(control: Control | None, reason: str) -> 
     verdict = judged(with_p(tones(0.02, 0.4), 0.01), control=control)
     assert verdict.status == "INCONCLUSIVE"
     text = explanation(verdict)
-    assert f"To settle it, more replies would not help: {reason}" in text
+    assert settling_words(verdict).startswith(f"More replies would not help: {reason}")
     assert f"which it calls an effect. The verdict is held back: {reason}" in text
 
 
 def test_too_few_units() -> None:
     verdict = judged(replace(tones(3.0), fewest=4, settle=None))
-    assert explanation(verdict).endswith("To settle it: at least 5 replies in each group.")
+    assert settling_words(verdict) == "At least 5 replies per group."
 
 
 def test_nothing_computed() -> None:
@@ -132,7 +129,9 @@ def test_many_missing_replies() -> None:
     assert verdict.status == "INCONCLUSIVE"
     assert "Missing: 4 trials without a valid reply (high: 4 × refusal), so many that" in text
     assert "the estimate could be anything from -" in text
-    assert "more replies would not help: too many replies are missing to clear it" in text
+    assert settling_words(verdict) == (
+        "More replies would not help: too many replies are missing to clear it in the worst case."
+    )
 
 
 def test_missing_replies_without_a_worst_case() -> None:

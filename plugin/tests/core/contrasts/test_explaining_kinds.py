@@ -17,7 +17,7 @@ from pytest_bias.contrasts.means import MeanDifference
 from pytest_bias.contrasts.published import ChiSquareTest
 from pytest_bias.contrasts.rates import RateDifference, RateRatio
 from pytest_bias.experiments.design import Factor
-from pytest_bias.verdicts.explanation import explanation
+from pytest_bias.verdicts.explanation import explanation, settling_words
 
 from .designs import recorded, study
 from .judging import NAMED, OF, flags, judged, of_names, tones
@@ -38,13 +38,13 @@ def test_a_population() -> None:
     text = explanation(verdict)
     assert "for prompts (taken as a sample of others like them)." in text
     assert "From 12 units (seed), each the average of its replies (864 in all)." in text
-    assert f"To settle it: about {verdict.settle} units (seed) (there are 12), if" in text
+    assert settling_words(verdict).startswith(f"About {verdict.settle} seeds (there are 12), if")
     nested = MeanDifference(
         "score", "group", high="white", low="black", margin=0.1, target="population"
     )
     verdict = judged(of_names(NAMED, nested))
-    assert f"about {verdict.settle} exemplars of group in each group (there are 6)" in (
-        explanation(verdict)
+    assert settling_words(verdict).startswith(
+        f"About {verdict.settle} exemplars of group per group (there are 6)"
     )
 
 
@@ -54,11 +54,12 @@ def test_rates_and_ratios() -> None:
     assert "Asked about yes: high − low (rate difference)" in text
     assert "Found: +0.050, with 95 % confidence between" in text
     ratio = RateRatio("yes", "tone", high="high", low="low", margin=1.25)
-    text = explanation(judged(ratio.analyse(OF, flags(20, 18))))
+    verdict = judged(ratio.analyse(OF, flags(20, 18)))
+    text = explanation(verdict)
     assert "Asked about yes: high / low (rate ratio)" in text
     assert "Ratios from 0.80 to 1.25 do not matter." in text
     assert "Found: 1.11, with 95 % confidence between 0." in text
-    assert text.endswith("To settle it: more replies than the 40 there are in each group.")
+    assert settling_words(verdict) == "More replies than the 40 there are per group."
 
 
 QUESTIONS: dict[str, Any] = {

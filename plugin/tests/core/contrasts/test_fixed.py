@@ -86,7 +86,7 @@ def test_cells_count_alike_however_many_replies_they_have() -> None:
     assert abs(found.estimate - pooled) > 0.3  # the missing replies confound the pooled means
     assert found.se is not None
     assert found.p_alarm == pytest.approx(2 * stats.t.sf(abs(found.estimate / found.se), found.df))
-    assert (found.unit_name, found.null, found.bootstrap) == ("replies", "zero", None)
+    assert (str(found.unit_name), found.null, found.bootstrap) == ("replies", "zero", None)
     assert found.units == found.replies == at(RECORDS).size
     assert [arm.mean for arm in found.arms] == pytest.approx(
         [np.mean([c.mean() for c in cells(tone)]) for tone in ("high", "low")]

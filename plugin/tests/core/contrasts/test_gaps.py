@@ -103,7 +103,7 @@ def test_of_a_population_each_unit_has_one_value_a_level() -> None:
     )
     assert all_.estimate == pytest.approx(few.estimate, rel=1e-9)
     assert all_.p_alarm == pytest.approx(few.p_alarm, abs=1e-12)
-    assert (all_.units, all_.fewest, all_.unit_name) == (8, 8, "seed")
+    assert (all_.units, all_.fewest, str(all_.unit_name)) == (8, 8, "seed")
 
 
 def test_exemplars_of_what_is_compared_are_exchanged() -> None:
@@ -129,7 +129,7 @@ def test_exemplars_of_what_is_compared_are_exchanged() -> None:
         return float(abs(white - black) + abs(white - asian))
 
     assert found.estimate == pytest.approx(score(means), rel=1e-9)
-    assert found.unit_name == "exemplars of group"
+    assert str(found.unit_name) == "exemplars of group"
     null = [score(rng.permutation(means.ravel()).reshape(3, 6)) for _ in range(4_000)]
     share = np.mean(np.array(null) >= found.estimate)
     assert abs(found.p_alarm - share) < 4 * np.sqrt(0.02 / 2_800) + 0.001

@@ -157,7 +157,7 @@ def test_any_group_within_units_exchanges_their_means() -> None:
     ]
     centred = np.array(null) - 3 * table.mean() ** 2
     assert found.p_alarm == pytest.approx(np.mean(centred >= centred[0] - 1e-9))
-    assert (found.units, found.unit_name) == (3, "seed")
+    assert (found.units, str(found.unit_name)) == (3, "seed")
     assert found.estimate == pytest.approx(np.std(table.mean(axis=0), ddof=1))
 
 

@@ -83,7 +83,7 @@ def test_items_that_meet_all_four_are_units() -> None:
     expected = stats.ttest_1samp(d, 0)
     assert found.estimate == pytest.approx(np.mean(d), rel=1e-9)
     assert found.p_alarm == pytest.approx(expected.pvalue, rel=1e-9)
-    assert found.unit_name == "seed"
+    assert str(found.unit_name) == "seed"
 
 
 def test_exemplars_are_compared_by_their_own_differences() -> None:
@@ -107,7 +107,7 @@ def test_exemplars_are_compared_by_their_own_differences() -> None:
     assert found.p_alarm == pytest.approx(expected.pvalue, rel=1e-9)
     assert found.interval is not None
     assert found.interval.low == pytest.approx(interval.low, rel=1e-9)
-    assert (found.unit_name, found.fewest) == ("exemplars of group", 11)
+    assert (str(found.unit_name), found.fewest) == ("exemplars of group", 11)
 
 
 def test_identical_exemplars_hide_no_more_than_the_scale_allows() -> None:

@@ -99,7 +99,7 @@ UNITS: list[tuple[str, Hypothesis, tuple[str, int, str, int]]] = [
 def test_what_a_design_gives(question: Hypothesis, expected: tuple[str, int, str, int]) -> None:
     found = question.layout(OF, OF.design())
     assert found is not None
-    assert (found.shape, found.per_group, found.unit_name, found.replies) == expected
+    assert (found.shape, found.per_group, str(found.unit_name), found.replies) == expected
 
 
 @pytest.mark.parametrize(

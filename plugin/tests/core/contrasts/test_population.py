@@ -87,7 +87,7 @@ def test_items_are_units_by_themselves() -> None:
     records = noisy(of, 1, missing=0.1)
     found = asked().analyse(of, records)
     is_one_sample_t(found, per_unit(records, [{"seed": f"s{i}"} for i in range(12)]), 0.5)
-    assert (found.unit_name, found.null) == ("seed", "zero")
+    assert (str(found.unit_name), found.null) == ("seed", "zero")
     assert found.replies == at(records).size
 
 
@@ -97,7 +97,7 @@ def test_exemplars_of_another_factor_are_units() -> None:
     found = asked(unit="group").analyse(of, records)
     names = [n for members in of.factor("group").exemplars.values() for n in members]
     is_one_sample_t(found, per_unit(records, [{"who": name} for name in names]), 0.5)
-    assert found.unit_name == "exemplar of group"
+    assert str(found.unit_name) == "exemplar of group"
     assert units_words(found) == f"n = 13 exemplars of group ({found.replies} replies)"
 
 
@@ -111,7 +111,7 @@ def test_several_names_make_blocks() -> None:
         for s, f in product([f"s{i}" for i in range(6)], STYLES)
     ]
     is_one_sample_t(found, np.array(blocks), 0.5)
-    assert found.unit_name == "seed × style"
+    assert str(found.unit_name) == "seed × style"
 
 
 @pytest.mark.parametrize("n", range(5, 10))
@@ -156,7 +156,7 @@ def test_exemplars_of_what_is_compared_are_units() -> None:
     assert (found.interval.low, found.interval.high) == pytest.approx(
         (interval.low, interval.high), rel=1e-9
     )
-    assert (found.units, found.fewest, found.unit_name) == (23, 11, "exemplars of group")
+    assert (found.units, found.fewest, str(found.unit_name)) == (23, 11, "exemplars of group")
     assert [arm.units for arm in found.arms] == [11, 12]
 
 

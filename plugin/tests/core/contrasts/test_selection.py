@@ -79,7 +79,7 @@ def test_the_ratio_and_a_permutation_of_the_labels() -> None:
     error = np.sqrt(tail * (1 - tail) * (1 / 4_000 + 1 / 10_000))
     assert abs(found.p_alarm / 2 - tail) < 4 * error + 1e-4
     assert 0.002 < found.p_alarm < 0.5  # so that this says something
-    assert (found.units, found.fewest, found.unit_name) == (40, 40, "pools")
+    assert (found.units, found.fewest, str(found.unit_name)) == (40, 40, "pools")
     assert found.interval is not None
     assert found.interval.low < observed < found.interval.high
     assert [arm.mean for arm in found.arms] == [

@@ -13,6 +13,7 @@ from pytest_bias.contrasts.findings import (
     MeasureSummary,
     PublishedColumn,
 )
+from pytest_bias.contrasts.units import REPLIES
 from pytest_bias.experiments.origins import Recording
 from pytest_bias.experiments.records import CellCount
 from pytest_bias.report.view import RunView
@@ -71,7 +72,7 @@ def finding(**changed: Any) -> Finding:
         "units": 12,
         "replies": 12,
         "fewest": 6,
-        "unit_name": "replies",
+        "unit_name": REPLIES,
         "settle": 64,
         "equivalence": Tost(
             t_lower=3.9,

@@ -200,30 +200,21 @@ NEEDED = WorstCase(needed=True, lowest=-1.0, highest=2.0, p_alarm=0.3, p_clear=0
 
 
 @pytest.mark.parametrize(
-    ("found", "control", "words"),
+    ("found", "words"),
     [
-        ({"p_alarm": 0.4}, factory.control(), "About 64 replies per group"),
-        ({"p_alarm": 0.4, "settle": None}, factory.control(), "More units; how many cannot be"),
+        ({"p_alarm": 0.4}, "About 64 replies per group (there are 6)"),
+        ({"p_alarm": 0.4, "settle": None}, "More replies than the 6 there are per group."),
         (
             {"p_alarm": 0.4, "settle": None, "margin": None, "p_clear": None},
-            factory.control(),
-            "More units could show an effect; without a margin",
+            "More replies could show an effect; without a margin",
         ),
-        ({"p_alarm": 0.4, "settle": None, "fewest": 4}, factory.control(), "At least 5 replies"),
-        ({"p_alarm": 0.01, "settle": None}, factory.control(), "More units alone would not"),
-        ({"p_alarm": 0.4, "p_clear": 0.01}, None, "A positive control that is seen"),
-        (
-            {"p_alarm": 0.4, "p_clear": 0.01},
-            factory.control(seen=False),
-            "A positive control that",
-        ),
-        ({"p_clear": 0.01, "worst_case": NEEDED}, None, "Fewer missing replies"),
-        ({"p_alarm": 0.01, "worst_case": NEEDED}, factory.control(), "Fewer missing replies"),
-        ({"p_alarm": 0.4, "worst_case": NEEDED}, factory.control(), "About 64 replies per group"),
+        ({"p_alarm": 0.4, "settle": None, "fewest": 4}, "At least 5 replies per group."),
+        ({"p_alarm": 0.01, "settle": None}, "More replies would not help: because."),
+        ({"p_alarm": 0.4, "p_clear": 0.01, "settle": None}, "More replies would not help"),
     ],
 )
-def test_what_would_settle_an_open_question(found: Any, control: Any, words: str) -> None:
-    text = one(factory.undecided(factory.finding(**found), "because"), control=control)
+def test_what_would_settle_an_open_question(found: Any, words: str) -> None:
+    text = one(factory.undecided(factory.finding(**found), "because"))
     assert "INCONCLUSIVE for this vignette: because" in text
     assert f"What would settle it {words}" in text
 
