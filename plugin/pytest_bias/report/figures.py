@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from ..contrasts.findings import HumanComparison, MeasureSummary
 from ..statistics.results import Interval
-from .vega import (
-    LETTER,
-    SIDE,
-    Plane,
-    Spec,
-    chart,
-    layer,
-    line,
-    multiples,
-    padded,
-    point,
-    round_step,
-    to_svg,
-    words,
-)
+from .svg import LETTER, QUIET, SIDE, Plane, Plot, multiples, padded, round_step
 
 WIDE, NARROW = 780, 320
 """Widths of the two versions of each chart: the page shows the one that fits."""
@@ -33,8 +19,8 @@ _ROW, _HEAD, _STRIP = 54, 24, 13
 _HISTOGRAM, _BARS, _FOOT = 132, 78, 18
 _MOST_BARS = 40
 _MOST_NUMBERED = 12
-"""Conditions above which bars go without their numbers: nobody reads thousands, and drawing
-letters is what takes the time. The raw values below the chart have them all."""
+"""Conditions above which bars go without their numbers: nobody reads thousands. The raw values
+below the chart have them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +63,20 @@ def interval_chart(
     label: str,
     no_effect: float = 0.0,
 ) -> Chart:
-    """Estimates with their intervals, over the band of effects that do not matter."""
+    """Estimates with their intervals, over the band of effects that do not matter.
+
+    One line per row; its words stand left of it, or above where narrow.
+    """
     wide, narrow = (
-        to_svg(interval_spec(rows, band=band, title=title, width=width, no_effect=no_effect))
+        _intervals(rows, band=band, title=title, width=width, no_effect=no_effect)
         for width in (WIDE, NARROW)
     )
     return Chart(label, wide, narrow)
 
 
 def histogram_chart(summaries: Sequence[MeasureSummary], *, title: str, label: str) -> Chart:
-    """The values of one measure, condition by condition, over one axis."""
-    wide, narrow = (
-        to_svg(histogram_spec(summaries, title=title, width=width)) for width in (WIDE, NARROW)
-    )
+    """The values of one measure: a row of bars per condition over one scale, and its mean."""
+    wide, narrow = (_histograms(summaries, title=title, width=width) for width in (WIDE, NARROW))
     return Chart(label, wide, narrow)
 
 
@@ -101,64 +88,57 @@ def human_interval(human: HumanComparison) -> tuple[float, float]:
     return human.difference - half, human.difference + half
 
 
-def interval_spec(
-    rows: Sequence[Row], *, band: Band | None, title: str, width: int, no_effect: float = 0.0
-) -> Spec:
-    """One line per row over the band; its words stand left of it, or above where narrow."""
+def _intervals(
+    rows: Sequence[Row], *, band: Band | None, title: str, width: int, no_effect: float
+) -> str:
     gutter = _GUTTER if width > NARROW else 0
-    plot = width - SIDE - gutter - 1
     height = _HEAD + _ROW * len(rows) + 4
     lines = [_HEAD + _ROW * number + (24 if gutter else 36) for number in range(len(rows))]
     ends = [no_effect, *(end for row in rows for end in (row.low, row.high))]
     ends += [] if band is None else [band.low, band.high]
-    domain = padded(min(ends), max(ends))
+    plot = Plot(
+        padded(min(ends), max(ends)), width - SIDE - gutter - 1, title=title, gutter=gutter
+    )
     # Where words stand above the lines, nothing else is drawn behind them.
     strips = [(_HEAD - 6, height)] if gutter else [(at - _STRIP, at + _STRIP) for at in lines]
-    layers = list(_reference(band, no_effect, strips))
-    if band is not None:
-        text = f"margin {band.words}"
-        half = len(text) * LETTER / 2
-        middle = plot * (no_effect - domain[0]) / (domain[1] - domain[0])
-        at = min(max(middle, half), plot - half)
-        layers.append(words(text, at, 6, align="center", quiet=True))
+    _reference(plot, band, no_effect, strips)
     for row, at in zip(rows, lines, strict=True):
-        layers += _interval(row, at)
+        _interval(plot, row, at)
         if gutter:
-            layers.append(words(row.name, -gutter, at - 9, bold=True))
-            layers.append(words(row.numbers, -gutter, at + 9, quiet=True))
+            plot.words(row.name, -gutter, at - 9, bold=True)
+            plot.words(row.numbers, -gutter, at + 9, colour=QUIET)
         else:
-            layers.append(words(f"{row.name}: {row.numbers}", 0, at - 26))
-    return chart(layers, domain=domain, title=title, plot=plot, height=height, gutter=gutter)
+            plot.words(f"{row.name}: {row.numbers}", 0, at - 26)
+    return plot.charted(height)
 
 
-def histogram_spec(summaries: Sequence[MeasureSummary], *, title: str, width: int) -> Spec:
-    """One row of bars per condition, one scale for all rows, a triangle under each mean."""
-    plot = width - SIDE - 1
+def _histograms(summaries: Sequence[MeasureSummary], *, title: str, width: int) -> str:
     edges, whole = bins([value for summary in summaries for value in summary.values])
     tables = [counted(summary.values, edges) for summary in summaries]
     most = max(max(table) for table in tables)
-    domain = padded(edges[0], edges[-1])
+    plot = Plot(padded(edges[0], edges[-1]), width - SIDE - 1, title=title)
     gap = (edges[1] - edges[0]) * (0.12 if whole else 0.03)
-    wide_enough = plot / (len(edges) - 1) >= 3 * LETTER
+    wide_enough = plot.plot / (len(edges) - 1) >= 3 * LETTER
     numbered = wide_enough and len(summaries) <= _MOST_NUMBERED
-    layers: list[Spec] = []
     for number, (summary, table) in enumerate(zip(summaries, tables, strict=True)):
         base = _HISTOGRAM * (number + 1) - _FOOT
-        bars: list[Spec] = [
-            {
-                "x": start + gap,
-                "x2": end - gap,
-                "y": base,
-                "y2": base - _BARS * count / most,
-                "middle": (start + end) / 2,
-                "count": count,
-            }
-            for (start, end), count in zip(pairwise(edges), table, strict=True)
-            if count
-        ]
-        layers += _histogram(summary, bars, base, domain, numbered=numbered)
-    height = _HISTOGRAM * len(summaries)
-    return chart(layers, domain=domain, title=title, plot=plot, height=height)
+        text = f"n = {len(summary.values)}"
+        if summary.description is not None:
+            mean = summary.description.mean
+            text += f", mean {mean:.2f}"
+            plot.point("triangle-up", plot.at(mean), base + 7, "var(--ink)", 90)
+        plot.words(f"{summary.condition}: {text}", 0, base - _BARS - 26)
+        plot.line((0, plot.plot), (base, base), "var(--rule)", Plane.RULES)
+        for (start, end), count in zip(pairwise(edges), table, strict=True):
+            if count:
+                x, top = (plot.at(start + gap), plot.at(end - gap)), base - _BARS * count / most
+                plot.rect(x, (top, base), Plane.GROUND, fill="var(--bar)")
+                if numbered:
+                    middle = sum(x) / 2
+                    plot.words(
+                        str(count), middle, top - 9, align="middle", colour=QUIET, size=11.5
+                    )
+    return plot.charted(_HISTOGRAM * len(summaries))
 
 
 def bins(values: Sequence[float]) -> tuple[list[float], bool]:
@@ -188,62 +168,31 @@ def counted(values: Sequence[float], edges: Sequence[float]) -> list[int]:
 
 
 def _reference(
-    band: Band | None, no_effect: float, strips: Sequence[tuple[float, float]]
-) -> Iterator[Spec]:
-    """The margin's band with its edges, and where there is no effect."""
-    spans: list[Spec] = [{"y": top, "y2": bottom} for top, bottom in strips]
+    plot: Plot, band: Band | None, no_effect: float, strips: Sequence[tuple[float, float]]
+) -> None:
+    """Draw the margin's band with its edges and words, and where there is no effect."""
+    middle = plot.at(no_effect)
+    for strip in strips:
+        if band is not None:
+            edges = (plot.at(band.low), plot.at(band.high))
+            plot.rect(edges, strip, Plane.GROUND, fill="var(--band)")
+            for edge in edges:
+                plot.line((edge, edge), strip, "var(--band-edge)", Plane.RULES, dashed=True)
+        plot.line((middle, middle), strip, "var(--ink)", Plane.RULES)
     if band is not None:
-        inside: list[Spec] = [{"x": band.low, "x2": band.high, **span} for span in spans]
-        ground: Spec = {"type": "rect", "color": "var(--band)"}
-        yield layer(inside, ground, "x", "x2", "y", "y2", plane=Plane.GROUND)
-        edges: list[Spec] = [
-            {"x": edge, **span} for edge in (band.low, band.high) for span in spans
-        ]
-        dashed = line("var(--band-edge)", dash=(4, 3))
-        yield layer(edges, dashed, "x", "y", "y2", plane=Plane.RULES)
-    middle: list[Spec] = [{"x": no_effect, **span} for span in spans]
-    yield layer(middle, line("var(--ink)"), "x", "y", "y2", plane=Plane.RULES)
+        text = f"margin {band.words}"
+        half = len(text) * LETTER / 2
+        at = min(max(middle, half), plot.plot - half)
+        plot.words(text, at, 6, align="middle", colour=QUIET)
 
 
-def _interval(row: Row, at: float) -> Iterator[Spec]:
-    stroke = line(width=2)
-    whole: Spec = {"x": row.low, "x2": row.high, "y": at, "colour": row.colour}
-    caps: list[Spec] = [
-        {"x": end, "y": at - 6, "y2": at + 6, "colour": row.colour} for end in (row.low, row.high)
-    ]
-    yield layer([whole], stroke, "x", "x2", "y", plane=Plane.LINES, colour="colour")
-    yield layer(caps, stroke, "x", "y", "y2", plane=Plane.LINES, colour="colour")
+def _interval(plot: Plot, row: Row, at: float) -> None:
+    ends = plot.at(row.low), plot.at(row.high)
+    plot.line(ends, (at, at), row.colour, Plane.LINES, width=2)
+    for end in ends:
+        plot.line((end, end), (at - 6, at + 6), row.colour, Plane.LINES, width=2)
     if row.inner is not None:
-        inner = whole | {"x": row.inner.low, "x2": row.inner.high}
-        yield layer([inner], line(width=6), "x", "x2", "y", plane=Plane.BOLD, colour="colour")
+        inner = plot.at(row.inner.low), plot.at(row.inner.high)
+        plot.line(inner, (at, at), row.colour, Plane.BOLD, width=6)
     if row.point is not None:
-        mark = point(row.shape, row.colour, 140)
-        yield layer([{"x": row.point, "y": at}], mark, "x", "y", plane=Plane.POINTS)
-
-
-def _histogram(
-    summary: MeasureSummary,
-    bars: Sequence[Spec],
-    base: float,
-    domain: tuple[float, float],
-    *,
-    numbered: bool,
-) -> Iterator[Spec]:
-    text = f"n = {len(summary.values)}"
-    if summary.description is not None:
-        text += f", mean {summary.description.mean:.2f}"
-    yield words(f"{summary.condition}: {text}", 0, base - _BARS - 26)
-    bar_mark: Spec = {"type": "rect", "color": "var(--bar)"}
-    yield layer(bars, bar_mark, "x", "x2", "y", "y2", plane=Plane.GROUND)
-    floor: Spec = {"x": domain[0], "x2": domain[1], "y": base}
-    yield layer([floor], line("var(--rule)"), "x", "x2", "y", plane=Plane.RULES)
-    if numbered:
-        tops: list[Spec] = [
-            {"x": bar["middle"], "y": bar["y2"], "n": bar["count"]} for bar in bars
-        ]
-        mark: Spec = {"type": "text", "dy": -7, "fontSize": 11.5, "color": "var(--muted)"}
-        yield layer(tops, mark, "x", "y", plane=Plane.WORDS, text="n")
-    if summary.description is not None:
-        mean: Spec = {"x": summary.description.mean, "y": base + 7}
-        triangle = point("triangle-up", "var(--ink)", 90)
-        yield layer([mean], triangle, "x", "y", plane=Plane.POINTS)
+        plot.point(row.shape, plot.at(row.point), at, row.colour, 140)

@@ -1,33 +1,27 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from dataclasses import replace
-from html import unescape
-from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_bias.report.figures import (
-    NARROW,
-    WIDE,
     Band,
     Row,
     bins,
     counted,
     histogram_chart,
-    histogram_spec,
     human_interval,
     interval_chart,
-    interval_spec,
 )
 from pytest_bias.report.numbers import exact_number, plain_number
-from pytest_bias.report.vega import round_step, ticks, to_svg
+from pytest_bias.report.svg import Plane, Plot, round_step, ticks
 from pytest_bias.statistics.results import Interval
 
+from .drawing import box, filled, marks, number, texts
 from .factory import human, summary
 
 ROW = Row(name="Model", numbers="+1.00", low=0.5, high=1.5, point=1.0)
@@ -88,13 +82,34 @@ def band(margin: float | None) -> Band | None:
     return None if margin is None else Band(low=-margin, high=margin, words=f"±{margin:g}")
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
-@pytest.mark.parametrize("margin", [None, 0.6, 1e-3, 500.0])
-def test_the_margin_is_always_in_view(width: int, margin: float | None) -> None:
-    spec: Any = interval_spec([ROW], band=band(margin), title="months", width=width)
-    low, high = spec["encoding"]["x"]["scale"]["domain"]
-    assert low < -(margin or 0.0)
-    assert high > max(margin or 0.0, 1.5)
+def intervals(*rows: Row, margin: float | None = 0.6, title: str = "months") -> tuple[str, str]:
+    """The chart of some rows, wide and narrow."""
+    chart = interval_chart(rows, band=band(margin), title=title, label="numbers")
+    return chart.wide, chart.narrow
+
+
+@pytest.mark.parametrize("margin", [0.6, 1e-3, 500.0])
+def test_the_margin_is_always_in_view(margin: float) -> None:
+    for svg in intervals(ROW, margin=margin):
+        left, _, right, _ = box(svg)
+        (inside,) = filled(svg, "var(--band)")
+        assert left < float(inside["x"])
+        assert float(inside["x"]) + float(inside["width"]) < right
+        assert float(inside["width"]) >= 0.1
+        assert f"margin ±{margin:g}" in texts(svg)
+
+
+def test_without_a_margin_there_is_no_band() -> None:
+    for svg in intervals(ROW, margin=None):
+        assert not filled(svg, "var(--band)")
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.floats(0, 1))
+def test_a_value_lies_as_far_along_the_plot_as_along_its_axis(
+    low: float, span: float, share: float
+) -> None:
+    plot = Plot((low, low + span), 500, title="t")
+    assert plot.at(low + share * span) == pytest.approx(500 * share, abs=0.1)
 
 
 def test_charts_are_drawn_twice_the_same_without_ids() -> None:
@@ -114,58 +129,60 @@ def test_one_constant_value_can_be_drawn() -> None:
 
 
 def test_conditions_share_one_scale() -> None:
-    spec: Any = histogram_spec(
-        [summary("low", (1.0, 1.0)), summary("high", (9.0, 9.0))], title="months", width=WIDE
-    )
-    low, high = spec["encoding"]["x"]["scale"]["domain"]
-    assert low < 1
-    assert high > 9
-
-
-def test_what_is_drawn_alike_is_drawn_as_one_layer() -> None:
-    rows = [replace(ROW, colour=f"var(--series-{number})") for number in range(3)]
-    few, many = (
-        interval_spec(chosen, band=band(0.6), title="months", width=WIDE)["layer"]
-        for chosen in (rows, rows * 10)
-    )
-    assert isinstance(few, list)
-    assert isinstance(many, list)
-    assert len(few) == len(many)
+    summaries = [summary("low", (1.0, 1.0)), summary("high", (9.0, 9.0))]
+    svg = histogram_chart(summaries, title="months", label="numbers").wide
+    low, high = filled(svg, "var(--bar)")
+    assert float(low["x"]) + float(low["width"]) < float(high["x"])
+    assert low["width"] == high["width"]
+    assert len([text for text in texts(svg) if text == "months"]) == 1
 
 
 def test_points_lie_over_lines_and_words_over_all() -> None:
     inner = Interval(low=0.5, high=1.0, level=0.90)
     rows = [replace(ROW, point=None), ROW, replace(ROW, inner=inner, point=0.8)]
-    spec: Any = interval_spec(rows, band=band(0.6), title="months", width=WIDE)
-    marks = [layer["mark"]["type"] for layer in spec["layer"]]
-    order = ["rect", "rule", "point", "text"]
-    assert sorted(marks, key=order.index) == marks
-    assert spec["layer"][marks.index("point") - 1]["mark"]["strokeWidth"] == 6
+    svg, _ = intervals(*rows)
+    kinds = [mark.tag for mark in marks(svg)]
+    first_point = kinds.index("circle")
+    assert set(kinds[first_point:]) == {"circle", "text"}
+    assert kinds.index("text") > max(i for i, kind in enumerate(kinds) if kind == "circle")
+    assert marks(svg)[first_point - 1].attrib["stroke-width"] == "6"
+    assert list(Plane) == sorted(Plane)
 
 
 @pytest.mark.parametrize(("conditions", "numbered"), [(12, True), (13, False)])
 def test_bars_of_many_conditions_go_without_numbers(conditions: int, *, numbered: bool) -> None:
     summaries = [summary(f"c{number}", (1.0, 1.0, 2.0)) for number in range(conditions)]
-    spec: Any = histogram_spec(summaries, title="months", width=WIDE)
-    assert any("n" in layer["data"]["values"][0] for layer in spec["layer"]) is numbered
+    svg = histogram_chart(summaries, title="months", label="numbers").wide
+    sizes = [mark.attrib.get("font-size") for mark in marks(svg, "text")]
+    assert sizes.count("11.5") == (2 * conditions if numbered else 0)
+
+
+def test_bars_are_as_high_as_their_counts() -> None:
+    svg = histogram_chart([summary("c", (1.0, 1.0, 2.0))], title="t", label="numbers").wide
+    two, one = (float(bar["height"]) for bar in filled(svg, "var(--bar)"))
+    assert two == pytest.approx(2 * one, abs=0.02)
 
 
 @pytest.mark.parametrize("text", ["a", "b", "aa", "NaN", "x & y", "\\1", "1", "<b>'\""])
 def test_every_text_comes_out_as_it_went_in(text: str) -> None:
     rows = [Row(name=name, numbers="a", low=0.0, high=1.0) for name in (text, "other", text)]
-    spec: Any = interval_spec(rows, band=None, title=f"{text} b", width=WIDE)
-    shown = re.findall(r">([^<>]*)</text>", to_svg(spec))
-    ticked = [f"{value:.12g}" for value in spec["encoding"]["x"]["axis"]["values"]]
-    expected = [text, "other", text, "a", "a", "a", f"{text} b", *ticked]
-    assert Counter(map(unescape, shown)) == Counter(expected)
+    svg, _ = intervals(*rows, margin=None, title=f"{text} b")
+    axis = [f"{value:.12g}" for value in ticks(-0.04, 1.04, about=8)]
+    assert Counter(texts(svg)) == Counter([text, "other", text, "a", "a", "a", f"{text} b", *axis])
 
 
 def test_words_in_charts_are_data() -> None:
     row = Row(name="</svg><b>", numbers="datum.x", low=0.0, high=1.0)
-    svg = to_svg(interval_spec([row], band=None, title="a' + alert(1) + '", width=WIDE))
+    svg, _ = intervals(row, title="a' + alert(1) + '")
     assert "<b>" not in svg
     assert "&lt;/svg&gt;" in svg
     assert "a' + alert(1) + '" in svg
+
+
+def test_numbers_below_zero_have_a_minus_and_not_a_hyphen() -> None:
+    svg, _ = intervals(replace(ROW, low=-1.5))
+    assert "−1" in texts(svg)
+    assert number(marks(svg, "circle")[0], "r") > 0
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,8 @@ from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Factor, Items
 from pytest_bias.experiments.figures import Axis, Heatmap, Illustration, Means, Spot
 from pytest_bias.experiments.measures import MISSING, Measure
-from pytest_bias.report.figures import NARROW, WIDE
-from pytest_bias.report.figures_heatmap import STEPS, heatmap_chart, heatmap_spec, step_of
-from pytest_bias.report.figures_means import means_chart, means_spec
+from pytest_bias.report.figures_heatmap import STEPS, heatmap_chart, step_of
+from pytest_bias.report.figures_means import means_chart
 from pytest_bias.report.html import report_html
 from pytest_bias.report.numbers import value_words
 from pytest_bias.report.page_figures import figure_page
@@ -30,6 +30,7 @@ from ..contrasts.designs import at, recorded, study
 from ..factories import experiment, rows
 from ..test_analysis import RECORDING, outcomes
 from . import drawn, factory
+from .drawing import box, filled, marks, number, texts
 from .reading import Reader
 
 STORIES = drawn.stories()
@@ -195,12 +196,6 @@ def test_an_analysis_carries_its_figures_through_json() -> None:
     assert told["analyses"][0]["figures"][0]["spots"][1]["value"] == 8
 
 
-def values_of(spec: Any, name: str) -> list[Any]:
-    """All values of a field over all layers of a specification."""
-    found = (value for layer in spec["layer"] for value in layer["data"]["values"])
-    return [value[name] for value in found if name in value]
-
-
 def numbers(*values: float | None, bounds: tuple[float, float] | None = (0, 10)) -> Illustration:
     """One row of cells with these values."""
     levels = tuple(f"c{place}" for place in range(len(values)))
@@ -214,38 +209,44 @@ def numbers(*values: float | None, bounds: tuple[float, float] | None = (0, 10))
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_each_cell_prints_its_value_in_the_ink_of_its_colour(width: int) -> None:
-    spec = heatmap_spec(numbers(0.0, 5.0, 10.0), width=width)
-    fills = [fill for fill in values_of(spec, "fill") if fill][:3]
-    assert fills == ["var(--heat-0)", "var(--heat-4)", "var(--heat-8)"]
-    assert values_of(spec, "ink") == [fill.replace("heat", "heat-ink") for fill in fills]
-    assert {"0.00", "5.00", "10.00", "0", "10 points"} <= set(values_of(spec, "words"))
+def heatmap(shown: Illustration) -> tuple[str, str]:
+    chart = heatmap_chart(shown, label="numbers")
+    return chart.wide, chart.narrow
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_an_empty_cell_is_hatched_named_and_explained_and_never_a_number(width: int) -> None:
-    spec: Any = heatmap_spec(numbers(5.0, None), width=width)
-    assert len(values_of(spec, "ink")) == 1
-    said = values_of(spec, "words")
-    assert said.count("none") == 1
-    assert "none: no valid reply" in said
-    assert "0.00" not in said
-    full: Any = heatmap_spec(numbers(5.0, 0.0), width=width)
-    assert "none" not in values_of(full, "words")
-    diagonals = [layer for layer in spec["layer"] if layer["mark"]["type"] == "rule"]
-    for value in (value for layer in diagonals for value in layer["data"]["values"]):
-        assert value["x2"] - value["x"] == pytest.approx(value["y2"] - value["y"])
-        assert value["x2"] > value["x"]
+def test_each_cell_prints_its_value_in_the_ink_of_its_colour() -> None:
+    for svg in heatmap(numbers(0.0, 5.0, 10.0)):
+        cells = [mark.attrib["fill"] for mark in marks(svg, "rect") if "rx" in mark.attrib]
+        assert cells == ["var(--heat-0)", "var(--heat-4)", "var(--heat-8)"]
+        inks = [each["fill"] for each in filled(svg, "var(--heat-ink")]
+        assert inks == [cell.replace("heat", "heat-ink") for cell in cells]
+        assert {"0.00", "5.00", "10.00", "0", "10 points"} <= set(texts(svg))
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_an_empty_cell_is_hatched_named_and_explained_and_never_a_number() -> None:
+    for svg in heatmap(numbers(5.0, None)):
+        assert len(filled(svg, "var(--heat-ink")) == 1
+        assert texts(svg).count("none") == 1
+        assert "none: no valid reply" in texts(svg)
+        assert "0.00" not in texts(svg)
+        diagonals = [re.findall(r"[\d.]+", mark.attrib["d"]) for mark in marks(svg, "path")]
+        assert diagonals
+        for x, y, x2, y2 in (map(float, found) for found in diagonals):
+            assert x2 - x == pytest.approx(y2 - y)
+            assert x2 > x
+    for svg in heatmap(numbers(5.0, 0.0)):
+        assert "none" not in texts(svg)
+        assert not marks(svg, "path")
+
+
 @pytest.mark.parametrize("columns", [1, 7, 25, 60])
-def test_all_cells_lie_within_the_page_whatever_their_number(width: int, columns: int) -> None:
-    spec: Any = heatmap_spec(numbers(*[5.0] * columns), width=width)
-    assert len(values_of(spec, "ink")) == columns
-    assert max(values_of(spec, "x2")) <= width
-    assert max(values_of(spec, "y2")) <= spec["height"]
+def test_all_cells_lie_within_the_page_whatever_their_number(columns: int) -> None:
+    for svg in heatmap(numbers(*[5.0] * columns)):
+        assert len(filled(svg, "var(--heat-ink")) == columns
+        _, _, right, bottom = box(svg)
+        for mark in marks(svg, "rect"):
+            assert 0 <= number(mark, "x") <= number(mark, "x") + number(mark, "width") <= right
+            assert number(mark, "y") + number(mark, "height") <= bottom
 
 
 def test_colours_run_over_the_bounds_and_without_any_over_the_values() -> None:
@@ -312,11 +313,14 @@ def test_charts_are_drawn_twice_the_same_without_ids(shown: Illustration) -> Non
 
 def test_series_differ_in_shape_and_colour() -> None:
     shown = drawn.illustrations()[4]
-    spec: Any = means_spec(shown, width=WIDE)
-    points = [layer for layer in spec["layer"] if layer["mark"]["type"] == "point"]
-    looks = {(layer["mark"]["shape"], layer["mark"]["color"]) for layer in points}
+    chart = means_chart(shown, label="numbers")
+    assert chart is not None
+    points = marks(chart.wide, "circle", "polygon")
+    looks = Counter(
+        (mark.tag, len(mark.get("points", "").split()), mark.get("fill")) for mark in points
+    )
     assert len(looks) == 8
-    assert sum(len(layer["data"]["values"]) for layer in points) == 8 + 3 * 8
+    assert set(looks.values()) == {1 + 3}
 
 
 def test_means_without_any_valid_reply_have_no_chart_but_a_table() -> None:
