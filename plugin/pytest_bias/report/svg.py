@@ -162,6 +162,8 @@ class Plot(Drawing):
                 self.line((x, x), (0, height), "var(--grid)", Plane.GROUND)
             self.line((x, x), (height, height + 5), "var(--rule)", Plane.RULES)
             label = f"{value:.12g}".replace("-", "−")
+            # Where nothing stands left of the plot, the first label may not leave the chart.
+            x = max(x, len(label) * LETTER / 2 - self._gutter)
             self.words(label, x, height + 13, align="middle", colour=QUIET, size=12)
         self.line((0, self.plot), (height, height), "var(--rule)", Plane.RULES)
         longest = int(self.plot) // LETTER
