@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 from ..baselines.between_files import upgrade_of_files
 from ..baselines.table import unasked_words, uncompared_words
 from ..baselines.upgrade import unasked, upgrade_of
-from ..cassettes.files import write_atomically
 from ..contrasts.cases import Declared, declared_in
-from ..errors import BadSetting, BiasError, ReportNotWritten
+from ..errors import BadSetting, BiasError
 from ..experiments.canonical import plain
 from ..experiments.design import SCREEN
 from ..report.upgrade_markdown import upgrade_markdown
@@ -30,7 +29,7 @@ from ..session.workspace import Workspace
 from ..settings.old_model import OPTION, check_other, names_file
 from ..settings.options import OPTIONS
 from ..settings.settings import Settings
-from . import tell
+from . import tell, write
 from .suite import suite_modules
 
 if TYPE_CHECKING:
@@ -103,9 +102,9 @@ def _compare(given: argparse.Namespace) -> int:
         tell(line)
     if given.markdown is not None:
         reasons = (*found.stopped, *found.problems)
-        _write(given.markdown, upgrade_markdown(found.upgrade, found.but, reasons))
+        write(given.markdown, upgrade_markdown(found.upgrade, found.but, reasons))
     if given.json is not None:
-        _write(given.json, _json(found))
+        write(given.json, _json(found))
     for problem in found.problems:
         tell(f"pytest-bias: {problem}", wrong=True)
     if found.problems:
@@ -121,13 +120,6 @@ def _json(found: _Compared) -> str:
         "problems": list(found.problems),
     }
     return f"{json.dumps(value, sort_keys=True, indent=1, allow_nan=False)}\n"
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        write_atomically(path, text.encode())
-    except OSError as error:
-        raise ReportNotWritten(path=path, problem=error.strerror or str(error)) from None
 
 
 def _names_file(name: str) -> bool:

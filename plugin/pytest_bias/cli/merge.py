@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from ..cassettes.files import write_atomically
-from ..errors import BadSetting, DamagedResults, ReportNotWritten
+from ..errors import BadSetting, DamagedResults
 from ..experiments.canonical import digest
 from ..report.results import results_text, view_of
 from ..report.step_summary import summary_markdown
@@ -17,7 +16,7 @@ from ..report.terminal import closing_lines, section_lines
 from ..report.upgrade_text import upgrade_lines
 from ..report.view import RunView
 from ..session.ci import add_to_job_summary
-from . import Commands, tell
+from . import Commands, tell, write
 from .merged_run import Part, merged
 
 
@@ -62,7 +61,7 @@ def _merge(given: argparse.Namespace) -> int:
     written = _write_reports(given, view)
     text = summary_markdown(view, written)
     if given.summary is not None:
-        _write(given.summary, text)
+        write(given.summary, text)
         written.append(str(given.summary))
     if job := os.environ.get("GITHUB_STEP_SUMMARY"):
         for why in add_to_job_summary(Path(job), text):
@@ -86,21 +85,14 @@ def _write_reports(given: argparse.Namespace, view: RunView) -> list[str]:
     """Write what was asked for; says where."""
     written: list[str] = []
     if given.results is not None:
-        _write(given.results, results_text(view))
+        write(given.results, results_text(view))
         written.append(str(given.results))
     if given.report is not None:
         from ..report.html import report_html  # noqa: PLC0415  (charts: only to write a page)
 
-        _write(given.report, report_html(view))
+        write(given.report, report_html(view))
         written.append(str(given.report))
     return written
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        write_atomically(path, text.encode())
-    except OSError as error:
-        raise ReportNotWritten(path=path, problem=error.strerror or str(error)) from error
 
 
 def _print(parts: Sequence[Part], view: RunView, written: Sequence[str]) -> None:

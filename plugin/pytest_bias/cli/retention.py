@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from ..cassettes.sealing import KEY_VARIABLE, new_key, seal_of, unsealed
@@ -13,7 +12,6 @@ from ..cassettes.store import Cassette
 from ..errors import BadSetting
 from ..experiments.canonical import compact
 from ..settings.environment import read_environment
-from ..settings.settings import Settings
 from . import Commands, tell
 
 
@@ -52,7 +50,7 @@ def _new_key(_: argparse.Namespace) -> int:
 
 
 def _unseal(given: argparse.Namespace) -> int:
-    seal = seal_of(_environment(given.env_file))
+    seal = seal_of(read_environment(os.environ, given.env_file, "--env-file"))
     path = given.cassette.absolute()  # a cassette is told by its folder, too
     cassette = Cassette(path)
     lines = [f"{compact(trial)}\n" for trial in unsealed(cassette, seal)]
@@ -72,15 +70,3 @@ def _unseal(given: argparse.Namespace) -> int:
         raise BadSetting(option="--out", value=given.out, problem=problem) from None
     tell(f"{len(lines)} trials unsealed into {given.out}")
     return 0
-
-
-def _environment(path: Path | None) -> Mapping[str, str]:
-    """The environment, and what a named ``.env`` adds to it."""
-    settings = Settings(
-        models=(), cassettes=Path(), report=None, results=None, env_file=path, environ=os.environ
-    )
-    try:
-        return read_environment(settings)
-    except BadSetting:
-        problem = "cannot be read as UTF-8 text"
-        raise BadSetting(option="--env-file", value=path, problem=problem) from None

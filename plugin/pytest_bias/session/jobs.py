@@ -97,7 +97,7 @@ def context_of(run: Run) -> ProviderContext:
     experiments = [registered.experiment for registered in run.registry]
     settings = run.settings
     return ProviderContext(
-        environ=read_environment(settings),
+        environ=read_environment(settings.environ, settings.env_file),
         answers=[each.simulated for each in experiments if each.simulated is not None],
         simulated_url=settings.simulated_url,
         simulated_wire=settings.simulated_wire,

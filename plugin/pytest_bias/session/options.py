@@ -145,6 +145,6 @@ def check_settings(config: pytest.Config) -> None:
             from ..settings.environment import read_environment  # noqa: PLC0415
 
             check_models(settings, read_roster(settings.roster), settings.models)
-            read_environment(settings)
+            read_environment(settings.environ, settings.env_file)
     except BiasError as error:
         raise pytest.UsageError(terminal_text(str(error))) from error

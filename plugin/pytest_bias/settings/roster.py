@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, PlainValidator, StrictBool, TypeAdapter, ValidationError
+from pydantic_core import PydanticCustomError
 
 from ..errors import BadSetting
 from ..experiments.design import frozen_mapping
@@ -35,14 +36,38 @@ _KEY_WORDS = {"key", "apikey", "token", "secret", "password", "authorization", "
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _LATEST = re.compile(r"(?:^|[^a-z0-9])latest(?:[^a-z0-9]|$)")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+_PROBLEMS = {
+    "unexpected_keyword_argument": "is not known here",
+    "missing": "is needed",
+    "dataclass_type": "must be a table",
+    "frozen_set_type": "must be a list",
+}
+"""Problems by the type of pydantic's error, where its words are not those of a TOML file."""
+
+
+_CLOSED = ConfigDict(extra="forbid")
+
+
+def _day(value: object) -> str:
+    """Return a TOML date as YYYY-MM-DD."""
+    if type(value) is not date:
+        raise PydanticCustomError("date_type", "should be a day, as 2027-04-01")
+    return value.isoformat()
+
+
+# What is beyond these is a slip, and nothing could be worked out with it.
+_Count = Annotated[int, Field(strict=True, ge=1, le=10**12)]
+_Amount = Annotated[float, Field(strict=True, ge=0, le=10**9, allow_inf_nan=False)]
+_Name = Annotated[str, Field(pattern=r"^\S(?:.*\S)?$")]
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
     """List price in US dollars per million tokens."""
 
-    input: float
-    output: float
+    input: _Amount
+    output: _Amount
+    __pydantic_config__: ClassVar = _CLOSED
 
     def cost(self, input_tokens: float, output_tokens: float) -> float:
         """Return the price of so many tokens, in US dollars."""
@@ -60,17 +85,18 @@ class ModelEntry:
     its own.
     """
 
-    temperature: float | None = None
-    max_output_tokens: int | None = None
-    requests_per_minute: int | None = None
-    tokens_per_minute: int | None = None
-    concurrency: int | None = None
+    temperature: _Amount | None = None
+    max_output_tokens: _Count | None = None
+    requests_per_minute: _Count | None = None
+    tokens_per_minute: _Count | None = None
+    concurrency: _Count | None = None
     price: Price | None = None
     wire: Wire | None = None
     refuses: frozenset[ParameterName] = frozenset()
-    alias: bool = False
-    shut_down: str = ""
-    served: frozenset[str] = frozenset()
+    alias: StrictBool = False
+    shut_down: Annotated[str, PlainValidator(_day)] = ""
+    served: frozenset[_Name] = frozenset()
+    __pydantic_config__: ClassVar = _CLOSED
 
     @property
     def defaults(self) -> Parameters:
@@ -88,6 +114,7 @@ class EndpointEntry:
     wire: Wire
     base_url: str
     api_key_env: str | None = None
+    __pydantic_config__: ClassVar = _CLOSED
 
 
 _NOTHING = ModelEntry()
@@ -158,10 +185,12 @@ def parse_roster(text: str, path: Path) -> Roster:
     except ValueError as error:  # no TOML, or a number of thousands of digits
         raise _bad(path, "not TOML", str(error)) from None
     try:
-        given = _File.model_validate(raw)
+        given = TypeAdapter(_File).validate_python(raw)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-        raise _bad(path, _place(first["loc"]), _expected(first["type"], first["msg"])) from None
+        plain = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
+        problem = _PROBLEMS.get(first["type"], plain)
+        raise _bad(path, _place(first["loc"]), problem) from None
     for name in given.models:
         _check_model(name, _place(("models", name)), path)
     for name in given.judges.order:
@@ -170,71 +199,21 @@ def parse_roster(text: str, path: Path) -> Roster:
         raise _bad(path, "[judges] order", "names one twice")
     for name, endpoint in given.endpoints.items():
         _check_endpoint(name, endpoint, path)
-    return Roster(
-        {name: model.entry() for name, model in given.models.items()},
-        {name: endpoint.entry() for name, endpoint in given.endpoints.items()},
-        tuple(given.judges.order),
-    )
+    return Roster(given.models, given.endpoints, tuple(given.judges.order))
 
 
-# --- the file ------------------------------------------------------------------------------------
-
-# What is beyond these is a slip, and nothing could be worked out with it.
-_Count = Annotated[int, Field(ge=1, le=10**12)]
-_Name = Annotated[str, Field(pattern=r"^\S(?:.*\S)?$")]
-_Amount = Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)]
+@dataclass(frozen=True, slots=True)
+class _Judges:
+    order: list[str] = field(default_factory=list)
+    __pydantic_config__: ClassVar = _CLOSED
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-
-class _Price(_Table):
-    input: _Amount
-    output: _Amount
-
-
-class _Model(_Table):
-    temperature: _Amount | None = None
-    max_output_tokens: _Count | None = None
-    requests_per_minute: _Count | None = None
-    tokens_per_minute: _Count | None = None
-    concurrency: _Count | None = None
-    price: _Price | None = None
-    wire: Wire | None = None
-    refuses: list[ParameterName] = Field(default_factory=list)
-    alias: bool = False
-    shut_down: date | None = None
-    served: list[_Name] = Field(default_factory=list)
-
-    def entry(self) -> ModelEntry:
-        given = self.model_dump(exclude={"price", "refuses", "shut_down", "served"})
-        return ModelEntry(
-            **given,
-            price=Price(self.price.input, self.price.output) if self.price else None,
-            refuses=frozenset(self.refuses),
-            shut_down=self.shut_down.isoformat() if self.shut_down else "",
-            served=frozenset(self.served),
-        )
-
-
-class _Endpoint(_Table):
-    wire: Wire
-    base_url: str
-    api_key_env: str | None = None
-
-    def entry(self) -> EndpointEntry:
-        return EndpointEntry(self.wire, self.base_url, self.api_key_env)
-
-
-class _Judges(_Table):
-    order: list[str] = Field(default_factory=list)
-
-
-class _File(_Table):
-    models: dict[str, _Model] = Field(default_factory=dict)
-    endpoints: dict[str, _Endpoint] = Field(default_factory=dict)
-    judges: _Judges = Field(default_factory=_Judges)
+@dataclass(frozen=True, slots=True)
+class _File:
+    models: dict[str, ModelEntry] = field(default_factory=dict)
+    endpoints: dict[str, EndpointEntry] = field(default_factory=dict)
+    judges: _Judges = field(default_factory=_Judges)
+    __pydantic_config__: ClassVar = _CLOSED
 
 
 # --- what is wrong with it -----------------------------------------------------------------------
@@ -263,7 +242,7 @@ def _check_model(name: str, where: str, path: Path) -> None:
         raise _bad(path, where, "write models as provider/model, as openai/gpt-5.1-2025-11-13")
 
 
-def _check_endpoint(name: str, endpoint: _Endpoint, path: Path) -> None:
+def _check_endpoint(name: str, endpoint: EndpointEntry, path: Path) -> None:
     where = _place(("endpoints", name))
     if name in BUILT_IN:
         raise _bad(path, where, f"{name} is a provider already; give the endpoint another name")
@@ -284,15 +263,6 @@ def _check_endpoint(name: str, endpoint: _Endpoint, path: Path) -> None:
             "must be the name of an environment variable (capitals, digits and _), not the key"
         )
         raise _bad(path, f"{where} api_key_env", problem)
-
-
-def _expected(kind: str, message: str) -> str:
-    """Name what is expected, in the words of this file."""
-    if kind == "extra_forbidden":
-        return "is not known here"
-    if kind == "missing":
-        return "is needed"
-    return message[:1].lower() + message[1:]
 
 
 def _place(location: Iterable[str | int]) -> str:

@@ -96,7 +96,7 @@ def test_the_key_may_stand_in_an_env_file(
     assert main(["unseal", str(cassette), "--env-file", str(file)]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 6
     said = refused(capsys, "unseal", cassette, "--env-file", tmp_path / "none.env")
-    assert "none.env: cannot be read as UTF-8 text" in said
+    assert "none.env: cannot be read: No such file or directory" in said
 
 
 def test_without_a_key(

@@ -10,20 +10,12 @@ import pytest
 
 from pytest_bias.errors import BadSetting
 from pytest_bias.settings.environment import read_environment
-from pytest_bias.settings.settings import Settings
 
 SECRET = "sk-" + "planted" * 3
 
 
-def settings(env_file: Path | None, environ: Mapping[str, str] | None = None) -> Settings:
-    return Settings(
-        models=(),
-        cassettes=Path("cassettes"),
-        report=None,
-        results=None,
-        env_file=env_file,
-        environ={"HOME": "/home/joe"} if environ is None else environ,
-    )
+def read(env_file: Path | None, environ: Mapping[str, str] | None = None) -> Mapping[str, str]:
+    return read_environment({"HOME": "/home/joe"} if environ is None else environ, env_file)
 
 
 def written(folder: Path, text: str | bytes) -> Path:
@@ -33,7 +25,7 @@ def written(folder: Path, text: str | bytes) -> Path:
 
 
 def test_without_a_file_it_is_the_environment() -> None:
-    assert read_environment(settings(None)) == {"HOME": "/home/joe"}
+    assert read(None) == {"HOME": "/home/joe"}
 
 
 def test_no_file_is_read_that_was_not_named(
@@ -41,12 +33,12 @@ def test_no_file_is_read_that_was_not_named(
 ) -> None:
     written(tmp_path, f"OPENAI_API_KEY={SECRET}\n")
     monkeypatch.chdir(tmp_path)
-    assert read_environment(settings(None)) == {"HOME": "/home/joe"}
+    assert read(None) == {"HOME": "/home/joe"}
 
 
 def test_a_file_adds_to_the_environment_and_replaces_nothing_of_it(tmp_path: Path) -> None:
     path = written(tmp_path, f"# keys\nexport OPENAI_API_KEY='{SECRET}'\nHOME=/elsewhere\nBARE\n")
-    found = read_environment(settings(path))
+    found = read(path)
     assert found == {"HOME": "/home/joe", "OPENAI_API_KEY": SECRET}
     assert "OPENAI_API_KEY" not in os.environ or os.environ["OPENAI_API_KEY"] != SECRET
 
@@ -54,7 +46,7 @@ def test_a_file_adds_to_the_environment_and_replaces_nothing_of_it(tmp_path: Pat
 def test_values_are_taken_as_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANTED", "expanded")
     text = "A=a$PLANTED\nB='${PLANTED}'\nC=\"x ${HOME} y\"\nD=Ω\nE=a=b/c+d==\nF=\n"
-    found = read_environment(settings(written(tmp_path, text), {}))
+    found = read(written(tmp_path, text), {})
     assert found == {
         "A": "a$PLANTED",
         "B": "${PLANTED}",
@@ -73,7 +65,7 @@ def test_a_file_that_cannot_be_read_is_named_and_not_quoted(tmp_path: Path, kind
     elif kind == "no text":
         path.write_bytes(b"\xff\xfe" + SECRET.encode())
     with pytest.raises(BadSetting) as told:
-        read_environment(settings(path))
+        read(path)
     assert told.value.option == "--bias-env-file"
     assert str(path) in str(told.value)
     assert "cannot be read: " in str(told.value)
@@ -87,16 +79,13 @@ def test_a_line_that_is_none_is_not_quoted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = written(tmp_path, f"OPENAI_API_KEY={SECRET}\n!! {SECRET} = '\nOTHER=b\n")
-    found = read_environment(settings(path))
+    found = read(path)
     assert found["OPENAI_API_KEY"] == SECRET
     assert SECRET not in caplog.text
-    assert SECRET not in repr(settings(path, found))
 
 
 def test_what_is_set_comes_first_but_what_is_set_to_nothing_holds_no_key(tmp_path: Path) -> None:
     path = written(tmp_path, f"OPENAI_API_KEY={SECRET}\n")
-    set_to_nothing = read_environment(settings(path, {"OPENAI_API_KEY": "", "OTHER": ""}))
+    set_to_nothing = read(path, {"OPENAI_API_KEY": "", "OTHER": ""})
     assert set_to_nothing == {"OPENAI_API_KEY": SECRET, "OTHER": ""}
-    assert read_environment(settings(path, {"OPENAI_API_KEY": "mine"})) == {
-        "OPENAI_API_KEY": "mine"
-    }
+    assert read(path, {"OPENAI_API_KEY": "mine"}) == {"OPENAI_API_KEY": "mine"}
