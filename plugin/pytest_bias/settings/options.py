@@ -55,218 +55,101 @@ class Option:
         return f"{self.meaning} ({notes})" if notes else self.meaning
 
 
+# A table: what an option is and takes, its meaning, then what holds of few.
+# fmt: off
 SECTIONS: Mapping[str, tuple[Option, ...]] = {
     "Models and designs": (
         Option("model", "PROVIDER/MODEL", "model to test; repeat for several", several=True),
-        Option(
-            "design",
-            "NAME",
-            "a size the experiments declare: gate, documented (the source's own), or screen, a "
-            "small one for every commit that finds large effects and clears nothing",
-            default="gate",
-        ),
+        Option("design", "NAME",
+               "a size the experiments declare: gate, documented (the source's own), or screen, "
+               "a small one for every commit that finds large effects and clears nothing",
+               default="gate"),
         Option("replicates", "N", "replicates of every condition", least=1),
-        Option(
-            "judge",
-            "PROVIDER/MODEL",
-            "model that grades, where an experiment needs one; same: the model under test",
-        ),
-        Option(
-            "roster",
-            "PATH",
-            "file of models, limits, prices and endpoints",
-            default="bias_models.toml",
-            if_there=True,
-            where="ini",
-        ),
+        Option("judge", "PROVIDER/MODEL",
+               "model that grades, where an experiment needs one; same: the model under test"),
+        Option("roster", "PATH", "file of models, limits, prices and endpoints",
+               where="ini", default="bias_models.toml", if_there=True),
     ),
     "Recordings": (
         Option("cassettes", "DIR", "folder of the recordings", default="cassettes"),
-        Option(
-            "record",
-            "",
-            "none: only replay; missing: call the model for what is not recorded; all: call it "
-            "for everything",
-            default="none",
-            choices=("none", "missing", "all"),
-        ),
-        Option(
-            "record_in_ci",
-            "",
-            "allow recording where the environment variable CI is set",
-            where="option",
-        ),
-        Option(
-            "plan",
-            "",
-            "say what a recording would do, what the design can clear and find, and how sure the "
-            "upgrade gate would be; call and run nothing",
-            where="option",
-        ),
-        Option(
-            "plan_json", "PATH", "write the plan as JSON; call and run nothing", where="option"
-        ),
+        Option("record", "",
+               "none: only replay; missing: call the model for what is not recorded; all: call "
+               "it for everything", default="none", choices=("none", "missing", "all")),
+        Option("record_in_ci", "", "allow recording where the environment variable CI is set",
+               where="option"),
+        Option("plan", "",
+               "say what a recording would do, what the design can clear and find, and how sure "
+               "the upgrade gate would be; call and run nothing", where="option"),
+        Option("plan_json", "PATH", "write the plan as JSON; call and run nothing",
+               where="option"),
         Option("qpm", "N", "at most N requests a minute of each model", least=1),
         Option("concurrency", "N", "at most N calls in flight per model", default="100", least=1),
-        Option(
-            "max_calls",
-            "N",
-            "kill switch: at most N calls in this run, every attempt counted",
-            least=0,
-        ),
+        Option("max_calls", "N", "kill switch: at most N calls in this run, every attempt counted",
+               least=0),
         Option("budget", "USD", "at most this much money in this run, over all models", least=0.0),
-        Option(
-            "timeout",
-            "SECONDS",
-            "seconds until an attempt is given up",
-            default="120",
-            least=0.001,
-            where="ini",
-        ),
-        Option(
-            "order_seed",
-            "N",
-            "seed of the order in which trials are recorded",
-            default="0",
-            least=0,
-        ),
+        Option("timeout", "SECONDS", "seconds until an attempt is given up",
+               where="ini", default="120", least=0.001),
+        Option("order_seed", "N", "seed of the order in which trials are recorded",
+               default="0", least=0),
         Option("env_file", "PATH", "take keys from this .env file as well"),
-        Option(
-            "max_age",
-            "DAYS",
-            "recordings of which a reply is older no longer represent the model: no verdict",
-            default=OFF,
-            least=0,
-            may_be_off=True,
-        ),
+        Option("max_age", "DAYS",
+               "recordings of which a reply is older no longer represent the model: no verdict",
+               default=OFF, may_be_off=True, least=0),
     ),
     "Reports": (
-        Option(
-            "report",
-            "PATH",
-            "where the HTML report goes",
-            default="bias-report.html",
-            may_be_off=True,
-        ),
-        Option(
-            "results",
-            "PATH",
-            "where the JSON results go",
-            default="bias-results.json",
-            may_be_off=True,
-        ),
-        Option(
-            "summary",
-            "PATH",
-            "write a summary in Markdown here; on GitHub Actions the job's page has it in any "
-            "case",
-            may_be_off=True,
-        ),
-        Option(
-            "annotations",
-            "",
-            "auto: on GitHub Actions what fails is annotated where it stands; off: nowhere",
-            default="auto",
-            choices=("auto", "off"),
-            where="ini",
-        ),
-        Option(
-            "labels",
-            "DIR",
-            "people's labels, to stand beside the judge's",
-            default="bias_tests/labels",
-            may_be_off=True,
-            if_there=True,
-        ),
-        Option(
-            "exports",
-            "DIR",
-            "write the files that experiments make in their documents' own form (exports=) here, "
-            "for all models of the run",
-            may_be_off=True,
-        ),
-        Option(
-            "dataset",
-            "DIR",
-            "write data sets to publish here: a Parquet file per experiment and model, with a "
-            "data dictionary and no text",
-            may_be_off=True,
-        ),
-        Option(
-            "dataset_license",
-            "SPDX",
-            "licence of these data sets, by its SPDX identifier",
-            default="CC-BY-4.0",
-            where="ini",
-        ),
+        Option("report", "PATH", "where the HTML report goes",
+               default="bias-report.html", may_be_off=True),
+        Option("results", "PATH", "where the JSON results go",
+               default="bias-results.json", may_be_off=True),
+        Option("summary", "PATH",
+               "write a summary in Markdown here; on GitHub Actions the job's page has it in any "
+               "case", may_be_off=True),
+        Option("annotations", "",
+               "auto: on GitHub Actions what fails is annotated where it stands; off: nowhere",
+               where="ini", default="auto", choices=("auto", OFF)),
+        Option("labels", "DIR", "people's labels, to stand beside the judge's",
+               default="bias_tests/labels", if_there=True, may_be_off=True),
+        Option("exports", "DIR",
+               "write the files that experiments make in their documents' own form (exports=) "
+               "here, for all models of the run", may_be_off=True),
+        Option("dataset", "DIR",
+               "write data sets to publish here: a Parquet file per experiment and model, with a "
+               "data dictionary and no text", may_be_off=True),
+        Option("dataset_license", "SPDX", "licence of these data sets, by its SPDX identifier",
+               where="ini", default="CC-BY-4.0"),
     ),
     "The gate": (
-        Option(
-            "gate",
-            "",
-            "absolute: BIASED fails; off: report only",
-            default="absolute",
-            choices=("absolute", "off"),
-        ),
-        Option(
-            "inconclusive",
-            "",
-            "what INCONCLUSIVE does where a hypothesis claims to be clear: fail or pass",
-            default="fail",
-            choices=("fail", "pass"),
-            where="ini",
-        ),
-        Option(
-            "baseline",
-            "OLD",
-            "hold the models against this baseline file, or against this other model and its "
-            "recordings: the upgrade from OLD",
-        ),
-        Option(
-            "baselines",
-            "DIR",
-            "folder of accepted verdicts",
-            default="bias_tests/baselines",
-            may_be_off=True,
-        ),
-        Option(
-            "accept",
-            "",
-            "accept this run's verdicts: write them into the baseline of each model",
-            where="option",
-        ),
+        Option("gate", "", "absolute: BIASED fails; off: report only",
+               default="absolute", choices=("absolute", OFF)),
+        Option("inconclusive", "",
+               "what INCONCLUSIVE does where a hypothesis claims to be clear: fail or pass",
+               where="ini", default="fail", choices=("fail", "pass")),
+        Option("baseline", "OLD",
+               "hold the models against this baseline file, or against this other model and its "
+               "recordings: the upgrade from OLD"),
+        Option("baselines", "DIR", "folder of accepted verdicts",
+               default="bias_tests/baselines", may_be_off=True),
+        Option("accept", "",
+               "accept this run's verdicts: write them into the baseline of each model",
+               where="option"),
         Option("accept_reason", "TEXT", "why what is not CLEAR is accepted", where="option"),
         Option("accept_owner", "NAME", "who accepts what is not CLEAR", where="option"),
-        Option(
-            "accept_until",
-            "YYYY-MM-DD",
-            "last day (UTC) on which what is not CLEAR is accepted",
-            where="option",
-        ),
-        Option(
-            "accept_new_only",
-            "",
-            "with --bias-accept: only hypotheses without an accepted verdict; others keep theirs",
-            where="option",
-        ),
-        Option(
-            "accept_after",
-            "PROVIDER/MODEL",
-            "with --bias-accept: the model is the successor of this one, and the best ever "
-            "accepted of that counts on, so that small steps from version to version cannot add "
-            "up",
-            where="option",
-        ),
+        Option("accept_until", "YYYY-MM-DD",
+               "last day (UTC) on which what is not CLEAR is accepted", where="option"),
+        Option("accept_new_only", "",
+               "with --bias-accept: only hypotheses without an accepted verdict; others keep "
+               "theirs", where="option"),
+        Option("accept_after", "PROVIDER/MODEL",
+               "with --bias-accept: the model is the successor of this one, and the best ever "
+               "accepted of that counts on, so that small steps from version to version cannot "
+               "add up", where="option"),
     ),
     "Simulated subjects": (
         Option("simulated_url", "URL", "base URL of a running pytest-bias serve", where="ini"),
-        Option(
-            "simulated_wire",
-            "WIRE",
-            "wire format they are asked in: openai-chat, openai-responses, anthropic or google",
-            default="openai-chat",
-            where="ini",
-        ),
+        Option("simulated_wire", "WIRE",
+               "wire format they are asked in: openai-chat, openai-responses, anthropic or "
+               "google", where="ini", default="openai-chat"),
     ),
 }
+# fmt: on
 OPTIONS: Mapping[str, Option] = {each.name: each for part in SECTIONS.values() for each in part}
