@@ -20,7 +20,7 @@ from .gate import (
     NotMerged,
     ReportNotWritten,
 )
-from .judging import BadLabels, JudgeNotBlind
+from .judges import BadLabels, JudgeNotBlind
 from .manipulation import LabelShown, NotManipulated, SamePrompt
 from .recordings import (
     CassetteBusy,

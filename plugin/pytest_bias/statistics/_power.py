@@ -21,9 +21,9 @@ from ..errors import TooFewUnits
 from ._distributions import crossing
 from .checks import bad, count, positive
 
-Design = Literal["independent", "paired"]
-Null = Literal["zero", "margin"]
-Array = NDArray[np.float64]
+PowerDesign = Literal["independent", "paired"]
+PowerNull = Literal["zero", "margin"]
+_Array = NDArray[np.float64]
 
 LARGEST_ALPHA = 0.5
 MOST_POWER = 1 - 1e-9  # nearer to 1 the quadrature's own error decides
@@ -41,14 +41,14 @@ class Plan:
     df: float
 
 
-def plan(n: float, *, design: Design, strata: int = 1) -> Plan:
+def power_plan(n: float, *, design: PowerDesign, strata: int = 1) -> Plan:
     """Return what `n` units (per group, or pairs) in `strata` strata give; n may be fractional."""
     if design == "paired":
         return Plan(se=1 / math.sqrt(n), df=n - strata)
     return Plan(se=math.sqrt(2 / n), df=2 * n - 2 * strata)
 
 
-def checked_plan(n: int, *, design: Design, strata: int) -> Plan:
+def checked_plan(n: int, *, design: PowerDesign, strata: int) -> Plan:
     """Return the plan of a whole number of units, leaving at least one degree of freedom."""
     n = count(n, "n")
     strata = count(strata, "strata")
@@ -58,16 +58,16 @@ def checked_plan(n: int, *, design: Design, strata: int) -> Plan:
         raise bad("design", f"{design!r} is not independent or paired")
     if n <= strata:
         raise TooFewUnits(group="n", found=n, needed=strata + 1)
-    return plan(n, design=design, strata=strata)
+    return power_plan(n, design=design, strata=strata)
 
 
 @lru_cache(maxsize=1)
-def _nodes() -> tuple[Array, Array]:
+def _nodes() -> tuple[_Array, _Array]:
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     return nodes, weights
 
 
-def average(inside: Callable[[Array], Array], df: float, edges: list[float]) -> float:
+def average(inside: Callable[[_Array], _Array], df: float, edges: list[float]) -> float:
     """Return the mean of `inside(s)` over s = estimated / true SD, with chi on `df` degrees.
 
     The range is cut at `edges`, where `inside` bends or jumps. Dividing by the same sum of the
@@ -95,7 +95,7 @@ def bends(effect: float, start: float, slope: float) -> list[float]:
     ]
 
 
-def beyond(edge: Array, effect: float) -> Array:
+def beyond(edge: _Array, effect: float) -> _Array:
     """Return the probability that |Z + effect| exceeds `edge` >= 0."""
     return np.asarray(special.ndtr(effect - edge) + special.ndtr(-effect - edge), dtype=np.float64)
 
@@ -114,9 +114,9 @@ def clear_power(effect: float, *, margin: float, alpha: float, df: float) -> flo
     """Return P(|D| < margin - t s) for D ~ N(effect, 1); all in standard errors."""
     t = t_quantile(alpha, df)
 
-    def inside(s: Array) -> Array:
+    def inside(s: _Array) -> _Array:
         edge = np.maximum(margin - t * s, 0)
-        found: Array = special.ndtr(edge - effect) - special.ndtr(-edge - effect)
+        found: _Array = special.ndtr(edge - effect) - special.ndtr(-edge - effect)
         return found
 
     return average(inside, df, [margin / t, *bends(effect, margin, -t)])
@@ -128,7 +128,7 @@ def one_sided_power(effect: float, *, alpha: float, df: float) -> float:
     return average(lambda s: np.asarray(special.ndtr(effect - t * s)), df, bends(effect, 0, t))
 
 
-def start_of_alarm(null: Null, margin: float | None, *, unit: float) -> float:
+def start_of_alarm(null: PowerNull, margin: float | None, *, unit: float) -> float:
     """Return how far from 0 the interval must lie, in standard errors."""
     if null == "zero":
         return 0.0

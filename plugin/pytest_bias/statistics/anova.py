@@ -56,7 +56,7 @@ class AnovaRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FactorialAnova:
+class AnovaTable:
     """The terms in order (main effects, then interactions) and the residual row."""
 
     rows: tuple[AnovaRow, ...]
@@ -161,7 +161,7 @@ def factorial_anova(
     factors: Mapping[str, Sequence[str]],
     *,
     type: Literal[1, 2, 3] = 3,  # noqa: A002  (the field's word)
-) -> FactorialAnova:
+) -> AnovaTable:
     """Test the main effects and all interactions of crossed factors.
 
     Estimand: the cell means, one per combination of levels. `values` has shape (n,), independent
@@ -210,7 +210,7 @@ def factorial_anova(
                 omega2=(ss - df_term * within / df) / (total + within / df),
             )
         )
-    return FactorialAnova(
+    return AnovaTable(
         rows=tuple(rows), residual_ss=within * scale * scale, residual_df=df, type=type
     )
 

@@ -24,7 +24,7 @@ from ._power import (
     MOST_POWER,
     STEEP,
     TAIL,
-    Design,
+    PowerDesign,
     average,
     bends,
     beyond,
@@ -35,7 +35,7 @@ from ._power import (
 )
 from .checks import bad, checked, fraction, number, positive
 
-Array = NDArray[np.float64]
+_Array = NDArray[np.float64]
 Models = Literal["paired", "independent"]
 
 SETTLED = 2.0
@@ -55,7 +55,7 @@ def power_to_pass_paired(
     change: float = 0.0,
     correlation: float = 0.0,
     alpha: float = 0.05,
-    design: Design = "paired",
+    design: PowerDesign = "paired",
 ) -> float:
     """Return the probability that `non_inferior_paired_groups` passes one group of n units.
 
@@ -170,7 +170,7 @@ def _independent(
 
 
 @lru_cache(maxsize=64)
-def _spreads(df: float) -> tuple[Array, Array]:
+def _spreads(df: float) -> tuple[_Array, _Array]:
     """Estimated over true SDs, and their probabilities."""
     if df > LARGEST_DF:
         return np.ones(1), np.ones(1)
@@ -183,7 +183,9 @@ def _spreads(df: float) -> tuple[Array, Array]:
     return s, mass / mass.sum()
 
 
-def _sizes_within(edges: Array, *, means: tuple[float, float], sds: tuple[float, float]) -> Array:
+def _sizes_within(
+    edges: _Array, *, means: tuple[float, float], sds: tuple[float, float]
+) -> _Array:
     """Return P(|X| - |Y| < edge) of independent normal X and Y, for edges of shape (m,)."""
     if sds[0] == sds[1]:
         return _equal_sizes(edges, means=means, sd=sds[0])
@@ -204,11 +206,11 @@ def _sizes_within(edges: Array, *, means: tuple[float, float], sds: tuple[float,
     return np.asarray((half * weights * density * inside).sum(axis=1))
 
 
-def _density(z: Array) -> Array:
+def _density(z: _Array) -> _Array:
     return np.asarray(np.exp(-z * z / 2) / math.sqrt(2 * math.pi))
 
 
-def _equal_sizes(edges: Array, *, means: tuple[float, float], sd: float) -> Array:
+def _equal_sizes(edges: _Array, *, means: tuple[float, float], sd: float) -> _Array:
     """The same where X - Y and X + Y are independent."""
     scale = sd * math.sqrt(2)
     difference, total = (means[0] - means[1]) / scale, (means[0] + means[1]) / scale
@@ -226,7 +228,7 @@ def largest_sd_to_pass(
     margin: float,
     power: float = 0.90,
     alpha: float = 0.05,
-    design: Design = "independent",
+    design: PowerDesign = "independent",
     models: Models = "independent",
 ) -> float:
     """Return the SD up to which an unchanged model passes with probability `power`.

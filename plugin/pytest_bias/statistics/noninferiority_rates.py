@@ -18,7 +18,7 @@ from ._power import LARGEST_ALPHA
 from .checks import bad, checked, count, fraction, number, positive
 from .noninferiority_power import power_to_pass_independent
 
-Array = NDArray[np.float64]
+_Array = NDArray[np.float64]
 
 LARGEST_LISTED = 400
 """Variance of a difference of two counts beyond which it is taken as normal."""
@@ -76,7 +76,7 @@ def power_to_pass_rates(
     return min(1.0, float(mass @ passed @ mass))
 
 
-def _sizes(n: int, high: float, low: float) -> tuple[Array, Array, Array]:
+def _sizes(n: int, high: float, low: float) -> tuple[_Array, _Array, _Array]:
     """The sizes a difference can have, their probabilities, and the mean variance of each."""
     (a, mass_a), (b, mass_b) = _counts(n, high), _counts(n, low)
     low_a, high_a = _wilson(a, n)
@@ -101,14 +101,14 @@ def _sizes(n: int, high: float, low: float) -> tuple[Array, Array, Array]:
     return found // CLASSES / n, mass[found] / mass.sum(), mean[found] / mass[found]
 
 
-def _counts(n: int, rate: float) -> tuple[NDArray[np.int64], Array]:
+def _counts(n: int, rate: float) -> tuple[NDArray[np.int64], _Array]:
     """The counts that come up at all, and their probabilities."""
     least, most = (int(scipy.stats.binom.ppf(p, n, rate)) for p in (RARE, 1 - RARE))
     counts = np.arange(max(0, least), min(n, most) + 1)
     return counts, np.asarray(scipy.stats.binom.pmf(counts, n, rate))
 
 
-def _wilson(counts: NDArray[np.int64], n: int) -> tuple[Array, Array]:
+def _wilson(counts: NDArray[np.int64], n: int) -> tuple[_Array, _Array]:
     rate, square = counts / n, Z95 * Z95
     centre = (rate + square / (2 * n)) / (1 + square / n)
     half = Z95 / (1 + square / n) * np.sqrt(rate * (1 - rate) / n + square / (4 * n * n))

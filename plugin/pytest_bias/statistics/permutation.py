@@ -42,7 +42,9 @@ class GroupPermutation:
     groups: Mapping[str, GroupAgainstRest]
 
 
-def against_rest(values: Floats, units: Relabelling) -> tuple[Permutation, Floats, Floats, Floats]:
+def each_against_rest(
+    values: Floats, units: Relabelling
+) -> tuple[Permutation, Floats, Floats, Floats]:
     """Return the omnibus, and per group and column the estimate, p and max-T p.
 
     `values` is n × k. In place of |t| stands t² / (t² + df), which grows with it and stays finite
@@ -115,7 +117,7 @@ def group_permutation(
     units = Relabelling(
         labels, blocks, n=array.size, fewest=SMALLEST_GROUP, resamples=resamples, seed=seed
     )
-    omnibus, found, p, p_max_t = against_rest(array[:, None], units)
+    omnibus, found, p, p_max_t = each_against_rest(array[:, None], units)
     return GroupPermutation(
         omnibus=omnibus,
         groups=MappingProxyType(

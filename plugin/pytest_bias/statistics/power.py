@@ -13,8 +13,8 @@ import numpy as np
 from ._power import (
     LARGEST_ALPHA,
     MOST_POWER,
-    Design,
-    Null,
+    PowerDesign,
+    PowerNull,
     alarm_power,
     average,
     bends,
@@ -44,8 +44,8 @@ def power_to_alarm(
     sd: float,
     difference: float,
     alpha: float = 0.05,
-    design: Design = "independent",
-    null: Null = "zero",
+    design: PowerDesign = "independent",
+    null: PowerNull = "zero",
     margin: float | None = None,
     strata: int = 1,
 ) -> float:
@@ -79,8 +79,8 @@ def verdict_chances(
     margin: float,
     difference: float,
     alpha: float = 0.05,
-    design: Design = "independent",
-    null: Null = "zero",
+    design: PowerDesign = "independent",
+    null: PowerNull = "zero",
     strata: int = 1,
 ) -> Chances:
     """Return the probabilities of CLEAR, else BIASED, else INCONCLUSIVE at a true `difference`.
@@ -117,7 +117,7 @@ def largest_sd_to_clear(
     margin: float,
     power: float = 0.90,
     alpha: float = 0.05,
-    design: Design = "independent",
+    design: PowerDesign = "independent",
     strata: int = 1,
 ) -> float:
     """Return the SD up to which no difference is cleared within `margin` with probability `power`.

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import TooFewUnits
 from ._relabelling import SMALLEST_GROUP, Relabelling
 from .checks import ROUNDING, checked, matrix, probability
-from .permutation import against_rest
+from .permutation import each_against_rest
 from .results import Permutation
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def profile_permutation(
     rows = table - table.mean(axis=1, keepdims=True)
     # what is left of parallel rows is rounding of their own magnitude
     rows[np.abs(rows) <= ROUNDING * np.abs(table).max(axis=1, keepdims=True)] = 0.0
-    omnibus, found, p, p_max_t = against_rest(rows, units)
+    omnibus, found, p, p_max_t = each_against_rest(rows, units)
     return ProfilePermutation(
         omnibus=omnibus,
         cells=MappingProxyType(

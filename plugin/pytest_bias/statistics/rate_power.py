@@ -19,7 +19,7 @@ from ..errors import TooFewUnits
 from ._distributions import normal_isf, normal_sf
 from .checks import bad, checked, count, fraction, number
 
-Array = NDArray[np.float64]
+_Array = NDArray[np.float64]
 
 LARGEST_EXACT = 400
 LARGEST_ALPHA = 0.5
@@ -74,7 +74,7 @@ def _unbiased(n_a: int, n_b: int) -> float:
     return (n_a + n_b) / (n_a + n_b - 1)
 
 
-def score_se(a: Array, b: Array, *, n_a: int, n_b: int, null: float) -> Array:
+def score_se(a: _Array, b: _Array, *, n_a: int, n_b: int, null: float) -> _Array:
     """Return the standard error of rate a - rate b at the likeliest rates that differ by `null`.
 
     `a` and `b` are observed rates, of one shape; `null` lies strictly between -1 and 1. The
@@ -99,7 +99,7 @@ def score_se(a: Array, b: Array, *, n_a: int, n_b: int, null: float) -> Array:
     )
 
 
-def _enumerated(groups: _Groups) -> tuple[Array, Array, Array]:
+def _enumerated(groups: _Groups) -> tuple[_Array, _Array, _Array]:
     """Return every pair of observed rates and its probability."""
     k_a, k_b = np.arange(groups.n_a + 1), np.arange(groups.n_b + 1)
     mass = np.outer(
@@ -181,7 +181,7 @@ def power_to_alarm_rate(
     return RatePower(power=min(1.0, sum(chances)), method="normal")
 
 
-def _pooled_se(a: Array, b: Array, *, n_a: int, n_b: int) -> Array:
+def _pooled_se(a: _Array, b: _Array, *, n_a: int, n_b: int) -> _Array:
     pooled = np.clip((n_a * a + n_b * b) / (n_a + n_b), 0, 1)
     return np.asarray(np.sqrt(_unbiased(n_a, n_b) * pooled * (1 - pooled) * (1 / n_a + 1 / n_b)))
 

@@ -10,12 +10,12 @@ from typing import Literal
 from ._power import (
     LARGEST_ALPHA,
     MOST_POWER,
-    Design,
-    Null,
+    PowerDesign,
+    PowerNull,
     alarm_power,
     checked_plan,
     clear_power,
-    plan,
+    power_plan,
 )
 from .checks import bad, checked, count, fraction, known, number, positive, scale_bounds
 from .deterministic import unseen_p
@@ -102,8 +102,8 @@ def units_to_settle(
     margin: float,
     alpha: float = 0.05,
     power: float = 0.90,
-    design: Design = "independent",
-    null: Null = "zero",
+    design: PowerDesign = "independent",
+    null: PowerNull = "zero",
     strata: int = 1,
 ) -> Settling | None:
     """Return the fewest units that clear or alarm if the true difference is the `estimate`.
@@ -124,11 +124,11 @@ def units_to_settle(
     width = positive(margin, "margin") / sd
 
     def clearing(n: int) -> float:
-        found = plan(n, design=design, strata=strata)
+        found = power_plan(n, design=design, strata=strata)
         return clear_power(effect / found.se, margin=width / found.se, alpha=alpha, df=found.df)
 
     def alarming(n: int) -> float:
-        found = plan(n, design=design, strata=strata)
+        found = power_plan(n, design=design, strata=strata)
         start = width / found.se if null == "margin" else 0.0
         return alarm_power(effect / found.se, start=start, alpha=alpha, df=found.df)
 

@@ -14,7 +14,7 @@ from statsmodels.stats.anova import (  # type: ignore[import-untyped, unused-ign
     anova_lm,
 )
 
-from pytest_bias.statistics._power import alarm_power, plan
+from pytest_bias.statistics._power import alarm_power, power_plan
 from pytest_bias.statistics.agreement import krippendorff_alpha
 from pytest_bias.statistics.anova import factorial_anova
 from pytest_bias.statistics.blocks import tost_one_sample
@@ -233,7 +233,7 @@ def test_the_trap_of_default_coding_is_not_what_we_compute() -> None:
 def test_the_fractional_sizes_of_r_have_the_power_asked_for(
     key: str, effect: float, power: float
 ) -> None:
-    found = plan(REFERENCE["examples"]["power"]["values"][key], design="independent")
+    found = power_plan(REFERENCE["examples"]["power"]["values"][key], design="independent")
     reached = alarm_power(effect / found.se, start=0, alpha=0.05, df=found.df)
     assert reached == pytest.approx(power, rel=1e-6)
 
