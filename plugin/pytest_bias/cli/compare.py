@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..baselines.between_files import upgrade_of_files
 from ..baselines.table import unasked_words, uncompared_words
 from ..baselines.upgrade import unasked, upgrade_of
-from ..contrasts.cases import Declared, declared_in
+from ..contrasts.cases import Declaration, declared_in
 from ..errors import BadSetting, BiasError
 from ..experiments.canonical import plain
 from ..experiments.design import SCREEN
@@ -156,7 +156,7 @@ def _of_models(given: argparse.Namespace) -> _Compared:
         return _judged(Run(settings, Workspace(Path(folder))), suite_modules(given.suite), given)
 
 
-def _declared(modules: list[ModuleType]) -> Iterator[Declared]:
+def _declared(modules: list[ModuleType]) -> Iterator[Declaration]:
     """Yield all that a suite's modules declare, or import from others, with its whole family."""
     yield from (declared for module in modules for declared in declared_in(module))
     names = {module.__name__ for module in modules}

@@ -19,10 +19,10 @@ from ..experiments.records import Outcome
 from .declared import Contrast, Hypothesis, claim_under
 from .register import ATTRIBUTE, REGISTER
 
-Kind = Literal["condition", "hypothesis", "control"]
+CaseKind = Literal["condition", "hypothesis", "control"]
 Function = TypeVar("Function", bound=Callable[..., object])
 
-_DECORATORS: dict[Kind, str] = {
+_DECORATORS: dict[CaseKind, str] = {
     "condition": "@conditions",
     "hypothesis": "@hypotheses",
     "control": "@positive_control",
@@ -33,10 +33,10 @@ Recorded = tuple[Outcome, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Declared:
+class Declaration:
     """The declaration of a decorator on the function ``name`` in ``module``, at ``line``."""
 
-    kind: Kind
+    kind: CaseKind
     experiment: Experiment
     contrasts: tuple[Contrast, ...]
     module: str
@@ -60,7 +60,7 @@ class Declared:
 class Case:
     """One case: an experiment with one model, and the condition or contrast it is about."""
 
-    kind: Kind
+    kind: CaseKind
     experiment: Experiment
     model: str
     design: Design
@@ -146,7 +146,7 @@ def judging(case: Case) -> Iterator[None]:
 
 
 def _declare(
-    kind: Kind, experiment: Experiment, contrasts: Sequence[Contrast]
+    kind: CaseKind, experiment: Experiment, contrasts: Sequence[Contrast]
 ) -> Callable[[Function], Function]:
     _check_given(_DECORATORS[kind], experiment, contrasts)
     for contrast in contrasts:
@@ -162,7 +162,7 @@ def _declare(
                 what=name,
                 problem="one function is one kind of case: it has two bias decorators",
             )
-        declared = Declared(
+        declared = Declaration(
             kind,
             experiment,
             tuple(_titled(contrast, function) for contrast in contrasts),
@@ -190,7 +190,7 @@ def _titled(contrast: Contrast, function: FunctionType) -> Contrast:
     return cast("Contrast", replace(cast("Any", contrast), title=" ".join(first.split())))
 
 
-def declared_in(module: ModuleType) -> tuple[Declared, ...]:
+def declared_in(module: ModuleType) -> tuple[Declaration, ...]:
     """Everything that was declared in a module, also what its names no longer lead to.
 
     A later definition of the same name, a ``del`` or a loop drops a function, not what it claimed.
@@ -211,7 +211,7 @@ def _yields(function: FunctionType) -> bool:
     return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
 
 
-def _guarded(function: FunctionType, declared: Declared, name: str) -> Callable[..., object]:
+def _guarded(function: FunctionType, declared: Declaration, name: str) -> Callable[..., object]:
     """The function, refusing to run where its case is not judged: it would pass over a bias."""
 
     def check() -> None:
@@ -232,7 +232,7 @@ def _guarded(function: FunctionType, declared: Declared, name: str) -> Callable[
     return async_guard if inspect.iscoroutinefunction(function) else guard
 
 
-def cases_of(declared: Declared, models: Sequence[str], design: Design) -> list[Case]:
+def cases_of(declared: Declaration, models: Sequence[str], design: Design) -> list[Case]:
     """The cases a declaration becomes: models × conditions, or models × contrasts."""
     if declared.kind == "condition":
         return [
@@ -288,7 +288,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._experiments: dict[str, Registered] = {}
-        self._seen: list[Declared] = []
+        self._seen: list[Declaration] = []
 
     def __getitem__(self, experiment_id: str) -> Registered:
         return self._experiments[experiment_id]
@@ -296,7 +296,7 @@ class Registry:
     def __iter__(self) -> Iterator[Registered]:
         return iter(self._experiments.values())
 
-    def add(self, declared: Declared) -> None:
+    def add(self, declared: Declaration) -> None:
         """Take note of a declaration; saying the same one again changes nothing.
 
         Raises

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, get_args
@@ -69,7 +70,7 @@ class Hypothesis(Contrast, Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
+class Declared(ABC):
     """The parameters all hypotheses share.
 
     Parameters
@@ -122,6 +123,15 @@ class Declared:
     published: PublishedMethod | None = None
     title: str = field(default="", compare=False)
 
+    @property
+    @abstractmethod
+    def id(self) -> str:
+        """Short stable id, unique within an experiment."""
+
+    def layout(self, experiment: Experiment, design: Design) -> Layout | None:  # noqa: ARG002
+        """None: no power is computed for it."""
+        return None
+
     @classmethod
     def each(
         cls,
@@ -139,8 +149,9 @@ class Declared:
         return tuple(cls(*named, **{**declared, **entry}) for entry in over)
 
 
-def settle_fields(declared: Declared, what: str) -> None:
+def settle_fields(declared: Declared) -> None:
     """Freeze what was given, and refuse what no hypothesis can be declared with."""
+    what = declared.id
     need_mapping(what, "at", declared.at, "a mapping, factor → level or levels")
     at = {factor: levels_of(levels) for factor, levels in declared.at.items()}
     object.__setattr__(declared, "at", frozen_mapping(at))
@@ -188,12 +199,12 @@ def gates(declared: Declared) -> bool:
     return declared.claim in ("clear", "detect")
 
 
-def check_undirected(what: str, declared: Declared, problem: str) -> None:
+def check_undirected(declared: Declared, problem: str) -> None:
     """Refuse a margin and a direction where the estimate has no sign that means anything."""
     if declared.margin is not None:
-        raise BadDesign(what=what, problem=f"{problem} has no margin")
+        raise BadDesign(what=declared.id, problem=f"{problem} has no margin")
     if declared.direction is not None:
-        raise BadDesign(what=what, problem=f"{problem} has no direction")
+        raise BadDesign(what=declared.id, problem=f"{problem} has no direction")
 
 
 def levels_of(levels: Levels) -> tuple[str, ...]:
@@ -203,23 +214,27 @@ def levels_of(levels: Levels) -> tuple[str, ...]:
     return need_several("contrast", "levels", levels, str, "names, or one name")
 
 
-def check_levels(what: str, experiment: Experiment, factor: str, levels: Iterable[str]) -> None:
+def check_levels(
+    declared: Declared, experiment: Experiment, factor: str, levels: Iterable[str]
+) -> None:
     """Raise BadDesign or UnknownName unless these are levels of that factor."""
     known = experiment.levels(factor)
     for level in levels:
         if level not in known:
             there = f"there are: {', '.join(known)}"
             problem = f"{shortly(level)} is no level of {factor!r}; {there}"
-            raise BadDesign(what=what, problem=problem)
+            raise BadDesign(what=declared.id, problem=problem)
 
 
-def check_measure(what: str, experiment: Experiment, measure: str, *, bounded: bool) -> None:
+def check_measure(
+    declared: Declared, experiment: Experiment, measure: str, *, bounded: bool = False
+) -> None:
     """Raise UnknownName for a measure there is not, BadDesign for one without needed bounds."""
     if measure == MISSING:
         return
     if bounded and experiment.measure(measure).bounds is None:
         raise BadDesign(
-            what=what,
+            what=declared.id,
             problem=(
                 f"measure {measure!r} declares no bounds; worst cases for missing "
                 "replies and statements about identical replies need them"
@@ -228,12 +243,12 @@ def check_measure(what: str, experiment: Experiment, measure: str, *, bounded: b
     experiment.measure(measure)
 
 
-def check_at(what: str, experiment: Experiment, declared: Declared, compared: set[str]) -> None:
+def check_at(declared: Declared, experiment: Experiment, compared: Iterable[str]) -> None:
     """Refuse a confinement to what does not exist, or to one of the factors compared."""
     for factor, levels in declared.at.items():
-        check_levels(what, experiment, factor, levels)
+        check_levels(declared, experiment, factor, levels)
         if factor in compared:
-            raise BadDesign(what=what, problem=f"at={factor!r} is what it compares")
+            raise BadDesign(what=declared.id, problem=f"at={factor!r} is what it compares")
 
 
 def units_of(
@@ -248,9 +263,8 @@ def units_of(
     """
     if declared.unit is not None:
         return levels_of(declared.unit)
-    for name in compared:
-        if has_exemplars(experiment, name):
-            return (name,)
+    if sampled := [name for name in compared if has_exemplars(experiment, name)]:
+        return (sampled[0],)
     if experiment.items is not None and experiment.items.name not in compared:
         return (experiment.items.name,)
     raise BadDesign(
@@ -288,10 +302,9 @@ def null_of(declared: Declared, experiment: Experiment, compared: Sequence[str])
     return "margin" if fixed and sampled else "zero"
 
 
-def check_units(
-    what: str, declared: Declared, experiment: Experiment, compared: Sequence[str]
-) -> None:
+def check_units(declared: Declared, experiment: Experiment, compared: Sequence[str]) -> None:
     """Refuse units that the design does not have."""
+    what = declared.id
     if declared.target != "population":
         if declared.unit is not None:
             raise BadDesign(what=what, problem="unit= is of a population: target is 'fixed'")

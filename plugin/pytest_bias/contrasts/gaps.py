@@ -11,24 +11,20 @@ from ..experiments.fields import need_number, need_several, wrong
 from .declared import (
     Declared,
     Levels,
-    check_at,
     check_levels,
     check_measure,
     check_undirected,
-    check_units,
     levels_of,
     settle_fields,
     units_of,
 )
 from .findings import Finding, PublishedColumn
 from .linear import Asked, Side, analyse_linear, together
-from .reach import check_reach
+from .reach import check_compared
 
 if TYPE_CHECKING:
-    from ..experiments.design import Design
     from ..experiments.experiment import Experiment
     from ..experiments.records import Records
-    from .layout import Layout
 
 Gap = tuple[Levels, Levels, float]
 
@@ -59,7 +55,7 @@ class TotalGap(Declared):
     called: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
-        settle_fields(self, self.id)
+        settle_fields(self)
         expected = "(high, low, weight)"
         given: tuple[Sequence[Any], ...] = need_several(
             self.id, "gaps", self.gaps, (tuple, list), expected
@@ -79,24 +75,18 @@ class TotalGap(Declared):
 
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-        check_measure(self.id, experiment, self.measure, bounded=False)
+        check_measure(self, experiment, self.measure)
         if not self.gaps:
             raise BadDesign(what=self.id, problem="names no gap")
         for high, low, weight in self.gaps:
-            check_levels(self.id, experiment, self.factor, [*high, *low])
+            check_levels(self, experiment, self.factor, [*high, *low])
             if not weight > 0 or set(high) & set(low):
                 raise BadDesign(what=self.id, problem="a gap needs two sides and a weight above 0")
-        check_undirected(self.id, self, "a sum of absolute gaps")
-        check_at(self.id, experiment, self, {self.factor})
-        check_units(self.id, self, experiment, [self.factor])
-        sides = [{self.factor: side} for high, low, _ in self.gaps for side in (high, low)]
-        check_reach(
-            self.id,
-            self,
-            experiment,
-            [{name: levels_of(levels) for name, levels in side.items()} for side in sides],
-            flips=False,
-        )
+        check_undirected(self, "a sum of absolute gaps")
+        sides = [
+            {self.factor: levels_of(side)} for high, low, _ in self.gaps for side in (high, low)
+        ]
+        check_compared(self, experiment, sides, flips=False)
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a cell has no valid reply."""
@@ -136,7 +126,3 @@ class TotalGap(Declared):
             settle=None,
             published=PublishedColumn(method="sum of absolute gaps", statistics=published),
         )
-
-    def layout(self, experiment: Experiment, design: Design) -> Layout | None:  # noqa: ARG002
-        """None: no power is computed for it."""
-        return None

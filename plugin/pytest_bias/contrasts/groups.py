@@ -10,11 +10,9 @@ from ..errors import BadDesign
 from ..experiments.fields import need_several
 from .declared import (
     Declared,
-    check_at,
     check_levels,
     check_measure,
     check_undirected,
-    check_units,
     settle_fields,
     units_of,
 )
@@ -22,15 +20,12 @@ from .findings import Finding
 from .layout import Layout
 from .linear import Asked, Engine, Side, analyse_linear, standard_engine
 from .published import GroupsTest, PublishedMethod
-from .reach import check_reach, layout_of
+from .reach import check_compared, layout_of
 
 if TYPE_CHECKING:
     from ..experiments.design import Design
     from ..experiments.experiment import Experiment
     from ..experiments.records import Records
-    from .estimation.cells import Grid
-    from .estimation.tested import Tested
-    from .estimation.weights import Weights
 
 REST = "rest"
 ANY = "any"
@@ -68,7 +63,7 @@ class GroupContrast(Declared):
     published: PublishedMethod | None = field(default_factory=GroupsTest, kw_only=True)
 
     def __post_init__(self) -> None:
-        settle_fields(self, self.id)
+        settle_fields(self)
         among = need_several(self.id, "among", self.among, str, "levels")
         object.__setattr__(self, "among", among)
 
@@ -84,21 +79,17 @@ class GroupContrast(Declared):
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
         what = self.id
-        check_measure(what, experiment, self.measure, bounded=False)
+        check_measure(self, experiment, self.measure)
         groups = self._groups(experiment)
-        check_levels(what, experiment, self.factor, groups)
-        check_at(what, experiment, self, {self.factor})
-        check_units(what, self, experiment, [self.factor])
+        check_levels(self, experiment, self.factor, groups)
         sides = [{self.factor: [group]} for group in groups]
-        flips = self.group is not None
-        check_reach(what, self, experiment, sides, pooled=True, flips=flips)
+        check_compared(self, experiment, sides, pooled=True, flips=self.group is not None)
         if len(set(groups)) < len(groups) or len(groups) < 3:  # noqa: PLR2004  (or a pair)
             raise BadDesign(what=what, problem="needs three groups or more, each named once")
-        if self.group is not None:
-            if self.group not in groups:
-                raise BadDesign(what=what, problem=f"{self.group!r} is not among the groups")
-            return
-        check_undirected(what, self, "whether any group differs")
+        if self.group is None:
+            check_undirected(self, "whether any group differs")
+        elif self.group not in groups:
+            raise BadDesign(what=what, problem=f"{self.group!r} is not among the groups")
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a group has too few units, or a condition no reply."""
@@ -109,7 +100,7 @@ class GroupContrast(Declared):
             weights = of.Weights({self.factor: dict.fromkeys(groups, 1.0)})
             sides = tuple(Side(words=g, levels={self.factor: [g]}) for g in groups)
         else:
-            weights = of.against_rest(self.factor, self.group, groups)
+            weights = of.level_against_rest(self.factor, self.group, groups)
             rest = [group for group in groups if group != self.group]
             sides = (
                 Side(words=self.group, levels={self.factor: [self.group]}),
@@ -150,12 +141,9 @@ class GroupContrast(Declared):
             return lambda grid, _: group_against_rest(
                 grid, self.factor, group, groups, margin=self.margin
             )
-
-        def engine(grid: Grid, weights: Weights) -> Tested:
-            compared = [self.factor]
-            return standard_engine(self, experiment, compared, rates=grid.flags)(grid, weights)
-
-        return engine
+        return lambda grid, weights: standard_engine(
+            self, experiment, [self.factor], rates=grid.flags
+        )(grid, weights)
 
     def _groups(self, experiment: Experiment) -> tuple[str, ...]:
         return tuple(self.among) or experiment.levels(self.factor)

@@ -13,19 +13,17 @@ from ..experiments.fields import is_pair, need_mapping, shortly, wrong
 from .declared import (
     Declared,
     Levels,
-    check_at,
     check_levels,
     check_measure,
     check_undirected,
-    check_units,
     levels_of,
     settle_fields,
     units_of,
 )
 from .findings import Finding
 from .layout import Layout
-from .linear import Asked, Side, analyse_linear, standard_engine, together
-from .reach import check_reach, layout_of
+from .linear import Asked, Side, analyse_linear, together
+from .reach import check_compared, layout_of
 
 if TYPE_CHECKING:
     from ..experiments.design import Design
@@ -68,7 +66,7 @@ class Interaction(Declared):
                 raise wrong(what, f"factors[{name!r}]", pair, "(high, low) or None")
         object.__setattr__(self, "factors", frozen_mapping(self.factors))
         object.__setattr__(self, "called", frozen_mapping(self.called))
-        settle_fields(self, self.id)
+        settle_fields(self)
 
     @property
     def id(self) -> str:
@@ -77,25 +75,23 @@ class Interaction(Declared):
 
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-        what, names = self.id, list(self.factors)
-        check_measure(what, experiment, self.measure, bounded=False)
-        if len(names) != 2:  # noqa: PLR2004
+        what = self.id
+        check_measure(self, experiment, self.measure)
+        if len(self.factors) != 2:  # noqa: PLR2004
             raise BadDesign(what=what, problem="an interaction is of two factors")
         for name, pair in self.factors.items():
             experiment.levels(name)
             if pair is not None:
                 high, low = map(levels_of, pair)
-                check_levels(what, experiment, name, [*high, *low])
+                check_levels(self, experiment, name, [*high, *low])
                 if set(high) & set(low) or not high or not low:
                     raise BadDesign(what=what, problem="compares a level with itself")
         for name in self.called:
             if self.factors.get(name) is None:
                 raise BadDesign(what=what, problem=f"called={name!r} names no two sides")
         if self._largest:
-            check_undirected(what, self, "the largest of many contrasts")
-        check_at(what, experiment, self, set(names))
-        check_units(what, self, experiment, names)
-        check_reach(what, self, experiment, self._sides(experiment))
+            check_undirected(self, "the largest of many contrasts")
+        check_compared(self, experiment, self._sides(experiment))
 
     def _sides(self, experiment: Experiment) -> list[dict[str, tuple[str, ...]]]:
         """Every combination that is compared."""
@@ -152,8 +148,7 @@ class Interaction(Declared):
             ).finding
             at = finding.extras.get("clearest at", "")
             return replace(finding, contrast=f"{' × '.join(names)}, clearest at {at}", settle=None)
-        engine = standard_engine(self, experiment, names, rates=False)
-        finding = analyse_linear(asked, experiment, records, engine).finding
+        finding = analyse_linear(asked, experiment, records).finding
         (high, low), (upper, lower) = ([together(w) for w, _ in group] for group in groups)
         return replace(finding, contrast=f"({high} − {low}) at {upper} − at {lower}")
 

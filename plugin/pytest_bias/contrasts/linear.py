@@ -51,6 +51,8 @@ class Asked:
     weights: Weights
     sides: tuple[Side, ...]
     scale: Scale = "difference"
+    flags: bool | None = None
+    """Whether its measure must be an event (or must not); None: it may be either."""
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -68,9 +70,9 @@ class Found:
 
 
 def analyse_linear(
-    asked: Asked, experiment: Experiment, records: Records, engine: Engine
+    asked: Asked, experiment: Experiment, records: Records, engine: Engine | None = None
 ) -> Found:
-    """The finding of a linear contrast, tested by ``engine``.
+    """The finding of a linear contrast, tested by ``engine`` (or else as all like it are).
 
     Raises
     ------
@@ -87,6 +89,10 @@ def analyse_linear(
     used = weights.used(grid)
     cells = [[cell for cell in used.cells if _is_in(cell, side)] for side in asked.sides]
     _check_complete(asked, experiment, used, cells)
+    if asked.flags is not None:
+        _require_kind(declared.id, grid, flags=asked.flags)
+    rates = bool(asked.flags)
+    engine = engine or standard_engine(declared, experiment, asked.compared, rates=rates)
     tested = engine(grid, weights)
     margin = declared.margin
     null = null_of(declared, experiment, asked.compared)
@@ -168,11 +174,11 @@ def standard_engine(
     return lambda grid, weights: fixed.fixed_contrast(grid, weights, margin=margin, null=null)
 
 
-def require_kind(what: str, grid_flags: bool, *, flags: bool) -> None:  # noqa: FBT001
+def _require_kind(what: str, grid: Grid, *, flags: bool) -> None:
     """Raise BadDesign where an event is taken for a number, or a number for an event."""
-    if grid_flags and not flags:
+    if grid.flags and not flags:
         raise BadDesign(what=what, problem="its measure is an event: compare its rates")
-    if flags and not grid_flags:
+    if flags and not grid.flags:
         raise BadDesign(what=what, problem="its measure must be True or False")
 
 
@@ -184,24 +190,19 @@ def _arms(
     for place, (side, cells) in enumerate(zip(asked.sides, by_side, strict=True)):
         valid = [cell.mean for cell in cells if cell.values.size]
         replies = sum(cell.values.size for cell in cells)
+        missing: Counter[str] = Counter()
+        for cell in cells:
+            missing.update(cell.reasons)
         arms.append(
             Arm(
                 level=side.words,
                 value=_shown(experiment, side),
                 units=replies if tested.unit_name == REPLIES else _unit_count(cells, tested),
-                missing=_reasons(cells),
+                missing=missing,
                 mean=tested.sides[place] if tested.sides else math.fsum(valid) / len(valid),
             )
         )
     return tuple(arms)
-
-
-def _reasons(cells: Sequence[Cell]) -> Mapping[str, int]:
-    found: Counter[str] = Counter()
-    for cell in cells:
-        if cell.reasons:
-            found.update(cell.reasons)
-    return found
 
 
 def _unit_count(cells: Sequence[Cell], tested: Tested) -> int:

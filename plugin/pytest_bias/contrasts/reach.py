@@ -7,7 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import BadDesign
-from .declared import FEWEST_UNITS, Declared, gates, has_exemplars, levels_of, units_of
+from .declared import (
+    FEWEST_UNITS,
+    Declared,
+    check_at,
+    check_units,
+    gates,
+    has_exemplars,
+    levels_of,
+    units_of,
+)
 from .layout import Layout
 from .units import REPLIES, Units
 
@@ -95,19 +104,11 @@ def _smaller(sides: Sequence[object], sizes: Sequence[int]) -> int:
     return min(high_high + low_low, high_low + low_high)
 
 
-def _trials(
-    declared: Declared, experiment: Experiment, design: Design, side: Mapping[str, Sequence[str]]
-) -> int:
-    count = design.replicates
-    for factor in experiment.factors:
-        levels = side.get(factor.name) or levels_of(declared.at.get(factor.name, ()))
-        levels = levels or tuple(factor.levels)
-        count *= _members(design, factor, levels) if factor.exemplars else len(levels)
-    if experiment.items is not None:
-        name = experiment.items.name
-        labels = side.get(name) or levels_of(declared.at.get(name, ()))
-        count *= len(labels or experiment.items.items)
-    return count
+def _trials(declared: Declared, experiment: Experiment, design: Design, side: Sides) -> int:
+    names = [factor.name for factor in experiment.factors]
+    names += [] if experiment.items is None else [experiment.items.name]
+    counts = (_count(declared, experiment, design, name, side.get(name, ())) for name in names)
+    return design.replicates * math.prod(counts)
 
 
 def _members(design: Design, factor: Factor, levels: Sequence[str]) -> int:
@@ -115,18 +116,21 @@ def _members(design: Design, factor: Factor, levels: Sequence[str]) -> int:
     return sum(len(design.members(factor, level)) for level in levels)
 
 
-def _count(declared: Declared, experiment: Experiment, design: Design, name: str) -> int:
-    if experiment.items is not None and experiment.items.name == name:
-        return len(levels_of(declared.at.get(name, ())) or experiment.items.items)
-    factor = experiment.factor(name)
-    levels = levels_of(declared.at.get(name, ())) or tuple(factor.levels)
+def _count(
+    declared: Declared,
+    experiment: Experiment,
+    design: Design,
+    name: str,
+    compared: Sequence[str] = (),
+) -> int:
+    """Exemplars, or else levels, of a factor (or items) that a contrast meets."""
+    levels = compared or levels_of(declared.at.get(name, ())) or experiment.levels(name)
     if has_exemplars(experiment, name):
-        return _members(design, factor, levels)
+        return _members(design, experiment.factor(name), levels)
     return len(levels)
 
 
-def check_reach(
-    what: str,
+def check_compared(
     declared: Declared,
     experiment: Experiment,
     sides: Sequence[Sides],
@@ -134,13 +138,15 @@ def check_reach(
     pooled: bool = False,
     flips: bool = True,
 ) -> None:
-    """Raise BadDesign for a hypothesis that the gate design can never answer."""
+    """Refuse levels and units there are not, and what the gate design can never answer."""
+    compared = list(sides[0])
+    check_at(declared, experiment, compared)
+    check_units(declared, experiment, compared)
+    design = experiment.design()
     if gates(declared) and (
-        problem := out_of_reach(
-            declared, experiment, experiment.design(), sides, pooled=pooled, flips=flips
-        )
+        problem := out_of_reach(declared, experiment, design, sides, pooled=pooled, flips=flips)
     ):
-        raise BadDesign(what=what, problem=problem)
+        raise BadDesign(what=declared.id, problem=problem)
 
 
 def out_of_reach(

@@ -18,11 +18,9 @@ from .linear import DIGITS, together
 from .published import NOT_DEFINED
 
 if TYPE_CHECKING:
-    from ..experiments.design import Design
     from ..experiments.experiment import Experiment
     from ..experiments.records import Records
     from .estimation.selection import Pool
-    from .layout import Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ class Selection(Declared):
         what = f"Selection({shortly(self.selected)})"
         need_mapping(what, "feature", self.feature, "a mapping, item → group")
         object.__setattr__(self, "feature", frozen_mapping(self.feature))
-        settle_fields(self, self.id)
+        settle_fields(self)
 
     @property
     def id(self) -> str:
@@ -77,7 +75,7 @@ class Selection(Declared):
             raise BadDesign(what=self.id, problem="margin is the larger limit of a ratio, above 1")
         if self.target != "fixed" or self.unit is not None or self.null is not None:
             raise BadDesign(what=self.id, problem="its units are pools: leave target and unit")
-        check_at(self.id, experiment, self, set())
+        check_at(self, experiment, ())
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding below ten pools, BadDesign for items of no known group."""
@@ -132,10 +130,6 @@ class Selection(Declared):
             notes=tested.notes,
             by_unit=_by_pool(pools, found.by_pool),
         )
-
-    def layout(self, experiment: Experiment, design: Design) -> Layout | None:  # noqa: ARG002
-        """None: no power is computed for it."""
-        return None
 
     def _rows(self, experiment: Experiment, records: Records) -> Records:
         """The rows at the levels, and of the items, that it is confined to."""

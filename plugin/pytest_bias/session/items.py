@@ -17,7 +17,7 @@ from ..report.escapes import terminal_text
 from .ledger import NOT_RECORDED, RESULT, SEEN
 
 if TYPE_CHECKING:
-    from ..contrasts.cases import Case, Declared
+    from ..contrasts.cases import Case, Declaration
     from ..errors import NotRecorded
     from ..experiments.design import Condition
     from ..verdicts.verdict import Control, Verdict
@@ -31,13 +31,13 @@ _JUDGED = pytest.StashKey[bool]()
 _PLACE = pytest.StashKey[str]()
 
 
-def declared_on(function: object) -> Declared | None:
+def declared_on(function: object) -> Declaration | None:
     """What a bias decorator declared on a function; None for anything else."""
     if isinstance(function, staticmethod | classmethod):
         function = function.__func__
     if not isinstance(function, FunctionType):
         return None
-    return cast("Declared | None", function.__dict__.get(ATTRIBUTE))
+    return cast("Declaration | None", function.__dict__.get(ATTRIBUTE))
 
 
 def case_of(item: pytest.Item) -> Case | None:

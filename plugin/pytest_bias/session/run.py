@@ -9,7 +9,7 @@ from ..baselines.accepted import Baselines
 from ..baselines.gate import properties_of, stopped_by, stopped_by_control
 from ..cassettes.misses import all_capped
 from ..cassettes.staleness import dated
-from ..contrasts.cases import Case, Declared, Registry, cases_of
+from ..contrasts.cases import Case, Declaration, Registry, cases_of
 from ..errors import BiasError, UnknownName
 from ..experiments.canonical import dumps
 from ..experiments.records import carried_out
@@ -70,7 +70,7 @@ class Run(Recordings):
             roster=self.roster,
         )
 
-    def cases(self, declared: Declared) -> list[Case]:
+    def cases(self, declared: Declaration) -> list[Case]:
         """Register a declaration and give its cases.
 
         Those of an experiment without the design that is asked for are only there to be counted

@@ -15,7 +15,7 @@ from ..contrasts.register import REGISTER
 from .declarations import declares, imported, modules, python_files
 
 if TYPE_CHECKING:
-    from ..contrasts.cases import Declared
+    from ..contrasts.cases import Declaration
     from ..report.view import Scope
     from .session import BiasSession
 
@@ -88,7 +88,7 @@ def scope_of(state: BiasSession) -> Scope:
     )
 
 
-def unjudged_words(state: BiasSession, collected: Iterable[Declared]) -> Iterator[str]:
+def unjudged_words(state: BiasSession, collected: Iterable[Declaration]) -> Iterator[str]:
     """What files that were asked for as a whole declare and no case judges, and why.
 
     ``collected`` are the declarations that became cases. A file that was not imported to its end
@@ -110,7 +110,7 @@ def unjudged_words(state: BiasSession, collected: Iterable[Declared]) -> Iterato
     yield from silent_words(state, collected)
 
 
-def silent_words(state: BiasSession, collected: Iterable[Declared]) -> Iterator[str]:
+def silent_words(state: BiasSession, collected: Iterable[Declaration]) -> Iterator[str]:
     """The functions that decorators listed in files asked for as a whole, and that are no case.
 
     After collection, and once more at the end: what is declared while a test runs comes too late.

@@ -36,7 +36,7 @@ from .ledger import CASE, RESULT, Ledger
 from .options import check_settings, is_given, is_looking, is_planning, is_recording, settings_of
 
 if TYPE_CHECKING:
-    from ..contrasts.cases import Case, Declared
+    from ..contrasts.cases import Case, Declaration
     from ..recording.process import HeldSignals
     from ..report.view import RunView
     from ..settings.settings import Settings
@@ -63,7 +63,7 @@ class BiasSession:
         self._deselected: list[str] = []
         # What was made, by its origin, and its name in the books.
         self._parametrized: dict[str, str] = {}
-        self._declared: list[Declared] = []
+        self._declared: list[Declaration] = []
         self._session: pytest.Session | None = None
         self._status: int | None = None
         self._given = is_given(config)
@@ -138,7 +138,7 @@ class BiasSession:
         function, name = metafunc.definition.nodeid, name_of(metafunc.definition)
         self._parametrized |= {f"{function} {c.id}": f"{name}[{c.id}]" for c in cases}
 
-    def _cases(self, declared: Declared, module: ModuleType) -> list[Case]:
+    def _cases(self, declared: Declaration, module: ModuleType) -> list[Case]:
         """The cases of a function; what its module declares beside it belongs to its family."""
         from ..contrasts.cases import declared_in  # noqa: PLC0415
         from ..errors import BadSetting  # noqa: PLC0415

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_bias.contrasts.cases import (
-    Declared,
+    Declaration,
     Registry,
     cases_of,
     conditions,
@@ -45,12 +45,12 @@ def generator() -> Iterator[None]:
     yield
 
 
-def declared(decorate: Callable[[Any], Any], module: str = "test_one") -> Declared:
+def declared(decorate: Callable[[Any], Any], module: str = "test_one") -> Declaration:
     def test() -> None:
         """A test."""
 
     test.__module__ = module
-    found: Declared = getattr(decorate(test), ATTRIBUTE)
+    found: Declaration = getattr(decorate(test), ATTRIBUTE)
     return found
 
 
@@ -172,7 +172,7 @@ def test_bad_declarations(
         make()
 
 
-def registry(*given: Declared) -> Registry:
+def registry(*given: Declaration) -> Registry:
     filled = Registry()
     for each in given:
         filled.add(each)

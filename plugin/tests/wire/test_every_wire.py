@@ -14,7 +14,7 @@ from bias_tests.anchoring import test_anchoring as suite_of_cases
 from bias_tests.anchoring.experiment import ANCHORING
 
 from pytest_bias.cassettes.store import Cassette, cassette_path
-from pytest_bias.contrasts.cases import Case, Declared
+from pytest_bias.contrasts.cases import Case, Declaration
 from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design
@@ -85,7 +85,7 @@ def analysed(folder: Path, model: str, scratch: Path) -> Analysis:
     run = Run(settings, Workspace(scratch))
     for function in vars(suite_of_cases).values():
         declared = getattr(function, ATTRIBUTE, None)
-        if isinstance(declared, Declared):
+        if isinstance(declared, Declaration):
             run.cases(declared)
     found, _ = run.analysis(Case("hypothesis", ANCHORING, model, DESIGN))
     return found

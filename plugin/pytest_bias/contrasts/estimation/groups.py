@@ -27,7 +27,7 @@ from .units import (
     unit_key,
     units_within,
 )
-from .weights import Weights, against_rest
+from .weights import Weights, level_against_rest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +44,7 @@ def group_against_rest(
     p is that of a permutation of the exemplars' labels; interval and clearing are by t with the
     mean square pooled over all groups (one-way analysis of variance of exemplars' means).
     """
-    weights = against_rest(factor, group, groups)
+    weights = level_against_rest(factor, group, groups)
     found, dropped = nested_values(grid, weights, factor)
     values, labels, _ = _flat(found, groups, factor)
     by_unit = parts_of(factor, found, weights.parts[factor])

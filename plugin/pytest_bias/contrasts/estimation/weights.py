@@ -58,6 +58,6 @@ def pairwise(factor: str, high: Sequence[str], low: Sequence[str]) -> Weights:
     return Weights({factor: weights})
 
 
-def against_rest(factor: str, group: str, levels: Sequence[str]) -> Weights:
+def level_against_rest(factor: str, group: str, levels: Sequence[str]) -> Weights:
     """One level minus the mean of all others."""
     return pairwise(factor, [group], [level for level in levels if level != group])

@@ -21,7 +21,7 @@ from pytest_bias.contrasts.estimation.events import rate_difference
 from pytest_bias.contrasts.estimation.fixed import fixed_contrast
 from pytest_bias.contrasts.estimation.tested import Tested as Result  # "Test…" would be collected
 from pytest_bias.contrasts.estimation.units import crossed_contrast, nested_contrast
-from pytest_bias.contrasts.estimation.weights import Weights, against_rest, pairwise
+from pytest_bias.contrasts.estimation.weights import Weights, level_against_rest, pairwise
 from pytest_bias.statistics.means import welch
 
 RUNS = 200
@@ -135,7 +135,7 @@ def beyond(rng: Rng, effect: float) -> Result:
         cell(rng.normal(effect * (group == "white") + own[i], 0.7, 6), f"{group} {i}", group=group)
         for group, i in product(G, range(5))
     ]
-    weights = against_rest("group", "white", G)
+    weights = level_against_rest("group", "white", G)
     return fixed_contrast(grid(cells), weights, margin=MARGIN, null="margin")
 
 
