@@ -14,6 +14,7 @@ from filelock import FileLock, Timeout
 from ..cassettes.files import refuse_links, write_atomically
 from ..errors import BiasError, LinkedFile
 from ..verdicts.analysis import Analysis
+from ..verdicts.words import number_words
 from .accepted import FINGERPRINT, KEPT, acceptance_of, baseline_path, read_baseline
 from .entries import Baseline, Entry, entry_of, following, needs_acceptance
 from .text import DamagedBaseline, baseline_text
@@ -209,13 +210,13 @@ def _accepted(
         entries.setdefault(named[0], {})[named[1]] = following(
             entry, None if followed is None else followed.entry(*named)
         )
-    notes = [f"accepted: {_counted(len(judged), 'verdict')} of {model}"]
+    notes = [f"accepted: {number_words(len(judged), 'verdict')} of {model}"]
     if others and new_only:
         notes.append(_kept_words(model, len(others)))
     elif others:
         names = ", ".join(f"{experiment} {name}" for experiment, name in others)
         word = "kept, as this run is partial" if partial else "removed, as no case is left"
-        notes.append(f"{_counted(len(others), 'entry', 'entries')} of {model} {word}: {names}")
+        notes.append(f"{number_words(len(others), 'entry', 'entries')} of {model} {word}: {names}")
     simulated = any(each.analysis.simulated for each in judged) or (
         before is not None and before.simulated
     )
@@ -224,7 +225,7 @@ def _accepted(
 
 def _kept_words(model: str, number: int) -> str:
     """Count the entries that a run which accepts only what is new leaves as they are."""
-    return f"{_counted(number, 'entry', 'entries')} of {model} kept as accepted before"
+    return f"{number_words(number, 'entry', 'entries')} of {model} kept as accepted before"
 
 
 def _written(folder: Path, made: Iterable[tuple[Baseline, tuple[str, ...]]]) -> Accepted:
@@ -242,7 +243,3 @@ def _written(folder: Path, made: Iterable[tuple[Baseline, tuple[str, ...]]]) -> 
             written.append(path)
             notes += words
     return Accepted(tuple(written), tuple(notes), tuple(problems))
-
-
-def _counted(number: int, noun: str, plural: str = "") -> str:
-    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"

@@ -41,7 +41,7 @@ _LARGEST_LOG = 99.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class Observed:
     """A hypothesis with one model: its verdict in print, and its estimate, if any.
 
     ``shown`` is the estimate with its 95 % interval, in print.
@@ -73,8 +73,8 @@ class UpgradeRow:
     contrast: str
     margin: str
     scale: Scale | None
-    before: Shown | None
-    now: Shown
+    before: Observed | None
+    now: Observed
     outcome: Change
     compared: Compared | None
     said: str
@@ -118,6 +118,11 @@ class Upgrade:
     notes: tuple[str, ...] = ()
     simulated: tuple[str, ...] = field(default=())
     unasked: tuple[Claimed, ...] = ()
+
+    @property
+    def held_against(self) -> str:
+        """What the new models are held against, in print."""
+        return f"{self.old}, as accepted" if self.file else self.old
 
     @property
     def counts(self) -> tuple[tuple[Change, int], ...]:
@@ -177,7 +182,7 @@ def row_of(
     )
 
 
-def _shown(entry: Entry, form: str, finding: Finding | None = None) -> Shown:
+def _shown(entry: Entry, form: str, finding: Finding | None = None) -> Observed:
     """Show an entry; an estimate that was accepted as finely as the one found now."""
     effect = entry.effect
     estimate, interval = (None, None) if effect is None else (effect.estimate, effect.interval)
@@ -185,7 +190,7 @@ def _shown(entry: Entry, form: str, finding: Finding | None = None) -> Shown:
         shown = interval_words(finding)
     else:
         shown = "" if estimate is None else with_interval(estimate, interval, form)
-    return Shown(
+    return Observed(
         status=entry.status, words=entry.words, shown=shown, estimate=estimate, interval=interval
     )
 
@@ -229,7 +234,13 @@ def hint_words(upgrade: Upgrade) -> str:
     return f"{said}: --bias-accept{'' if own else after}"
 
 
-def side_words(side: Shown) -> str:
+def notes_words(upgrade: Upgrade) -> tuple[str, ...]:
+    """Give what else is to be said: the hint, then its notes."""
+    hint = hint_words(upgrade)
+    return (*((hint,) if hint else ()), *upgrade.notes)
+
+
+def side_words(side: Observed) -> str:
     """``BIASED -0.25 [-0.29, -0.20]``."""
     return f"{side.status} {side.shown}".rstrip()
 

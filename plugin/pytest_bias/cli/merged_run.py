@@ -256,9 +256,7 @@ def _upgrade(parts: Sequence[Part]) -> Upgrade | None:
 
 
 def _against(table: Upgrade | None) -> str:
-    if table is None:
-        return "no other model"
-    return f"{table.old}{', as accepted' if table.file else ''}"
+    return "no other model" if table is None else table.held_against
 
 
 def _scope(parts: Sequence[Part]) -> Scope:

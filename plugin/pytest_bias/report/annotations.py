@@ -4,37 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
 from typing import Literal
 
-from ..verdicts.verdict import Verdict
+from ..baselines.accepted import ends_soon
+from ..verdicts.verdict import HypothesisName, Verdict
 from .escapes import terminal_text
 from .terminal import closing_lines, control_line, verdict_line
 from .upgrade_text import row_line
 from .view import RunView
 
-Level = Literal["error", "warning", "notice"]
-Place = tuple[str, int]
+Severity = Literal["error", "warning", "notice"]
+FileLine = tuple[str, int]
 """A file as seen from the repository's root, and a line, counted from 1."""
 
 MOST = 10
 """Annotations of a level that GitHub shows of one step; what comes after is dropped there."""
-SOON = 14
-"""Days before its end from which an acceptance is said to end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotation:
     """A message of one line, and the place it is about (None: the run as a whole)."""
 
-    level: Level
+    level: Severity
     title: str
     message: str
-    place: Place | None = None
+    place: FileLine | None = None
 
 
 def annotations_of(
-    view: RunView, places: Mapping[tuple[str, str, str], Place], *, today: str
+    view: RunView, places: Mapping[HypothesisName, FileLine], *, today: str
 ) -> Iterator[Annotation]:
     """Return a run's notes in its log's margin: errors, then warnings, then notices.
 
@@ -54,8 +52,8 @@ def annotations_of(
     judged = [v for v in view.verdicts if view.is_judged(v) and v.gates]
     rows = {row.named: row for row in view.upgrade.rows} if view.upgrade is not None else {}
     for verdict in judged:
-        if _named(verdict) in view.failing:
-            row = rows.get(_named(verdict))
+        if verdict.named in view.failing:
+            row = rows.get(verdict.named)
             words = verdict.status if row is None else f"{row.outcome} ({verdict.status})"
             message = "" if row is None else row_line(row, several=False)
             yield _of(verdict, "error", words, places, message)
@@ -74,7 +72,7 @@ def annotations_of(
 
 def commands(found: Iterable[Annotation]) -> Iterator[str]:
     """The workflow commands: at most ten of a level, and how many more there are."""
-    counted: dict[Level, int] = {}
+    counted: dict[Severity, int] = {}
     for each in found:
         counted[each.level] = counted.get(each.level, 0) + 1
         if counted[each.level] <= MOST:
@@ -106,9 +104,9 @@ def _property(text: str) -> str:
 
 def _of(
     verdict: Verdict,
-    level: Level,
+    level: Severity,
     words: str,
-    places: Mapping[tuple[str, str, str], Place],
+    places: Mapping[HypothesisName, FileLine],
     message: str = "",
 ) -> Annotation:
     return Annotation(
@@ -116,11 +114,11 @@ def _of(
         title=f"{verdict.experiment} × {verdict.model}: {words}",
         message=message
         or " ".join(filter(None, (f"{verdict.id}:", verdict.title, verdict_line(verdict)))),
-        place=places.get(_named(verdict)),
+        place=places.get(verdict.named),
     )
 
 
-def _controls(view: RunView, places: Mapping[tuple[str, str, str], Place]) -> Iterator[Annotation]:
+def _controls(view: RunView, places: Mapping[HypothesisName, FileLine]) -> Iterator[Annotation]:
     """Positive controls that were among the cases and not seen, where verdicts gate."""
     if view.scope is not None and view.scope.gate == "off":
         return
@@ -138,22 +136,17 @@ def _controls(view: RunView, places: Mapping[tuple[str, str, str], Place]) -> It
 def _warnings(
     view: RunView,
     verdict: Verdict,
-    places: Mapping[tuple[str, str, str], Place],
+    places: Mapping[HypothesisName, FileLine],
     today: str,
 ) -> Iterator[Annotation]:
     """Yield what passes and should not be forgotten."""
-    if verdict.status == "CLEAR" or _named(verdict) in view.failing:
+    if verdict.status == "CLEAR" or verdict.named in view.failing:
         return
     accepted = view.acceptance(verdict)
     if accepted is not None:
-        last = date.fromisoformat(accepted.until)
-        if last <= date.fromisoformat(today) + timedelta(days=SOON):
+        if ends_soon(accepted.until, today):
             words = f"its acceptance ends on {accepted.until}"
             message = f"{verdict.id}: accepted by {accepted.owner} until {accepted.until}"
             yield _of(verdict, "warning", words, places, f"{message} ({accepted.reason})")
     elif view.known(verdict) is None and (verdict.status == "BIASED" or verdict.claim == "clear"):
         yield _of(verdict, "warning", f"{verdict.status}, and passes", places)
-
-
-def _named(verdict: Verdict) -> tuple[str, str, str]:
-    return verdict.experiment, verdict.model, verdict.id

@@ -18,12 +18,12 @@ from ..experiments.records import Outcome, Record, record_of
 
 FORMAT = 1
 
-Kind = Literal["category", "integer", "number", "boolean", "unknown"]
-Cell = bool | int | float | str | None
+ColumnKind = Literal["category", "integer", "number", "boolean", "unknown"]
+DataValue = bool | int | float | str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class DataColumn:
     """An entry of the data dictionary.
 
     ``levels`` are the labels of a category: those that are declared (factors, exemplars, items),
@@ -32,7 +32,7 @@ class Column:
     """
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     meaning: str
     unit: str = ""
     bounds: tuple[float, float] | None = None
@@ -57,7 +57,7 @@ class About:
     replicates: int
     licence: str
     recording: Recording
-    columns: tuple[Column, ...]
+    columns: tuple[DataColumn, ...]
     measures: Mapping[str, int]
     trials: int
     missing: Mapping[str, int]
@@ -74,7 +74,7 @@ class DataSet:
     """The rows of one experiment with one model, in the plan's order; cells as in ``columns``."""
 
     about: About
-    rows: tuple[tuple[Cell, ...], ...] = field(repr=False)
+    rows: tuple[tuple[DataValue, ...], ...] = field(repr=False)
 
 
 def dataset_of(
@@ -99,10 +99,10 @@ def dataset_of(
         that it does not declare.
     """
     records = [record_of(outcome, experiment.measures) for outcome in outcomes]
-    columns: list[Column] = []
-    cells: list[list[Cell]] = []
+    columns: list[DataColumn] = []
+    cells: list[list[DataValue]] = []
 
-    def add(column: Column, values: Iterable[Cell]) -> None:
+    def add(column: DataColumn, values: Iterable[DataValue]) -> None:
         columns.append(column)
         cells.append(list(values))
 
@@ -120,7 +120,7 @@ def dataset_of(
             add(column, [row.trial.exemplars[factor.name] for row in records])
     add(_items(experiment), [row.trial.item for row in records])
     add(
-        Column(name="replicate", kind="integer", meaning="repetition of the trial, from 1"),
+        DataColumn(name="replicate", kind="integer", meaning="repetition of the trial, from 1"),
         [row.trial.replicate for row in records],
     )
     for measure in experiment.measures:
@@ -140,7 +140,7 @@ def dataset_of(
         ("invalid_replies", "replies of the trial that were not valid", map(_invalid, records)),
         ("interactions", "calls the trial took", (row.interactions for row in records)),
     ):
-        add(Column(name=name, kind="integer", meaning=meaning), numbers)
+        add(DataColumn(name=name, kind="integer", meaning=meaning), numbers)
     _check_names(experiment, columns)
     invalid = Counter(reason_label(reason) for row in records for reason in row.invalid)
     about = About(
@@ -199,11 +199,11 @@ def _invalid(row: Record) -> int:
     return len(row.invalid)
 
 
-def _category(name: str, meaning: str, levels: Sequence[str], unit: str = "") -> Column:
-    return Column(name=name, kind="category", meaning=meaning, unit=unit, levels=tuple(levels))
+def _category(name: str, meaning: str, levels: Sequence[str], unit: str = "") -> DataColumn:
+    return DataColumn(name=name, kind="category", meaning=meaning, unit=unit, levels=tuple(levels))
 
 
-def _levels(factor: Factor) -> Column:
+def _levels(factor: Factor) -> DataColumn:
     """A factor's levels; their values only where they are numbers: others are stimuli."""
     meaning = "level of the factor that was manipulated"
     numbers = {level: v for level, v in factor.levels.items() if type(v) in (int, float)}
@@ -212,7 +212,7 @@ def _levels(factor: Factor) -> Column:
     return _category(factor.name, meaning, list(factor.levels), factor.unit)
 
 
-def _exemplars(factor: Factor, design: Design) -> Column:
+def _exemplars(factor: Factor, design: Design) -> DataColumn:
     members = [m for level in factor.levels for m in design.members(factor, level)]
     meaning = f"exemplar by which the level of `{factor.name}` stood before the subject"
     for member in members:
@@ -220,7 +220,7 @@ def _exemplars(factor: Factor, design: Design) -> Column:
     return _category(f"{factor.name}_exemplar", meaning, tuple(dict.fromkeys(members)))
 
 
-def _items(experiment: Experiment) -> Column:
+def _items(experiment: Experiment) -> DataColumn:
     items = experiment.items
     if items is None:
         return _category("item", "always empty: the experiment has no items", ())
@@ -228,7 +228,7 @@ def _items(experiment: Experiment) -> Column:
     return _category("item", meaning, tuple(items.items))
 
 
-def _measured(measure: Measure, values: Sequence[MeasureValue]) -> Column:
+def _measured(measure: Measure, values: Sequence[MeasureValue]) -> DataColumn:
     what = f"Measure({measure.name!r})"
     kinds = {type(value) for value in values}
     if len(kinds) > 1:
@@ -237,7 +237,7 @@ def _measured(measure: Measure, values: Sequence[MeasureValue]) -> Column:
     levels = sorted({str(value) for value in values}) if kind == "category" else []
     if not all(map(measure.declares, levels)):
         raise measure.undeclared
-    return Column(
+    return DataColumn(
         name=measure.name,
         kind=kind,
         meaning=f"{measure.meaning.strip() or 'measure of the reply'} (version {measure.version})",
@@ -252,7 +252,7 @@ def _floats(low: float, high: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-_KINDS: Mapping[type, Kind] = {float: "number", bool: "boolean", str: "category"}
+_KINDS: Mapping[type, ColumnKind] = {float: "number", bool: "boolean", str: "category"}
 
 
 def _check_text(what: str, text: str) -> None:
@@ -262,7 +262,7 @@ def _check_text(what: str, text: str) -> None:
         raise BadDesign(what=what, problem=problem)
 
 
-def _check_names(experiment: Experiment, columns: Sequence[Column]) -> None:
+def _check_names(experiment: Experiment, columns: Sequence[DataColumn]) -> None:
     twice = [name for name, n in Counter(column.name for column in columns).items() if n > 1]
     if twice:
         what = f"Experiment({experiment.id!r})"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from .dataset import About, Column
+from .dataset import About, DataColumn
 from .view import SIMULATED_WARNING
 
 LICENCES: Mapping[str, tuple[str, str]] = {
@@ -90,8 +90,8 @@ def _files(named: Mapping[str, About]) -> str:
 
 def _dictionaries(named: Mapping[str, About]) -> list[str]:
     """A dictionary per set of columns: files of other versions may have others."""
-    groups: dict[tuple[Column, ...], list[str]] = {}
-    found: dict[tuple[Column, ...], list[tuple[Column, ...]]] = {}
+    groups: dict[tuple[DataColumn, ...], list[str]] = {}
+    found: dict[tuple[DataColumn, ...], list[tuple[DataColumn, ...]]] = {}
     for name, about in named.items():
         key = tuple(replace(column, levels=()) for column in about.columns)
         groups.setdefault(key, []).append(name)
@@ -107,20 +107,20 @@ def _dictionaries(named: Mapping[str, About]) -> list[str]:
 _HEAD = ("column", "type", "unit", "bounds", "meaning", "levels")
 
 
-def _together(columns: Sequence[Column]) -> Column:
+def _together(columns: Sequence[DataColumn]) -> DataColumn:
     """One entry for the same column of several files: the levels of all of them."""
     levels = dict.fromkeys(level for column in columns for level in column.levels)
     return replace(columns[0], levels=tuple(levels))
 
 
-def _entry(column: Column) -> tuple[object, ...]:
+def _entry(column: DataColumn) -> tuple[object, ...]:
     bounds = "" if column.bounds is None else " to ".join(f"{x:.12g}" for x in column.bounds)
     kind = f"{column.kind} ({_STORED[column.kind]})"
     levels = ", ".join(_plain(level) for level in column.levels)
     return f"`{column.name}`", kind, _plain(column.unit), bounds, _meant(column), levels
 
 
-def _meant(column: Column) -> str:
+def _meant(column: DataColumn) -> str:
     return " ".join(column.meaning.split()).replace("|", r"\|")
 
 

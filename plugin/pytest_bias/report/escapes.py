@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 from unicodedata import category
 
-Cell = str | int | float | bool | None
+CsvValue = str | int | float | bool | None
 
 _OBEYED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Categories of Unicode: control, format (writing direction), surrogates, ends of lines."""
@@ -45,7 +45,7 @@ def terminal_line(text: str) -> str:
     return _COMMAND.sub(lambda found: f"{found[1] or ''}\\x{ord(found[0][-1]):02x}", text)
 
 
-def csv_text(rows: Iterable[Iterable[Cell]]) -> str:
+def csv_text(rows: Iterable[Iterable[CsvValue]]) -> str:
     r"""Rows as RFC 4180 has them (lines end in ``\r\n``), with no cell a spreadsheet would run.
 
     A text that begins as a formula does (``=``, ``+``, ``-``, ``@``) gets an apostrophe before it,
@@ -60,7 +60,7 @@ def _visible(sign: str) -> str:
     return ascii(sign)[1:-1] if category(sign) in _OBEYED and sign not in _KEPT else sign
 
 
-def _defused(cell: Cell) -> Cell:
+def _defused(cell: CsvValue) -> CsvValue:
     if not isinstance(cell, str):
         return cell
     runs = cell[:1] in {"\t", "\r", "\n"} or cell.lstrip()[:1] in _FORMULA

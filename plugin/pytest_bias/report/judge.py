@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..statistics.results import Interval
 from ..verdicts.judge_agreement import AgreementFound, alpha_words
+from ..verdicts.words import number_words
 
 _NOT_DEFINED = "not defined"
 
@@ -23,13 +24,14 @@ class JudgePage:
 
 def judge_line(found: AgreementFound) -> str:
     """An agreement as one line of the terminal section."""
+    trials = number_words(found.trials, "trial")
     if found.needed is None:
         said = _numbers(found) if found.alpha is not None else found.why
-        return f"judge beside people on {found.measure}: {said}, {_trials(found)} labelled"
+        return f"judge beside people on {found.measure}: {said}, {trials} labelled"
     if found.holds:
         return (
             f"judge agrees with itself on {found.measure}: {_numbers(found)}, at least "
-            f"{found.needed:g} needed, {_trials(found)} scored twice"
+            f"{found.needed:g} needed, {trials} scored twice"
         )
     return f"judge NOT RELIED ON: {found.why}{_held(found)}"
 
@@ -112,7 +114,3 @@ def _held(found: AgreementFound) -> str:
     if not found.held:
         return ""
     return f"; held back: {', '.join(found.held)}"
-
-
-def _trials(found: AgreementFound) -> str:
-    return f"{found.trials} trial{'' if found.trials == 1 else 's'}"

@@ -11,7 +11,7 @@ from ..experiments.origins import Retention
 from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.rule import SCREENED
 from ..verdicts.verdict import Control
-from ..verdicts.words import interval_words, unit_words
+from ..verdicts.words import interval_words, number_words, unit_words
 from .judge import JudgePage, judge_pages
 from .numbers import p_value
 from .page_figures import FigurePage, figure_page
@@ -112,15 +112,13 @@ def page_of(view: RunView) -> Page:
         for number, analysis in enumerate(view.analyses, 1)
     )
     anchors = {
-        (each.verdict.experiment, each.verdict.model, each.verdict.id): each.anchor
-        for section in analyses
-        for each in section.verdicts
+        each.verdict.named: each.anchor for section in analyses for each in section.verdicts
     }
     return Page(
         view=view,
         suite=_SUITE[view.suite] if view.standing == view.suite else _let_through(view),
         counts=closing.partition(": ")[2],
-        cases=f"{_counted(len(view.cases), 'case')}: {cases}" if view.cases else "",
+        cases=f"{number_words(len(view.cases), 'case')}: {cases}" if view.cases else "",
         unpassed=tuple((case, outcome) for case, outcome in view.cases if outcome != "passed"),
         banners=tuple(_banners(view)),
         analyses=analyses,
@@ -142,9 +140,8 @@ def _banners(view: RunView) -> Iterator[Banner]:
     if view.problems:
         yield Banner("problem", "Problems: the run gives no verdict", view.problems)
     if view.lost:
-        title = (
-            f"{_counted(len(view.lost), 'selected case')} gave no verdict, so neither does the run"
-        )
+        number = number_words(len(view.lost), "selected case")
+        title = f"{number} gave no verdict, so neither does the run"
         outcomes = dict(view.cases)
         lines = tuple(f"{outcomes.get(case, 'no report')}: {case}" for case in view.lost)
         yield Banner("problem", title, lines)
@@ -192,7 +189,7 @@ def _facts(analysis: Analysis) -> Iterator[tuple[str, str]]:
     valid = sum(count.ok for count in analysis.counts)
     yield "Experiment", analysis.experiment
     yield "Answered by", _answered(analysis.recording.served)
-    yield "Design", f"{analysis.design}, {_counted(analysis.replicates, 'replicate')}"
+    yield "Design", f"{analysis.design}, {number_words(analysis.replicates, 'replicate')}"
     yield "Trials", f"{analysis.trials}, of which {valid} gave a valid reply"
     if analysis.source:
         yield "Source", analysis.source
@@ -209,7 +206,7 @@ def _control(control: Control | None) -> Iterator[tuple[str, str]]:
         return
     yield finding.quantity.capitalize(), f"{interval_words(finding)}{unit_words(finding)}"
     for arm in finding.arms:
-        yield f"At {arm.level}", f"{arm.mean:.2f} from {_counted(arm.units, 'unit')}"
+        yield f"At {arm.level}", f"{arm.mean:.2f} from {number_words(arm.units, 'unit')}"
     yield "Against no effect", f"{p_value(finding.p_alarm)}"
     yield "Method", finding.method
 
@@ -236,7 +233,7 @@ def _provenance(analysis: Analysis, version: str) -> Iterator[tuple[str, str]]:
         yield "Not sent, because the model refuses it", ", ".join(recording.dropped)
     if recording.retention != "raw":
         yield "Kept", _KEPT[recording.retention]
-    yield "Design", f"{analysis.design}, {_counted(analysis.replicates, 'replicate')}"
+    yield "Design", f"{analysis.design}, {number_words(analysis.replicates, 'replicate')}"
     yield "Analysed with", f"pytest-bias {version}"
     yield "Simulated", "yes: replies of a program" if recording.simulated else "no"
 
@@ -248,7 +245,3 @@ def _answered(served: Sequence[str]) -> str:
 def _title(key: str) -> str:
     words = key.replace("_", " ").strip()
     return words[:1].upper() + words[1:]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -30,7 +30,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class AnalysisRow:
     """One row of the table of both analyses."""
 
     name: str
@@ -38,13 +38,13 @@ class Column:
     published: str
 
 
-def columns(finding: Finding, p_adjusted: float | None) -> Iterator[Column]:
+def analysis_rows(finding: Finding, p_adjusted: float | None) -> Iterator[AnalysisRow]:
     """The primary analysis beside the published one, row by row."""
     published = finding.published
     statistics: Mapping[str, float | str] = published.statistics if published else {}
-    yield Column("Method", finding.method, published.method if published else "")
-    yield Column("Role", "gives the verdict", "stands beside it; it never gates")
-    yield Column(
+    yield AnalysisRow("Method", finding.method, published.method if published else "")
+    yield AnalysisRow("Role", "gives the verdict", "stands beside it; it never gates")
+    yield AnalysisRow(
         finding.quantity.capitalize(), f"{interval_words(finding)}{unit_words(finding)}", _NONE
     )
     adjusted = "" if p_adjusted is None else f"; after Holm {p_value(p_adjusted)}"
@@ -61,14 +61,14 @@ def columns(finding: Finding, p_adjusted: float | None) -> Iterator[Column]:
     )
     p = statistics.get("p")
     alarm = [part for part in (test, f"{p_value(p)}" if isinstance(p, float) else "") if part]
-    yield Column(
+    yield AnalysisRow(
         "Against no effect" if finding.null == "zero" else "Against the margin",
         f"{p_value(finding.p_alarm)}{adjusted}",
         ", ".join(alarm) or _ABSENT,
     )
     if finding.margin is not None and finding.p_clear is not None:
         cleared = f"{p_value(finding.p_clear)} at {margin_words(finding)}"
-        yield Column("Clearing it", cleared, _ABSENT)
+        yield AnalysisRow("Clearing it", cleared, _ABSENT)
     sizes = [
         f"{name} = {value:+.2f}"
         for name in ("d", "g")
@@ -79,13 +79,13 @@ def columns(finding: Finding, p_adjusted: float | None) -> Iterator[Column]:
         f"g = {size.g:+.2f}, d = {size.d:+.2f} {unbroken_bounds(size.interval)}" if size else ""
     )
     if primary or sizes:
-        yield Column("Effect size", primary or "not defined", ", ".join(sizes) or _ABSENT)
+        yield AnalysisRow("Effect size", primary or "not defined", ", ".join(sizes) or _ABSENT)
     for name in sorted(statistics.keys() - {"t", "F", "chi2", "U", "df", "p", "d", "g"}):
         value = statistics[name]
-        yield Column(name, _ABSENT, value if isinstance(value, str) else plain_number(value))
+        yield AnalysisRow(name, _ABSENT, value if isinstance(value, str) else plain_number(value))
     if finding.human is not None:
         human = finding.human
-        yield Column("Beside people", _RELATIONS[human.primary], _RELATIONS[human.published])
+        yield AnalysisRow("Beside people", _RELATIONS[human.primary], _RELATIONS[human.published])
 
 
 def all_facts(finding: Finding) -> Iterator[Fact]:

@@ -12,7 +12,7 @@ from ..verdicts.verdict import Verdict
 from ..verdicts.words import interval_words, margin_words, unit_words
 from .figures import Band, Chart, Row, human_interval, interval_chart
 from .numbers import level_words, p_value, unbroken, unbroken_bounds
-from .page_facts import Column, Fact, all_facts, columns, people_facts
+from .page_facts import AnalysisRow, Fact, all_facts, analysis_rows, people_facts
 
 _CLAIMS = {
     "clear": "clear: the suite passes only when this is shown to be CLEAR",
@@ -47,7 +47,7 @@ class VerdictPage:
     direction: str
     chart: Chart | None
     caption: str
-    columns: tuple[Column, ...]
+    columns: tuple[AnalysisRow, ...]
     published: bool
     facts: tuple[Fact, ...]
     people: tuple[Fact, ...]
@@ -80,7 +80,7 @@ def verdict_page(
         direction=_direction(verdict),
         chart=_chart(finding, verdict.model) if finding else None,
         caption=_caption(finding) if finding else "",
-        columns=tuple(columns(finding, verdict.p_adjusted)) if finding else (),
+        columns=tuple(analysis_rows(finding, verdict.p_adjusted)) if finding else (),
         published=finding is not None and finding.published is not None,
         facts=tuple(all_facts(finding)) if finding else (),
         people=tuple(people_facts(human)) if human else (),

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ..errors import MissingPackage
-from .dataset import About, Cell, Column, DataSet, about_from, about_text
+from .dataset import About, DataColumn, DataSet, DataValue, about_from, about_text
 from .view import SIMULATED_WARNING
 
 ABOUT = b"pytest_bias.dataset"
@@ -88,7 +88,7 @@ def _imported(name: str) -> Any:
         raise MissingPackage(package=_PACKAGE, extra="dataset") from None
 
 
-def _array(pa: Any, column: Column, cells: list[Cell]) -> Any:
+def _array(pa: Any, column: DataColumn, cells: list[DataValue]) -> Any:
     if column.kind == "category":
         places = {level: place for place, level in enumerate(column.levels)}
         indices = [None if cell is None else places[str(cell)] for cell in cells]

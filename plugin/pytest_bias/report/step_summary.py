@@ -51,7 +51,7 @@ def _lines(view: RunView, written: Sequence[str]) -> Iterator[str]:
     yield from _listed("Failed as well", view.failures)
     yield from _listed("A part of the suite only", view.partial)
     rows = [v for v in view.verdicts if view.is_judged(v) and v.gates and v.status != "CLEAR"]
-    failing = [v for v in rows if _named(v) in view.failing]
+    failing = [v for v in rows if v.named in view.failing]
     known = [v for v in rows if v not in failing and (view.acceptance(v) or view.known(v))]
     passing = [v for v in rows if v not in failing and v not in known]
     biased = [v for v in passing if v.status == "BIASED"]
@@ -168,7 +168,3 @@ def _answered(view: RunView, model: str) -> str:
     served = {s for a in view.analyses if a.model == model for s in a.recording.served}
     names = ", ".join(map(_code, answered_by(model, sorted(served))))
     return f"{_code(model)}, answered by {names}" if names else _code(model)
-
-
-def _named(verdict: Verdict) -> tuple[str, str, str]:
-    return verdict.experiment, verdict.model, verdict.id

@@ -11,7 +11,7 @@ from ..baselines.table import (
     compared_words,
     counts_words,
     drift_words,
-    hint_words,
+    notes_words,
     shipping_words,
     side_words,
 )
@@ -41,8 +41,7 @@ def plain_markdown(text: str) -> str:
 def _lines(upgrade: Upgrade, but: str, reasons: Sequence[str]) -> Iterator[str]:
     stopped, apart = upgrade.stopped, upgrade.apart
     new = ", ".join(upgrade.new)
-    said = plain_markdown(f"{new} compared with {upgrade.old}")
-    yield f"### {said}{', as accepted' if upgrade.file else ''}"
+    yield f"### {plain_markdown(f'{new} compared with {upgrade.held_against}')}"
     yield ""
     if upgrade.simulated:
         yield f"> {plain_markdown(SIMULATED_WARNING.format(', '.join(upgrade.simulated)))}"
@@ -55,7 +54,7 @@ def _lines(upgrade: Upgrade, but: str, reasons: Sequence[str]) -> Iterator[str]:
     if stopped:
         yield from _table(stopped)
         yield ""
-    notes = [note for note in (hint_words(upgrade), *upgrade.notes) if note]
+    notes = notes_words(upgrade)
     yield from (f"- {plain_markdown(note)}" for note in notes)
     if notes:
         yield ""

@@ -12,7 +12,7 @@ from ..baselines.table import (
     counts_words,
     difference_words,
     drifted_value,
-    hint_words,
+    notes_words,
     shipping_words,
 )
 from ..contrasts.effects import Compared
@@ -85,13 +85,12 @@ def upgrade_page(
     """
     if upgrade is None:
         return None
-    old = f"{upgrade.old}{', as accepted' if upgrade.file else ''}"
     return UpgradePage(
         upgrade=upgrade,
-        title=f"{', '.join(upgrade.new)} compared with {old}",
+        title=f"{', '.join(upgrade.new)} compared with {upgrade.held_against}",
         verdict=f"{shipping_words(upgrade, but)}.",
         counts=counts_words(upgrade),
-        notes=tuple(note for note in (hint_words(upgrade), *upgrade.notes) if note),
+        notes=notes_words(upgrade),
         rows=tuple(_row(row, anchors) for row in upgrade.rows),
         drift=tuple(page for drift in upgrade.drift for page in _drift(drift)),
     )

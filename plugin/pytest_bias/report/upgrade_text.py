@@ -10,7 +10,7 @@ from ..baselines.table import (
     compared_words,
     counts_words,
     drift_words,
-    hint_words,
+    notes_words,
     shipping_words,
     side_words,
 )
@@ -24,15 +24,12 @@ DRIFT_NOTE = (
 
 def upgrade_lines(upgrade: Upgrade) -> Iterator[str]:
     """The lines of the summary, without a heading; those of what stops the upgrade first."""
-    of = f"{upgrade.old}{', as accepted' if upgrade.file else ''}"
     found = counts_words(upgrade) if upgrade.rows else "nothing could be compared"
-    yield f"Compared with {of}: {found}"
+    yield f"Compared with {upgrade.held_against}: {found}"
     several = len(upgrade.new) > 1
     for row in upgrade.apart:
         yield f"  {row_line(row, several=several)}"
-    if hint := hint_words(upgrade):
-        yield f"  {hint}"
-    for note in upgrade.notes:
+    for note in notes_words(upgrade):
         yield f"  {note}"
     if upgrade.drift:
         yield f"  {DRIFT_NOTE}:"

@@ -9,7 +9,7 @@ from typing import Literal
 
 from ..baselines.table import Upgrade, UpgradeRow
 from ..verdicts.analysis import Analysis
-from ..verdicts.verdict import Status, Verdict
+from ..verdicts.verdict import HypothesisName, Status, Verdict
 
 SuiteVerdict = Literal["PASS", "FAIL", "INCONCLUSIVE", "NOT JUDGED", "NO VERDICT"]
 
@@ -82,19 +82,19 @@ class RunView:
     partial: tuple[str, ...]
     problems: tuple[str, ...]
     version: str
-    judged: tuple[tuple[str, str, str], ...] | None = None
+    judged: tuple[HypothesisName, ...] | None = None
     broken: tuple[str, ...] = ()
     leniencies: tuple[str, ...] = ()
     accepted: tuple[AcceptedVerdict, ...] = ()
     ending: tuple[AcceptedVerdict, ...] = ()
     expired: tuple[AcceptedVerdict, ...] = ()
-    failing: tuple[tuple[str, str, str], ...] = ()
+    failing: tuple[HypothesisName, ...] = ()
     scope: Scope | None = None
     upgrade: Upgrade | None = None
     stale: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     exit_status: int = 0
-    unasked: tuple[tuple[str, str, str], ...] = ()
+    unasked: tuple[HypothesisName, ...] = ()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -168,8 +168,8 @@ class RunView:
 
     def acceptance(self, verdict: Verdict) -> AcceptedVerdict | None:
         """Return the acceptance of a verdict that the gate stopped; None where there is none."""
-        named = (verdict.experiment, verdict.model, verdict.id)
-        return next((a for a in self.accepted if (a.experiment, a.model, a.id) == named), None)
+        of = (a for a in self.accepted if (a.experiment, a.model, a.id) == verdict.named)
+        return next(of, None)
 
     def known(self, verdict: Verdict) -> UpgradeRow | None:
         """Word how a verdict that the gate stopped is let through, as the old model shows it too.
@@ -177,14 +177,12 @@ class RunView:
         None where it is not, and where somebody has accepted it.
         """
         rows = self.upgrade.rows if self.upgrade is not None else ()
-        named = (verdict.experiment, verdict.model, verdict.id)
-        found = next((row for row in rows if row.passes and row.named == named), None)
+        found = next((row for row in rows if row.passes and row.named == verdict.named), None)
         return found if self.acceptance(verdict) is None else None
 
     def is_judged(self, verdict: Verdict) -> bool:
         """Return whether a hypothesis was among the cases of this run."""
-        named = (verdict.experiment, verdict.model, verdict.id)
-        return self.judged is None or named in self.judged
+        return self.judged is None or verdict.named in self.judged
 
     def count(self, status: Status) -> int:
         """Number of verdicts of a status among the hypotheses of this run that gate."""

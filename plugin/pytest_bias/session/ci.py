@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from ..report.annotations import Place, annotations_of, commands
+from ..report.annotations import FileLine, annotations_of, commands
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ def workflow_commands(state: BiasSession, view: RunView) -> Iterator[str]:
         yield from commands(found)
 
 
-def _places(state: BiasSession) -> Iterator[tuple[tuple[str, str, str], Place]]:
+def _places(state: BiasSession) -> Iterator[tuple[tuple[str, str, str], FileLine]]:
     """Where the functions of hypotheses and controls stand, as seen from the repository's root."""
     prefix = below_repository(state.config.rootpath, state.settings.environ)
     for case, result in sorted(state.ledger.results.items()):

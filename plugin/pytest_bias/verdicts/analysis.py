@@ -16,7 +16,7 @@ from ..experiments.origins import Recording
 from ..experiments.records import CellCount, Outcome, Records, record_of
 from .drift import Readings, readings_of
 from .judge_agreement import AgreementFound, Labels, held_back, with_itself, with_people
-from .rule import Question, control_of, decide
+from .rule import Question, decide, judged_control
 from .verdict import Control, Verdict
 
 NONE = Records(())
@@ -84,7 +84,7 @@ def analyse(
     if control is not None:
         finding = _found(control, experiment, records)
         rests[control.id] = _measures(control, finding)
-        seen = control_of(control.id, finding, _held(held, rests[control.id]))
+        seen = judged_control(control.id, finding, _held(held, rests[control.id]))
     questions: list[Question] = []
     for hypothesis in sorted(hypotheses, key=lambda h: h.id):
         finding = _found(hypothesis, experiment, records)

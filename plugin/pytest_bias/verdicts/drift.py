@@ -31,7 +31,7 @@ UNITS: dict[What, str] = {
 }
 """What can drift, in the order in which it is shown, and its unit."""
 
-LEVEL = 0.95
+_LEVEL = 0.95
 _KEY_LENGTH = 16
 _ROUNDING = 1e-9
 """Spread of differences that counts as none, as a share of the values subtracted."""
@@ -39,7 +39,7 @@ _REFUSED = ("refusal", "content_filter")
 _REFUSAL_FLAGS = ("is_refusal", "refusal", "refused")
 """Measures that say of a valid reply that it refuses, by their names."""
 
-Column = tuple[float | None, ...]
+CellMeans = tuple[float | None, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,15 +53,15 @@ class Readings:
     """
 
     keys: tuple[str, ...] = ()
-    missing: Column = ()
-    refused: Column = ()
-    words: Column = ()
-    tokens: Column = ()
-    latency: Column = ()
+    missing: CellMeans = ()
+    refused: CellMeans = ()
+    words: CellMeans = ()
+    tokens: CellMeans = ()
+    latency: CellMeans = ()
 
     def column(self, what: What) -> dict[str, float]:
         """Return the known values, by cell."""
-        values: Column = getattr(self, what)
+        values: CellMeans = getattr(self, what)
         return {
             key: value for key, value in zip(self.keys, values, strict=True) if value is not None
         }
@@ -186,4 +186,4 @@ def _interval(differences: Sequence[float], magnitude: float) -> Interval | None
     spread = stdev(differences)
     if spread <= _ROUNDING * magnitude:
         return None
-    return t_interval(fmean(differences), spread / math.sqrt(number), number - 1.0, level=LEVEL)
+    return t_interval(fmean(differences), spread / math.sqrt(number), number - 1.0, level=_LEVEL)

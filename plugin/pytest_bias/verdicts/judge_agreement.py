@@ -15,7 +15,7 @@ from ..experiments.measures import Measure, MeasureValue
 from ..experiments.records import Records
 from ..statistics.results import Interval
 
-Against = Literal["the judge again", "people"]
+Rater = Literal["the judge again", "people"]
 Pairs = list[tuple[MeasureValue, MeasureValue]]
 
 _RESAMPLES = 1000
@@ -63,7 +63,7 @@ class AgreementFound:
     """
 
     measure: str
-    against: Against
+    against: Rater
     level: Level
     alpha: float | None
     interval: Interval | None

@@ -35,7 +35,7 @@ class Question:
     title: str = ""
 
 
-def control_of(contrast_id: str, finding: Finding | NoFinding, held: str = "") -> Control:
+def judged_control(contrast_id: str, finding: Finding | NoFinding, held: str = "") -> Control:
     """Judge a positive control: never seen where its measure is not to be relied on."""
     if isinstance(finding, NoFinding):
         return Control(id=contrast_id, seen=False, finding=None, reason=str(finding))

@@ -88,3 +88,8 @@ def arms_words(finding: Finding) -> str:
         value = f" ({one_line(arm.value)})" if arm.value != arm.level else ""
         parts.append(f"{arm.level}{value}: {arm.mean:.2f} from {arm.units} units{missing}")
     return "; ".join(parts)
+
+
+def number_words(number: int, noun: str, plural: str = "") -> str:
+    """``1 verdict``, ``3 entries``."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import pytest_bias
 from pytest_bias import csv_text
-from pytest_bias.report.escapes import Cell, terminal_line, terminal_text
+from pytest_bias.report.escapes import CsvValue, terminal_line, terminal_text
 
 PACKAGE = Path(pytest_bias.__file__).parent
 
@@ -84,7 +84,7 @@ def test_no_text_becomes_a_formula(text: str) -> None:
 
 
 def test_whatever_else_stands_in_a_cell_stays() -> None:
-    row: list[Cell] = [
+    row: list[CsvValue] = [
         "a=b",
         "",
         'x,"y"\n',

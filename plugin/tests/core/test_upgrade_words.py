@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.baselines.table import Shown, Upgrade, UpgradeRow, drift_words
+from pytest_bias.baselines.table import Observed, Upgrade, UpgradeRow, drift_words
 from pytest_bias.cli.entry import main
 from pytest_bias.report.page import page_of
 from pytest_bias.report.results import results_text
@@ -22,7 +22,7 @@ from .report.factory import analysis, between, finding, verdict, view
 
 OLD, NEW = "openai/one", "openai/two"
 NOTHING = "Nothing stops this upgrade"
-SIDE = Shown(status="CLEAR", words="CLEAR within ±1", shown="+0.0", estimate=0.0, interval=None)
+SIDE = Observed(status="CLEAR", words="CLEAR within ±1", shown="+0.0", estimate=0.0, interval=None)
 ROW = UpgradeRow(
     experiment="eggs",
     model=NEW,

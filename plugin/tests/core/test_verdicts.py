@@ -7,13 +7,13 @@ import pytest
 from pytest_bias.contrasts.findings import Finding, WorstCase
 from pytest_bias.errors import TooFewUnits
 from pytest_bias.statistics.results import Interval
-from pytest_bias.verdicts.rule import Question, control_of, decide
+from pytest_bias.verdicts.rule import Question, decide, judged_control
 from pytest_bias.verdicts.verdict import Control, Verdict
 
 from .factories import finding
 
-SEEN = control_of("too_high", finding(margin=None, p_clear=None))
-NOT_SEEN = control_of("too_high", finding(interval=Interval(low=-0.1, high=1, level=0.95)))
+SEEN = judged_control("too_high", finding(margin=None, p_clear=None))
+NOT_SEEN = judged_control("too_high", finding(interval=Interval(low=-0.1, high=1, level=0.95)))
 
 
 def worst(**changes: Any) -> WorstCase:
@@ -260,7 +260,7 @@ CONTROLS: dict[str, tuple[Finding | TooFewUnits, bool, str]] = {
 
 @pytest.mark.parametrize(("found", "seen", "reason"), CONTROLS.values(), ids=CONTROLS)
 def test_controls(found: Finding | TooFewUnits, seen: bool, reason: str) -> None:  # noqa: FBT001
-    control = control_of("c", found)
+    control = judged_control("c", found)
     assert control.seen is seen
     assert reason in control.reason
     assert bool(control.reason) is not seen
@@ -292,6 +292,6 @@ def test_a_control_must_be_seen_whatever_is_missing(
     changes: dict[str, Any], *, seen: bool
 ) -> None:
     missing = worst(**({"needed": True, "p_alarm": 1.0, "p_clear": None} | changes))
-    found = control_of("too_high", finding(margin=None, p_clear=None, worst_case=missing))
+    found = judged_control("too_high", finding(margin=None, p_clear=None, worst_case=missing))
     assert found.seen == seen
     assert ("too many replies are missing" in found.reason) == (not seen)
