@@ -9,8 +9,17 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from hypothesis import settings
+
 from pytest_bias.experiments.experiment import SimulatedAnswer, SimulatedPrompt
 from pytest_bias.providers.simulator.server import SimulatorServer
+
+
+def fewer(times: int) -> settings:
+    """Return settings with a share of the profile's examples, for a case that takes long."""
+    profile = settings.get_profile(settings.get_current_profile_name())
+    return settings(max_examples=max(1, profile.max_examples // times))
+
 
 PATIENCE = 60.0
 """Seconds until a wait that should have ended fails; no test waits that long when it passes."""

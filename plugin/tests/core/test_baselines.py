@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as unhurried
 from hypothesis import strategies as st
 
 from pytest_bias.baselines.accepted import ends_soon
@@ -89,7 +88,6 @@ def test_line_ends_are_no_matter() -> None:
     assert baseline_from(TEXT.replace("\n", "\r\n"), "x.json") == baseline_from(TEXT, "x.json")
 
 
-@unhurried(deadline=None)  # the first example builds the adapter that reads a file
 @given(
     estimate=st.floats(allow_nan=False, allow_infinity=False),
     reason=st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip),

@@ -20,24 +20,25 @@ def pytest_collection_modifyitems(items):
 """
 
 COUNTING = '''
-class Counting:
+class Counting(RateDifference):
     """A positive control that leaves a mark whenever it is analysed."""
-
-    def __getattr__(self, name):
-        return getattr(NOTICED, name)
 
     def analyse(self, experiment, records):
         with open("analysed.txt", "a") as file:
             file.write("x")
-        return NOTICED.analyse(experiment, records)
+        return super().analyse(experiment, records)
 
 '''
 
 
 @pytest.fixture
 def shipped(empty: Suite) -> Suite:
-    """The suite that is shipped, with its recordings."""
-    ignored = shutil.ignore_patterns("__pycache__", "*.lock")
+    """Most of the suite that is shipped, with its recordings.
+
+    Without the two experiments of thousands of replies, which the gate replays with eight workers.
+    """
+    large = ("linguistic_audit", "linguistic-audit", "narrative", "narrative-personas")
+    ignored = shutil.ignore_patterns("__pycache__", "*.lock", "tests", *large)
     for folder in ("bias_tests", "cassettes"):
         shutil.copytree(SHIPPED / folder, empty.path / folder, ignore=ignored)
     (empty.path / "pytest.ini").write_text(
@@ -93,7 +94,10 @@ def test_no_machine_path_in_the_results(suite: Suite) -> None:
 
 def test_one_analysis_in_a_session(suite: Suite) -> None:
     suite.tests("@conditions", f"{COUNTING}\n@conditions")
-    suite.tests("@positive_control(GAME, NOTICED)", "@positive_control(GAME, Counting())")
+    suite.tests(
+        "@positive_control(GAME, NOTICED)",
+        '@positive_control(GAME, Counting("noticed", "cue", high="high", low="low"))',
+    )
     models = ("--bias-model=simulated/even", "--bias-model=simulated/biased")
     result = suite.run(*models, workers=4)
     result.assert_outcomes(passed=7, failed=1)

@@ -96,4 +96,4 @@ def test_where_none_that_was_asked_for_has_the_design_the_run_is_refused(suite: 
     suite.write(name="card")
     result = suite.run("--bias-design=small")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "unknown design of game-card 'small'; known: gate, screen" in result.stdout.str()
+    assert "unknown design of game-card 'small'; known: gate, screen" in result.stderr.str()

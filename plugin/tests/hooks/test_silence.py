@@ -70,7 +70,7 @@ def test_offline_run(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     suite.conftest(NOTING)
     (suite.path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(suite.path / "tmp"))
-    result = suite.run("--dist=loadfile", workers=1)
+    result = suite.run("--dist=loadfile", workers=1, process=True)
     result.assert_outcomes(passed=4)
     (worker,) = modules(suite.path, "worker")
     assert worker.isdisjoint({"openai", "httpx2", "jinja2", "vl_convert", "pandas"})

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.cassettes.measured import reason_label
@@ -32,6 +32,7 @@ from pytest_bias.report.dataset_page import LICENCES, licence_notice, readme_tex
 from pytest_bias.report.parquet import ABOUT, about_file, check_installed, parquet_bytes
 from pytest_bias.settings.options import OPTIONS
 
+from ...helpers import fewer
 from ..factories import experiment, outcomes_of, record, recording
 
 pa, pq = import_module("pyarrow"), import_module("pyarrow.parquet")  # they have no types
@@ -196,7 +197,7 @@ def test_bytes_are_the_same_each_time_and_after_a_journey_as_json() -> None:
     assert parquet_bytes(again) == parquet_bytes(data) == parquet_bytes(made())
 
 
-@settings(max_examples=25, deadline=None)
+@fewer(2)
 @given(
     months=st.floats(0, 1_000_000),
     agrees=st.booleans(),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.errors import BadStatisticInput, BiasError, NoVariance, TooFewUnits
@@ -161,7 +161,6 @@ def test_bad_input(call: Callable[[], object], error: type[BiasError]) -> None:
         call()
 
 
-@settings(max_examples=60, deadline=None)
 @given(matrices, st.sampled_from(MEASUREMENTS), st.randoms(use_true_random=False))
 def test_order_of_coders_and_units_does_not_matter_to_alpha(
     coders: list[list[int | None]], level: Measurement, random: Any
@@ -179,7 +178,6 @@ def test_order_of_coders_and_units_does_not_matter_to_alpha(
     assert krippendorff_alpha(tripled, level=level).alpha == pytest.approx(found.alpha, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=2, max_size=20),
     st.sampled_from([None, "linear", "quadratic"]),

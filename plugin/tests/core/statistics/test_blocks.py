@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
@@ -90,7 +90,6 @@ def test_five_units_cannot_alarm() -> None:
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
-@settings(max_examples=25)
 @given(differences=st.lists(readings, min_size=2, max_size=8), null=readings)
 def test_every_flip_is_counted(differences: list[float], null: float, alternative: Any) -> None:
     found = sign_flip(differences, null=null, alternative=alternative, seed=3)
@@ -136,7 +135,6 @@ def test_sign_flips_keep_their_size_where_units_differ_in_spread() -> None:
     assert (p <= 0.05).mean() <= 0.05 + 2 * 0.0057
 
 
-@settings(max_examples=40)
 @given(varied, readings, st.sampled_from([0.25, 2.0, 64.0]), st.integers(-20, 20))
 def test_shift_scale_and_swap(
     differences: list[float], null: float, scale: float, shift: int
@@ -157,7 +155,6 @@ def test_shift_scale_and_swap(
     assert flipped.p == sign_flip(-values, null=-null, alternative="less", seed=2).p
 
 
-@settings(max_examples=40)
 @given(varied, st.floats(0.01, 10), st.floats(1, 3))
 def test_wider_margins_are_easier_to_stay_within(
     differences: list[float], margin: float, factor: float
@@ -167,7 +164,6 @@ def test_wider_margins_are_easier_to_stay_within(
     assert tost_one_sample(differences, margin=margin * factor).p <= narrow.p
 
 
-@settings(max_examples=40)
 @given(varied, st.sampled_from([0.25, 2.0, 64.0]))
 def test_standardised_mean(differences: list[float], scale: float) -> None:
     found = cohen_dz(differences)

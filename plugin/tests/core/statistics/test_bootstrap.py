@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
@@ -105,7 +105,6 @@ def test_a_sum_of_zero_counts_as_a_half() -> None:
     assert all(math.isfinite(draw) for draw in found.draws)
 
 
-@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(*[st.integers(0, 9)] * 4).map(lambda c: (c[0], c[0] + c[1], c[2], c[2] + c[3])),

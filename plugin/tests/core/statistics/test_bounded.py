@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
@@ -83,7 +83,6 @@ def test_p_is_never_zero() -> None:
     assert impossible.p == 1 / 1000
 
 
-@settings(max_examples=40)
 @given(
     st.lists(st.integers(0, 24).map(lambda i: i / 2), min_size=1, max_size=12),
     st.lists(st.integers(0, 24).map(lambda i: i / 2), min_size=1, max_size=12),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.statistics import _counting as counting
@@ -106,7 +106,6 @@ def test_the_counts_of_a_small_block_have_the_chances_of_its_relabellings() -> N
     assert squares < df + 4 * (2 * df) ** 0.5
 
 
-@settings(max_examples=40)
 @given(
     st.lists(st.integers(1, 30), min_size=1, max_size=5),
     st.lists(st.integers(0, 9), min_size=2, max_size=4),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.contrasts.findings import Finding
@@ -34,6 +34,7 @@ from pytest_bias.statistics.tables import chi_square
 from pytest_bias.verdicts.rule import Question, decide
 from pytest_bias.verdicts.verdict import Control, Verdict
 
+from ...helpers import fewer
 from ..factories import MODEL, experiment
 from .reference import REFERENCE, assert_sound
 
@@ -463,7 +464,7 @@ odd = given(st.sampled_from(KINDS), st.sampled_from(GONE), st.integers(0, 10_000
 
 
 @pytest.mark.parametrize("name", NUMERIC)
-@settings(max_examples=10, deadline=None, derandomize=True)
+@fewer(5)
 @odd
 def test_odd_numbers_give_a_sound_finding_or_none(
     name: str, kind: str, gone: str, seed: int
@@ -473,7 +474,7 @@ def test_odd_numbers_give_a_sound_finding_or_none(
 
 
 @pytest.mark.parametrize("name", RATES)
-@settings(max_examples=10, deadline=None, derandomize=True)
+@fewer(5)
 @odd
 def test_odd_flags_give_a_sound_finding_or_none(
     name: str, kind: str, gone: str, seed: int
@@ -529,7 +530,7 @@ def any_pools(rng: np.random.Generator, gone: float = 0.0, taken: int = 2) -> Re
     return pools_of(choose)
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@fewer(3)
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.1, 0.5, 1.0]), st.integers(0, 6))
 def test_odd_selections_give_a_sound_finding_or_none(seed: int, gone: float, taken: int) -> None:
     rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.contrasts.findings import Finding
@@ -24,6 +24,7 @@ from pytest_bias.experiments.measures import Measure, MeasureValue
 from pytest_bias.experiments.records import Records
 from pytest_bias.statistics.results import Interval
 
+from ...helpers import fewer
 from .test_edge_cases import (
     KIND_OF_POST,
     NUMERIC,
@@ -57,7 +58,7 @@ SIDED = [n for n, (_, h) in EVERY.items() if isinstance(h, MeanDifference | Rate
 DIFFERENCES = [n for n in SIDED if n.startswith("numbers")]
 JUDGEABLE = [n for n, (_, h) in EVERY.items() if h.margin is not None]
 OF_A_POPULATION = [n for n, (_, h) in EVERY.items() if h.target == "population"]
-few = settings(max_examples=3, deadline=None, derandomize=True)
+few = fewer(16)
 
 
 def drawn(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
@@ -47,7 +47,6 @@ def drawn(seed: int, sizes: tuple[int, ...] = (6, 9, 5)) -> Groups:
     ]
 
 
-@settings(max_examples=60)
 @given(st.integers(0, 10_000), st.floats(0.05, 10), st.sampled_from([(6, 9, 5), (8,)]))
 def test_the_rule_is_the_one_defined(seed: int, margin: float, sizes: tuple[int, ...]) -> None:
     groups = drawn(seed, sizes)
@@ -77,7 +76,6 @@ def test_a_weight_scales_the_margin(seed: int) -> None:
     assert halved.p == close(alone.p)
 
 
-@settings(max_examples=60)
 @given(st.integers(0, 10_000), st.floats(0.05, 5))
 def test_signs_order_and_margins(seed: int, margin: float) -> None:
     groups = drawn(seed)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
@@ -275,7 +275,6 @@ def test_null_p_values_are_not_too_small() -> None:
     assert max(alarms, family, feature) / runs <= 0.088
 
 
-@settings(max_examples=40)
 @given(
     st.lists(st.integers(-40, 40).map(lambda i: i / 8), min_size=6, max_size=9),
     st.integers(-50, 50),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import (  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
     integrate,
@@ -120,7 +120,6 @@ def test_verdict_chances_are_those_of_simulated_experiments() -> None:
     difference=st.floats(-3, 3),
     margin=st.floats(0.01, 3),
 )
-@settings(max_examples=80)
 def test_chances_are_coherent(n: int, sd: float, difference: float, margin: float) -> None:
     found = verdict_chances(n, sd=sd, margin=margin, difference=difference)
     assert min(found.clear, found.biased, found.inconclusive) >= 0

@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.errors import BiasError, NoVariance
@@ -190,7 +190,6 @@ def test_hedges_j_grows_to_one(df: float, factor: float) -> None:
     assert hedges_j(df) <= hedges_j(min(1e100, df * factor)) * (1 + 1e-9)
 
 
-@settings(max_examples=25)
 @given(varied, varied, st.integers(0, 2**40))
 def test_bootstrap_is_reproducible(a: list[float], b: list[float], seed: int) -> None:
     found = bootstrap_difference(a, b, iterations=500, seed=seed)
@@ -200,7 +199,6 @@ def test_bootstrap_is_reproducible(a: list[float], b: list[float], seed: int) ->
     assert found.interval.high <= np.max(a) - np.min(b)
 
 
-@settings(max_examples=40)
 @given(st.integers(2, 200), st.floats(-8, 12), st.sampled_from([0.5, 0.9, 0.95, 0.999999]))
 def test_d_interval_from_tiny_to_enormous_effects(n: int, exponent: float, level: float) -> None:
     spread = np.linspace(-1, 1, n) * 10**-exponent

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.errors import BadStatisticInput, BiasError, TooFewUnits
@@ -63,7 +63,6 @@ def test_bad_input(call: Callable[[], object], error: type[BiasError]) -> None:
         call()
 
 
-@settings(max_examples=60, deadline=None)
 @given(groups, groups)
 def test_two_groups_exchanged_and_rescaled(a: list[float], b: list[float]) -> None:
     one, other = mann_whitney(a, b), mann_whitney(b, a)
@@ -77,7 +76,6 @@ def test_two_groups_exchanged_and_rescaled(a: list[float], b: list[float]) -> No
     assert mann_whitney(sorted(a), b) == one
 
 
-@settings(max_examples=60, deadline=None)
 @given(anything, anything)
 def test_any_finite_values_give_finite_results(a: list[float], b: list[float]) -> None:
     assert_sound(mann_whitney(a, b))

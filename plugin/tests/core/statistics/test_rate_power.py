@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import (  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
     optimize,
@@ -95,7 +95,6 @@ def test_rate_power_refuses_values_outside_its_domain() -> None:
 
 
 @given(st.floats(1e-4, 0.9), st.floats(1e-6, 0.5))
-@settings(max_examples=60)
 def test_units_without_an_event_are_the_fewest(margin: float, alpha: float) -> None:
     n = units_for_zero_events(margin, alpha=alpha)
     assert (1 - margin) ** n <= alpha * (1 + 1e-9)

@@ -27,7 +27,7 @@ from .reference import assert_sound
 close = pytest.approx
 nulls = st.integers(-98, 98).map(lambda i: i / 100)
 # Strata that contradict one another may, very rarely, break what holds otherwise.
-steadily = settings(max_examples=80, derandomize=True)
+steadily = settings(derandomize=True)
 TABLES = [(7, 30, 3, 28), (15, 40, 16, 35), (29, 30, 20, 25), (1, 20, 5, 50), (56, 70, 48, 80)]
 
 
@@ -98,7 +98,6 @@ def log_likelihood(x: int, n: int, rate: float) -> float:
     return float(stats.binom.logpmf(x, n, min(1.0, max(0.0, rate))))
 
 
-@settings(max_examples=40)
 @given(st.data(), st.integers(1, 60), st.integers(1, 60), nulls)
 def test_restricted_rates_maximise_the_likelihood(
     data: st.DataObject, n_a: int, n_b: int, null: float

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
@@ -107,7 +107,6 @@ grids = st.lists(st.integers(0, 8).map(lambda i: i / 8), min_size=1, max_size=30
 
 
 @given(grids, st.integers(1, 15).map(lambda i: i / 16))
-@settings(max_examples=60)
 def test_sides_scales_and_more_values(coins: list[float], mean: float) -> None:
     greater = betting_p(coins, mean=mean, bounds=(0, 1), alternative="greater")
     mirrored = betting_p(

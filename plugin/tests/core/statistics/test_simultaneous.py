@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
@@ -129,7 +129,6 @@ def test_extremes_stay_finite_and_above_zero() -> None:
     assert max_t([5.0, 1.0], np.eye(2), 1e-3, resamples=999, seed=1).p[0] > 0.9
 
 
-@settings(max_examples=30)
 @given(st.lists(st.floats(-6, 6), min_size=4, max_size=4), st.floats(1, 200), st.integers(0, 99))
 def test_adjusted_p_is_above_the_unadjusted_and_below_bonferroni(
     t: list[float], df: float, seed: int

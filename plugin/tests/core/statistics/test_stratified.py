@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
@@ -95,7 +95,6 @@ def test_bad_arguments() -> None:
             stratified_contrast(cells, weights, level=level)
 
 
-@settings(max_examples=60)
 @given(grids, st.integers(-20, 20), st.sampled_from([0.25, 2.0, 64.0]), st.data())
 def test_shift_scale_swap_and_order(
     cells: list[list[float]], shift: int, scale: float, data: st.DataObject

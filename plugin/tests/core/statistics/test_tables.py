@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
@@ -111,7 +111,6 @@ def test_bad_input(call: Callable[[], object], error: type[BiasError]) -> None:
         call()
 
 
-@settings(max_examples=60, deadline=None)
 @given(table=full, random=st.randoms(use_true_random=False), yates=st.booleans())
 def test_measures_do_not_depend_on_the_order_of_rows_and_columns(
     table: Any, random: Any, *, yates: bool
@@ -132,7 +131,6 @@ def test_measures_do_not_depend_on_the_order_of_rows_and_columns(
         assert turned.interval.high == pytest.approx(found.interval.high, abs=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 10**12), min_size=4, max_size=4))
 def test_phi_changes_its_sign_with_the_rows(counts: list[int]) -> None:
     table = np.reshape(counts, (2, 2))
