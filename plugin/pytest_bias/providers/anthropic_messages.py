@@ -5,23 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import CallFailed
 from ..experiments.canonical import plain
-from ..experiments.messages import Completion, Finish, Parameters, Request
+from ..experiments.messages import Finish, Request
 from .base import Call, Endpoint, Provider, ProviderContext, api_key
-from .client import Client, ClientAdapter, Vendor, base_url
-from .completion import (
-    ReadReply,
-    ReplyBody,
-    completion,
-    counts,
-    effective,
-    filtered,
-    is_filtered,
-    text_of,
-)
-from .failures import schema_fields, unseedable
-from .sdk import SEED_FIELD
+from .client import Api, Client, ClientAdapter, Vendor, base_url
+from .completion import ReadReply, counts, filtered, is_filtered, text_of
+from .failures import schema_fields
 
 ANTHROPIC = Vendor(
     "anthropic",
@@ -35,8 +24,6 @@ DEFAULT_LIMIT = 4096
 """Tokens a reply may have where the request says nothing: the API wants to be told."""
 
 _KEY = "ANTHROPIC_API_KEY"
-_PATH = "/v1/messages"
-_WHAT = "a message"
 _FINISHES: Mapping[object, Finish] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -57,33 +44,22 @@ class AnthropicMessages(ClientAdapter):
     """Messages at an endpoint."""
 
     def __init__(self, endpoint: Endpoint) -> None:
-        super().__init__(Client(ANTHROPIC, endpoint), "messages")
+        super().__init__(Client(ANTHROPIC, endpoint), _API)
 
-    async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
-        simulated = self._client.endpoint.simulated
-        name = f"{self._client.endpoint.provider}/{model}"
-        request, dropped = effective(request, call.dropped)
-        if request.parameters.seeded and not simulated:
-            return unseedable(name, "Anthropic's Messages API")
+    def _body(
+        self,
+        model: str,  # noqa: ARG002  (all are asked alike)
+        request: Request,
+        call: Call,  # noqa: ARG002  (no seed is taken)
+    ) -> tuple[dict[str, Any], dict[str, str]]:
         sent = schema_fields(request, "output_config", "output_format")
-        if request.parameters.temperature is not None:
+        parameters = request.parameters
+        fields: dict[str, Any] = {"max_tokens": parameters.max_output_tokens or DEFAULT_LIMIT}
+        if parameters.temperature is not None:
+            fields["temperature"] = parameters.temperature
             sent["temperature"] = "temperature"
-        if request.parameters.max_output_tokens is not None:
+        if parameters.max_output_tokens is not None:
             sent["max_tokens"] = "max_output_tokens"
-        body = {
-            "model": model,
-            **self._conversation(request),
-            **_fields(request.parameters),
-            **({SEED_FIELD: call.seed} if simulated else {}),
-        }
-        answer = await self._client.exchange(
-            name, _PATH, body, request, call.timeout, sent=sent, what=_WHAT
-        )
-        if not isinstance(answer, ReplyBody):
-            return answer
-        return completion(name, answer, read_message, _WHAT, dropped)
-
-    def _conversation(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
             "messages": [
                 {"role": m.role, "content": m.text} for m in request.messages if m.role != "system"
@@ -96,14 +72,7 @@ class AnthropicMessages(ClientAdapter):
             # Limits of numbers and lengths, which the API does not take, become descriptions.
             schema = self._client.sdk.transform_schema(plain(request.schema, "reply schema"))
             body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
-        return body
-
-
-def _fields(parameters: Parameters) -> dict[str, Any]:
-    fields: dict[str, Any] = {"max_tokens": parameters.max_output_tokens or DEFAULT_LIMIT}
-    if parameters.temperature is not None:
-        fields["temperature"] = parameters.temperature
-    return fields
+        return body | fields, sent
 
 
 def read_message(body: dict[str, Any]) -> ReadReply:
@@ -116,3 +85,6 @@ def read_message(body: dict[str, Any]) -> ReadReply:
         served_model=str(body["model"]),
         usage=counts(body.get("usage"), input=_INPUT, output=("output_tokens",)),
     )
+
+
+_API = Api("messages", "/v1/messages", "a message", read_message, "Anthropic's Messages API")

@@ -7,15 +7,24 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 from ..errors import BadSetting, CallFailed
-from ..experiments.messages import Request
-from .base import NO_KEY, Adapter, Endpoint
-from .completion import ReplyBody, answered, error_details, is_filtered
+from ..experiments.messages import Completion, Request
+from .base import NO_KEY, Adapter, Call, Endpoint
+from .completion import (
+    ReadReply,
+    ReplyBody,
+    answered,
+    completion,
+    effective,
+    error_details,
+    is_filtered,
+)
 from .failures import (
     address,
     connection_failure,
@@ -23,11 +32,12 @@ from .failures import (
     reply_failure,
     status_failure,
     unencodable,
+    unseedable,
     unsent,
 )
 from .limited_http import Refused, guarded
 from .loopback import loopback_client
-from .sdk import SHORTEST_SECRET, Secrets, host, is_url, load_sdk, parsed, retry_after
+from .sdk import SEED_FIELD, SHORTEST_SECRET, Secrets, host, is_url, load_sdk, parsed, retry_after
 
 _REFUSING = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 
@@ -201,16 +211,58 @@ class Client:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One API of a vendor: what it is called in a wire, its path, and how its replies are read.
+
+    ``what`` is what a reply should be; ``seedless`` what it is called where it takes no seed.
+    """
+
+    name: str
+    path: str
+    what: str
+    read: Callable[[dict[str, Any]], ReadReply]
+    seedless: str = ""
+
+
 class ClientAdapter(Adapter):
     """An adapter of one API of a vendor, over a client that is closed with it."""
 
-    def __init__(self, client: Client, api: str) -> None:
+    def __init__(self, client: Client, api: Api) -> None:
         self._client = client
         self._api = api
 
     def wire(self, model: str) -> str:  # noqa: ARG002  (one API for all models)
         """SDK, version and API, and the host where it is not the vendor's."""
-        return self._client.wire(self._api)
+        return self._client.wire(self._api.name)
+
+    async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
+        api, endpoint = self._api, self._client.endpoint
+        name = f"{endpoint.provider}/{model}"
+        request, dropped = effective(request, call.dropped)
+        if api.seedless and request.parameters.seeded and not endpoint.simulated:
+            return unseedable(name, api.seedless)
+        body, sent = self._body(model, request, call)
+        body = {"model": model, **body}
+        if endpoint.simulated:
+            body[SEED_FIELD] = call.seed
+        answer = await self._client.exchange(
+            name, api.path, body, request, call.timeout, sent=sent, what=api.what
+        )
+        if not isinstance(answer, ReplyBody):
+            return answer
+        return self._completed(name, answer, dropped)
+
+    @abstractmethod
+    def _body(
+        self, model: str, request: Request, call: Call
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """The body for ``request``, and which fields may be left out (see ``exchange``)."""
+
+    def _completed(
+        self, name: str, answer: ReplyBody, dropped: tuple[str, ...]
+    ) -> Completion | CallFailed:
+        return completion(name, answer, self._api.read, self._api.what, dropped)
 
     async def aclose(self) -> None:
         """Close every connection."""

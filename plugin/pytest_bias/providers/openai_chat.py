@@ -7,21 +7,12 @@ from typing import Any
 
 from ..errors import CallFailed
 from ..experiments.canonical import plain
-from ..experiments.messages import Completion, Finish, Parameters, Request
+from ..experiments.messages import Completion, Finish, Request
 from .base import Call, Endpoint
-from .client import Client, ClientAdapter, Vendor
-from .completion import (
-    ReadReply,
-    ReplyBody,
-    completion,
-    counts,
-    effective,
-    filtered,
-    is_filtered,
-    text_of,
-)
+from .client import Api, Client, ClientAdapter, Vendor
+from .completion import ReadReply, counts, filtered, is_filtered, text_of
 from .failures import schema_fields
-from .sdk import SEED_FIELD, vendor_seed
+from .sdk import vendor_seed
 
 OPENAI = Vendor(
     "openai",
@@ -31,8 +22,6 @@ OPENAI = Vendor(
     personal=("organization", "project"),
 )
 
-_PATH = "/chat/completions"
-_WHAT = "a chat completion"
 _OLDER, _NEWER = "max_tokens", "max_completion_tokens"
 _FINISHES: Mapping[str, Finish] = {
     "stop": "stop",
@@ -51,57 +40,40 @@ class OpenAIChat(ClientAdapter):
     """
 
     def __init__(self, endpoint: Endpoint, client: Client | None = None) -> None:
-        super().__init__(client or Client(OPENAI, endpoint), "chat completions")
+        super().__init__(client or Client(OPENAI, endpoint), _API)
         self._newer: set[str] = set()
 
     async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
-        name = f"{self._client.endpoint.provider}/{model}"
-        request, dropped = effective(request, call.dropped)
-        limit = _NEWER if model in self._newer or not self._client.own else _OLDER
-        answer = await self._asked(model, request, call, limit)
-        if limit == _OLDER and _wants_newer(answer, request.parameters):
+        limit = self._limit(model)  # as it is sent: another call may change it meanwhile
+        outcome = await super()._attempt(model, request, call)
+        limited = "max_output_tokens" in request.given - call.dropped
+        if limit == _OLDER and limited and _wants_newer(outcome):
             self._newer.add(model)
             problem = f"the endpoint takes {_NEWER}, not {_OLDER}; it is asked again so"
+            name = f"{self._client.endpoint.provider}/{model}"
             return CallFailed(model=name, problem=problem, kind="transient")
-        if not isinstance(answer, ReplyBody):
-            return answer
-        return completion(name, answer, read_chat, _WHAT, dropped)
+        return outcome
 
-    async def _asked(
-        self, model: str, request: Request, call: Call, limit: str
-    ) -> ReplyBody | CallFailed:
-        fields = self._fields(request.parameters, call, limit)
-        body = {
-            "model": model,
-            "messages": [{"role": m.role, "content": m.text} for m in request.messages],
-            **fields,
-            **_format(request),
-            **({SEED_FIELD: call.seed} if self._simulated else {}),
+    def _limit(self, model: str) -> str:
+        return _NEWER if model in self._newer or not self._client.own else _OLDER
+
+    def _body(
+        self, model: str, request: Request, call: Call
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        parameters = request.parameters
+        seeded = parameters.seeded and not self._client.endpoint.simulated
+        fields: dict[str, Any] = {
+            "temperature": parameters.temperature,
+            self._limit(model): parameters.max_output_tokens,
+            "seed": vendor_seed(call.seed) if seeded else None,
         }
+        fields = {name: value for name, value in fields.items() if value is not None}
+        messages = [{"role": m.role, "content": m.text} for m in request.messages]
         sent = {field: _PARAMETERS[field] for field in fields}
-        return await self._client.exchange(
-            f"{self._client.endpoint.provider}/{model}",
-            _PATH,
-            body,
-            request,
-            call.timeout,
-            sent=sent | schema_fields(request, "response_format"),
-            what=_WHAT,
+        return (
+            {"messages": messages, **fields, **_format(request)},
+            sent | schema_fields(request, "response_format"),
         )
-
-    @property
-    def _simulated(self) -> bool:
-        return self._client.endpoint.simulated
-
-    def _fields(self, parameters: Parameters, call: Call, limit: str) -> dict[str, Any]:
-        fields: dict[str, Any] = {}
-        if parameters.temperature is not None:
-            fields["temperature"] = parameters.temperature
-        if parameters.max_output_tokens is not None:
-            fields[limit] = parameters.max_output_tokens
-        if parameters.seeded and not self._simulated:
-            fields["seed"] = vendor_seed(call.seed)
-        return fields
 
 
 _PARAMETERS = {
@@ -112,11 +84,10 @@ _PARAMETERS = {
 }
 
 
-def _wants_newer(answer: ReplyBody | CallFailed, parameters: Parameters) -> bool:
+def _wants_newer(outcome: Completion | CallFailed) -> bool:
     """Return whether a request was refused that gave the limit by its older name."""
-    if isinstance(answer, ReplyBody) or parameters.max_output_tokens is None:
-        return False
-    return answer.problem.startswith("HTTP 400:") and _NEWER in answer.problem
+    problem = outcome.problem if isinstance(outcome, CallFailed) else ""
+    return problem.startswith("HTTP 400:") and _NEWER in problem
 
 
 def _format(request: Request) -> dict[str, Any]:
@@ -144,3 +115,6 @@ def read_chat(body: dict[str, Any]) -> ReadReply:
         served_model=str(body.get("model") or ""),
         usage=counts(body.get("usage"), input=("prompt_tokens",), output=("completion_tokens",)),
     )
+
+
+_API = Api("chat completions", "/chat/completions", "a chat completion", read_chat)

@@ -10,25 +10,13 @@ from typing import Any
 
 from ..errors import CallFailed, FailureKind
 from ..experiments.canonical import plain
-from ..experiments.messages import Completion, Finish, Parameters, Request
+from ..experiments.messages import Completion, Finish, Request
 from .base import Call, Endpoint
-from .client import Client, ClientAdapter
-from .completion import (
-    ReadReply,
-    ReplyBody,
-    completion,
-    counts,
-    effective,
-    filtered,
-    is_filtered,
-    text_of,
-)
-from .failures import schema_fields, unseedable
+from .client import Api, Client, ClientAdapter
+from .completion import ReadReply, ReplyBody, counts, filtered, is_filtered, text_of
+from .failures import schema_fields
 from .openai_chat import OPENAI
-from .sdk import SEED_FIELD
 
-_PATH = "/responses"
-_WHAT = "a response"
 _SILENT = frozenset({"message", "reasoning"})
 _INCOMPLETE: Mapping[object, Finish] = {
     "max_output_tokens": "length",
@@ -40,47 +28,36 @@ _FAILED: Mapping[object, FailureKind] = {
 }
 """Code of a response that failed on the way → what kind of failure it is, else ``reply``."""
 
-_PARAMETERS = {"temperature": "temperature", "max_output_tokens": "max_output_tokens"}
+_PARAMETERS = ("temperature", "max_output_tokens")
+"""Fields of a request that are called as our parameters."""
+_SCHEMA_FIELDS = ("text.format", "response_format")
 
 
 class OpenAIResponses(ClientAdapter):
     """Responses at an endpoint; ``client`` is one to share, and closed with this."""
 
     def __init__(self, endpoint: Endpoint, client: Client | None = None) -> None:
-        super().__init__(client or Client(OPENAI, endpoint), "responses")
+        super().__init__(client or Client(OPENAI, endpoint), _API)
 
-    async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
-        simulated = self._client.endpoint.simulated
-        name = f"{self._client.endpoint.provider}/{model}"
-        request, dropped = effective(request, call.dropped)
-        if request.parameters.seeded and not simulated:
-            return unseedable(name, "OpenAI's Responses API")
-        fields = _fields(request.parameters)
-        body = {
-            "model": model,
-            "store": False,
-            **_conversation(request),
-            **fields,
-            **_format(request),
-            **({SEED_FIELD: call.seed} if simulated else {}),
-        }
-        sent = {field: _PARAMETERS[field] for field in fields}
-        answer = await self._client.exchange(
-            name,
-            _PATH,
-            body,
-            request,
-            call.timeout,
-            sent=sent | schema_fields(request, "text.format", "response_format"),
-            what=_WHAT,
+    def _body(
+        self,
+        model: str,  # noqa: ARG002  (all are asked alike)
+        request: Request,
+        call: Call,  # noqa: ARG002  (no seed is taken)
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        given = {name: getattr(request.parameters, name) for name in _PARAMETERS}
+        fields = {name: value for name, value in given.items() if value is not None}
+        return (
+            {"store": False, **_conversation(request), **fields, **_format(request)},
+            {**{name: name for name in fields}, **schema_fields(request, *_SCHEMA_FIELDS)},
         )
-        if not isinstance(answer, ReplyBody):
-            return answer
-        if answer.body.get("status") == "failed" and not is_filtered(answer.body):
-            return self._failed(name, answer.body)
-        return completion(name, answer, read_response, _WHAT, dropped)
 
-    def _failed(self, name: str, body: Mapping[str, Any]) -> CallFailed:
+    def _completed(
+        self, name: str, answer: ReplyBody, dropped: tuple[str, ...]
+    ) -> Completion | CallFailed:
+        body = answer.body
+        if body.get("status") != "failed" or is_filtered(body):
+            return super()._completed(name, answer, dropped)
         error = body.get("error")
         error = error if isinstance(error, dict) else {}
         code, message = str(error.get("code")), str(error.get("message"))
@@ -95,11 +72,6 @@ def _conversation(request: Request) -> dict[str, Any]:
         arguments["instructions"] = messages.pop(0).text
     arguments["input"] = [{"role": m.role, "content": m.text} for m in messages]
     return arguments
-
-
-def _fields(parameters: Parameters) -> dict[str, Any]:
-    fields = {name: getattr(parameters, name) for name in _PARAMETERS}
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _format(request: Request) -> dict[str, Any]:
@@ -143,3 +115,6 @@ def _finish(body: Mapping[str, Any]) -> Finish:
     # A call of a tool, say, is no answer.
     answered = all(item["type"] in _SILENT for item in body["output"])
     return "stop" if body["status"] == "completed" and answered else "other"
+
+
+_API = Api("responses", "/responses", "a response", read_response, "OpenAI's Responses API")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
@@ -27,6 +27,9 @@ Body = Mapping[str, object]
 Ending = Literal["stop", "length", "content_filter", "refusal"]
 """Why a reply ends."""
 
+TEXT_PARTS = frozenset({"text"})
+"""Types of a content's parts, unless a format has others."""
+
 ProblemKind = Literal[
     "malformed",
     "no_such_path",
@@ -42,6 +45,23 @@ ProblemKind = Literal[
     "unauthorised",
     "refused_parameter",
 ]
+
+STATUSES: Mapping[ProblemKind, int] = {
+    "malformed": 400,
+    "no_such_path": 404,
+    "no_such_model": 404,
+    "no_length": 411,
+    "too_large": 413,
+    "unrecognised": 422,
+    "subject_failed": 500,
+    "rate_limit": 429,
+    "quota": 429,
+    "server_error": 500,
+    "overloaded": 503,
+    "unauthorised": 401,
+    "refused_parameter": 400,
+}
+"""HTTP status of a problem, unless a vendor has another."""
 
 
 class MalformedRequest(BiasError):
@@ -92,7 +112,7 @@ class WireFormat:
     read: Callable[[Body], SimulatedPrompt]
     reply: Callable[[SimulatedPrompt, SimulatedReply], Body]
     error: Callable[[Problem], tuple[int, Body]]
-    sends_temperature: Callable[[Body], bool]
+    sends_temperature: Callable[[Body], bool] = lambda body: body.get("temperature") is not None
     stream: Callable[[Body], str] | None = None
 
 
@@ -107,7 +127,7 @@ def parsed_body(data: bytes) -> Body:
     return body
 
 
-def prompt_of(body: Body, messages: Callable[[], list[Message]]) -> SimulatedPrompt:
+def prompt_of(body: Body, messages: Callable[[Body], Iterable[Message]]) -> SimulatedPrompt:
     """The prompt of a body whose ``model`` is a subject or their judge.
 
     ``messages`` reads the conversation.
@@ -126,7 +146,7 @@ def prompt_of(body: Body, messages: Callable[[], list[Message]]) -> SimulatedPro
         raise MalformedRequest("pytest_bias_seed must be an integer")
     if subject not in PROGRAMS:
         raise UnknownName(kind="simulated subject", name=subject, known=PROGRAMS)
-    return SimulatedPrompt(subject, tuple(messages()), seed)
+    return SimulatedPrompt(subject, tuple(messages(body)), seed)
 
 
 def refuse_stream(body: Body) -> None:
@@ -135,7 +155,7 @@ def refuse_stream(body: Body) -> None:
         raise MalformedRequest("replies are not streamed")
 
 
-def message_of(item: object, parts: frozenset[str]) -> Message:
+def message_of(item: object, parts: frozenset[str] = TEXT_PARTS) -> Message:
     """A message with ``role`` and ``content``; see :func:`joined_text` for ``parts``."""
     if isinstance(item, dict):
         role = item.get("role")
@@ -145,7 +165,7 @@ def message_of(item: object, parts: frozenset[str]) -> Message:
     raise MalformedRequest("a message needs a role and its content as text")
 
 
-def joined_text(content: object, parts: frozenset[str]) -> str:
+def joined_text(content: object, parts: frozenset[str] = TEXT_PARTS) -> str:
     """Text that is a string, or a list of parts whose ``type`` is one of ``parts``, joined."""
     if isinstance(content, str):
         return content

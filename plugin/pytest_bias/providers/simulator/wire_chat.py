@@ -7,10 +7,12 @@ byte.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 
 from ...experiments.experiment import SimulatedPrompt
 from .exchange import (
     FINGERPRINT,
+    STATUSES,
     Body,
     MalformedRequest,
     Problem,
@@ -24,23 +26,13 @@ from .exchange import (
     tokens,
 )
 
-_PARTS = frozenset({"text"})
-
-# Kind of problem → status, type and code.
-_ERRORS: Mapping[ProblemKind, tuple[int, str, str | None]] = {
-    "malformed": (400, "invalid_request_error", None),
-    "no_such_path": (404, "invalid_request_error", None),
-    "no_such_model": (404, "invalid_request_error", "model_not_found"),
-    "no_length": (411, "invalid_request_error", None),
-    "too_large": (413, "invalid_request_error", None),
-    "unrecognised": (422, "invalid_request_error", None),
-    "subject_failed": (500, "server_error", None),
-    "rate_limit": (429, "requests", "rate_limit_exceeded"),
-    "quota": (429, "insufficient_quota", "insufficient_quota"),
-    "server_error": (500, "server_error", None),
-    "overloaded": (503, "server_error", None),
-    "unauthorised": (401, "invalid_request_error", "invalid_api_key"),
-    "refused_parameter": (400, "invalid_request_error", "unsupported_value"),
+_TYPES: Mapping[ProblemKind, str] = {"rate_limit": "requests", "quota": "insufficient_quota"}
+_CODES: Mapping[ProblemKind, str] = {
+    "no_such_model": "model_not_found",
+    "rate_limit": "rate_limit_exceeded",
+    "quota": "insufficient_quota",
+    "unauthorised": "invalid_api_key",
+    "refused_parameter": "unsupported_value",
 }
 
 
@@ -49,7 +41,7 @@ def _read(body: Body) -> SimulatedPrompt:
     if not isinstance(given, list) or not given:
         raise MalformedRequest("model and messages are needed")
     refuse_stream(body)
-    return prompt_of(body, lambda: [message_of(message, _PARTS) for message in given])
+    return prompt_of(body, lambda _: map(message_of, given))
 
 
 def _reply(prompt: SimulatedPrompt, answer: SimulatedReply) -> Body:
@@ -80,23 +72,18 @@ def _reply(prompt: SimulatedPrompt, answer: SimulatedReply) -> Body:
 
 def openai_error(problem: Problem) -> tuple[int, Body]:
     """Status and body of an error, alike for both of OpenAI's APIs."""
-    status, kind, code = _ERRORS[problem.kind]
-    parameter = "temperature" if problem.kind == "refused_parameter" else None
-    error = {"message": problem.message, "type": kind, "param": parameter, "code": code}
+    kind, status = problem.kind, STATUSES[problem.kind]
+    usual = (
+        "invalid_request_error" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "server_error"
+    )
+    error = {
+        "message": problem.message,
+        "type": _TYPES.get(kind, usual),
+        "param": "temperature" if kind == "refused_parameter" else None,
+        "code": _CODES.get(kind),
+    }
     return status, {"error": error}
 
 
-def sends_temperature(body: Body) -> bool:
-    """Return whether ``temperature`` stands at the top level."""
-    return body.get("temperature") is not None
-
-
-CHAT = WireFormat(
-    name="openai-chat",
-    request="chat completion request",
-    read=_read,
-    reply=_reply,
-    error=openai_error,
-    sends_temperature=sends_temperature,
-)
+CHAT = WireFormat("openai-chat", "chat completion request", _read, _reply, openai_error)
 """``POST /v1/chat/completions``."""

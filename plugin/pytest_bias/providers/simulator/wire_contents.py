@@ -6,17 +6,18 @@ The model stands in the path; the router puts it into the body as ``model``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import cast
 
 from ...experiments.experiment import SimulatedPrompt
 from ...experiments.messages import Message, Role
 from .exchange import (
     FINGERPRINT,
+    STATUSES,
     Body,
     Ending,
     MalformedRequest,
     Problem,
-    ProblemKind,
     SimulatedReply,
     WireFormat,
     identity,
@@ -34,28 +35,17 @@ _FINISH_REASONS: Mapping[Ending, str] = {
     "refusal": "SAFETY",
 }
 
-# Kind of problem → code and status.
-_ERRORS: Mapping[ProblemKind, tuple[int, str]] = {
-    "malformed": (400, "INVALID_ARGUMENT"),
-    "no_such_path": (404, "NOT_FOUND"),
-    "no_such_model": (404, "NOT_FOUND"),
-    "no_length": (411, "INVALID_ARGUMENT"),
-    "too_large": (413, "INVALID_ARGUMENT"),
-    "unrecognised": (422, "FAILED_PRECONDITION"),
-    "subject_failed": (500, "INTERNAL"),
-    "rate_limit": (429, "RESOURCE_EXHAUSTED"),
-    "quota": (429, "RESOURCE_EXHAUSTED"),
-    "server_error": (500, "INTERNAL"),
-    "overloaded": (503, "UNAVAILABLE"),
-    "unauthorised": (401, "UNAUTHENTICATED"),
-    "refused_parameter": (400, "INVALID_ARGUMENT"),
+# HTTP status → the API's own; the others are INVALID_ARGUMENT.
+_STATUSES = {
+    401: "UNAUTHENTICATED",
+    404: "NOT_FOUND",
+    422: "FAILED_PRECONDITION",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    503: "UNAVAILABLE",
 }
 _TYPES = "type.googleapis.com/google.rpc."
 _PER_DAY = "GenerateRequestsPerDayPerProjectPerModel"
-
-
-def _read(body: Body) -> SimulatedPrompt:
-    return prompt_of(body, lambda: list(_messages(body)))
 
 
 def _messages(body: Body) -> Iterator[Message]:
@@ -102,7 +92,8 @@ def _reply(prompt: SimulatedPrompt, answer: SimulatedReply) -> Body:
 
 
 def _error(problem: Problem) -> tuple[int, Body]:
-    code, status = _ERRORS[problem.kind]
+    code = STATUSES[problem.kind]
+    status = _STATUSES.get(code, "INVALID_ARGUMENT")
     error: dict[str, object] = {"code": code, "message": problem.message, "status": status}
     if details := list(_details(problem)):
         error["details"] = details
@@ -122,11 +113,11 @@ def _sends_temperature(body: Body) -> bool:
 
 
 CONTENTS = WireFormat(
-    name="google",
-    request="generateContent request",
-    read=_read,
-    reply=_reply,
-    error=_error,
-    sends_temperature=_sends_temperature,
+    "google",
+    "generateContent request",
+    partial(prompt_of, messages=_messages),
+    _reply,
+    _error,
+    _sends_temperature,
 )
 """``POST /v1beta/models/{model}:generateContent``."""

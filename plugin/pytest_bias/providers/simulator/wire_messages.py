@@ -8,11 +8,11 @@ from ...experiments.experiment import SimulatedPrompt
 from ...experiments.messages import Message
 from .exchange import (
     FINGERPRINT,
+    STATUSES,
     Body,
     Ending,
     MalformedRequest,
     Problem,
-    ProblemKind,
     SimulatedReply,
     WireFormat,
     identity,
@@ -22,9 +22,6 @@ from .exchange import (
     refuse_stream,
     tokens,
 )
-from .wire_chat import sends_temperature
-
-_PARTS = frozenset({"text"})
 
 # The API has one way to say that it will not: its filters and the model end alike.
 _STOP_REASONS: Mapping[Ending, str] = {
@@ -34,21 +31,17 @@ _STOP_REASONS: Mapping[Ending, str] = {
     "refusal": "refusal",
 }
 
-# Kind of problem → status and type.
-_ERRORS: Mapping[ProblemKind, tuple[int, str]] = {
-    "malformed": (400, "invalid_request_error"),
-    "no_such_path": (404, "not_found_error"),
-    "no_such_model": (404, "not_found_error"),
-    "no_length": (411, "invalid_request_error"),
-    "too_large": (413, "request_too_large"),
-    "unrecognised": (422, "invalid_request_error"),
-    "subject_failed": (500, "api_error"),
-    "rate_limit": (429, "rate_limit_error"),
-    "quota": (402, "billing_error"),
-    "server_error": (500, "api_error"),
-    "overloaded": (529, "overloaded_error"),
-    "unauthorised": (401, "authentication_error"),
-    "refused_parameter": (400, "invalid_request_error"),
+_STATUSES = {**STATUSES, "quota": 402, "overloaded": 529}
+
+# HTTP status → type; the others are an invalid_request_error.
+_TYPES = {
+    401: "authentication_error",
+    402: "billing_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    529: "overloaded_error",
 }
 
 
@@ -57,17 +50,16 @@ def _read(body: Body) -> SimulatedPrompt:
     if type(limit) is not int or limit < 1:
         raise MalformedRequest("max_tokens is needed, a whole number from 1 up")
     refuse_stream(body)
-    return prompt_of(body, lambda: list(_messages(body)))
+    return prompt_of(body, _messages)
 
 
 def _messages(body: Body) -> Iterator[Message]:
     system, given = body.get("system"), body.get("messages")
     if system is not None:
-        yield Message("system", joined_text(system, _PARTS))
+        yield Message("system", joined_text(system))
     if not isinstance(given, list) or not given:
         raise MalformedRequest("model and messages are needed")
-    for item in given:
-        yield message_of(item, _PARTS)
+    yield from map(message_of, given)
 
 
 def _reply(prompt: SimulatedPrompt, answer: SimulatedReply) -> Body:
@@ -91,16 +83,10 @@ def _reply(prompt: SimulatedPrompt, answer: SimulatedReply) -> Body:
 
 
 def _error(problem: Problem) -> tuple[int, Body]:
-    status, kind = _ERRORS[problem.kind]
+    status = _STATUSES[problem.kind]
+    kind = _TYPES.get(status, "invalid_request_error")
     return status, {"type": "error", "error": {"type": kind, "message": problem.message}}
 
 
-MESSAGES = WireFormat(
-    name="anthropic",
-    request="Messages request",
-    read=_read,
-    reply=_reply,
-    error=_error,
-    sends_temperature=sends_temperature,
-)
+MESSAGES = WireFormat("anthropic", "Messages request", _read, _reply, _error)
 """``POST /v1/messages``."""

@@ -24,7 +24,7 @@ from .exchange import (
     prompt_of,
     tokens,
 )
-from .wire_chat import openai_error, sends_temperature
+from .wire_chat import openai_error
 
 _PARTS = frozenset({"input_text", "output_text", "text"})
 _DELTA = 64
@@ -41,7 +41,7 @@ _INCOMPLETE: Mapping[Ending, str] = {
 def _read(body: Body) -> SimulatedPrompt:
     if body.get("previous_response_id") is not None:
         raise MalformedRequest("nothing is stored here: send the whole conversation as input")
-    return prompt_of(body, lambda: list(_messages(body)))
+    return prompt_of(body, _messages)
 
 
 def _messages(body: Body) -> Iterator[Message]:
@@ -152,12 +152,6 @@ def _item_events(index: int, item: dict[str, Any]) -> Iterator[Body]:
 
 
 RESPONSES = WireFormat(
-    name="openai-responses",
-    request="Responses request",
-    read=_read,
-    reply=_reply,
-    error=openai_error,
-    sends_temperature=sends_temperature,
-    stream=_stream,
+    "openai-responses", "Responses request", _read, _reply, openai_error, stream=_stream
 )
 """``POST /v1/responses``."""
