@@ -234,23 +234,16 @@ def _guarded(function: FunctionType, declared: Declaration, name: str) -> Callab
 
 def cases_of(declared: Declaration, models: Sequence[str], design: Design) -> list[Case]:
     """The cases a declaration becomes: models × conditions, or models × contrasts."""
+    about: list[dict[str, Any]]
     if declared.kind == "condition":
-        return [
-            Case(declared.kind, declared.experiment, model, design, condition=condition)
-            for model in models
-            for condition in declared.experiment.conditions
-        ]
+        about = [{"condition": condition} for condition in declared.experiment.conditions]
+    else:
+        alone = len(declared.contrasts) == 1
+        about = [{"contrast": contrast, "alone": alone} for contrast in declared.contrasts]
     return [
-        Case(
-            declared.kind,
-            declared.experiment,
-            model,
-            design,
-            contrast=contrast,
-            alone=len(declared.contrasts) == 1,
-        )
+        Case(declared.kind, declared.experiment, model, design, **each)
         for model in models
-        for contrast in declared.contrasts
+        for each in about
     ]
 
 

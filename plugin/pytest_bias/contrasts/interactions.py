@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -95,13 +95,15 @@ class Interaction(Declared):
 
     def _sides(self, experiment: Experiment) -> list[dict[str, tuple[str, ...]]]:
         """Every combination that is compared."""
-        groups = [
-            [(level,) for level in experiment.levels(name)]
-            if pair is None
-            else [levels_of(side) for side in pair]
-            for name, pair in self.factors.items()
-        ]
+        groups = [self._groups(experiment, name) for name in self.factors]
         return [dict(zip(self.factors, each, strict=True)) for each in product(*groups)]
+
+    def _groups(self, experiment: Experiment, name: str) -> list[tuple[str, ...]]:
+        """The levels of each side of a factor; of one that is crossed as a whole, every level."""
+        pair = self.factors[name]
+        if pair is None:
+            return [(level,) for level in experiment.levels(name)]
+        return [levels_of(side) for side in pair]
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when there are too few units, or a condition has no reply."""
@@ -109,31 +111,29 @@ class Interaction(Declared):
         from .estimation.weights import Weights, pairwise  # noqa: PLC0415
 
         names = list(self.factors)
-        parts: dict[str, dict[str, float]] = {}
-        groups: list[list[tuple[str, tuple[str, ...]]]] = []
+        parts: dict[str, Mapping[str, float]] = {}
+        groups: list[list[Side]] = []
         for name, pair in self.factors.items():
-            if pair is None or self._largest:
-                levels = experiment.levels(name) if pair is None else _all(pair)
-                parts[name] = dict.fromkeys(levels, 1.0)
-                groups.append([(level, (level,)) for level in levels])
+            sides = self._groups(experiment, name)
+            words: Sequence[str] = [" + ".join(side) for side in sides]
+            if self._largest or pair is None:
+                words = [level for side in sides for level in side]
+                sides = [(level,) for level in words]
+                parts[name] = dict.fromkeys(words, 1.0)
             else:
-                sides = [levels_of(side) for side in pair]
-                parts[name] = dict(pairwise(name, *sides).parts[name])
-                words = self.called.get(name, [" + ".join(side) for side in sides])
-                groups.append(list(zip(words, sides, strict=True)))
+                parts |= pairwise(name, *sides).parts
+                words = self.called.get(name, words)
+            groups.append(
+                [Side(words=w, levels={name: side}) for w, side in zip(words, sides, strict=True)]
+            )
         asked = Asked(
             declared=self,
             measure=self.measure,
             quantity="largest interaction" if self._largest else "difference of differences",
             weights=Weights(parts),
             sides=tuple(
-                Side(
-                    words=" × ".join(words for words, _ in combination),
-                    levels={
-                        name: levels for name, (_, levels) in zip(names, combination, strict=True)
-                    },
-                )
-                for combination in product(*groups)
+                Side(words=f"{one.words} × {two.words}", levels={**one.levels, **two.levels})
+                for one, two in product(*groups)
             ),
         )
         if self._largest:
@@ -149,7 +149,9 @@ class Interaction(Declared):
             at = finding.extras.get("clearest at", "")
             return replace(finding, contrast=f"{' × '.join(names)}, clearest at {at}", settle=None)
         finding = analyse_linear(asked, experiment, records).finding
-        (high, low), (upper, lower) = ([together(w) for w, _ in group] for group in groups)
+        (high, low), (upper, lower) = (
+            [together(side.words) for side in group] for group in groups
+        )
         return replace(finding, contrast=f"({high} − {low}) at {upper} − at {lower}")
 
     def layout(self, experiment: Experiment, design: Design) -> Layout | None:
@@ -161,8 +163,3 @@ class Interaction(Declared):
     @property
     def _largest(self) -> bool:
         return any(pair is None for pair in self.factors.values())
-
-
-def _all(pair: Pair) -> tuple[str, ...]:
-    high, low = map(levels_of, pair)
-    return (*high, *low)

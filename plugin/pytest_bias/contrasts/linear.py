@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import BadDesign, IncompleteDesign, TooFewUnits
 from ..experiments.canonical import digest
@@ -29,6 +29,11 @@ DIGITS = 16
 
 _LONGEST = 80
 """Characters up to which an exemplar names its unit; of longer ones a digest does."""
+
+_TAKEN_OVER = (
+    *("estimate", "interval", "p_alarm", "p_clear", "method", "units", "fewest", "unit_name"),
+    *("se", "df", "deterministic", "effect_size", "extras", "notes"),
+)
 
 Engine = Callable[["Grid", "Weights"], "Tested"]
 
@@ -109,29 +114,17 @@ def analyse_linear(
         unit="" if grid.flags else _unit(experiment, asked.measure),
         factor=" × ".join(asked.compared),
         arms=_arms(asked, experiment, cells, tested),
-        estimate=tested.estimate,
-        interval=tested.interval,
-        p_alarm=tested.p_alarm,
-        p_clear=tested.p_clear,
         margin=margin,
-        method=tested.method,
         target=declared.target,
         scope=declared.scope,
-        units=tested.units,
         replies=sum(cell.values.size for cell in used.cells),
-        fewest=tested.fewest,
-        unit_name=tested.unit_name,
         scale=asked.scale,
         null=null,
-        se=tested.se,
-        df=tested.df,
-        deterministic=tested.deterministic,
         # A ratio's standard error is that of its logarithm, its margin is not.
         settle=None
         if asked.scale == "ratio"
         else units_needed(tested, grid, margin=margin, null=null, reach=weights.reach),
         equivalence=tested.tost,
-        effect_size=tested.effect_size,
         worst_case=worst,
         published=published_column(
             declared.published,
@@ -141,11 +134,15 @@ def analyse_linear(
                 sides={side.words: found for side, found in zip(asked.sides, cells, strict=True)},
             ),
         ),
-        extras=tested.extras,
-        notes=tested.notes,
         by_unit=_named(experiment, tested),
+        **taken_over(tested),
     )
     return Found(finding, tested, grid)
+
+
+def taken_over(tested: Tested) -> dict[str, Any]:
+    """Return the fields of a finding that are those of what was tested, by name."""
+    return {name: getattr(tested, name) for name in _TAKEN_OVER}
 
 
 def together(words: str) -> str:

@@ -14,7 +14,7 @@ from ..experiments.fields import need_mapping, shortly
 from .declared import Declared, Levels, check_at, levels_of, settle_fields
 from .effects import UnitGroup
 from .findings import Arm, Finding, PublishedColumn, WorstCase
-from .linear import DIGITS, together
+from .linear import DIGITS, taken_over, together
 from .published import NOT_DEFINED
 
 if TYPE_CHECKING:
@@ -101,21 +101,11 @@ class Selection(Declared):
                 # Both sides are of the same trials: what is missing is counted once.
                 for word, rate, lost in zip(words, rates, (rows.missing, {}), strict=True)
             ),
-            estimate=tested.estimate,
-            interval=tested.interval,
-            p_alarm=tested.p_alarm,
-            p_clear=tested.p_clear,
             margin=self.margin,
-            method=tested.method,
             target=self.target,
             scope=self.scope,
-            units=tested.units,
             replies=tested.units,
-            fewest=tested.fewest,
-            unit_name=tested.unit_name,
             scale="ratio",
-            se=tested.se,
-            df=tested.df,
             worst_case=WorstCase(
                 needed=missing / len(rows.rows) > TOLERATED_MISSING,
                 lowest=None,
@@ -126,9 +116,8 @@ class Selection(Declared):
             if missing
             else None,
             published=self._published(pools),
-            extras=tested.extras,
-            notes=tested.notes,
             by_unit=_by_pool(pools, found.by_pool),
+            **taken_over(tested),
         )
 
     def _rows(self, experiment: Experiment, records: Records) -> Records:

@@ -18,13 +18,12 @@ from pydantic import BaseModel
 from ..errors import BadDesign, InvalidReply
 from .fields import need, need_function, need_text, wrong
 from .messages import Completion, Message, Parameters, Player, Request
-from .replies import accept_object, accept_text, reply_schema
+from .replies import Structured, accept_object, accept_text, reply_schema
 
 ATTEMPTS = 3
 """How often a question is put before an invalid reply makes the trial missing."""
 
 Value = TypeVar("Value")
-Structured = TypeVar("Structured", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)

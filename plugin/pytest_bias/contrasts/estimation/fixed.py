@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,14 +11,23 @@ import numpy as np
 from ...errors import NoVariance
 from ...statistics.checks import ROUNDING
 from ...statistics.deterministic import identical_pairs
-from ...statistics.equivalence import tost_from_estimate
 from ...statistics.permutation import contrast_permutation
 from ...statistics.stratified import stratified_contrast
 from ..findings import ALPHA, Null
-from ..units import REPLIES
+from ..units import REPLIES, Units
 from .bounded import bounded_p, cells_are_doubtful
 from .cells import Cell, Grid
-from .tested import FEW_UNITS, RESAMPLES, SEED, Tested, alarm_p, permutation_words
+from .tested import (
+    FEW_UNITS,
+    FEW_UNITS_NOTE,
+    RESAMPLES,
+    SEED,
+    Tested,
+    alarm_p,
+    permutation_words,
+    smaller_side,
+    tost_at,
+)
 from .two_groups import compare_groups
 from .weights import Weights
 
@@ -25,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ...statistics.results import Permutation
+    from ...statistics.stratified import StratifiedContrast
 
 
 def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: Null) -> Tested:
@@ -47,70 +58,76 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
         return compare_groups(
             high.values, low.values, margin=margin, bounds=grid.bounds, groups=(names[0], names[1])
         )
-    replies = sum(cell.values.size for cell in cells)
-    fewest = fewest_on_a_side(cells, coefficients)
+    values = [cell.values for cell in cells]
     try:
-        found = stratified_contrast([cell.values for cell in cells], coefficients)
+        found = stratified_contrast(values, coefficients)
     except NoVariance:
-        return _identical(grid, weights, margin=margin, null=null, units=replies, fewest=fewest)
-    tost = None
-    if margin is not None:
-        tost = tost_from_estimate(
-            estimate=found.estimate, se=found.se, df=found.df, margin=margin, alpha=ALPHA
-        )
-    p_alarm = alarm_p(estimate=found.estimate, se=found.se, df=found.df, null=null, margin=margin)
-    method = "t test of stratified cell means (Welch–Satterthwaite)"
-    notes: tuple[str, ...] = ()
-    p_clear = tost.p if tost else None
-    if fewest < FEW_UNITS:
-        p_clear = None if tost is None else 1.0
-        notes = (few_units_note(),)
-        if null == "zero":
-            permuted = within_strata(cells, weights)
-            p_alarm, method = permuted.p, permutation_words(permuted, "label permutation")
-    elif p_clear is not None and margin is not None and len(weights.parts) == 1:
+        return _identical(grid, weights, margin=margin, null=null)
+    tested = of_strata(
+        found,
+        values,
+        coefficients,
+        margin=margin,
+        null=null,
+        permute=lambda: within_strata(cells, weights),
+    )
+    extras = {"d (pooled SD within cells)": found.estimate / found.pooled_sd}
+    tested = replace(tested, extras=extras)
+    few = tested.fewest < FEW_UNITS
+    if not few and tested.p_clear is not None and margin is not None and len(weights.parts) == 1:
         sides = [
             np.concatenate(
                 [c.values for c, w in zip(cells, coefficients, strict=True) if w * sign > 0]
             )
             for sign in (1, -1)
         ]
-        if cells_are_doubtful([cell.values for cell in cells]):
+        if cells_are_doubtful(values):
             robust = bounded_p(*sides, bounds=grid.bounds, margin=margin)
-            p_clear, notes = max(p_clear, robust.p), (robust.note,)
+            return replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))
+    return tested
+
+
+def of_strata(
+    found: StratifiedContrast,
+    values: Sequence[NDArray[np.float64]],
+    weights: Sequence[float],
+    *,
+    margin: float | None,
+    permute: Callable[[], Permutation],
+    null: Null = "zero",
+    name: Units = REPLIES,
+) -> Tested:
+    """Test a weighted sum of means by t; with few units on a side, by a permutation instead."""
+    sizes = [each.size for each in values]
+    fewest = smaller_side(weights, sizes)
+    few = fewest < FEW_UNITS
+    of, by_t = ("cell means", "tests") if name == REPLIES else ("unit means", "t tests")
+    tost = tost_at(margin, found)
+    p_alarm = alarm_p(estimate=found.estimate, se=found.se, df=found.df, null=null, margin=margin)
+    method = f"t test of stratified {of} (Welch–Satterthwaite)"
+    if few and null == "zero":
+        # Levels of one side may differ, which a permutation of all labels takes for noise.
+        permuted = permute()
+        what = "label permutation" if name == REPLIES else f"label permutation of {of}"
+        p_alarm, method = permuted.p, permutation_words(permuted, what)
     return Tested(
         estimate=found.estimate,
         interval=found.interval,
         p_alarm=p_alarm,
-        p_clear=p_clear,
-        method=method if tost is None else f"{method}; two one-sided tests at the margin",
-        units=replies,
+        p_clear=None if tost is None else 1.0 if few else tost.p,
+        method=method if tost is None else f"{method}; two one-sided {by_t} at the margin",
+        units=sum(sizes),
         fewest=fewest,
-        unit_name=REPLIES,
+        unit_name=name,
         se=found.se,
         df=found.df,
         tost=tost,
-        extras={"d (pooled SD within cells)": found.estimate / found.pooled_sd},
-        notes=notes,
+        notes=(FEW_UNITS_NOTE,) if few else (),
     )
 
 
 def _group(cell: Cell, weights: Weights) -> str:
     return ", ".join(f"{factor}={cell.labels[factor]}" for factor in weights.parts)
-
-
-def few_units_note() -> str:
-    """Name what too few units for an equivalence test cannot do."""
-    return f"fewer than {FEW_UNITS} units in a group can show bias but cannot clear it"
-
-
-def fewest_on_a_side(cells: Sequence[Cell], coefficients: Sequence[float]) -> int:
-    """Replies of the side of a contrast that has fewer."""
-    sides = [
-        sum(cell.values.size for cell, c in zip(cells, coefficients, strict=True) if c * sign > 0)
-        for sign in (1, -1)
-    ]
-    return min(sides)
 
 
 def stratum(cell: Cell, weights: Weights) -> tuple[tuple[str, str], ...]:
@@ -150,13 +167,13 @@ def within_strata(cells: Sequence[Cell], weights: Weights) -> Permutation:
     )
 
 
-def _identical(
-    grid: Grid, weights: Weights, *, margin: float | None, null: Null, units: int, fewest: int
-) -> Tested:
+def _identical(grid: Grid, weights: Weights, *, margin: float | None, null: Null) -> Tested:
     """Every reply of each cell is the same: what that can hide, as pairs of a side each."""
     cells = weights.used(grid).cells
     coefficients = weights.coefficients(cells)
     difference = sum(c * cell.mean for c, cell in zip(coefficients, cells, strict=True))
+    sizes = [cell.values.size for cell in cells]
+    fewest = smaller_side(coefficients, sizes)
     by_stratum: dict[tuple[tuple[str, str], ...], float] = {}
     for c, cell in zip(coefficients, cells, strict=True):
         key = stratum(cell, weights)
@@ -185,7 +202,7 @@ def _identical(
         p_alarm=p_alarm,
         p_clear=found.p_clear,
         method=f"exact bound on what identical replies hide; {how}",
-        units=units,
+        units=sum(sizes),
         fewest=fewest,
         unit_name=REPLIES,
         deterministic=True,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...statistics.gaps import gap_permutation
 from ..findings import CHANCE
 from .cells import Grid
 from .groups import labelled
-from .tested import RESAMPLES, SEED, Tested, permutation_words
+from .tested import RESAMPLES, SEED, Tested
 
 WeightedGap = tuple[dict[str, float], float]
 """Weight of each level, and what the absolute gap is multiplied by."""
@@ -27,25 +28,13 @@ def total_gap(
     found = gap_permutation(
         data.values, data.labels, gaps, blocks=data.blocks, resamples=RESAMPLES, seed=SEED
     )
-    return Tested(
-        estimate=found.total,
-        interval=None,
-        p_alarm=found.permutation.p,
-        p_clear=None,
-        method=f"{permutation_words(found.permutation, data.what)}, one-sided",
-        units=data.units,
-        fewest=data.fewest,
-        unit_name=data.unit_name,
-        extras={
-            CHANCE: found.null_mean,
-            "its 95th centile": found.null_q95,
-        },
-        notes=data.notes,
-        by_unit=data.parts(
-            factor,
-            {
-                level: tuple(times * weights.get(level, 0.0) for weights, times in gaps)
-                for level in levels
-            },
-        ),
+    times = {
+        level: tuple(times * weights.get(level, 0.0) for weights, times in gaps)
+        for level in levels
+    }
+    tested = data.tested(found.total, found.permutation, data.parts(factor, times))
+    return replace(
+        tested,
+        method=f"{tested.method}, one-sided",
+        extras={CHANCE: found.null_mean, "its 95th centile": found.null_q95},
     )

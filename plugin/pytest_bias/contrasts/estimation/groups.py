@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from ...errors import IncompleteDesign, NoVariance, TooFewUnits
-from ...statistics.equivalence import tost_from_estimate
 from ...statistics.permutation import GroupPermutation, group_permutation
 from ...statistics.simultaneous import PooledContrasts, pooled_group_contrasts
-from ..findings import ALPHA
 from ..units import REPLIES, Units
 from .cells import Grid
 from .fixed import centred, stratum
 from .identical import identical_exemplars
-from .tested import RESAMPLES, SEED, Part, Tested, Unit, permutation_words
+from .tested import RESAMPLES, SEED, Part, Tested, Unit, permutation_words, tost_at
 from .units import (
     FEWEST,
     crossed_values,
@@ -31,6 +29,8 @@ from .weights import Weights, level_against_rest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from ...statistics.results import Permutation
 
 FEWEST_DF = 10
 """Degrees of freedom of the pooled variance below which a t test clears nothing."""
@@ -56,11 +56,7 @@ def group_against_rest(
         return replace(identical, by_unit=by_unit)
     pooled = next(each for each in pooled_all.contrasts if each.group == group)
     against = permuted.groups[group]
-    tost = None
-    if margin is not None:
-        tost = tost_from_estimate(
-            estimate=pooled.estimate, se=pooled.se, df=pooled.df, margin=margin, alpha=ALPHA
-        )
+    tost = tost_at(margin, pooled)
     few = pooled.df < FEWEST_DF
     words = permutation_words(
         replace(permuted.omnibus, p=against.p), "permutation of exemplars' labels"
@@ -120,18 +116,8 @@ def any_group(
     )
     of = np.array(data.labels)
     means = [float(data.values[of == group].mean()) for group in groups]
-    return Tested(
-        estimate=float(np.std(means, ddof=1)),
-        interval=None,
-        p_alarm=permuted.omnibus.p,
-        p_clear=None,
-        method=permutation_words(permuted.omnibus, data.what),
-        units=data.units,
-        fewest=data.fewest,
-        unit_name=data.unit_name,
-        notes=data.notes,
-        by_unit=data.parts(factor, dict.fromkeys(groups, ())),
-    )
+    by_unit = data.parts(factor, dict.fromkeys(groups, ()))
+    return data.tested(float(np.std(means, ddof=1)), permuted.omnibus, by_unit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +137,21 @@ class Labelled:
     unit_name: Units
     notes: tuple[str, ...] = ()
     keys: list[Unit] = field(default_factory=list, repr=False)
+
+    def tested(self, estimate: float, permuted: Permutation, by_unit: tuple[Part, ...]) -> Tested:
+        """Return a size that was tested by exchanging the labels: it has no interval."""
+        return Tested(
+            estimate=estimate,
+            interval=None,
+            p_alarm=permuted.p,
+            p_clear=None,
+            method=permutation_words(permuted, self.what),
+            units=self.units,
+            fewest=self.fewest,
+            unit_name=self.unit_name,
+            notes=self.notes,
+            by_unit=by_unit,
+        )
 
     def parts(self, factor: str, gaps: Mapping[str, tuple[float, ...]]) -> tuple[Part, ...]:
         """The values of each group by unit; group → what its mean weighs in each gap."""

@@ -16,7 +16,7 @@ from ...statistics.permutation import contrast_permutation
 from ..findings import ALPHA
 from ..units import Units
 from .cells import Grid
-from .tested import RESAMPLES, SEED, Tested, permutation_words
+from .tested import RESAMPLES, SEED, Tested, permutation_words, smaller_side
 from .weights import Weights
 
 if TYPE_CHECKING:
@@ -39,11 +39,13 @@ def identical_exemplars(
     difference = math.fsum(part[level] * groups[level][0] for level in levels)
     if abs(difference) <= ROUNDING * grid.magnitude:
         difference = 0.0
-    sides = [
-        sum(len(groups[level]) for level in levels if part[level] * sign > 0) for sign in (1, -1)
-    ]
+    sizes = [len(groups[level]) for level in levels]
     found = identical_pairs(
-        difference, pairs=min(sides), width=grid.width * weights.reach, margin=margin, alpha=ALPHA
+        difference,
+        pairs=smaller_side([part[level] for level in levels], sizes),
+        width=grid.width * weights.reach,
+        margin=margin,
+        alpha=ALPHA,
     )
     permuted = contrast_permutation(
         np.concatenate([np.array(groups[level]) for level in levels]),
@@ -59,8 +61,8 @@ def identical_exemplars(
         p_alarm=permuted.p,
         p_clear=found.p_clear,
         method=f"exact bound on what identical exemplars hide; {words}",
-        units=sum(len(groups[level]) for level in levels),
-        fewest=min(len(groups[level]) for level in levels),
+        units=sum(sizes),
+        fewest=min(sizes),
         unit_name=Units("groups", (factor,)),
         deterministic=True,
         notes=("deterministic replies: every exemplar of a group gives the same",),

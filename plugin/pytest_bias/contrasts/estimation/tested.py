@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...experiments.design import frozen_mapping
+from ...statistics.equivalence import tost_from_estimate
 from ...statistics.means import Welch, p_from_t
 from ...statistics.results import EffectSize, Interval, Permutation, Tost
-from ..findings import Null
+from ...statistics.simultaneous import PooledContrast
+from ...statistics.stratified import StratifiedContrast
+from ..findings import ALPHA, Null
 from ..units import Units
 
 SEED = 1
@@ -18,6 +21,8 @@ RESAMPLES = 10_000
 
 FEW_UNITS = 10
 """Units in a group below which p-values are permutations'."""
+
+FEW_UNITS_NOTE = f"fewer than {FEW_UNITS} units in a group can show bias but cannot clear it"
 
 Unit = tuple[tuple[str, str, str], ...]
 """A unit as the combination of (factor or items, level or item, exemplar or nothing)."""
@@ -84,6 +89,21 @@ def alarm_p(*, estimate: float, se: float, df: float, null: Null, margin: float 
     if null == "margin" and margin is not None:
         beyond = max(abs(estimate) - margin, 0.0)
     return p_from_t(beyond / se, df)
+
+
+def tost_at(margin: float | None, found: StratifiedContrast | PooledContrast) -> Tost | None:
+    """Two one-sided tests of an estimate at the margin; None without one."""
+    if margin is None:
+        return None
+    return tost_from_estimate(
+        estimate=found.estimate, se=found.se, df=found.df, margin=margin, alpha=ALPHA
+    )
+
+
+def smaller_side(weights: Sequence[float], sizes: Sequence[int]) -> int:
+    """Units of the side of a contrast that has fewer: those that weigh above 0, or below."""
+    given = list(zip(weights, sizes, strict=True))
+    return min(sum(size for weight, size in given if weight * sign > 0) for sign in (1, -1))
 
 
 def permutation_words(found: Permutation, what: str) -> str:

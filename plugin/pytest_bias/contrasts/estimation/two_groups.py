@@ -18,7 +18,7 @@ from ...statistics.results import Bootstrap
 from ..findings import ALPHA
 from ..units import REPLIES, Units
 from .bounded import bounded_p, spread_is_doubtful
-from .tested import FEW_UNITS, SEED, Tested, permutation_words
+from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Tested, permutation_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,9 +75,7 @@ def compare_groups(
             units=units,
             fewest=fewest,
         )
-    tost = None
-    if margin is not None:
-        tost = tost_welch(a, b, margin=margin, alpha=ALPHA)
+    tost = None if margin is None else tost_welch(a, b, margin=margin, alpha=ALPHA)
     tested = Tested(
         estimate=welch.difference,
         interval=welch.interval,
@@ -117,7 +115,7 @@ def _of_few(tested: Tested, a: Values, b: Values) -> Tested:
         p_alarm=permuted.p,
         p_clear=None if tested.p_clear is None else 1.0,
         method=permutation_words(permuted, "label permutation"),
-        notes=(f"fewer than {FEW_UNITS} units in a group can show bias but cannot clear it",),
+        notes=(FEW_UNITS_NOTE,),
     )
 
 

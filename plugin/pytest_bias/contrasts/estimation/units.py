@@ -11,21 +11,31 @@ import numpy as np
 
 from ...errors import NoVariance, TooFewUnits
 from ...statistics.blocks import cohen_dz, one_sample, sign_flip, tost_one_sample
-from ...statistics.equivalence import tost_from_estimate
 from ...statistics.permutation import contrast_permutation
 from ...statistics.stratified import stratified_contrast
 from ..findings import ALPHA
 from ..units import Units
 from .bounded import are_alike, bounded_p_of_units, is_skewed
 from .cells import Cell, Grid
-from .fixed import few_units_note
+from .fixed import of_strata
 from .identical import identical_exemplars, identical_units
-from .tested import FEW_UNITS, RESAMPLES, SEED, Part, Tested, Unit, permutation_words
+from .tested import (
+    FEW_UNITS,
+    FEW_UNITS_NOTE,
+    RESAMPLES,
+    SEED,
+    Part,
+    Tested,
+    Unit,
+    permutation_words,
+)
 from .two_groups import compare_groups
 from .weights import Weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from ...statistics.results import Permutation
 
 FEWEST = 2
 
@@ -147,7 +157,7 @@ def paired(
         p_alarm, method = flipped.p, permutation_words(flipped, "sign flips of one value per unit")
         # Sign flips at the margin clear falsely where a few units differ from the rest.
         p_clear = None if tost is None else 1.0
-        notes = (few_units_note(),)
+        notes = (FEW_UNITS_NOTE,)
     elif p_clear is not None and margin is not None and are_alike(differences):
         robust = bounded_p_of_units(differences, width=width, margin=margin)
         p_clear, notes = max(p_clear, robust.p), (robust.note,)
@@ -223,39 +233,13 @@ def _several(
 ) -> Tested:
     levels = list(part)
     values = [np.array(groups[level]) for level in levels]
-    found = stratified_contrast(values, [part[level] for level in levels])
-    tost = None
-    if margin is not None:
-        tost = tost_from_estimate(
-            estimate=found.estimate, se=found.se, df=found.df, margin=margin, alpha=ALPHA
+    weights = [part[level] for level in levels]
+
+    def permuted() -> Permutation:
+        labels = [level for level in levels for _ in groups[level]]
+        return contrast_permutation(
+            np.concatenate(values), labels, dict(part), resamples=RESAMPLES, seed=SEED
         )
-    sides = [
-        sum(len(groups[level]) for level in levels if part[level] * sign > 0) for sign in (1, -1)
-    ]
-    few = min(sides) < FEW_UNITS
-    # Levels of one side may differ, which a permutation of all labels takes for noise.
-    p_alarm, method = found.p, "t test of stratified unit means (Welch–Satterthwaite)"
-    if few:
-        permuted = contrast_permutation(
-            np.concatenate(values),
-            [level for level in levels for _ in groups[level]],
-            dict(part),
-            resamples=RESAMPLES,
-            seed=SEED,
-        )
-        p_alarm = permuted.p
-        method = permutation_words(permuted, "label permutation of unit means")
-    return Tested(
-        estimate=found.estimate,
-        interval=found.interval,
-        p_alarm=p_alarm,
-        p_clear=None if tost is None else 1.0 if few else tost.p,
-        method=method if tost is None else f"{method}; two one-sided t tests at the margin",
-        units=sum(map(len, values)),
-        fewest=min(sides),
-        unit_name=name,
-        se=found.se,
-        df=found.df,
-        tost=tost,
-        notes=(few_units_note(),) if few else (),
-    )
+
+    found = stratified_contrast(values, weights)
+    return of_strata(found, values, weights, margin=margin, permute=permuted, name=name)
