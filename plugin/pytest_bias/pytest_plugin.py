@@ -12,12 +12,22 @@ from .session.items import amend_collected, condition_of, control_of, verdict_of
 
 if TYPE_CHECKING:
     from .contrasts.cases import Case, Recorded
+    from .errors.said import Said
     from .experiments.design import Condition
+    from .report.view import RunView
     from .session.session import BiasSession
     from .verdicts.verdict import Control, Verdict
 
 SESSION = "pytest-bias-session"
 _LET_GO = pytest.StashKey[Callable[[], None]]()
+_DISTRIBUTED = pytest.StashKey[bool]()
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Offer the hooks of this plugin to others."""
+    from .session import hookspecs  # noqa: PLC0415
+
+    pluginmanager.add_hookspecs(hookspecs)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,8 +57,9 @@ def pytest_cmdline_main(
     config: pytest.Config,
 ) -> Generator[None, int | pytest.ExitCode | None, int | pytest.ExitCode | None]:
     """Turn distribution off before a recording begins; at the very end, hold the exit status."""
-    from .session.options import undistribute  # noqa: PLC0415
+    from .session.options import is_distributed_by_choice, undistribute  # noqa: PLC0415
 
+    config.stash[_DISTRIBUTED] = is_distributed_by_choice(config)
     undistribute(config)
     try:
         status = yield
@@ -58,7 +69,7 @@ def pytest_cmdline_main(
         raise
     hooks = config.pluginmanager.get_plugin(SESSION)
     if hooks is not None and status is not None:
-        status = hooks.session.held(status)
+        status = hooks.session.exit.held(status)
     if status == pytest.ExitCode.OK and _LET_GO in config.stash:
         config.stash[_LET_GO]()  # else it is held to the very end: of atexit, too
     return status
@@ -66,7 +77,7 @@ def pytest_cmdline_main(
 
 def _due(config: pytest.Config) -> int:
     hooks = config.pluginmanager.get_plugin(SESSION)
-    return 0 if hooks is None else hooks.session.due()
+    return 0 if hooks is None else hooks.session.exit.due()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -137,7 +148,7 @@ class BiasHooks:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Take note of what was not imported to its end."""
-        self.session.book_collection(report)
+        self.session.collection.book(report)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(
@@ -150,17 +161,18 @@ class BiasHooks:
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Turn decorated functions into cases."""
-        self.session.parametrize(metafunc)
+        self.session.collection.parametrize(metafunc)
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         """Take note of deselected cases: such a run is partial."""
-        self.session.deselect(items)
+        self.session.collection.deselect(items)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Run nothing where a setting is wrong."""
         self.session.drop_refused(items)
 
+    @pytest.hookimpl(tryfirst=True)  # before xdist tells the controller what there is
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Take note of the selected cases."""
         self.session.select(session.items)
@@ -197,6 +209,16 @@ class BiasHooks:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the books."""
         self.session.book(report)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_bias_results(self, view: RunView) -> Said | None:
+        """Write data sets and exports."""
+        return self.session.outputs(view)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object:
+        """Keep an experiment's work in one worker, where nobody says how to distribute tests."""
+        return None if config.stash.get(_DISTRIBUTED, True) else self.session.scheduler(log)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

@@ -7,15 +7,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
 from ..cassettes.files import refuse_links, write_atomically
 from ..errors import BiasError, LinkedFile
+from ..errors.said import Said
 from ..verdicts.analysis import Analysis
 from ..verdicts.words import number_words
-from .accepted import FINGERPRINT, KEPT, acceptance_of, baseline_path, read_baseline
+from .accepted import acceptance_of, baseline_path, read_baseline
+from .case_report import CaseReport
 from .entries import Baseline, Entry, entry_of, following, needs_acceptance
 from .text import DamagedBaseline, baseline_text
 
@@ -30,22 +32,13 @@ _WAIT = 60.0
 """Seconds for which another run that accepts is waited for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """The outcome of accepting: paths that were written, what to say, and why nothing was."""
-
-    written: tuple[Path, ...] = ()
-    notes: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
-
-
 def accept(
     settings: Settings,
     analyses: Collection[Analysis],
-    results: Iterable[Mapping[str, Any]],
+    results: Iterable[CaseReport],
     *,
     partial: bool,
-) -> Accepted:
+) -> Said:
     """Write the judged verdicts of a run into the baselines: all of them, or none.
 
     ``results`` are what the cases said; ``partial`` keeps the entries of what was not judged.
@@ -54,20 +47,19 @@ def accept(
     """
     assert settings.accept is not None  # noqa: S101  (asked for only where it is)
     assert settings.baselines is not None  # noqa: S101  (the settings refuse accepting without)
-    said = {
-        (each["experiment"], each["model"], each["id"]): each for each in results if "id" in each
-    }
+    said = {each.named: each.standing for each in results if each.kind == "hypothesis"}
     judged = [
-        _Judged(analysis, verdict, said[named][FINGERPRINT])
+        _Judged(analysis, verdict, told)
         for analysis in analyses
         for verdict in analysis.verdicts
-        if FINGERPRINT in said.get(named := (verdict.experiment, verdict.model, verdict.id), {})
+        if (named := (verdict.experiment, verdict.model, verdict.id)) in said
+        and (told := said[named].fingerprint) is not None
     ]
-    kept = Counter(model for (_, model, _), each in said.items() if KEPT in each)
+    kept = Counter(model for (_, model, _), each in said.items() if each.kept)
     if settings.accept.new_only and kept and not judged:
-        return Accepted(notes=tuple(_kept_words(model, kept[model]) for model in sorted(kept)))
+        return Said(notes=tuple(_kept_words(model, kept[model]) for model in sorted(kept)))
     if problems := tuple(_refusals(settings, judged)):
-        return Accepted(problems=tuple(map(_nothing, problems)))
+        return Said(problems=tuple(map(_nothing, problems)))
     try:
         with _alone(settings.baselines):
             return _changed(settings, settings.baselines, judged, partial=partial)
@@ -106,7 +98,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def _changed(
     settings: Settings, folder: Path, judged: Sequence[_Judged], *, partial: bool
-) -> Accepted:
+) -> Said:
     """Read the baselines, and write them with what was judged."""
     assert settings.accept is not None  # noqa: S101  (asked for only where it is)
     made = []
@@ -131,12 +123,12 @@ def _changed(
         else:
             ours = [each for each in judged if each.analysis.model == model]
             made.append(_accepted(model, ours, before, followed, settings, partial=partial))
-    return Accepted(problems=tuple(problems)) if problems else _written(folder, made)
+    return Said(problems=tuple(problems)) if problems else _written(folder, made)
 
 
-def refused(why: str) -> Accepted:
+def refused(why: str) -> Said:
     """Nothing was accepted, and why."""
-    return Accepted(problems=(_nothing(why),))
+    return Said(problems=(_nothing(why),))
 
 
 def _nothing(why: str) -> str:
@@ -228,7 +220,7 @@ def _kept_words(model: str, number: int) -> str:
     return f"{number_words(number, 'entry', 'entries')} of {model} kept as accepted before"
 
 
-def _written(folder: Path, made: Iterable[tuple[Baseline, tuple[str, ...]]]) -> Accepted:
+def _written(folder: Path, made: Iterable[tuple[Baseline, tuple[str, ...]]]) -> Said:
     written: list[Path] = []
     notes: list[str] = []
     problems: list[str] = []
@@ -242,4 +234,4 @@ def _written(folder: Path, made: Iterable[tuple[Baseline, tuple[str, ...]]]) -> 
         else:
             written.append(path)
             notes += words
-    return Accepted(tuple(written), tuple(notes), tuple(problems))
+    return Said(tuple(written), tuple(notes), tuple(problems))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from ..errors import NotReadable
 from ..experiments.checks.prompts import Told, told_by
 from ..settings.model_names import file_stem
 from ..verdicts.analysis import Analysis
+from .case_report import Standing
 from .compare import ABSOLUTE, Comparison, compare
 from .entries import Acceptance, Baseline, Entry, entry_of, needs_acceptance
 from .fingerprints import differences, fingerprint_of
@@ -30,17 +32,6 @@ if TYPE_CHECKING:
 
 SOON = 14
 """Days before its end from which on a run warns of an acceptance."""
-
-FINGERPRINT = "fingerprint"
-"""Where a case of a run that accepts says with what design its verdict was reached."""
-ACCEPTED = "accepted"
-"""Where a case says who accepted what the gate stopped."""
-IMPROVED = "improved"
-"""Where a case says that what was accepted is worse than what it found."""
-EXPIRED = "expired"
-"""Where a case says whose acceptance is past, and that nothing else has changed."""
-KEPT = "kept"
-"""Where a case of a run that accepts says that its entry stays as it is."""
 
 
 def baseline_path(folder: Path, model: str) -> Path:
@@ -75,12 +66,18 @@ def baseline_in(path: Path) -> Baseline | None:
     """
     try:
         data = read_file(path)
-        return None if data is None else baseline_from(data.decode(), path)
+        return None if data is None else _parsed(data, path)
     except UnicodeDecodeError:
         raise DamagedBaseline(path=path, problem="it is no text") from None
     except NotReadable as error:
         problem, mend = error.problem, error.mend
         raise DamagedBaseline(path=path, problem=problem, mend=mend) from None
+
+
+@lru_cache(maxsize=16)
+def _parsed(data: bytes, path: Path) -> Baseline:
+    """The baseline that these bytes are: a run comes to the same file at several places."""
+    return baseline_from(data.decode(), path)
 
 
 class Baselines:
@@ -99,7 +96,7 @@ class Baselines:
 
     def beside(
         self, case: Case, players: Players, analysis: Analysis, verdict: Verdict
-    ) -> tuple[Comparison, dict[str, object]]:
+    ) -> tuple[Comparison, Standing]:
         """The verdict of a case beside the accepted one, and what the books must know of that.
 
         Raises
@@ -115,13 +112,14 @@ class Baselines:
             acceptance = acceptance_of(settings)
             if acceptance is not None and needs_acceptance(verdict.status, verdict.claim):
                 beside = Comparison(accepted=acceptance, words=f"{acceptance}, in this run")
-            return beside, {FINGERPRINT: self.fingerprint(case, players), **facts_of(beside, None)}
-        kept: dict[str, object] = {} if settings.accept is None else {KEPT: True}
+            told = self.fingerprint(case, players)
+            return beside, replace(standing_of(beside, None), fingerprint=told)
+        kept = settings.accept is not None
         if settings.gate == "off" or self.baseline(case.model) is None:
-            return ABSOLUTE, kept
+            return ABSOLUTE, Standing(kept=kept)
         if case.design.screens:
             beside = self._beside_screen(case, players, verdict, entry)
-            return beside, facts_of(beside, entry)
+            return beside, standing_of(beside, entry)
         recording = analysis.recording
         new = entry_of(
             verdict, recording, self.fingerprint(case, players), acceptance=None, before=None
@@ -133,7 +131,7 @@ class Baselines:
             )
         ):
             raise other
-        return beside, kept | facts_of(beside, entry)
+        return beside, replace(standing_of(beside, entry), kept=kept)
 
     def _beside_screen(
         self, case: Case, players: Players, verdict: Verdict, entry: Entry | None
@@ -258,9 +256,8 @@ def ends_soon(until: str, today: str) -> bool:
     return date.fromisoformat(until) - date.fromisoformat(today) <= timedelta(days=SOON)
 
 
-def facts_of(beside: Comparison, entry: Entry | None) -> dict[str, object]:
-    """Return the facts for the books of how a verdict stands beside its entry."""
-    facts: dict[str, object] = {IMPROVED: beside.words} if beside.improved else {}
-    if beside.outcome == "expired" and entry is not None:
-        facts[EXPIRED] = entry.accepted
-    return facts | ({ACCEPTED: beside.accepted} if beside.accepted is not None else {})
+def standing_of(beside: Comparison, entry: Entry | None) -> Standing:
+    """Return what the books must know of how a verdict stands beside its entry."""
+    expired = entry.accepted if beside.outcome == "expired" and entry is not None else None
+    improved = beside.words if beside.improved else ""
+    return Standing(accepted=beside.accepted, expired=expired, improved=improved)

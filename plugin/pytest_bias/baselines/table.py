@@ -325,6 +325,17 @@ def unasked_words(found: Iterable[Claimed], old: str, where: str) -> tuple[str, 
     )
 
 
+def unasked_of_models(
+    found: Iterable[tuple[str, str, str]], tested: Collection[str], *, elsewhere: bool
+) -> Iterator[str]:
+    """The same of several models, for experiment, model and hypothesis of what is not asked."""
+    by_model: dict[str, list[Claimed]] = {}
+    for experiment, model, name in found:
+        by_model.setdefault(model, []).append((experiment, name))
+    for model, names in by_model.items():
+        yield from unasked_words(to_ask(names, tested, elsewhere=elsewhere), model, "this suite")
+
+
 def uncompared_words(upgrade: Upgrade) -> tuple[str, ...]:
     """That nothing was held against anything, where it was not: to judge is not to compare."""
     if any(row.before is not None for row in upgrade.rows):

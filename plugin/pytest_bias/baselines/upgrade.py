@@ -6,17 +6,18 @@ import glob
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..cassettes.staleness import of_others
 from ..errors import BadSetting
 from ..settings.model_names import answered_words, file_stem
 from ..settings.old_model import FILE_SUFFIX, OPTION, names_file
-from .accepted import Baselines, baseline_in, facts_of
+from .accepted import Baselines, baseline_in, standing_of
+from .case_report import AgainstOld, CaseReport, Standing
 from .compare import Comparison, compare
 from .entries import Baseline, Entry, entry_of
 from .gate import is_stopped
-from .table import Claimed, Upgrade, UpgradeRow, row_of, worst_first
+from .table import Claimed, Upgrade, row_of, worst_first
 from .text import DamagedBaseline
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from ..settings.settings import Settings
     from ..verdicts.analysis import Analysis
     from ..verdicts.verdict import Verdict
-
-UPGRADE = "upgrade"
-"""Where a case says how its verdict compares with that of the old model."""
 
 
 def check_old(settings: Settings) -> Baseline | None:
@@ -119,7 +117,7 @@ class Against:
 
     def beside(
         self, case: Case, players: Players, analysis: Analysis, verdict: Verdict
-    ) -> tuple[Comparison, dict[str, object]]:
+    ) -> tuple[Comparison, Standing]:
         """The verdict of a case beside the old model's, and what the books must know of that.
 
         Raises
@@ -135,11 +133,7 @@ class Against:
         entry, digest = self._entry(case, verdict)
         against = "" if self.file is not None else self.old
         beside = compare(named, new, entry, today=settings.today, against=against, verdict=verdict)
-        said: dict[str, object] = {
-            "old": self.old,
-            "digest": digest,
-            "absent": entry is None and digest is None and self.file is None,
-        }
+        row = None
         if verdict.gates:
             stops = is_stopped(
                 verdict.status,
@@ -147,8 +141,10 @@ class Against:
                 gate=settings.gate,
                 inconclusive=settings.inconclusive,
             )
-            said["row"] = row_of(named, new, entry, beside, stops=stops, verdict=verdict)
-        return beside, {UPGRADE: said, **facts_of(beside, entry)}
+            row = row_of(named, new, entry, beside, stops=stops, verdict=verdict)
+        absent = entry is None and digest is None and self.file is None
+        said = AgainstOld(digest=digest, absent=absent, row=row)
+        return beside, replace(standing_of(beside, entry), upgrade=said)
 
     def _entry(self, case: Case, verdict: Verdict) -> tuple[Entry | None, str | None]:
         """Return the old model's entry, and the digest of its analysis; None where it has none."""
@@ -173,21 +169,9 @@ class Against:
         return entry, digest
 
 
-def rows_from(results: Mapping[str, Mapping[str, Any]]) -> dict[str, UpgradeRow]:
-    """The row of each case that has one."""
-    from pydantic import TypeAdapter  # noqa: PLC0415  (building the adapter takes a while)
-
-    adapter = TypeAdapter(UpgradeRow)
-    return {
-        case: adapter.validate_python(row)
-        for case, result in results.items()
-        if (row := result.get(UPGRADE, {}).get("row")) is not None
-    }
-
-
 def upgrade_of(
     settings: Settings,
-    results: Mapping[str, Mapping[str, Any]],
+    results: Mapping[str, CaseReport],
     *,
     accepted: Baseline | None,
     tolerated: Callable[[str], bool],
@@ -206,14 +190,15 @@ def upgrade_of(
         return None
     rows = [
         replace(row, tolerated=row.tolerated and (not row.stops or tolerated(case)))
-        for case, row in rows_from(results).items()
+        for case, result in results.items()
+        if (row := result.row) is not None
     ]
     name = settings.baseline if accepted is None else accepted.model
     pairs = sorted(
         {
-            (result["experiment"], result["model"], result[UPGRADE]["digest"])
+            (result.experiment, result.model, said.digest)
             for result in results.values()
-            if result.get(UPGRADE, {}).get("digest") is not None
+            if (said := result.standing.upgrade) is not None and said.digest is not None
         }
     )
     drift, simulated = [], {name} if accepted is not None and accepted.simulated else set()
@@ -229,7 +214,11 @@ def upgrade_of(
             quantities = drift_of(theirs.readings, ours.readings)
             drift.append(Drift(experiment=experiment, old=name, new=model, quantities=quantities))
     absent = sorted(
-        {r["experiment"] for r in results.values() if r.get(UPGRADE, {}).get("absent")}
+        {
+            result.experiment
+            for result in results.values()
+            if (said := result.standing.upgrade) is not None and said.absent
+        }
     )
     return Upgrade(
         old=name,

@@ -7,13 +7,14 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..baselines.between_files import upgrade_of_files
+from ..baselines.case_report import CaseReport
 from ..baselines.table import unasked_words, uncompared_words
 from ..baselines.upgrade import unasked, upgrade_of
 from ..contrasts.cases import Declaration, declared_in
@@ -171,7 +172,7 @@ def _declared(modules: list[ModuleType]) -> Iterator[Declaration]:
 
 def _judged(run: Run, modules: list[ModuleType], given: argparse.Namespace) -> _Compared:
     """Every case of the suite, without its body."""
-    results: dict[str, Mapping[str, Any]] = {}
+    results: dict[str, CaseReport] = {}
     analyses: dict[tuple[str, str], Analysis] = {}
     stopped: list[str] = []
     problems: dict[tuple[object, ...], list[str]] = {}
@@ -189,14 +190,13 @@ def _judged(run: Run, modules: list[ModuleType], given: argparse.Namespace) -> _
         raise next(iter(run.without.values()))
     for name, case in tested:
         try:
-            result = run.finish(case)
+            result = run.result(case)
         except BiasError as error:
             said_of = getattr(error, "differences", str(error))
             words = getattr(error, "explanation", str(error))
             problems.setdefault((case.experiment.id, said_of), []).append(words)
             continue
-        said = json.loads(result.payload)
-        results[f"{name}[{case.id}]"] = said
+        results[f"{name}[{case.id}]"] = result.report
         if case.kind != "condition":
             analyses[case.experiment.id, case.model] = run.analysis(case)[0]
         if result.stopped is not None and case.kind == "control":

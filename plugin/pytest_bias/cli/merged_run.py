@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from itertools import pairwise
 from typing import TypeVar
 
-from ..baselines.table import Upgrade, to_ask, unasked_words, uncompared_words, worst_first
+from ..baselines.table import (
+    Upgrade,
+    to_ask,
+    unasked_of_models,
+    unasked_words,
+    uncompared_words,
+    worst_first,
+)
 from ..errors import NotMerged
 from ..experiments.canonical import digest, dumps
 from ..report.view import AcceptedVerdict, RunView, Scope, is_below
@@ -72,19 +78,16 @@ def merged(parts: Sequence[Part], *, version: str, expected: int | None = None) 
     if expected is not None and len(parts) != expected:
         problems.append(f"{len(parts)} of {expected} parts are there")
     upgrade = _upgrade(parts)
-    of_these = partial(
-        to_ask,
-        tested={analysis.experiment for analysis in analyses},
-        elsewhere=any(part.scope.elsewhere for part in parts),
-    )
+    tested = {analysis.experiment for analysis in analyses}
+    elsewhere = any(part.scope.elsewhere for part in parts)
     if upgrade is not None and not problems:
-        problems += unasked_words(of_these(upgrade.unasked), upgrade.old, "this suite")
+        problems += unasked_words(
+            to_ask(upgrade.unasked, tested, elsewhere=elsewhere), upgrade.old, "this suite"
+        )
         problems += uncompared_words(upgrade)
     unasked = _unasked(parts)
     if not problems:
-        for model in dict.fromkeys(model for _, model, _ in unasked):
-            of = [(experiment, name) for experiment, m, name in unasked if m == model]
-            problems += unasked_words(of_these(of), model, "this suite")
+        problems += unasked_of_models(unasked, tested, elsewhere=elsewhere)
     judged = _union(part.view.judged or () for part in parts)
     problems += _unjudged(analyses, judged, cases, problems)
     view = RunView(

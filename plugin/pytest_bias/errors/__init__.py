@@ -13,6 +13,7 @@ from .designs import BadDesign, BadStimuli, BadTemplate, NoControl, UnknownFacto
 from .gate import (
     BiasFound,
     ControlNotSeen,
+    DamagedReport,
     DamagedResults,
     Inconclusive,
     NotExported,
@@ -73,6 +74,7 @@ __all__ = [
     "CassetteBusy",
     "ControlNotSeen",
     "DamagedCassette",
+    "DamagedReport",
     "DamagedResults",
     "FailureKind",
     "ForeignAwait",

@@ -28,6 +28,17 @@ class DamagedResults(BiasError):
         super().__init__(f"{path}: {problem}. Run the part again that has written it.")
 
 
+class DamagedReport(BiasError):
+    """What a case found did not arrive as it was sent, or was sent by another version."""
+
+    def __init__(self, *, problem: str) -> None:
+        self.problem = problem
+        super().__init__(
+            f"what it found cannot be read: {problem}. All processes of a run need the same "
+            "pytest-bias, and no other plugin may change what its reports say."
+        )
+
+
 class NotMerged(BiasError):
     """Results that do not belong together: they are of different runs, versions or designs."""
 

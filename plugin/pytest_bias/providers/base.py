@@ -129,7 +129,8 @@ class ProviderContext:
 
     ``environ`` holds the environment and what a named ``.env`` adds; ``answers`` are those of
     simulated subjects; ``endpoints`` are the user's own by provider name; ``wires`` says for
-    ``provider/model`` which wire format it needs, where its provider has several.
+    ``provider/model`` which wire format it needs, where its provider has several. ``providers``
+    are those that plugins add, by name.
     """
 
     environ: Mapping[str, str] = field(repr=False)
@@ -138,10 +139,16 @@ class ProviderContext:
     simulated_wire: str = DEFAULT_WIRE
     endpoints: Mapping[str, EndpointEntry] = field(default_factory=dict)
     wires: Mapping[str, str] = field(default_factory=dict)
+    providers: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def own(self) -> frozenset[str]:
+        """The names of providers that are not part of this package."""
+        return frozenset((*self.endpoints, *self.providers))
 
 
 def split_model(name: str, own: Iterable[str] = ()) -> tuple[str, str]:
-    """``provider/model`` as a pair; ``own`` are the names of the user's own endpoints.
+    """``provider/model`` as a pair; ``own`` are the names of the user's endpoints and plugins.
 
     Raises
     ------
@@ -167,6 +174,14 @@ def split_model(name: str, own: Iterable[str] = ()) -> tuple[str, str]:
                 mend=f"a server of your own is named in the roster, as [endpoints.{provider}]",
             )
     return provider, model
+
+
+def check_added(names: Iterable[str]) -> None:
+    """Refuse providers of plugins under the name of one of ours, or under none."""
+    for name in names:
+        if name in _FACTORIES or "/" in name or not name:
+            problem = "a plugin cannot provide it: the name is taken, or no name before a slash"
+            raise BadSetting(option="pytest_bias_providers", value=name, problem=problem)
 
 
 def is_simulated(model: str) -> bool:
@@ -232,6 +247,8 @@ def _open(name: str, context: ProviderContext) -> Provider:
         variable = own.api_key_env
         key = NO_KEY if variable is None else api_key(context.environ, name, variable)
         return open_wire(own.wire, Endpoint(name, key, own.base_url))
+    if name in context.providers:
+        return cast("Factory", context.providers[name])(context)
     if name in _FACTORIES:
         return cast("Factory", _loaded(_FACTORIES[name]))(context)
     (found, *_) = entry_points(group=ENTRY_POINTS, name=name)

@@ -10,7 +10,7 @@ from ..experiments.rehearsal import JUDGE
 from ..settings.model_names import LONGEST_STEM, file_stem
 from ..settings.roster import Roster, is_unpinned
 from ..settings.settings import Settings
-from .base import is_simulated, split_model
+from .base import check_added, is_simulated, split_model
 from .simulator.subjects import PROGRAMS, SUBJECTS
 
 SAME = "same"
@@ -65,8 +65,10 @@ def check_models(settings: Settings, roster: Roster, models: Iterable[str]) -> N
     BadSetting, UnknownName
         For the first name that will not do.
     """
+    check_added(settings.providers)
+    own = {*roster.endpoints, *settings.providers}
     for model in models:
-        split_model(model, roster.endpoints)
+        split_model(model, own)
         if (length := len(file_stem(model))) > LONGEST_STEM:
             problem = (
                 f"is too long: its recordings would be in files whose names begin with {length} "
@@ -84,7 +86,7 @@ def check_models(settings: Settings, roster: Roster, models: Iterable[str]) -> N
         check_pinned(model, settings, roster, "--bias-model")
     if settings.judge not in (None, SAME):
         try:
-            split_model(settings.judge, roster.endpoints)
+            split_model(settings.judge, own)
             check_simulated(settings.judge, PROGRAMS)
         except BadSetting as error:
             raise BadSetting(

@@ -274,7 +274,7 @@ class _Collector:
             entry = terms.roster.entry(name)
             if is_simulated(name) and entry.price is None:
                 entry = replace(entry, price=FREE)
-            provider = self._provider(split_model(name, terms.context.endpoints)[0])
+            provider = self._provider(split_model(name, terms.context.own)[0])
             ceiling = min(
                 limits.concurrency,
                 entry.concurrency or limits.concurrency,

@@ -63,6 +63,8 @@ def _lines(view: RunView, written: Sequence[str]) -> Iterator[str]:
     yield from _counts(view)
     if view.upgrade is not None:
         yield from upgrade_markdown(view.upgrade, view.reserved).split("\n")
+    for section in view.sections:
+        yield from _listed(plain_markdown(section.title), section.lines)
     if written:
         yield f"Reports: {', '.join(map(_code, written))}"
 

@@ -32,6 +32,14 @@ class AcceptedVerdict:
     until: str
 
 
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What a plugin adds to the reports of a run: a title, and lines of plain text."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
     """The part of the suite a run covers, and its settings.
@@ -73,7 +81,7 @@ class RunView:
     their model, where nothing fails for it. ``failures`` names what else failed in the session:
     ordinary tests, and modules that could not be imported. ``exit_status`` is how it ended.
     ``unasked`` is what accepted baselines of the models claim and the run did not ask, named like
-    the judged.
+    the judged. ``sections`` are what other plugins add to its reports.
     """
 
     analyses: tuple[Analysis, ...]
@@ -95,11 +103,18 @@ class RunView:
     failures: tuple[str, ...] = ()
     exit_status: int = 0
     unasked: tuple[HypothesisName, ...] = ()
+    sections: tuple[Section, ...] = ()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdicts of all hypotheses."""
         return tuple(verdict for analysis in self.analyses for verdict in analysis.verdicts)
+
+    @property
+    def fewer(self) -> tuple[str, ...]:
+        """Why something of the suite is left out, and not only judged under other settings."""
+        varied = self.scope.varied if self.scope is not None else ()
+        return tuple(words for words in self.partial if words not in varied)
 
     @property
     def simulated(self) -> tuple[str, ...]:
@@ -163,8 +178,7 @@ class RunView:
             return f"the run is {self.standing}"
         if self.stale:
             return "its recordings no longer represent the model"
-        varied = self.scope.varied if self.scope is not None else ()
-        return "this is a part of the suite only" if set(self.partial) - set(varied) else ""
+        return "this is a part of the suite only" if self.fewer else ""
 
     def acceptance(self, verdict: Verdict) -> AcceptedVerdict | None:
         """Return the acceptance of a verdict that the gate stopped; None where there is none."""

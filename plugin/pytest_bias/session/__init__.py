@@ -1,1 +1,1 @@
-"""What the hooks delegate to: one pytest session in one process."""
+"""One pytest session in one process, to which the hooks delegate."""

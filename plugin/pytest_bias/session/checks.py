@@ -6,21 +6,24 @@ Those whose prompts are at fault, and those without the design that is asked for
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from ..errors import NoControl
+from ..errors.said import Said
 from ..experiments.checks.manipulation import faults, in_words
 from .items import case_of
 
 if TYPE_CHECKING:
+    from ..contrasts.cases import Case
     from ..experiments.experiment import Experiment
-    from .session import BiasSession
+    from .run import Run
 
 
-def drop_faulty(state: BiasSession, items: list[pytest.Item]) -> None:
+def drop_faulty(run: Run, items: list[pytest.Item]) -> None:
     """Drop the cases of experiments whose prompts are at fault; each is one collection error.
 
     Only now is it known which experiments have selected cases, so pytest is handed the report that
@@ -32,46 +35,52 @@ def drop_faulty(state: BiasSession, items: list[pytest.Item]) -> None:
             first.setdefault(case.experiment.id, (case.experiment, item))
     faulty: set[str] = set()
     for name, (experiment, item) in first.items():
-        said = state.run.workspace.checked(f"prompts of {name}", partial(_said, experiment))
+        said = run.workspace.checked(f"prompts of {name}", partial(_faults, experiment))
         if said:
             faulty.add(name)
             module = item.getparent(pytest.Module) or item
-            said = said.replace(f"{state.config.rootpath}{os.sep}", "")
+            said = said.replace(f"{item.config.rootpath}{os.sep}", "")
             report = pytest.CollectReport(module.nodeid, "failed", said, [])
-            state.config.hook.pytest_collectreport(report=report)
+            item.config.hook.pytest_collectreport(report=report)
+    _drop(items, faulty)
+
+
+def uncontrolled(run: Run, cases: Iterable[Case]) -> Said:
+    """Note which experiments claim what cannot be shown; a recording of them is refused."""
+    notes = []
+    for case in {case.experiment.id: case for case in cases}.values():
+        try:
+            run.registry[case.experiment.id].check_control(case.design)
+        except NoControl as error:
+            notes.append(f"warning: {error}")
+    return Said(notes=tuple(notes))
+
+
+def drop_without(run: Run, items: list[pytest.Item]) -> tuple[str, Said]:
+    """Drop the cases of experiments that lack the design asked for; they count as not selected.
+
+    Where no experiment has it, the user asked wrongly, and is told so.
+    """
+    without = run.without
+    names = dict.fromkeys(case.experiment.id for item in items if (case := case_of(item)))
+    lacking = [name for name in names if name in without]
+    if not lacking:
+        return "", Said()
+    if len(lacking) == len(names):
+        return str(without[lacking[0]]), Said()
+    _drop(items, lacking)
+    what = f"left out, for want of a design {run.settings.design!r}: {', '.join(lacking)}"
+    return "", Said(notes=(what,))
+
+
+def _drop(items: list[pytest.Item], experiments: Iterable[str]) -> None:
+    dropped = set(experiments)
     items[:] = [
         item
         for item in items
-        if (case := case_of(item)) is None or case.experiment.id not in faulty
+        if (case := case_of(item)) is None or case.experiment.id not in dropped
     ]
 
 
-def note_uncontrolled(state: BiasSession, items: list[pytest.Item]) -> None:
-    """Note which experiments claim what cannot be shown; a recording of them is refused."""
-    for case in {case.experiment.id: case for item in items if (case := case_of(item))}.values():
-        try:
-            state.run.registry[case.experiment.id].check_control(case.design)
-        except NoControl as error:
-            state.notes.append(f"warning: {error}")
-
-
-def drop_without(state: BiasSession, items: list[pytest.Item]) -> None:
-    """Drop the cases of experiments that lack the design asked for; they count as not selected.
-
-    Where no experiment has it, the user asked wrongly.
-    """
-    without = state.run.without
-    of = [case.experiment.id if (case := case_of(item)) else "" for item in items]
-    lacking = [name for name in dict.fromkeys(of) if name in without]
-    if not lacking:
-        return
-    if not any(name and name not in without for name in of):
-        state.refused = str(without[lacking[0]])
-        return
-    items[:] = [item for item, name in zip(items, of, strict=True) if name not in without]
-    what = f"left out, for want of a design {state.settings.design!r}: {', '.join(lacking)}"
-    state.notes.append(what)
-
-
-def _said(experiment: Experiment) -> str:
+def _faults(experiment: Experiment) -> str:
     return in_words(faults(experiment))

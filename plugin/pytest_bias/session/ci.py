@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from ..report.annotations import FileLine, annotations_of, commands
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..report.view import RunView
-    from .session import BiasSession
+    from ..verdicts.verdict import HypothesisName
+    from .state import State
 
 
 def add_to_job_summary(path: Path, text: str) -> tuple[str, ...]:
@@ -29,22 +28,19 @@ def add_to_job_summary(path: Path, text: str) -> tuple[str, ...]:
     return ()
 
 
-def workflow_commands(state: BiasSession, view: RunView) -> Iterator[str]:
-    """The workflow commands of a run, where they are wanted."""
-    settings = state.settings
-    if settings.annotations:
-        found = annotations_of(view, dict(_places(state)), today=settings.today)
-        yield from commands(found)
+def workflow_commands(state: State, view: RunView) -> Iterator[str]:
+    """The workflow commands of a run."""
+    found = annotations_of(view, dict(_places(state)), today=state.settings.today)
+    yield from commands(found)
 
 
-def _places(state: BiasSession) -> Iterator[tuple[tuple[str, str, str], FileLine]]:
+def _places(state: State) -> Iterator[tuple[HypothesisName, FileLine]]:
     """Where the functions of hypotheses and controls stand, as seen from the repository's root."""
     prefix = below_repository(state.config.rootpath, state.settings.environ)
     for case, result in sorted(state.ledger.results.items()):
-        if "id" in result and case in state.ledger.places:
+        if result.id and case in state.ledger.places:
             file, line = state.ledger.places[case]
-            shown = PurePath(os.path.normpath(prefix / file)).as_posix()
-            yield (result["experiment"], result["model"], result["id"]), (shown, line)
+            yield result.named, (PurePath(os.path.normpath(prefix / file)).as_posix(), line)
 
 
 def below_repository(root: Path, environ: Mapping[str, str]) -> PurePath:

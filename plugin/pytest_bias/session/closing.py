@@ -1,217 +1,168 @@
-"""The end of a session: balance the books, write the reports, print the section."""
+"""The end of a session: balance the books, hear everybody, write the reports."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from ..baselines.accept import Accepted, accept, refused
-from ..baselines.accepted import ACCEPTED, EXPIRED, IMPROVED, ends_soon
+from ..baselines.accept import accept, refused
+from ..baselines.accepted import ends_soon
 from ..cassettes.files import write_atomically
 from ..errors import ReportNotWritten
-from ..report.escapes import say, terminal_line
+from ..errors.said import Said
 from ..report.results import results_text
-from ..report.terminal import closing_lines, section_lines
 from ..report.view import AcceptedVerdict, RunView
 from ..verdicts.analysis import Analysis
-from .run import STALE
-from .scope import is_all, partial_words, scope_of
-from .workspace import Workspace, analysis_from
+from .scope import Coverage, coverage_of
+from .upgrade import unasked_of_run, upgrade_of_run
 
 if TYPE_CHECKING:
-    from ..baselines.table import Upgrade
-    from .session import BiasSession
+    from ..baselines.case_report import CaseReport
+    from ..report.view import Section
+    from .ledger import Ledger
+    from .state import State
 
 
-def close_books(state: BiasSession, exitstatus: int) -> int:
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """How a run ended: the exit status, all that is to be said, and what the reports show.
+
+    ``view`` is None after an internal error of pytest, after which it shows no summary.
+    """
+
+    status: int
+    said: Said
+    view: RunView | None
+
+
+def close_books(state: State, exitstatus: int) -> Closed:
     """Write the reports and give the exit status: never 0 when the books do not balance."""
-    ledger = state.ledger
-    analyses = tuple(_analyses(state))
-    ledger.problems += [
-        f"{case} did not pass the gate and was not reported as failed: a hook or plugin changed it"
-        for case in ledger.overruled
-    ]
-    scope, partial = scope_of(state), tuple(partial_words(state))
-    fewer = tuple(words for words in partial if words not in scope.varied)
-    is_part = bool(fewer)
-    upgrade = _upgrade(state, analyses, is_part=is_part)
-    unasked = _unasked(state, is_part=is_part)
-    if exitstatus != pytest.ExitCode.INTERNAL_ERROR:
-        _publish(state, fewer)
-    if state.settings.accept is not None:
-        accepted = _accept(state, analyses, exitstatus, is_part=is_part)
-        ledger.problems += accepted.problems
-        state.notes += accepted.notes
-        state.written += [f"written: {state.shown(path)}" for path in accepted.written]
-    ledger.problems = [_portable(state, problem) for problem in ledger.problems]
-    let = tuple(_accepted(state, ACCEPTED, "xfailed"))
+    internal_error = exitstatus == pytest.ExitCode.INTERNAL_ERROR
+    coverage = coverage_of(state)
+    analyses, lacking = _analyses(state)
+    said = state.said + lacking + Said(problems=tuple(_unbalanced(state.ledger)))
+    upgrade, of_old = upgrade_of_run(state, analyses, coverage)
+    unasked, of_accepted = unasked_of_run(state, coverage)
+    said += of_old + of_accepted
+    let = tuple(_let_through(state.ledger, "accepted", "xfailed"))
     view = RunView(
         analyses=analyses,
-        cases=tuple(sorted(ledger.outcomes.items())),
-        lost=ledger.lost,
-        partial=partial,
-        problems=tuple(ledger.problems),
-        broken=ledger.broken,
-        leniencies=tuple(_leniency_words(state)),
-        judged=tuple(sorted(_judged(state))),
+        cases=tuple(sorted(state.ledger.outcomes.items())),
+        lost=state.ledger.lost,
+        partial=coverage.partial,
+        problems=said.problems,
+        broken=state.ledger.broken,
+        leniencies=tuple(_leniencies_shortly(state)),
+        judged=tuple(sorted(_judged(state.ledger))),
         accepted=let,
         ending=tuple(each for each in let if ends_soon(each.until, state.settings.today)),
-        expired=tuple(_accepted(state, EXPIRED, "failed")),
-        failing=tuple(sorted(_failing(state))),
-        scope=scope,
+        expired=tuple(_let_through(state.ledger, "expired", "failed")),
+        failing=tuple(sorted(_failing(state.ledger))),
+        scope=coverage.scope,
         upgrade=upgrade,
-        stale=tuple(sorted(set(_stale(state)))),
-        failures=tuple(sorted(ledger.failures)),
+        stale=tuple(sorted({state.portable(r.stale) for r in _results(state) if r.stale})),
+        failures=tuple(sorted(state.ledger.failures)),
         unasked=unasked,
         version=version("pytest-bias"),
     )
+    if not internal_error:
+        said += _told_by_plugins(state.config, view)
+    if state.settings.accept is not None:
+        said += _accept(state, analyses, coverage, exitstatus, said.problems)
+    said = replace(said, problems=tuple(map(state.portable, said.problems)))
+    view = replace(view, problems=said.problems)
     if not analyses and view.suite == "NO VERDICT":
         view = replace(view, partial=(*view.partial, "nothing could be analysed"))
-    if exitstatus == pytest.ExitCode.INTERNAL_ERROR:
-        # pytest prints no summary after an internal error, so this is the only place to say it.
-        reporter = state.config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None:
-            say(reporter, "NO VERDICT: pytest had an internal error", red=True, bold=True)
-        return exitstatus
-    state.view = _write_all(state, view, exitstatus)
-    state.notes += _leniencies(state)
-    return state.view.exit_status
+    if internal_error:
+        return Closed(exitstatus, said, None)
+    sections, of_sections = _sections(state.config, view)
+    said += of_sections
+    view, said = _write_all(state, replace(view, sections=sections), said, exitstatus)
+    return Closed(view.exit_status, said + Said(notes=tuple(_leniencies(state))), view)
 
 
-def _settled(state: BiasSession, view: RunView, exitstatus: int) -> RunView:
-    """The run with all its problems so far, and the exit status that follows from it."""
-    view = replace(view, problems=tuple(state.ledger.problems))
-    bad = exitstatus == pytest.ExitCode.OK and not view.passes
-    return replace(view, exit_status=int(pytest.ExitCode.TESTS_FAILED if bad else exitstatus))
+# --- the books --------------------------------------------------------------------------------
 
 
-def _write_all(state: BiasSession, view: RunView, exitstatus: int) -> RunView:
-    """Write reports and summary; what they say is what the run ends with.
-
-    Where one of them could not be written, and is missed, the reports are written again: they then
-    say so.
-    """
-    first = _settled(state, view, exitstatus)
-    _write_reports(state, first)
-    if state.settings.summary is not None or state.settings.job_summary is not None:
-        _summarise(state, _settled(state, view, exitstatus))
-    last = _settled(state, view, exitstatus)
-    if last != first:
-        _write_reports(state, last)
-    return last
+def _results(state: State) -> Iterator[CaseReport]:
+    return iter(state.ledger.results.values())
 
 
-def _publish(state: BiasSession, fewer: tuple[str, ...]) -> None:
-    """Write data sets and exports, before the view is made: what fails is a problem of the run."""
-    settings = state.settings
-    if settings.dataset is not None:
-        from . import datasets as publishing  # noqa: PLC0415  (only where data sets are asked for)
-
-        publishing.publish(state, settings.dataset, fewer)
-    if settings.exports is not None:
-        from . import exports as exporting  # noqa: PLC0415  (only where exports are asked for)
-
-        exporting.publish(state, settings.exports, fewer)
+def _unbalanced(ledger: Ledger) -> Iterator[str]:
+    """What is wrong with the reports of cases."""
+    for case, words in sorted(ledger.damaged.items()):
+        yield f"{case}: {words}"
+    for case in ledger.overruled:
+        yield (
+            f"{case} did not pass the gate and was not reported as failed: a hook or plugin "
+            "changed it"
+        )
 
 
-def print_section(state: BiasSession, view: RunView, reporter: pytest.TerminalReporter) -> None:
-    """Print the bias section."""
-    reporter.write_sep("=", "bias", bold=True)
-    for line in section_lines(view):
-        say(reporter, terminal_line(line))
-    say(reporter, "")
-    if view.upgrade is not None:
-        from ..report.upgrade_text import upgrade_lines  # noqa: PLC0415  (only for an upgrade)
-
-        for line in upgrade_lines(view.upgrade):
-            say(reporter, terminal_line(line))
-        say(reporter, "")
-    # What is missing and how to record it: once per experiment and model, not per case.
-    for text in (
-        *_first_failure(state),
-        *dict.fromkeys(state.ledger.not_recorded.values()),
-        *state.notes,
-    ):
-        say(reporter, text)
-    for line in closing_lines(view):
-        good = line.startswith("PASS")
-        bad = line.startswith(("FAIL", "NO VERDICT", "INCONCLUSIVE"))
-        say(reporter, line, green=good, red=bad, bold=good or bad)
-    for path in state.written:
-        say(reporter, path)
-    if state.settings.annotations:
-        from .ci import workflow_commands  # noqa: PLC0415  (only in a job that takes them)
-
-        for command in workflow_commands(state, view):
-            reporter.write_line(command)  # escaped, and to be obeyed
-
-
-def _analyses(state: BiasSession) -> Iterator[Analysis]:
+def _analyses(state: State) -> tuple[tuple[Analysis, ...], Said]:
     """The analyses the reported cases speak of, checked against what they say, sorted."""
-    workspace = Workspace(state.folder)
-    said: dict[tuple[str, str], dict[str, str]] = {}
+    told: dict[tuple[str, str], dict[str, str]] = {}
     for case, result in sorted(state.ledger.results.items()):
-        if "analysis" in result:
-            said.setdefault((result["experiment"], result["model"]), {})[case] = result["analysis"]
-    for key, cases in sorted(said.items()):
-        read = workspace.read(*key)
-        wrong = [case for case, digest in cases.items() if read is None or read[1] != digest]
-        state.ledger.problems += [f"the analysis behind {c} is lost or was changed" for c in wrong]
-        if read is not None and not wrong:
-            yield analysis_from(read[0])
+        if result.analysis:
+            told.setdefault((result.experiment, result.model), {})[case] = result.analysis
+    found, wrong = [], []
+    for key, cases in sorted(told.items()):
+        made = state.workspace.read(*key)
+        differ = [case for case, digest in cases.items() if made is None or made.digest != digest]
+        wrong += [f"the analysis behind {case} is lost or was changed" for case in differ]
+        if made is not None and not differ:
+            found.append(made.analysis)
+    return tuple(found), Said(problems=tuple(wrong))
 
 
-def _judged(state: BiasSession) -> Iterator[tuple[str, str, str]]:
+def _judged(ledger: Ledger) -> Iterator[tuple[str, str, str]]:
     """The hypotheses among the cases of this run, as experiment, model and id."""
-    for result in state.ledger.results.values():
-        if result["kind"] == "hypothesis":
-            yield result["experiment"], result["model"], result["id"]
+    return (each.named for each in ledger.results.values() if each.kind == "hypothesis")
 
 
-def _failing(state: BiasSession) -> Iterator[tuple[str, str, str]]:
+def _failing(ledger: Ledger) -> Iterator[tuple[str, str, str]]:
     """The hypotheses that the gate stopped and nothing let through, named like the judged."""
-    for case in state.ledger.stopped:
-        result = state.ledger.results[case]
-        if result["kind"] == "hypothesis" and state.ledger.outcomes.get(case) == "failed":
-            yield result["experiment"], result["model"], result["id"]
+    for case in ledger.stopped:
+        result = ledger.results[case]
+        if result.kind == "hypothesis" and ledger.outcomes.get(case) == "failed":
+            yield result.named
 
 
-def _stale(state: BiasSession) -> Iterator[str]:
-    """Which recordings no longer represent their model, where the gate is off."""
-    for result in state.ledger.results.values():
-        if STALE in result:
-            yield _portable(state, result[STALE])
-
-
-def _upgrade(
-    state: BiasSession, analyses: tuple[Analysis, ...], *, is_part: bool
-) -> Upgrade | None:
-    """How the verdicts compare with the old model's, where one was named."""
-    if state.settings.baseline is None:
-        return None
-    from .upgrade import upgrade_of_run  # noqa: PLC0415  (only for an upgrade)
-
-    return upgrade_of_run(state, analyses, is_part=is_part)
-
-
-def _unasked(state: BiasSession, *, is_part: bool) -> tuple[tuple[str, str, str], ...]:
-    """What accepted baselines claim and this run did not ask: of a whole suite, a problem."""
-    from .upgrade import unasked_of_run, unasked_problems  # noqa: PLC0415  (scipy, below)
-
-    unasked = tuple(unasked_of_run(state))
-    if not is_part:
-        state.ledger.problems += unasked_problems(state, unasked)
-    return unasked
+def _let_through(
+    ledger: Ledger, how: Literal["accepted", "expired"], outcome: str
+) -> Iterator[AcceptedVerdict]:
+    """What the gate stopped and an acceptance let through, or did before, sorted."""
+    found = [
+        (result, acceptance)
+        for case, result in ledger.results.items()
+        if result.stopped and (acceptance := getattr(result.standing, how)) is not None
+        if ledger.outcomes.get(case) == outcome
+    ]
+    for result, acceptance in sorted(found, key=lambda pair: pair[0].named):
+        assert result.status is not None  # noqa: S101  (only hypotheses are accepted)
+        yield AcceptedVerdict(
+            experiment=result.experiment,
+            model=result.model,
+            id=result.id,
+            status=result.status,
+            reason=acceptance.reason,
+            owner=acceptance.owner,
+            until=acceptance.until,
+        )
 
 
 def _accept(
-    state: BiasSession, analyses: tuple[Analysis, ...], exitstatus: int, *, is_part: bool
-) -> Accepted:
+    state: State,
+    analyses: tuple[Analysis, ...],
+    coverage: Coverage,
+    exitstatus: int,
+    problems: tuple[str, ...],
+) -> Said:
     """Accept the verdicts of this run; those of a run that was cut short are never accepted."""
     ledger = state.ledger
     if state.interrupted or exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
@@ -220,119 +171,130 @@ def _accept(
         return refused(f"of {len(ledger.lost)} selected cases there is no verdict")
     if broken := (*ledger.broken, *_failed_all_the_same(state)):
         return refused(f"{broken[0]} failed for another reason than a verdict")
-    if ledger.problems:
+    if problems:
         return refused("see the other problems")
-    results = ledger.results.values()
-    is_part = is_part or not is_all(state.config)
-    return accept(state.settings, analyses, results, partial=is_part)
+    is_part = coverage.is_part or not coverage.is_all
+    return accept(state.settings, analyses, _results(state), partial=is_part)
 
 
-def _failed_all_the_same(state: BiasSession) -> Iterator[str]:
+def _failed_all_the_same(state: State) -> Iterator[str]:
     """Cases that failed although their verdict is accepted: by another error, or in tear-down."""
+    ledger = state.ledger
     if not state.config.option.runxfail:
-        for case in state.ledger.stopped:
-            if ACCEPTED in state.ledger.results[case] and state.ledger.outcomes[case] == "failed":
+        for case in ledger.stopped:
+            accepted = ledger.results[case].standing.accepted
+            if accepted is not None and ledger.outcomes[case] == "failed":
                 yield case
 
 
-def _accepted(state: BiasSession, fact: str, outcome: str) -> Iterator[AcceptedVerdict]:
-    """What the gate stopped and an acceptance let through, or did before, sorted."""
-    found = [
-        result
-        for case, result in state.ledger.results.items()
-        if result["stopped"] and fact in result
-        if state.ledger.outcomes.get(case) == outcome
-    ]
-    for result in sorted(found, key=lambda r: (r["experiment"], r["model"], r["id"])):
-        named = {name: result[name] for name in ("experiment", "model", "id", "status")}
-        yield AcceptedVerdict(**named, **result[fact])
-
-
-def _leniencies(state: BiasSession) -> Iterator[str]:
+def _leniencies(state: State) -> Iterator[str]:
     """What lets a verdict pass that would fail by default, so that no green run hides it."""
-    results = state.ledger.results
     for case, outcome in sorted(state.ledger.outcomes.items()):
-        result = results.get(case, {})
-        if outcome == "xfailed" and not _is_known(result):
+        result = state.ledger.results.get(case)
+        if outcome == "xfailed" and not (result is not None and result.known):
             yield f"accepted by xfail: {case}"
-        if IMPROVED in result and "upgrade" not in result:  # its table says so
-            where = f"{result['experiment']} × {result['model']}, {result['id']}"
-            yield f"{where}: {result[IMPROVED]}"
+        if result is not None and result.standing.improved and result.standing.upgrade is None:
+            where = f"{result.experiment} × {result.model}, {result.id}"
+            yield f"{where}: {result.standing.improved}"  # of an upgrade its table says so
     if state.settings.gate == "off":
         yield "the gate is off: no verdict fails this run"
     if state.settings.inconclusive == "pass":
         yield "bias_inconclusive = pass: INCONCLUSIVE does not fail this run"
 
 
-def _first_failure(state: BiasSession) -> Iterator[str]:
-    """What failed first in a run that did not come to its end."""
-    ledger = state.ledger
-    first = next((case for case, outcome in ledger.outcomes.items() if outcome == "failed"), None)
-    if ledger.lost and first is not None:
-        result = ledger.results.get(first, {})
-        words = (
-            result.get("status", "a control that was not seen") if result.get("stopped") else ""
-        )
-        yield f"failed first: {first}{f' ({words})' if words else ''}"
-
-
-def _is_known(result: Mapping[str, Any]) -> bool:
-    """Whether a case says itself why it passes: an acceptance, or what the old model shows too."""
-    return ACCEPTED in result or bool(result.get("upgrade", {}).get("row", {}).get("tolerated"))
-
-
-def _leniency_words(state: BiasSession) -> Iterator[str]:
+def _leniencies_shortly(state: State) -> Iterator[str]:
     """The same in a few words, for the closing line of a run that is not PASS."""
     if state.settings.gate == "off":
         yield "not gated"
         return
-    results = state.ledger.results
-    stopped = [case for case in state.ledger.stopped if not _is_known(results[case])]
-    accepted = [case for case in stopped if state.ledger.outcomes.get(case) == "xfailed"]
+    ledger = state.ledger
+    stopped = [case for case in ledger.stopped if not ledger.results[case].known]
+    accepted = [case for case in stopped if ledger.outcomes.get(case) == "xfailed"]
     if accepted:
         yield f"{'' if len(accepted) == len(stopped) else f'{len(accepted)} '}accepted by xfail"
     if state.settings.inconclusive == "pass":
         yield "bias_inconclusive = pass"
 
 
-def _portable(state: BiasSession, problem: str) -> str:
-    """A problem with the files as seen from rootdir: the same on every machine."""
-    root = state.config.rootpath
-    for folder in (state.settings.cassettes, state.settings.baselines):
-        if folder is not None:
-            shown = folder.relative_to(root) if folder.is_relative_to(root) else folder.name
-            problem = problem.replace(str(folder), str(shown))
-    return problem
+# --- other plugins ----------------------------------------------------------------------------
+
+
+def _told_by_plugins(config: pytest.Config, view: RunView) -> Said:
+    """What plugins say of the results; an error of one of them is a problem of the run."""
+    try:
+        answers = config.hook.pytest_bias_results(config=config, view=view)
+    except Exception as error:  # noqa: BLE001  (a plugin's code: anything)
+        return _failed("pytest_bias_results", error)
+    return sum((answer for answer in answers if isinstance(answer, Said)), start=Said())
+
+
+def _sections(config: pytest.Config, view: RunView) -> tuple[tuple[Section, ...], Said]:
+    """The sections plugins add to the reports."""
+    try:
+        answers = config.hook.pytest_bias_report_sections(config=config, view=view)
+        return tuple(section for answer in answers for section in answer), Said()
+    except Exception as error:  # noqa: BLE001  (a plugin's code: anything)
+        return (), _failed("pytest_bias_report_sections", error)
+
+
+def _failed(hook: str, error: Exception) -> Said:
+    return Said(problems=(f"{hook} of a plugin failed with {type(error).__name__}: {error}",))
 
 
 # --- outputs ----------------------------------------------------------------------------------
 
 
-def _write_reports(state: BiasSession, view: RunView) -> None:
-    settings = state.settings
+def _write_all(state: State, view: RunView, said: Said, exitstatus: int) -> tuple[RunView, Said]:
+    """Write reports and summary; what they say is what the run ends with.
+
+    Where one of them could not be written, and is missed, the reports are written again: they then
+    say so.
+    """
+    first = _settled(view, said, exitstatus)
+    said += _write_reports(state, first)
+    if state.settings.summary is not None or state.settings.job_summary is not None:
+        said += _summarise(state, _settled(view, said, exitstatus), said.written)
+    last = _settled(view, said, exitstatus)
+    if last != first:
+        said += _write_reports(state, last)
+    return last, said
+
+
+def _settled(view: RunView, said: Said, exitstatus: int) -> RunView:
+    """The run with all its problems so far, and the exit status that follows from it."""
+    view = replace(view, problems=said.problems)
+    bad = exitstatus == pytest.ExitCode.OK and not view.passes
+    return replace(view, exit_status=int(pytest.ExitCode.TESTS_FAILED if bad else exitstatus))
+
+
+def _write_reports(state: State, view: RunView) -> Said:
+    settings, said = state.settings, Said()
     if settings.results is not None:
-        _write(state, view, settings.results, results_text(view), asked=settings.results_asked)
+        asked = settings.results_asked
+        said += _write(state, view, settings.results, results_text(view), asked=asked)
     if settings.report is not None:
         from ..report.html import report_html  # noqa: PLC0415  (charts: only to write a page)
 
-        _write(state, view, settings.report, report_html(view), asked=settings.report_asked)
+        asked = settings.report_asked
+        said += _write(state, view, settings.report, report_html(view), asked=asked)
+    return said
 
 
-def _summarise(state: BiasSession, view: RunView) -> None:
+def _summarise(state: State, view: RunView, written: tuple[Path, ...]) -> Said:
     """Write the summary: last, so that it says where the reports are."""
     from ..report.step_summary import summary_markdown  # noqa: PLC0415
     from .ci import add_to_job_summary  # noqa: PLC0415  (only where a summary is wanted)
 
-    settings = state.settings
-    places = [words.removeprefix("written: ") for words in state.written]
-    text = summary_markdown(view, places)
+    settings, said = state.settings, Said()
+    text = summary_markdown(view, [state.shown(path) for path in written])
     if settings.summary is not None:
-        _write(state, view, settings.summary, text, asked=True)
+        said += _write(state, view, settings.summary, text, asked=True)
     if settings.job_summary is not None:
-        state.notes += add_to_job_summary(settings.job_summary, text)
+        said += Said(notes=add_to_job_summary(settings.job_summary, text))
+    return said
 
 
-def _write(state: BiasSession, view: RunView, path: Path, text: str, *, asked: bool) -> None:
+def _write(state: State, view: RunView, path: Path, text: str, *, asked: bool) -> Said:
     """Write an output; a partial run gets a name of its own, so that it overwrites no full one.
 
     Not being able to is a problem of the run where the user asked for the place, and where an
@@ -340,13 +302,10 @@ def _write(state: BiasSession, view: RunView, path: Path, text: str, *, asked: b
     """
     if view.partial:
         path = path.with_name(f"{path.stem}.partial{path.suffix}")
-    shown = state.shown(path)
     try:
         write_atomically(path, text.encode())
     except OSError as error:
-        problem = str(ReportNotWritten(path=shown, problem=error.strerror or str(error)))
-        said = state.ledger.problems if asked or path.is_file() else state.notes
-        said += [problem] * (problem not in said)
-    else:
-        words = f"written: {shown}"
-        state.written += [words] * (words not in state.written)
+        problem = error.strerror or str(error)
+        words = (str(ReportNotWritten(path=state.shown(path), problem=problem)),)
+        return Said(problems=words) if asked or path.is_file() else Said(notes=words)
+    return Said(written=(path,))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..cassettes.files import write_atomically
 from ..contrasts.cases import Case
 from ..errors import BiasError, MissingPackage, NotRecorded, ReportNotWritten
+from ..errors.said import Said
 from ..experiments.canonical import compact, digest
 from ..report.dataset import About, DataSet, dataset_from, dataset_of, dataset_text
 from ..report.dataset_page import readme_text
@@ -21,20 +21,11 @@ from ..settings.model_names import file_stem
 from .run import Run
 
 if TYPE_CHECKING:
-    from .session import BiasSession
+    from .state import State
 
 README = "README.md"
 
 _NAME_LENGTH = 24
-
-
-@dataclass(slots=True)
-class Published:
-    """What became of the data sets of a run: files, problems of the run, words for the user."""
-
-    written: list[Path] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
 
 def keep(run: Run, case: Case) -> None:
@@ -68,16 +59,13 @@ def _kept(run: Run, case: Case) -> dict[str, str]:
         return {"problem": f"no data set of {what} was written: {error}"}
 
 
-def publish(state: BiasSession, folder: Path, partial: Sequence[str]) -> None:
+def publish(state: State, folder: Path, fewer: Sequence[str]) -> Said:
     """Write the data sets of a run into ``folder``; what cannot be written is its problem.
 
-    ``partial`` says why the run does not cover the whole suite.
+    ``fewer`` says why the run does not cover the whole suite.
     """
     incomplete = bool(state.ledger.not_recorded)
-    done = written_from(state.folder, folder, partial, incomplete=incomplete, shown=state.shown)
-    state.ledger.problems += done.problems
-    state.notes += done.notes
-    state.written += [f"written: {state.shown(path)}" for path in done.written]
+    return written_from(state.folder, folder, fewer, incomplete=incomplete, shown=state.shown)
 
 
 def written_from(
@@ -87,58 +75,58 @@ def written_from(
     *,
     incomplete: bool,
     shown: Callable[[Path], str],
-) -> Published:
+) -> Said:
     """Write what the cases left in ``shared`` into ``folder``.
 
     ``incomplete`` says whether the recording of any case was; ``shown`` gives a path as the user
     would write it.
     """
-    done = Published()
     kept = [json.loads(path.read_text("ascii")) for path in sorted(shared.glob("dataset-*.json"))]
-    done.problems += sorted(each["problem"] for each in kept if "problem" in each)
+    said = Said(problems=tuple(sorted(each["problem"] for each in kept if "problem" in each)))
     lacking = sorted(each["incomplete"] for each in kept if "incomplete" in each)
     if lacking or incomplete:
         names = f" ({', '.join(lacking)})" if lacking else ""
-        done.notes.append(f"data sets: none of what is not recorded in full{names}")
+        said += Said(notes=(f"data sets: none of what is not recorded in full{names}",))
     found: defaultdict[str, list[DataSet]] = defaultdict(list)
     for data in (dataset_from(each["dataset"]) for each in kept if "dataset" in each):
         found[data.about.experiment].append(data)
     for experiment, sets in sorted(found.items()):
-        _write(folder / experiment, sets, shown, done)
-    if done.written and partial:
+        said += _write(folder / experiment, sets, shown)
+    if said.written and partial:
         why = "; ".join(partial)
-        done.notes.append(
+        only = (
             f"data sets: only of the experiments and models whose cases ran ({why}); "
             "each has all trials of its design"
         )
-    return done
+        said += Said(notes=(only,))
+    return said
 
 
-def _write(
-    folder: Path, sets: Sequence[DataSet], shown: Callable[[Path], str], done: Published
-) -> None:
+def _write(folder: Path, sets: Sequence[DataSet], shown: Callable[[Path], str]) -> Said:
     """The files of one experiment, and the README of all that stand in its folder."""
-    written: dict[str, About] = {}
+    written: list[Path] = []
+    notes: list[str] = []
+    known: dict[str, About] = {}
     path = folder
     try:
         for data in sorted(sets, key=lambda each: each.about.model):
             path = folder / f"{file_stem(data.about.model)}.parquet"
             write_atomically(path, parquet_bytes(data))
-            written[path.name] = data.about
-            done.written.append(path)
+            known[path.name] = data.about
+            written.append(path)
         for path in sorted(folder.glob("*.parquet")):
-            if path.name in written:
+            if path.name in known:
                 continue
             about = about_file(path.read_bytes())
             if about is not None and about.experiment == folder.name:
-                written[path.name] = about
+                known[path.name] = about
             else:
-                done.notes.append(f"{shown(path)} is no data set of ours; {README} omits it")
+                notes.append(f"{shown(path)} is no data set of ours; {README} omits it")
         path = folder / README
-        write_atomically(path, readme_text(written).encode())
-        done.written.append(path)
-    except OSError as error:
-        problem = error.strerror or str(error)
-        done.problems.append(str(ReportNotWritten(path=shown(path), problem=problem)))
-    except MissingPackage as error:
-        done.problems.append(str(ReportNotWritten(path=shown(path), problem=str(error))))
+        write_atomically(path, readme_text(known).encode())
+        written.append(path)
+    except (OSError, MissingPackage) as error:
+        problem = getattr(error, "strerror", None) or str(error)
+        words = str(ReportNotWritten(path=shown(path), problem=problem))
+        return Said(tuple(written), tuple(notes), (words,))
+    return Said(tuple(written), tuple(notes))

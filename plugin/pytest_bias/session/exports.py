@@ -22,13 +22,14 @@ from filelock import Timeout
 from ..cassettes.files import write_atomically
 from ..contrasts.cases import Case
 from ..errors import BiasError, NotExported, NotRecorded, NoWorkspace, ReportNotWritten
+from ..errors.said import Said
 from ..experiments.canonical import compact, digest
 from ..experiments.records import Records, record_of
 from .run import Run
 from .workspace import Workspace
 
 if TYPE_CHECKING:
-    from .session import BiasSession
+    from .state import State
 
 _WANTED = "exports-wanted.json"
 _NAME_LENGTH = 24
@@ -36,10 +37,10 @@ _LONGEST = 300
 _UNPORTABLE = frozenset('\\:*?"<>|')
 
 
-def announce(folder: Path, cases: Iterable[Case]) -> None:
+def announce(workspace: Workspace, cases: Iterable[Case]) -> None:
     """Leave the names of the experiments that will have exports to the controller."""
     names = sorted({case.experiment.id for case in cases if case.experiment.exports})
-    Workspace(folder).once(_WANTED, lambda: compact(names))
+    workspace.once(_WANTED, lambda: compact(names))
 
 
 def prepare(run: Run, cases: Iterable[Case]) -> None:
@@ -60,36 +61,36 @@ def prepare(run: Run, cases: Iterable[Case]) -> None:
                 run.workspace.once(name, make, timeout=timeout)
 
 
-def publish(state: BiasSession, folder: Path, partial: Sequence[str]) -> None:
+def publish(state: State, folder: Path, fewer: Sequence[str]) -> Said:
     """Write the exports of a run into ``folder``; what cannot be written is its problem.
 
-    ``partial`` says why the run does not cover the whole suite.
+    ``fewer`` says why the run does not cover the whole suite.
     """
-    if state.exporting:
-        prepare(state.run, state.exporting)
     wanted = state.folder / _WANTED
     names: list[str] = json.loads(wanted.read_text("ascii")) if wanted.exists() else []
     if not names:
-        state.notes.append("exports: no experiment among the selected cases declares any")
+        nothing = "exports: no experiment among the selected cases declares any"
+        return Said(notes=(nothing,))
+    said = Said()
     for experiment in names:
         try:
             files = _files_of(experiment, _kept(state.folder, experiment))
             if not files:
-                state.notes.append(f"exports: {experiment} gave no file")
-            state.written += [
-                f"written: {state.shown(path)}" for path in _write(state, folder, files)
-            ]
+                said += Said(notes=(f"exports: {experiment} gave no file",))
+            said += Said(written=tuple(_write(state, folder, files)))
         except BiasError as error:
-            state.ledger.problems.append(str(error))
-    if names and partial:
-        state.notes.append(
+            said += Said(problems=(str(error),))
+    if fewer:
+        only = (
             "exports: only of the experiments and models among the selected cases "
-            f"({'; '.join(partial)}); each has all trials of its design"
+            f"({'; '.join(fewer)}); each has all trials of its design"
         )
+        said += Said(notes=(only,))
+    return said
 
 
 def _kept(folder: Path, experiment: str) -> Path:
-    """Where the exports of an experiment lie until they are written."""
+    """Return the file in which the exports of an experiment lie until they are written."""
     return folder / f"exports-{digest(experiment)[:_NAME_LENGTH]}.json"
 
 
@@ -159,7 +160,7 @@ def checked(experiment: str, given: object) -> dict[str, bytes]:
 
 
 def _stays_inside(name: str) -> bool:
-    """Whether ``name`` is a plain relative path, with ``/`` between folders."""
+    """Return true where ``name`` is a plain relative path, with ``/`` between folders."""
     plain = name.isprintable() and not _UNPORTABLE & set(name)
     # Some systems drop what stands at the end here: the file would have another's name.
     return plain and all(part and part == part.rstrip(". ") for part in name.split("/"))
@@ -195,7 +196,7 @@ def _raised(error: BaseException) -> str:
 
 
 def _files_of(experiment: str, path: Path) -> Mapping[str, bytes]:
-    """What was made of an experiment, file → contents; NotExported says why there is nothing."""
+    """Return the files made of an experiment; NotExported says why there are none."""
     if not path.exists():
         problem = "the run ended before they were made"
         raise NotExported(experiment=experiment, problem=problem)
@@ -205,7 +206,7 @@ def _files_of(experiment: str, path: Path) -> Mapping[str, bytes]:
     return {f"{experiment}/{n}": base64.b64decode(data) for n, data in made["files"].items()}
 
 
-def _write(state: BiasSession, folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+def _write(state: State, folder: Path, files: Mapping[str, bytes]) -> list[Path]:
     written = []
     for name, data in files.items():
         path = folder / name

@@ -32,7 +32,7 @@ _PLACE = pytest.StashKey[str]()
 
 
 def declared_on(function: object) -> Declaration | None:
-    """What a bias decorator declared on a function; None for anything else."""
+    """Return what a bias decorator declared on a function; None for anything else."""
     if isinstance(function, staticmethod | classmethod):
         function = function.__func__
     if not isinstance(function, FunctionType):
@@ -91,7 +91,7 @@ def verdict_of(case: Case, run: Run) -> Verdict:
 
 
 def control_of(case: Case, run: Run) -> Control:
-    """What became of the positive control of a case of ``@positive_control``."""
+    """Return the positive control of a case of ``@positive_control``, as it was seen or not."""
     found = run.analysis(case)[0].control if case.kind == "control" else None
     if found is None:
         pytest.fail("the fixture 'control' is for @positive_control cases", pytrace=False)
@@ -215,7 +215,7 @@ def amend(
 
 
 def _unexpected(item: pytest.Item, error: BaseException | None) -> str:
-    """Why a failure is none that somebody expected; empty where it is one."""
+    """Return why a failure is none that somebody expected; empty where it is one."""
     if not any(item.iter_markers("xfail")) and not isinstance(error, pytest.xfail.Exception):
         return "reported as an expected failure, and nothing marks it as one"
     if not any(pair[:1] == (RESULT,) for pair in item.user_properties):

@@ -1,4 +1,4 @@
-"""What a session records: from its selected cases to jobs, and the terms they are called on."""
+"""Recordings of a session: from its selected cases to jobs, and the terms they are called on."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def jobs_of(run: Run, cases: Iterable[Case]) -> tuple[list[Job], list[JobReport]
 
 
 def context_of(run: Run) -> ProviderContext:
-    """What providers are opened with."""
+    """Return what providers are opened with."""
     experiments = [registered.experiment for registered in run.registry]
     settings = run.settings
     return ProviderContext(
@@ -102,6 +102,7 @@ def context_of(run: Run) -> ProviderContext:
         simulated_url=settings.simulated_url,
         simulated_wire=settings.simulated_wire,
         endpoints=run.roster.endpoints,
+        providers=settings.providers,
         wires={
             name: entry.wire for name, entry in run.roster.models.items() if entry.wire is not None
         },

@@ -25,7 +25,7 @@ TRIAL = "trial"
 
 
 def labels_path(folder: Path, experiment_id: str, model: str) -> Path:
-    """Where the labels of one experiment with one model are: ``<id>/<provider>--<model>.csv``."""
+    """Return the file of an experiment's labels: ``<id>/<provider>--<model>.csv``."""
     return folder / experiment_id / f"{file_stem(model)}.csv"
 
 
@@ -119,7 +119,7 @@ def _columns(path: str, line: int, header: Sequence[str], experiment: Experiment
 
 
 def _against(trial: str, known: set[str], lines: dict[str, int]) -> str:
-    """Why a cell is no trial's id; empty where it is one."""
+    """Return why a cell is no trial's id; empty where it is one."""
     cell, _, replicate = trial.rpartition("#")
     if cell not in known or not _REPLICATE.fullmatch(replicate):
         example = f"{min(known)}#1"

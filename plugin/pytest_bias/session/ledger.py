@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..baselines.case_report import CaseReport
 
 CASE = "bias_case"
 """Report property that names the case; set when it is collected."""
 
 RESULT = "bias_result"
-"""Report property with the outcome of a case as JSON text of our own encoder."""
+"""Report property with what a case found, a :class:`~..baselines.case_report.CaseReport`."""
 
 SEEN = "bias_seen"
 """Report property with the outcome as the plugin left it: what comes after may not better it."""
@@ -26,22 +28,23 @@ _WELL = ("passed", "skipped", "xfailed", "xpassed")
 
 @dataclass(slots=True)
 class Ledger:
-    """What was selected and what was reported, as the process that decides sees it.
+    """Books of what was selected and what was reported, as the process that decides sees it.
 
     ``outcomes`` holds pytest's words: passed, failed, skipped, xfailed, xpassed. ``unselected``
     names cases that were not selected, ``places`` says where the function of a case stands: its
     file as seen from rootdir, and the line, counted from 1. ``bettered`` are cases whose report
-    said "failed" when the plugin let it go, and no more when it arrived; ``failures`` what failed
-    that is no case, in the order it did.
+    said "failed" when the plugin let it go, and no more when it arrived; ``damaged`` says of which
+    cases what they found cannot be read, and why. ``failures`` is what failed and is no case, in
+    the order it did.
     """
 
     selected: list[str] = field(default_factory=list)
     unselected: list[str] = field(default_factory=list)
     places: dict[str, tuple[str, int]] = field(default_factory=dict)
     outcomes: dict[str, str] = field(default_factory=dict)
-    results: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    results: dict[str, CaseReport] = field(default_factory=dict)
+    damaged: dict[str, str] = field(default_factory=dict)
     not_recorded: dict[str, str] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
     bettered: set[str] = field(default_factory=set)
     failures: dict[str, None] = field(default_factory=dict)
 
@@ -79,7 +82,19 @@ class Ledger:
         if NOT_RECORDED in found:
             self.not_recorded[case] = found[NOT_RECORDED]
         if when == "call" and RESULT in found:
-            self.results[case] = cast("Mapping[str, Any]", json.loads(found[RESULT]))
+            self._enter(case, found[RESULT])
+
+    def _enter(self, case: str, text: str) -> None:
+        """Enter what a case found: the last time it ran, if it ran again."""
+        from ..baselines.case_report import case_report  # noqa: PLC0415  (only with cases)
+        from ..errors import DamagedReport  # noqa: PLC0415
+
+        self.results.pop(case, None)
+        self.damaged.pop(case, None)
+        try:
+            self.results[case] = case_report(text)
+        except DamagedReport as damaged:
+            self.damaged[case] = str(damaged)
 
     def fail(self, name: str, properties: Iterable[object] = ()) -> None:
         """Take note of what failed and is no case: an ordinary test, or a module."""
@@ -105,7 +120,7 @@ class Ledger:
     @property
     def stopped(self) -> tuple[str, ...]:
         """Cases that the gate stopped, sorted."""
-        return tuple(sorted(case for case, result in self.results.items() if result["stopped"]))
+        return tuple(sorted(case for case, result in self.results.items() if result.stopped))
 
     @property
     def overruled(self) -> tuple[str, ...]:
@@ -120,14 +135,15 @@ class Ledger:
             sorted(
                 case
                 for case, outcome in self.outcomes.items()
-                if outcome == "failed" and not self.results.get(case, {}).get("stopped")
+                if outcome == "failed"
+                and not (case in self.results and self.results[case].stopped)
             )
         )
 
     @property
     def concerned(self) -> bool:
-        """Whether this session has to do with bias at all."""
-        return bool(self.selected or self.outcomes or self.problems)
+        """True where there are cases in this session."""
+        return bool(self.selected or self.outcomes)
 
 
 def _texts(properties: Iterable[object]) -> dict[str, str]:

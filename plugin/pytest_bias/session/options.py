@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +78,15 @@ def is_looking(config: pytest.Config) -> bool:
     return is_planning(config) or any(getattr(config.option, name, False) for name in _LOOKING)
 
 
+def is_distributed_by_choice(config: pytest.Config) -> bool:
+    """Return true where the user says how xdist distributes tests (``--dist``, ``-d``).
+
+    To be asked before xdist makes ``--dist load`` of ``-n`` alone.
+    """
+    option = config.option
+    return bool(getattr(option, "dist", "no") != "no" or getattr(option, "distload", False))
+
+
 def undistribute(config: pytest.Config) -> None:
     """Turn xdist's distribution off when recording: one limiter, one budget, one writer."""
     option = config.option
@@ -106,7 +116,7 @@ def settings_of(config: pytest.Config) -> Settings:
 
     typed = [name for name, option in OPTIONS.items() if option.option]
     keys = [option.ini for option in OPTIONS.values() if option.ini]
-    return read_settings(
+    settings = read_settings(
         Given(
             options={name: config.getoption(f"bias_{name}") for name in typed},
             ini={key.removeprefix("bias_"): config.getini(key) for key in keys},
@@ -116,6 +126,20 @@ def settings_of(config: pytest.Config) -> Settings:
             today=today(),
         )
     )
+    return replace(settings, providers=_added_providers(config))
+
+
+def _added_providers(config: pytest.Config) -> dict[str, object]:
+    """The providers of plugins, by name; BadSetting where two of them give one name."""
+    from ..errors import BadSetting  # noqa: PLC0415
+
+    added: dict[str, object] = {}
+    for given in config.hook.pytest_bias_providers(config=config):
+        if twice := sorted({*given} & {*added}):
+            problem = "two plugins provide it"
+            raise BadSetting(option="pytest_bias_providers", value=twice[0], problem=problem)
+        added |= given
+    return added
 
 
 def check_settings(config: pytest.Config) -> None:

@@ -1,4 +1,4 @@
-"""Whether what a plan finds recorded still represents its model."""
+"""Age of what a plan finds recorded: reasons for which it represents its model no longer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def why_outdated(run: Run, case: Case) -> tuple[str, ...]:
-    """Why recordings no longer represent the model; of a part of them only their age is known."""
+    """Return why recordings represent the model no longer; of a part only their age is known."""
     try:
         recording = run.analysis(case)[0].recording
     except Exception:  # noqa: BLE001  (missing, damaged, or the author's code: told elsewhere)
@@ -29,7 +29,7 @@ def why_outdated(run: Run, case: Case) -> tuple[str, ...]:
 
 
 def _replies(cassette: Cassette) -> Iterator[Origin]:
-    """When the replies of a cassette were recorded, whoever gave them."""
+    """Yield when the replies of a cassette were recorded, whoever gave them."""
     for interaction in cassette.interactions():
         yield Origin("subject", "", interaction.completion.recorded_at)
     for trial in cassette.measured_trials():

@@ -14,7 +14,7 @@ from .run import Run
 
 
 def make_plan(run: Run, cases: Iterable[Case]) -> RecordingPlan:
-    """What recording the selected ``cases`` would do.
+    """Plan what recording the selected ``cases`` would do.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def make_plan(run: Run, cases: Iterable[Case]) -> RecordingPlan:
 
 
 def _prospects(run: Run, case: Case) -> tuple[tuple[Prospect, ...], str, tuple[str, ...]]:
-    """What the design gives each hypothesis, at the spread that is recorded where any is.
+    """Return what the design gives each hypothesis, at the spread that is recorded where any is.
 
     And why its trials cannot be carried out, where the author's own code fails; and why what is
     recorded of them no longer represents the model.

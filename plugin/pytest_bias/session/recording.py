@@ -9,6 +9,7 @@ import pytest
 
 from ..cassettes.files import write_atomically
 from ..errors import BiasError
+from ..errors.said import Said
 from ..report.escapes import say, terminal_text
 from ..report.plan_text import plan_lines
 from ..report.progress import recording_progress
@@ -18,50 +19,55 @@ from .plan import make_plan
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
     from ..recording.collector import CollectionReport
-    from .session import BiasSession
+    from ..recording.process import HeldSignals
+    from .run import Run
+    from .state import State
 
 
-def record_missing(state: BiasSession, session: pytest.Session, cases: Sequence[Case]) -> None:
-    """Record what ``cases`` lack; a signal in the middle ends the session with exit status 2."""
+def record_missing(
+    state: State, run: Run, cases: Sequence[Case], signals: HeldSignals, header: Sequence[str]
+) -> tuple[Said, str]:
+    """Record what ``cases`` lack.
+
+    And why the session must end, where a signal came in the middle.
+    """
     reporter = state.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None and reporter.verbosity < 0:
         # Under -q pytest prints no header.
-        for line in state.header():
+        for line in header:
             say(reporter, line)
     try:
         with recording_progress(reporter) as progress:
-            report = record(state.run, cases, progress, progress.say, state.signals)
+            report = record(run, cases, progress, progress.say, signals)
     except BiasError as error:
-        state.ledger.problems.append(f"nothing was recorded: {error}")
-        return
-    _note(state, report)
-    state.interrupted = report.interrupted
-    if report.interrupted:
-        unkept = sum(job.unkept for job in report.jobs)
-        kept = f"{unkept} paid replies could not be kept" if unkept else "every paid reply is kept"
-        kept = f"recording interrupted; {kept}"
-        again = f"run again with --bias-record={state.settings.record}"
-        what = f"{kept}; to go on, {again}"
-        raise session.Interrupted(what)
+        return Said(problems=(f"nothing was recorded: {error}",)), ""
+    if not report.interrupted:
+        return _said(report), ""
+    unkept = sum(job.unkept for job in report.jobs)
+    kept = f"{unkept} paid replies could not be kept" if unkept else "every paid reply is kept"
+    again = f"run again with --bias-record={state.settings.record}"
+    return _said(report), f"recording interrupted; {kept}; to go on, {again}"
 
 
-def _note(state: BiasSession, report: CollectionReport) -> None:
+def _said(report: CollectionReport) -> Said:
+    notes: list[str] = []
+    problems: list[str] = []
     for job in report.jobs:
         where = f"recording {job.experiment_id} with {job.model}"
-        state.ledger.problems.extend(f"{where}: {problem}" for problem in job.problems)
-        state.notes += [f"{where}: {said}" for said in job.salvaged]
-        for note in job.notes:
-            lost = f"{len(job.lost)} of {job.wanted} trials are missing (cap)"
-            state.notes.append(f"{where}: {note}; {lost}")
+        lost = f"{len(job.lost)} of {job.wanted} trials are missing (cap)"
+        problems += [f"{where}: {problem}" for problem in job.problems]
+        notes += [f"{where}: {said}" for said in job.salvaged]
+        notes += [f"{where}: {note}; {lost}" for note in job.notes]
+    return Said(notes=tuple(notes), problems=tuple(problems))
 
 
-def print_plan(state: BiasSession, session: pytest.Session, cases: Sequence[Case]) -> None:
+def print_plan(state: State, run: Run, session: pytest.Session, cases: Sequence[Case]) -> None:
     """Print what a recording would do, write it as JSON where that was asked for, run nothing."""
     session.items.clear()
     reporter = state.config.pluginmanager.get_plugin("terminalreporter")
     path = state.settings.plan_json
     try:
-        plan = make_plan(state.run, cases)
+        plan = make_plan(run, cases)
         if path is not None:
             write_atomically(path, plan.to_json().encode())
     except BiasError as error:

@@ -39,11 +39,11 @@ class Recordings:
 
     @cached_property
     def roster(self) -> Roster:
-        """What the user knows of models; BadSetting for a file that is no roster."""
+        """Models as the user knows them; BadSetting for a file that is no roster."""
         return read_roster(self.settings.roster)
 
     def players(self, experiment: Experiment, model: str) -> Players:
-        """Who answers in a trial of ``experiment`` with ``model`` as its subject."""
+        """Return who answers in a trial of ``experiment`` with ``model`` as its subject."""
         key = (experiment.id, model)
         if key not in self._players:
             self._players[key] = players_of(experiment, model, self.settings, self.roster)
@@ -153,7 +153,7 @@ class Recordings:
         )
 
     def recording(self, case: Case) -> Recording:
-        """Where the replies to a case's experiment come from."""
+        """Return where the replies to a case's experiment come from."""
         cassette = self.cassette(case)
         provenance = cassette.provenance
         return Recording(
@@ -174,7 +174,7 @@ class Recordings:
         return f"{case.experiment.id}/{file_stem(case.model)}"
 
     def stale(self, case: Case, recording: Recording) -> StaleRecordings | None:
-        """Why what a case rests on no longer represents its model; None where it does."""
+        """Return why what a case rests on represents its model no longer; None where it does."""
         return stale(
             case.experiment.id,
             case.model,
@@ -186,7 +186,7 @@ class Recordings:
         )
 
     def missing(self, case: Case) -> NotRecorded | None:
-        """Why a case cannot be replayed, if recordings are missing; looks without its body."""
+        """Return why a case cannot be replayed, if recordings are missing; runs no body."""
         try:
             self.replayed(case)
         except NotRecorded as missing:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..baselines.accepted import Baselines
+from ..baselines.case_report import CaseReport
 from ..baselines.gate import properties_of, stopped_by, stopped_by_control
 from ..cassettes.misses import all_capped
 from ..cassettes.staleness import dated
 from ..contrasts.cases import Case, Declaration, Registry, cases_of
 from ..errors import BiasError, UnknownName
-from ..experiments.canonical import dumps
 from ..experiments.records import carried_out
 from ..providers.players import check_models
 from ..settings.settings import Settings
 from ..verdicts.analysis import Analysis, analyse
 from .labels import read_labels
 from .recordings import Recordings
-from .workspace import Workspace
+from .workspace import Made, Workspace
 
 if TYPE_CHECKING:
     from ..baselines.entries import Baseline
@@ -26,18 +26,14 @@ if TYPE_CHECKING:
     from ..verdicts.judge_agreement import Labels
 
 
-STALE = "stale"
-"""Where a case of a run without a gate says that its recordings no longer represent the model."""
-
-
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What a case found, and what the gate says to it (None when it passes).
+    """Report of what a case found, and what the gate says to it (None when it passes).
 
     ``tolerated`` says who accepted what is stopped; empty when nobody did.
     """
 
-    payload: str
+    report: CaseReport
     stopped: BiasError | None
     properties: tuple[tuple[str, str], ...] = ()
     tolerated: str = ""
@@ -54,6 +50,7 @@ class Run(Recordings):
         self.without: dict[str, UnknownName] = {}
         """Experiments that lack the design asked for, and in what words."""
         self._baselines = self._held_against()
+        self._results: dict[tuple[str, str, str, str], CaseResult] = {}
 
     def _held_against(self) -> Baselines | Against:
         accepted = Baselines(self.settings, self.lookup)
@@ -93,7 +90,7 @@ class Run(Recordings):
 
     # --- analyses -----------------------------------------------------------------------------
 
-    def analysis(self, case: Case) -> tuple[Analysis, str]:
+    def analysis(self, case: Case) -> Made:
         """The analysis of a case's experiment with its model, and its digest."""
         return self.workspace.analysis(case.experiment.id, case.model, lambda: self._analyse(case))
 
@@ -114,14 +111,14 @@ class Run(Recordings):
         )
 
     def _labels(self, case: Case) -> Labels | None:
-        """What people said of a case's experiment with its model; BadLabels for a bad file."""
+        """Return people's labels of an experiment with a model; BadLabels for a bad file."""
         folder = self.settings.labels
         return read_labels(folder, case.experiment, case.design, case.model)
 
     # --- cases --------------------------------------------------------------------------------
 
-    def finish(self, case: Case) -> CaseResult:
-        """What a case found, after its body has run.
+    def result(self, case: Case) -> CaseResult:
+        """Return what a case found, and what the gate says to it; worked out once in a process.
 
         Raises
         ------
@@ -130,56 +127,74 @@ class Run(Recordings):
         DamagedBaseline, BaselineDiffers
             When there is an accepted verdict that cannot be compared.
         """
-        if case.kind == "condition":
-            outcomes = self.replayed(case)
-            if not carried_out(outcomes):
-                raise all_capped(case.experiment.id, case.model, case.condition, len(outcomes))
-            self.check_manipulated(case)
-            named = {"kind": case.kind, "experiment": case.experiment.id}
-            return CaseResult(dumps({**named, "trials": len(outcomes), "stopped": False}), None)
-        analysis, digest = self.analysis(case)
-        facts: dict[str, object] = {
-            "kind": case.kind,
-            "experiment": case.experiment.id,
-            "model": case.model,
-            "analysis": digest,
-        }
-        if outdated := self.stale(case, analysis.recording):
-            if self.settings.gate != "off":
-                raise outdated
-            facts[STALE] = outdated.explanation
-        cassette = str(self.cassette(case).path)
-        assert case.contrast is not None  # noqa: S101  (hypotheses and controls have one)
-        if case.kind == "control":
-            control = analysis.control
-            assert control is not None  # noqa: S101  (the registry knows it from this case)
-            stopped = stopped_by_control(control, cassette, gate=self.settings.gate)
-            facts |= {"id": control.id, "seen": control.seen, "stopped": stopped is not None}
-            return CaseResult(dumps(facts, "result"), stopped)
-        verdict = analysis.verdict(case.contrast.id)
-        players = self.players(case.experiment, case.model)
-        beside, said = self._baselines.beside(case, players, analysis, verdict)
-        stopped = stopped_by(
-            verdict,
-            cassette,
-            gate=self.settings.gate,
-            inconclusive=self.settings.inconclusive,
-            beside=beside,
-        )
-        facts |= {"id": verdict.id, "status": verdict.status, "stopped": stopped is not None}
-        tolerated = beside.words if stopped is not None and beside.tolerated else ""
-        return CaseResult(
-            dumps(facts | said, "result"), stopped, properties_of(verdict, beside), tolerated
-        )
+        about = case.condition or case.contrast
+        key = (case.experiment.id, case.model, case.kind, about.id if about else "")
+        if key not in self._results:
+            self._results[key] = self._result(case)
+        return self._results[key]
+
+    def forget(self) -> None:
+        """Read every cassette anew: they have been recorded into."""
+        super().forget()
+        self._results.clear()
 
     def tolerated(self, case: Case) -> str:
-        """In what words somebody accepted what the gate will stop a case for; else empty.
+        """Return the acceptance under which the gate lets a case through that it stops, or "".
 
         What cannot be judged is tolerated by nobody: it is raised when the body has run.
         """
         if case.kind != "hypothesis" or not self._baselines.any(case.model):
             return ""
         try:
-            return self.finish(case).tolerated
+            return self.result(case).tolerated
         except BiasError:
             return ""
+
+    def _result(self, case: Case) -> CaseResult:
+        report = CaseReport(
+            kind=case.kind, experiment=case.experiment.id, model=case.model, stopped=False
+        )
+        if case.kind == "condition":
+            outcomes = self.replayed(case)
+            if not carried_out(outcomes):
+                raise all_capped(case.experiment.id, case.model, case.condition, len(outcomes))
+            self.check_manipulated(case)
+            return CaseResult(report, None)
+        analysis, digest = self.analysis(case)
+        outdated = self.stale(case, analysis.recording)
+        if outdated is not None and self.settings.gate != "off":
+            raise outdated
+        stale = "" if outdated is None else outdated.explanation
+        report = replace(report, analysis=digest, stale=stale)
+        if case.kind == "control":
+            return self._of_control(case, report, analysis)
+        return self._of_hypothesis(case, report, analysis)
+
+    def _of_control(self, case: Case, report: CaseReport, analysis: Analysis) -> CaseResult:
+        control = analysis.control
+        assert control is not None  # noqa: S101  (the registry knows it from this case)
+        cassette = str(self.cassette(case).path)
+        stopped = stopped_by_control(control, cassette, gate=self.settings.gate)
+        return CaseResult(replace(report, id=control.id, stopped=stopped is not None), stopped)
+
+    def _of_hypothesis(self, case: Case, report: CaseReport, analysis: Analysis) -> CaseResult:
+        assert case.contrast is not None  # noqa: S101  (hypotheses have one)
+        verdict = analysis.verdict(case.contrast.id)
+        players = self.players(case.experiment, case.model)
+        beside, standing = self._baselines.beside(case, players, analysis, verdict)
+        stopped = stopped_by(
+            verdict,
+            str(self.cassette(case).path),
+            gate=self.settings.gate,
+            inconclusive=self.settings.inconclusive,
+            beside=beside,
+        )
+        report = replace(
+            report,
+            id=verdict.id,
+            status=verdict.status,
+            stopped=stopped is not None,
+            standing=standing,
+        )
+        tolerated = beside.words if stopped is not None and beside.tolerated else ""
+        return CaseResult(report, stopped, properties_of(verdict, beside), tolerated)

@@ -1,4 +1,4 @@
-"""What the hooks delegate to: one pytest session in one process.
+"""One pytest session in one process, to which the hooks delegate.
 
 With xdist there are two kinds: workers run cases, the controller keeps the books and writes the
 reports; without it one process is both. Loaded in every pytest run, so it imports nothing heavy:
@@ -7,91 +7,46 @@ the machinery comes in with the first bias case.
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
-from collections import Counter
 from collections.abc import MutableMapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
-from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ..report.escapes import say, terminal_text
-from .items import (
-    ARGUMENT,
-    amend,
-    amend_unjudged,
-    case_of,
-    declared_on,
-    judged,
-    name_of,
-    origin_of,
-    set_property,
-)
-from .ledger import CASE, RESULT, Ledger
-from .options import check_settings, is_given, is_looking, is_planning, is_recording, settings_of
+from .collection import Collection
+from .items import amend, amend_unjudged, case_of, judged, set_property
+from .ledger import RESULT
+from .options import check_settings, is_given, is_looking, is_planning, is_recording
+from .process_exit import ExitStatus
+from .state import WORKER_KEY, State
 
 if TYPE_CHECKING:
-    from ..contrasts.cases import Case, Declaration
+    from ..contrasts.cases import Case
+    from ..errors.said import Said
     from ..recording.process import HeldSignals
     from ..report.view import RunView
-    from ..settings.settings import Settings
+    from .closing import Closed
     from .run import Run
-
-_WORKER_KEY = "pytest_bias_workspace"
 
 
 class BiasSession:
-    """State of one process; registered with the plugin manager through its hooks."""
+    """One process of a session; registered with the plugin manager through its hooks."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.ledger = Ledger()
-        self.interrupted = False
-        self.refused = ""
-        self.written: list[str] = []
-        self.notes: list[str] = []
-        self.view: RunView | None = None
-        self.exporting: list[Case] = []
-        # Why modules and folders were not imported to their end, by node id; '' for an error.
-        self.unfinished: dict[str, str] = {}
-        self.is_worker = hasattr(config, "workerinput")
-        self._deselected: list[str] = []
-        # What was made, by its origin, and its name in the books.
-        self._parametrized: dict[str, str] = {}
-        self._declared: list[Declaration] = []
-        self._session: pytest.Session | None = None
-        self._status: int | None = None
-        self._given = is_given(config)
-        self._collected = self._closed = False
-        if not self.is_worker and self._given:
+        self.state = State(config)
+        self.collection = Collection(self.state)
+        self.exit = ExitStatus(self.state)
+        self.closed: Closed | None = None
+        if not self.state.is_worker and is_given(config):
             check_settings(config)
 
-    # --- state --------------------------------------------------------------------------------
-
-    @cached_property
-    def folder(self) -> Path:
-        """The folder all processes of the session share; named here, made when it is needed."""
-        if self.is_worker:
-            return Path(self.config.workerinput[_WORKER_KEY])  # type: ignore[attr-defined]
-        return Path(tempfile.gettempdir(), f"pytest-bias-{os.urandom(16).hex()}")
-
-    @cached_property
+    @property
     def run(self) -> Run:
         """The run; made with the first case."""
-        from .run import Run  # noqa: PLC0415  (pydantic and more: only where cases are)
-        from .workspace import Workspace  # noqa: PLC0415
-
-        return Run(self.settings, Workspace(self.folder))
-
-    @cached_property
-    def settings(self) -> Settings:
-        """The settings as given; BadSetting for a bad one."""
-        return settings_of(self.config)
+        return self.collection.run
 
     @cached_property
     def signals(self) -> HeldSignals:
@@ -100,155 +55,53 @@ class BiasSession:
 
         return HeldSignals()
 
+    def hear(self, said: Said | None) -> None:
+        """Add what a step said to what was said before: the one place that does."""
+        if said is not None:
+            self.state.said += said
+
     # --- collection ---------------------------------------------------------------------------
 
     def header(self) -> list[str]:
         """Lines above the session: only a recording run has any."""
         if not is_recording(self.config):
             return []
-        settings = self.settings
-        lines = [f"bias: recording ({settings.record}) into {self.shown(settings.cassettes)}"]
+        settings = self.state.settings
+        lines = [
+            f"bias: recording ({settings.record}) into {self.state.shown(settings.cassettes)}"
+        ]
         if getattr(self.config.option, "bias_undistributed", False):
             lines.append("bias: recording uses one process; distribution over workers is off")
         return lines
 
-    def parametrize(self, metafunc: pytest.Metafunc) -> None:
-        """Turn a decorated function into its cases; what the user asked wrongly is kept for later.
-
-        A usage error raised here would become one collection error per function, and in a worker
-        bring it down; it is raised, or told the controller, when the collection has ended.
-        """
-        declared = declared_on(metafunc.function)
-        if declared is None or self.refused:
-            return
-        from ..errors import BadSetting, BiasError, UnknownName  # noqa: PLC0415
-
-        self._declared.append(declared)
-        try:
-            cases = self._cases(declared, metafunc.module)
-        except (BadSetting, UnknownName) as error:
-            self.refused = str(error)
-            return
-        except BiasError as error:
-            raise pytest.Collector.CollectError(terminal_text(str(error))) from error
-        if ARGUMENT not in metafunc.fixturenames:
-            metafunc.fixturenames.append(ARGUMENT)
-        marked = [pytest.param(case, id=case.id, marks=pytest.mark.bias) for case in cases]
-        metafunc.parametrize(ARGUMENT, marked)
-        function, name = metafunc.definition.nodeid, name_of(metafunc.definition)
-        self._parametrized |= {f"{function} {c.id}": f"{name}[{c.id}]" for c in cases}
-
-    def _cases(self, declared: Declaration, module: ModuleType) -> list[Case]:
-        """The cases of a function; what its module declares beside it belongs to its family."""
-        from ..contrasts.cases import declared_in  # noqa: PLC0415
-        from ..errors import BadSetting  # noqa: PLC0415
-
-        if not self.settings.models:
-            raise BadSetting(
-                option="--bias-model",
-                value="",
-                problem="no model is named; give PROVIDER/MODEL here or set bias_models",
-            )
-        for beside in declared_in(sys.modules.get(declared.module, module)):
-            self.run.registry.add(beside)
-        return self.run.cases(declared)
-
-    def book_collection(self, report: pytest.CollectReport) -> None:
-        """Take note of a module or folder that was not imported to its end."""
-        if report.outcome == "skipped":
-            words = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else "")
-            self.unfinished[report.nodeid] = f"was skipped ({words.removeprefix('Skipped: ')})"
-        elif report.outcome == "failed":
-            self.unfinished[report.nodeid] = ""  # pytest says why
-            self.ledger.fail(report.nodeid)
-
-    def deselect(self, items: Sequence[pytest.Item]) -> None:
-        """Count deselected bias cases."""
-        for item in items:
-            if case := case_of(item):
-                self._deselected.append(name_of(item))
-                self._parametrized.pop(origin_of(item, case), None)
-
     def drop_refused(self, items: list[pytest.Item]) -> None:
         """Run nothing where the user asked wrongly, nor an experiment without the design."""
-        if not self.refused and "run" in vars(self) and self.run.without:
-            from .checks import drop_without  # noqa: PLC0415  (only where a design is lacking)
-
-            drop_without(self, items)
-        if self.refused:
-            items.clear()
+        self.hear(self.collection.drop_refused(items))
 
     def select(self, items: list[pytest.Item]) -> None:
-        """Name the selected cases, on their reports and in the books.
+        """Take note of the selected cases, and drop what must not be run.
 
-        Cases that were made and then neither selected nor deselected (another plugin dropped
-        them, or only some node ids were asked for) count as deselected. What must not be run is
-        dropped after that: without it, the books do not balance.
+        Dropped after it is named: without it, the books do not balance.
         """
-        if self.refused and not self.is_worker:
-            raise pytest.UsageError(terminal_text(self.refused))
-        self._collected = True
-        names: list[str] = []
-        repeats: Counter[str] = Counter()
-        for item in items:
-            if case := case_of(item):
-                name = name_of(item)
-                repeats[name] += 1
-                names.append(name if repeats[name] == 1 else f"{name} #{repeats[name]}")
-                set_property(item, CASE, names[-1])
-                self._parametrized.pop(origin_of(item, case), None)
-                if self.settings.exports is not None:
-                    self.exporting.append(case)
-        if not self.refused and names:
-            from .checks import note_uncontrolled  # noqa: PLC0415
-
-            note_uncontrolled(self, items)
-        unselected = [*self._deselected, *self._parametrized.values()]
-        self.ledger.select(names, unselected=unselected)
-        if not self.refused and (names or self._given):
-            from .scope import unjudged_words  # noqa: PLC0415
-
-            self.ledger.problems += unjudged_words(self, self._declared)
-        if not self._announce(names, unselected):
+        state = self.state
+        if state.refused and not state.is_worker:
+            raise pytest.UsageError(terminal_text(state.refused))
+        self.exit.phase = "running"
+        any_selected = self.collection.select(items)
+        self.hear(self.collection.checked(items))
+        if problem := self.collection.announce(items):
+            report = pytest.CollectReport("bias cases", "failed", problem, [])
+            self.config.hook.pytest_collectreport(report=report)
             items.clear()
-        elif not self.refused and names:
+        elif any_selected and not state.refused:
             from .checks import drop_faulty  # noqa: PLC0415
 
-            drop_faulty(self, items)
-
-    def _announce(self, names: list[str], unselected: list[str]) -> bool:
-        """Tell the controller what there will be; False, and a collection error, if that fails."""
-        selects = self.is_worker and bool(self.refused or self.ledger.concerned)
-        if not selects and not self.exporting:
-            return True
-        from ..errors import NoWorkspace  # noqa: PLC0415
-        from .workspace import Selected, Workspace  # noqa: PLC0415
-
-        try:
-            if selects:
-                told = Selected(
-                    cases=names,
-                    unselected=unselected,
-                    refused=self.refused,
-                    notes=self.notes,
-                    problems=self.ledger.problems,
-                )
-                Workspace(self.folder).write_selected(told)
-            if self.exporting and not self.refused:
-                from .exports import announce  # noqa: PLC0415
-
-                announce(self.folder, self.exporting)
-        except NoWorkspace as error:
-            report = pytest.CollectReport("bias cases", "failed", str(error), [])
-            self.config.hook.pytest_collectreport(report=report)
-            return False
-        return True
+            drop_faulty(self.run, items)
 
     def collect(self, session: pytest.Session) -> None:
         """Record what the selected cases lack, or plan it, where that was asked for."""
-        planning = is_planning(self.config)
-        looking = is_looking(self.config)
-        self._session = None if looking else session
+        planning, looking = is_planning(self.config), is_looking(self.config)
+        self.exit.session = None if looking else session
         if not planning and (looking or not is_recording(self.config)):
             return
         cases = [case for item in session.items if (case := case_of(item)) is not None]
@@ -256,13 +109,23 @@ class BiasSession:
         if planning and not failed:
             from .recording import print_plan  # noqa: PLC0415
 
-            print_plan(self, session, cases)
+            print_plan(self.state, self.run, session, cases)
         elif failed and cases:
-            self.notes.append("nothing was recorded: there were errors during collection")
-        elif cases:
-            from .recording import record_missing  # noqa: PLC0415  (asyncio, SDKs: to record)
+            from ..errors.said import Said  # noqa: PLC0415
 
-            record_missing(self, session, cases)
+            self.hear(Said(notes=("nothing was recorded: there were errors during collection",)))
+        elif cases:
+            self._record(session, cases)
+
+    def _record(self, session: pytest.Session, cases: Sequence[Case]) -> None:
+        """Record what ``cases`` lack; a signal in the middle ends the session with status 2."""
+        from .recording import record_missing  # noqa: PLC0415  (asyncio, SDKs: to record)
+
+        said, why = record_missing(self.state, self.run, cases, self.signals, self.header())
+        self.hear(said)
+        if why:
+            self.state.interrupted = True
+            raise session.Interrupted(why)
 
     # --- cases --------------------------------------------------------------------------------
 
@@ -280,12 +143,12 @@ class BiasSession:
             raise stopped
 
     def _note(self, item: pytest.Item, case: Case) -> BaseException | None:
-        if self.settings.dataset is not None:
+        if self.state.settings.dataset is not None:
             from .datasets import keep  # noqa: PLC0415
 
             keep(self.run, case)
-        result = self.run.finish(case)
-        for name, value in (*result.properties, (RESULT, result.payload)):
+        result = self.run.result(case)
+        for name, value in (*result.properties, (RESULT, result.report.to_json())):
             set_property(item, name, value)
         return result.stopped
 
@@ -307,69 +170,86 @@ class BiasSession:
         if hasattr(report, "wasxfail") and outcome in ("skipped", "passed"):
             outcome = "xfailed" if outcome == "skipped" else "xpassed"
         place = getattr(report, "location", ("", None))[:2]
+        ledger, properties = self.state.ledger, getattr(report, "user_properties", ())
         if outcome == "failed":
-            self.ledger.fail(report.nodeid, getattr(report, "user_properties", ()))
-        self.ledger.report(getattr(report, "user_properties", ()), report.when, outcome, place)
+            ledger.fail(report.nodeid, properties)
+        ledger.report(properties, report.when, outcome, place)
 
     def equip_worker(self, worker_input: MutableMapping[str, Any]) -> None:
         """Tell a worker where the shared folder is."""
-        worker_input[_WORKER_KEY] = str(self.folder)
+        worker_input[WORKER_KEY] = str(self.state.folder)
+
+    def scheduler(self, log: Any) -> object:
+        """Return what distributes cases over xdist's workers; None where there can be none."""
+        if not is_given(self.config):
+            return None
+        from .distribution import ExperimentScheduling  # noqa: PLC0415  (only with xdist)
+
+        return ExperimentScheduling(self.config, log, self.state)
 
     def finish(self, session: pytest.Session, exitstatus: int) -> None:
         """Balance the books, write the reports, settle the exit status."""
-        self._finish(session, exitstatus)
-        self._closed = True
+        if not is_looking(self.config):
+            if self.collection.exporting:
+                from .exports import prepare  # noqa: PLC0415
 
-    def _finish(self, session: pytest.Session, exitstatus: int) -> None:
-        if self.is_worker and self.exporting and not is_looking(self.config):
-            from .exports import prepare  # noqa: PLC0415
+                prepare(self.run, self.collection.exporting)  # a controller has no experiments
+            late = self.collection.late()
+            if not self.state.is_worker:
+                self._close(session, exitstatus, late)
+            elif late:
+                worker: str = self.config.workerinput["workerid"]  # type: ignore[attr-defined]
+                self.state.workspace.tell(worker, list(late))
+        self.exit.phase = "closed"
 
-            prepare(self.run, self.exporting)  # the controller has no experiments
-        if is_looking(self.config):
-            return
-        late = self._late()
-        if self.is_worker:
-            if late:
-                from .workspace import Workspace  # noqa: PLC0415
+    def _close(self, session: pytest.Session, exitstatus: int, late: tuple[str, ...]) -> None:
+        state = self.state
+        if late or state.has_folder:
+            from ..errors.said import Said  # noqa: PLC0415
 
-                Workspace(self.folder).tell(self.config.workerinput["workerid"], late)  # type: ignore[attr-defined]
-            return
-        self.ledger.problems += late
-        if "folder" in vars(self) and self.folder.exists():
-            from .workspace import Workspace  # noqa: PLC0415
-
-            told = Workspace(self.folder).read_selected()
+            self.hear(Said(problems=late))
+            told = state.workspace.read_selected()
             if told is not None:
-                self.ledger.select(told.cases, unselected=told.unselected)
-                self.refused = told.refused
-                self.notes += told.notes
-                self.ledger.problems += told.problems
-            self.ledger.problems += Workspace(self.folder).told()
-        if self.refused and exitstatus != pytest.ExitCode.USAGE_ERROR:
-            session.exitstatus = self._status = int(pytest.ExitCode.USAGE_ERROR)
-        elif self.ledger.concerned and not self.refused:
+                state.ledger.select(told.cases, unselected=told.unselected)
+                state.refused = told.refused
+                self.hear(Said(notes=tuple(told.notes), problems=tuple(told.problems)))
+            self.hear(Said(problems=tuple(state.workspace.told())))
+        if state.refused and exitstatus != pytest.ExitCode.USAGE_ERROR:
+            self.exit.settle(session, int(pytest.ExitCode.USAGE_ERROR))
+        elif state.concerned and not state.refused:
             self.signals.hold()
             from .closing import close_books  # noqa: PLC0415
 
-            session.exitstatus = self._status = close_books(self, exitstatus)
+            self.closed = close_books(state, exitstatus)
+            self.exit.settle(session, self.closed.status)
+            reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+            if self.closed.view is None and reporter is not None:
+                # pytest prints no summary after an internal error: the only place to say it.
+                words = "NO VERDICT: pytest had an internal error"
+                say(reporter, words, red=True, bold=True)
 
-    def _late(self) -> list[str]:
-        """What was declared after collection, which no case can judge any more."""
-        if not self.ledger.concerned or self.refused:
-            return []
-        from .scope import silent_words  # noqa: PLC0415
+    def outputs(self, view: RunView) -> Said | None:
+        """Write the plugin's own files of a run beside its reports: data sets and exports."""
+        settings, said = self.state.settings, None
+        if settings.dataset is not None:
+            from . import datasets  # noqa: PLC0415  (only where data sets are asked for)
 
-        known = self.ledger.problems
-        return [words for words in silent_words(self, self._declared) if words not in known]
+            said = datasets.publish(self.state, settings.dataset, view.fewer)
+        if settings.exports is not None:
+            from . import exports  # noqa: PLC0415  (only where exports are asked for)
+
+            more = exports.publish(self.state, settings.exports, view.fewer)
+            said = more if said is None else said + more
+        return said
 
     def summarize(self, reporter: pytest.TerminalReporter) -> None:
         """Print the bias section; it is made when the session finishes."""
-        if self.refused and self._status is not None:
-            say(reporter, f"ERROR: {self.refused}", red=True)
-        elif self.view is not None:
-            from .closing import print_section  # noqa: PLC0415
+        if self.state.refused and self.exit.settled is not None:
+            say(reporter, f"ERROR: {self.state.refused}", red=True)
+        elif self.closed is not None and self.closed.view is not None:
+            from .section import print_section  # noqa: PLC0415
 
-            print_section(self, self.view, reporter)
+            print_section(self.state, self.closed.view, self.closed.said, reporter)
 
     def extend_html_row(self, report: Any, cells: list[str]) -> None:
         """Add a hypothesis' numbers to its row in pytest-html's report."""
@@ -379,42 +259,16 @@ class BiasSession:
         if words and len(cells) > 1:
             cells[1] = cells[1].replace("</td>", f"{words}</td>")
 
-    def shown(self, path: Path) -> str:
-        """A path as the user would write it: relative to where pytest was called, if below."""
-        here = self.config.invocation_params.dir
-        return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
-
     def close(self) -> None:
         """Remove the shared folder; nothing that ran after us may have turned red into green."""
-        if self.is_worker:
+        if self.state.is_worker:
             return
-        if self._session is not None:
-            self._session.exitstatus = self.held(self._session.exitstatus)
+        session = self.exit.session
+        if session is not None:
+            session.exitstatus = self.exit.held(session.exitstatus)
         if "signals" in vars(self):
-            if self.signals.noted and self._session is not None:
-                self._session.exitstatus = pytest.ExitCode.INTERRUPTED
+            if self.signals.noted and session is not None:
+                session.exitstatus = pytest.ExitCode.INTERRUPTED
             self.signals.release()
-        if "folder" in vars(self) and self.folder.exists():
-            from .workspace import Workspace  # noqa: PLC0415
-
-            Workspace(self.folder).remove()
-
-    def due(self) -> int:
-        """The exit status of a process that ends now: 0 only where no book is open."""
-        if self.is_worker:
-            return 0  # its controller misses it
-        is_open = not self._closed and (self.ledger.concerned or not self._collected)
-        if not is_open:
-            return self.held(0)
-        captured = self.config.pluginmanager.get_plugin("capturemanager")
-        if captured is not None:
-            captured.suspend(in_=True)
-        return int(pytest.ExitCode.TESTS_FAILED)
-
-    def held(self, status: int) -> int:
-        """The exit status of a run of cases: never 0 where its books say otherwise."""
-        if status != pytest.ExitCode.OK or self._session is None:
-            return status
-        if self._status is None and self.ledger.concerned:
-            return int(pytest.ExitCode.TESTS_FAILED)
-        return self._status or status
+        if self.state.has_folder:
+            self.state.workspace.remove()

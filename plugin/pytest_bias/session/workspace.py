@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
@@ -20,11 +21,19 @@ _NAME_LENGTH = 24
 _SELECTED = "selected.json"
 
 
+class Made(NamedTuple):
+    """An analysis that a process of this session made, and the digest of its text."""
+
+    analysis: Analysis
+    digest: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selected:
     """Cases that were selected, those that were not, and why none can be run (empty if they can).
 
-    ``notes`` and ``problems`` are what is to be said of it at the end of the run.
+    ``notes`` and ``problems`` are what is to be said of it at the end of the run; ``groups`` says
+    of node ids what work they are a part of.
     """
 
     cases: list[str]
@@ -32,6 +41,7 @@ class Selected:
     refused: str
     notes: list[str]
     problems: list[str]
+    groups: dict[str, str]
 
 
 class Workspace:
@@ -39,12 +49,11 @@ class Workspace:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._known: dict[str, tuple[Analysis, str]] = {}
+        self._known: dict[str, Made] = {}
+        self._parsed: dict[str, Analysis] = {}
 
-    def analysis(
-        self, experiment_id: str, model: str, compute: Callable[[], Analysis]
-    ) -> tuple[Analysis, str]:
-        """The analysis and its digest: computed by the first process that asks, read by others.
+    def analysis(self, experiment_id: str, model: str, compute: Callable[[], Analysis]) -> Made:
+        """The analysis: computed by the first process that asks, read by others.
 
         What is handed out is always what the file holds, so every process sees the same values.
 
@@ -57,22 +66,21 @@ class Workspace:
         NoWorkspace
             When it cannot be kept for the others.
         """
-        name = digest(compact([experiment_id, model]))[:_NAME_LENGTH]
+        name = _analysis_file(experiment_id, model)
         if name not in self._known:
             self._known[name] = self._shared(name, compute)
         return self._known[name]
 
-    def read(self, experiment_id: str, model: str) -> tuple[str, str] | None:
-        """Text and digest of an analysis made in this session; None when there is none."""
-        name = digest(compact([experiment_id, model]))[:_NAME_LENGTH]
-        path = self.folder / f"analysis-{name}.json"
-        if not path.exists():
+    def read(self, experiment_id: str, model: str) -> Made | None:
+        """An analysis made in this session, as its file has it now; None when it has none."""
+        try:
+            text = (self.folder / _analysis_file(experiment_id, model)).read_text("ascii")
+            return self._made(text)
+        except (OSError, ValueError):  # pydantic's error is a ValueError
             return None
-        text = path.read_text(encoding="ascii")
-        return text, digest(text)
 
     def checked(self, name: str, check: Callable[[], str]) -> str:
-        """What a check says, as text: done by the first process that asks, read by others.
+        """Return what a check says: done by the first process that asks, read by others.
 
         ``name`` may be any text that names the check and what is checked. Where nothing can be
         kept, every process does it for itself.
@@ -90,7 +98,7 @@ class Workspace:
         self.once(_SELECTED, lambda: dumps(selected, "selected"))
 
     def read_selected(self) -> Selected | None:
-        """What the workers were given; None when none of them came so far."""
+        """Return what the workers were given; None when none of them came so far."""
         path = self.folder / _SELECTED
         if not path.exists():
             return None
@@ -101,7 +109,7 @@ class Workspace:
         self.once(f"told-{worker}.json", lambda: compact(problems))
 
     def told(self) -> list[str]:
-        """What workers found at their end, each once, sorted."""
+        """Return what workers found at their end, each once, sorted."""
         found = [json.loads(path.read_text("ascii")) for path in self.folder.glob("told-*.json")]
         return sorted({problem for problems in found for problem in problems})
 
@@ -144,12 +152,23 @@ class Workspace:
             problem = error.strerror or str(error)
             raise NoWorkspace(path=self.folder, problem=problem) from None
 
-    def _shared(self, name: str, compute: Callable[[], Analysis]) -> tuple[Analysis, str]:
-        text = self.once(f"analysis-{name}.json", lambda: _computed(compute))
+    def _made(self, text: str) -> Made:
+        """The analysis that a text is; the same text is parsed once."""
+        said = digest(text)
+        if said not in self._parsed:
+            self._parsed[said] = analysis_from(text)
+        return Made(self._parsed[said], said)
+
+    def _shared(self, name: str, compute: Callable[[], Analysis]) -> Made:
+        text = self.once(name, lambda: _computed(compute))
         failed = json.loads(text).get("not_recorded")
         if failed is not None:
             raise NotRecorded(failed["summary"], failed["explanation"])
-        return analysis_from(text), digest(text)
+        return self._made(text)
+
+
+def _analysis_file(experiment_id: str, model: str) -> str:
+    return f"analysis-{digest(compact([experiment_id, model]))[:_NAME_LENGTH]}.json"
 
 
 def analysis_from(text: str) -> Analysis:

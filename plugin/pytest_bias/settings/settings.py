@@ -46,6 +46,7 @@ class Settings:
     which an acceptance that ends then holds. ``max_age`` are the days that the oldest reply may
     have, None for any. ``job_summary`` is a file of the CI service to which
     the summary is added, ``annotations`` whether it is told in its own commands what fails.
+    ``providers`` are those that plugins add, by name.
     """
 
     models: tuple[str, ...]
@@ -82,6 +83,7 @@ class Settings:
     annotations: bool = False
     today: str = ""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    providers: Mapping[str, object] = field(default_factory=dict, repr=False)
 
 
 def read_settings(given: Given) -> Settings:

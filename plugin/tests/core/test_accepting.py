@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -12,10 +11,12 @@ import pytest
 from filelock import FileLock
 
 from pytest_bias.baselines import accept as accepting
-from pytest_bias.baselines.accept import Accepted, accept
+from pytest_bias.baselines.accept import accept
 from pytest_bias.baselines.accepted import baseline_path, read_baseline
+from pytest_bias.baselines.case_report import CaseReport, Standing
 from pytest_bias.baselines.entries import Baseline
 from pytest_bias.baselines.text import baseline_text
+from pytest_bias.errors.said import Said
 from pytest_bias.report.terminal import closing_lines
 from pytest_bias.report.view import AcceptedVerdict
 from pytest_bias.settings.settings import Settings
@@ -37,12 +38,21 @@ def biased(name: str) -> Verdict:
     return verdict(finding(), id=name)
 
 
-def accept_now(chosen: Settings, *names: str, partial: bool = True, **facts: Any) -> Accepted:
-    """Accept the verdicts ``names``; each case says what ``facts`` hold beside its fingerprint."""
+def accept_now(chosen: Settings, *names: str, partial: bool = True, kept: bool = False) -> Said:
+    """Accept the verdicts ``names``, or have each case say that its entry is ``kept``."""
     verdicts = [biased(name) for name in names]
-    results: list[Mapping[str, Any]] = [
-        {"kind": "hypothesis", "experiment": one.experiment, "model": one.model, "id": one.id}
-        | (facts or {"fingerprint": {"hypothesis": {"id": one.id}}})
+    results = [
+        CaseReport(
+            kind="hypothesis",
+            experiment=one.experiment,
+            model=one.model,
+            stopped=True,
+            id=one.id,
+            status=one.status,
+            standing=Standing(
+                kept=kept, fingerprint=None if kept else {"hypothesis": {"id": one.id}}
+            ),
+        )
         for one in verdicts
     ]
     return accept(chosen, [analysis(*verdicts)], results, partial=partial)
@@ -104,7 +114,7 @@ def test_with_nothing_new_the_file_stays_as_it_is(tmp_path: Path) -> None:
     (path,) = tmp_path.iterdir()
     before = path.read_bytes()
     found = accept_now(settings(tmp_path, accept_new_only=True), "one", "two", kept=True)
-    assert found == Accepted(notes=(f"2 entries of {MODEL} kept as accepted before",))
+    assert found == Said(notes=(f"2 entries of {MODEL} kept as accepted before",))
     assert path.read_bytes() == before
 
 

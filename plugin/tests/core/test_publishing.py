@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.errors import BadSetting
+from pytest_bias.errors.said import Said
 from pytest_bias.report.dataset import dataset_text
 from pytest_bias.report.parquet import parquet_bytes
-from pytest_bias.session.datasets import Published, written_from
+from pytest_bias.session.datasets import written_from
 
 from .report.test_dataset import made
 from .test_settings import HERE, ROOT, settings
@@ -26,7 +27,7 @@ def left(shared: Path, *kept: dict[str, str]) -> Path:
 
 def publish(
     tmp_path: Path, *kept: dict[str, str], partial: tuple[str, ...] = (), incomplete: bool = False
-) -> Published:
+) -> Said:
     shared = left(tmp_path / "shared", *kept)
     return written_from(
         shared, tmp_path / "data", partial, incomplete=incomplete, shown=lambda path: path.name
@@ -44,7 +45,7 @@ def test_a_file_per_model_and_one_readme(tmp_path: Path) -> None:
         "a--two.parquet",
         "README.md",
     ]
-    assert (done.problems, done.notes) == ([], [])
+    assert (done.problems, done.notes) == ((), ())
     assert done.written[0].read_bytes() == parquet_bytes(made(model="a/one"))
     assert {path.parent for path in done.written} == {tmp_path / "data" / "tiny"}
 
@@ -57,19 +58,18 @@ def test_a_partial_run_says_so(tmp_path: Path) -> None:
 
 def test_what_is_not_recorded_is_named(tmp_path: Path) -> None:
     done = publish(tmp_path, {"incomplete": "tiny × a/b"}, partial=("--lf",))
-    assert done == Published(
-        notes=["data sets: none of what is not recorded in full (tiny × a/b)"]
-    )
+    note = "data sets: none of what is not recorded in full (tiny × a/b)"
+    assert done == Said(notes=(note,))
 
 
 def test_cases_that_left_nothing_because_of_a_recording_are_told_of(tmp_path: Path) -> None:
     done = publish(tmp_path, incomplete=True)
-    assert done == Published(notes=["data sets: none of what is not recorded in full"])
+    assert done == Said(notes=("data sets: none of what is not recorded in full",))
 
 
 def test_what_could_not_be_made_is_a_problem(tmp_path: Path) -> None:
     done = publish(tmp_path, {"problem": "no data set of x"}, ONE)
-    assert done.problems == ["no data set of x"]
+    assert done.problems == ("no data set of x",)
     assert len(done.written) == 2
 
 
@@ -79,7 +79,7 @@ def test_a_place_that_cannot_be_written_is_a_problem(tmp_path: Path) -> None:
     done = publish(tmp_path, ONE)
     (problem,) = done.problems
     assert problem.startswith("a--one.parquet was not written: ")
-    assert done.written == []
+    assert done.written == ()
 
 
 def test_files_of_others_are_left_alone_and_named(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_files_of_others_are_left_alone_and_named(tmp_path: Path) -> None:
     (folder / "other.parquet").write_bytes(b"somebody's")
     (folder / "a--two.parquet").write_bytes(parquet_bytes(made(model="a/two")))
     done = publish(tmp_path, ONE)
-    assert done.notes == ["other.parquet is no data set of ours; README.md omits it"]
+    assert done.notes == ("other.parquet is no data set of ours; README.md omits it",)
     assert (folder / "other.parquet").read_bytes() == b"somebody's"
     page = (folder / "README.md").read_text(encoding="utf-8")
     assert "| `a--one.parquet` |" in page

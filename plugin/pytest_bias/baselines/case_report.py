@@ -1,0 +1,135 @@
+"""Reports of cases, as they travel from the process that ran one to the process that decides.
+
+The text goes through pytest's reports, and so through whatever else takes part in a run: it has a
+version, and is checked when it arrives.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from ..errors import DamagedReport
+from ..experiments.canonical import dumps
+from ..verdicts.verdict import HypothesisName, Status
+from .entries import Acceptance
+from .table import UpgradeRow
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+FORMAT = 1
+_STRICT: Mapping[str, object] = {"extra": "forbid", "allow_inf_nan": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgainstOld:
+    """How a verdict stands beside that of the old model of an upgrade.
+
+    ``digest`` is that of the old model's analysis, None where a file tells of it; ``absent`` is
+    whether nothing of it is recorded, ``row`` the line of the table, None of what gates nothing.
+    """
+
+    __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
+
+    digest: str | None = None
+    absent: bool = False
+    row: UpgradeRow | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a verdict stands beside what was accepted, as far as the books must know.
+
+    ``accepted`` let through what the gate stopped, ``expired`` did so until it ended, and nothing
+    else has changed; ``improved`` says that what was accepted is worse. Of a run that accepts,
+    ``fingerprint`` is what the verdict depends on besides replies, and ``kept`` whether its entry
+    stays as it is.
+    """
+
+    __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
+
+    accepted: Acceptance | None = None
+    expired: Acceptance | None = None
+    improved: str = ""
+    fingerprint: Mapping[str, object] | None = None
+    kept: bool = False
+    upgrade: AgainstOld | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseReport:
+    """What a case found.
+
+    ``analysis`` is the digest of the analysis it rests on, ``id`` the hypothesis or control, both
+    empty of a condition. ``stopped`` is whether the gate stopped it, ``stale`` why its recordings
+    no longer represent the model, where no gate says so.
+    """
+
+    __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
+
+    kind: Literal["condition", "control", "hypothesis"]
+    experiment: str
+    model: str
+    stopped: bool
+    id: str = ""
+    status: Status | None = None
+    analysis: str = ""
+    stale: str = ""
+    standing: Standing = Standing()
+    format: int = FORMAT
+
+    @property
+    def named(self) -> HypothesisName:
+        """Experiment, model and hypothesis or control."""
+        return self.experiment, self.model, self.id
+
+    @property
+    def row(self) -> UpgradeRow | None:
+        """Its line in the table of an upgrade; None where there is none."""
+        return None if self.standing.upgrade is None else self.standing.upgrade.row
+
+    @property
+    def known(self) -> bool:
+        """Whether it says itself why it passes: an acceptance, or what the old model shows too."""
+        tolerated = self.row is not None and self.row.tolerated
+        return self.standing.accepted is not None or tolerated
+
+    def to_json(self) -> str:
+        """Return the text that :func:`case_report` reads."""
+        return dumps(self, "case report")
+
+
+def case_report(text: str) -> CaseReport:
+    """Return the report that :meth:`CaseReport.to_json` wrote.
+
+    Raises
+    ------
+    DamagedReport
+        For another version's report, and for anything else that is none of this one.
+    """
+    from pydantic import ValidationError  # noqa: PLC0415  (nothing is imported without cases)
+
+    try:
+        raw = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DamagedReport(problem=f"it is no JSON ({error})") from None
+    version = raw.get("format") if isinstance(raw, dict) else None
+    if version != FORMAT:
+        raise DamagedReport(problem=f"its format is {version}, this version reads {FORMAT}")
+    try:
+        return _adapter().validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise DamagedReport(problem=f"{where}: {first['msg']}") from None
+
+
+@cache
+def _adapter() -> TypeAdapter[CaseReport]:
+    from pydantic import TypeAdapter  # noqa: PLC0415  (building the adapter takes a while)
+
+    return TypeAdapter(CaseReport)

@@ -1,0 +1,192 @@
+"""From decorated functions to selected cases: what one process collects, and leaves out."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..report.escapes import terminal_text
+from .items import ARGUMENT, case_of, declared_on, name_of, origin_of, set_property
+from .ledger import CASE
+from .options import is_given
+
+if TYPE_CHECKING:
+    from ..contrasts.cases import Case, Declaration
+    from ..errors.said import Said
+    from .run import Run
+    from .state import State
+
+
+class Collection:
+    """What is declared, made into cases and selected in one process.
+
+    ``exporting`` are the selected cases of which files of their experiments are wanted.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.exporting: list[Case] = []
+        self._declared: list[Declaration] = []
+        self._deselected: list[str] = []
+        # What was made, by its origin, and its name in the books.
+        self._parametrized: dict[str, str] = {}
+
+    @cached_property
+    def run(self) -> Run:
+        """The run; made with the first case."""
+        from .run import Run  # noqa: PLC0415  (pydantic and more: only where cases are)
+
+        return Run(self.state.settings, self.state.workspace)
+
+    def parametrize(self, metafunc: pytest.Metafunc) -> None:
+        """Turn a decorated function into its cases; what the user asked wrongly is kept for later.
+
+        A usage error raised here would become one collection error per function, and in a worker
+        bring it down; it is raised, or told the controller, when the collection has ended.
+        """
+        declared = declared_on(metafunc.function)
+        if declared is None or self.state.refused:
+            return
+        from ..errors import BadSetting, BiasError, UnknownName  # noqa: PLC0415
+
+        self._declared.append(declared)
+        try:
+            cases = self._cases(declared, metafunc.module)
+        except (BadSetting, UnknownName) as error:
+            self.state.refused = str(error)
+            return
+        except BiasError as error:
+            raise pytest.Collector.CollectError(terminal_text(str(error))) from error
+        if ARGUMENT not in metafunc.fixturenames:
+            metafunc.fixturenames.append(ARGUMENT)
+        marked = [pytest.param(case, id=case.id, marks=pytest.mark.bias) for case in cases]
+        metafunc.parametrize(ARGUMENT, marked)
+        function, name = metafunc.definition.nodeid, name_of(metafunc.definition)
+        self._parametrized |= {f"{function} {c.id}": f"{name}[{c.id}]" for c in cases}
+
+    def _cases(self, declared: Declaration, module: ModuleType) -> list[Case]:
+        """The cases of a function; what its module declares beside it belongs to its family."""
+        from ..contrasts.cases import declared_in  # noqa: PLC0415
+        from ..errors import BadSetting  # noqa: PLC0415
+
+        if not self.state.settings.models:
+            raise BadSetting(
+                option="--bias-model",
+                value="",
+                problem="no model is named; give PROVIDER/MODEL here or set bias_models",
+            )
+        for beside in declared_in(sys.modules.get(declared.module, module)):
+            self.run.registry.add(beside)
+        return self.run.cases(declared)
+
+    def book(self, report: pytest.CollectReport) -> None:
+        """Take note of a module or folder that was not imported to its end."""
+        if report.outcome == "skipped":
+            words = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else "")
+            why = f"was skipped ({words.removeprefix('Skipped: ')})"
+            self.state.unfinished[report.nodeid] = why
+        elif report.outcome == "failed":
+            self.state.unfinished[report.nodeid] = ""  # pytest says why
+            self.state.ledger.fail(report.nodeid)
+
+    def deselect(self, items: Sequence[pytest.Item]) -> None:
+        """Count deselected bias cases."""
+        for item in items:
+            if case := case_of(item):
+                self._deselected.append(name_of(item))
+                self._parametrized.pop(origin_of(item, case), None)
+
+    def drop_refused(self, items: list[pytest.Item]) -> Said | None:
+        """Run nothing where the user asked wrongly, nor an experiment without the design."""
+        said = None
+        if not self.state.refused and "run" in vars(self) and self.run.without:
+            from .checks import drop_without  # noqa: PLC0415  (only where a design is lacking)
+
+            self.state.refused, said = drop_without(self.run, items)
+        if self.state.refused:
+            items.clear()
+        return said
+
+    def select(self, items: list[pytest.Item]) -> bool:
+        """Name the selected cases, on their reports and in the books; says whether there are any.
+
+        Cases that were made and then neither selected nor deselected (another plugin dropped
+        them, or only some node ids were asked for) count as deselected.
+        """
+        names: list[str] = []
+        repeats: Counter[str] = Counter()
+        for item in items:
+            if case := case_of(item):
+                name = name_of(item)
+                repeats[name] += 1
+                names.append(name if repeats[name] == 1 else f"{name} #{repeats[name]}")
+                set_property(item, CASE, names[-1])
+                self._parametrized.pop(origin_of(item, case), None)
+                if self.state.settings.exports is not None:
+                    self.exporting.append(case)
+        unselected = [*self._deselected, *self._parametrized.values()]
+        self.state.ledger.select(names, unselected=unselected)
+        return bool(names)
+
+    def checked(self, items: Sequence[pytest.Item]) -> Said | None:
+        """Say which selected experiments claim what cannot be shown, and what no case judges."""
+        cases = [case for item in items if (case := case_of(item))]
+        if self.state.refused or not (cases or is_given(self.state.config)):
+            return None
+        from ..errors.said import Said  # noqa: PLC0415
+        from .scope import unjudged_words  # noqa: PLC0415
+
+        said = Said(problems=tuple(unjudged_words(self.state, self._declared)))
+        if cases:
+            from .checks import uncontrolled  # noqa: PLC0415
+
+            said += uncontrolled(self.run, cases)
+        return said
+
+    def announce(self, items: Sequence[pytest.Item]) -> str:
+        """Tell the controller what there will be; gives why it could not be told, else empty."""
+        state = self.state
+        selects = state.is_worker and bool(state.refused or state.concerned)
+        if not selects and not self.exporting:
+            return ""
+        from ..errors import NoWorkspace  # noqa: PLC0415
+        from .workspace import Selected  # noqa: PLC0415
+
+        try:
+            if selects:
+                told = Selected(
+                    cases=state.ledger.selected,
+                    unselected=state.ledger.unselected,
+                    refused=state.refused,
+                    notes=list(state.said.notes),
+                    problems=list(state.said.problems),
+                    groups={i.nodeid: group_of(case) for i in items if (case := case_of(i))},
+                )
+                state.workspace.write_selected(told)
+            if self.exporting and not state.refused:
+                from .exports import announce  # noqa: PLC0415
+
+                announce(state.workspace, self.exporting)
+        except NoWorkspace as error:
+            return str(error)
+        return ""
+
+    def late(self) -> tuple[str, ...]:
+        """What was declared after collection, which no case can judge any more."""
+        if not self.state.concerned or self.state.refused:
+            return ()
+        from .scope import silent_words  # noqa: PLC0415
+
+        known = self.state.said.problems
+        return tuple(w for w in silent_words(self.state, self._declared) if w not in known)
+
+
+def group_of(case: Case) -> str:
+    """What is best done by one process: the cases of an experiment with one model."""
+    return f"{case.experiment.id} × {case.model}"

@@ -1,0 +1,222 @@
+"""The suites that a run's arguments lie in: their folders, and the files pytest goes through."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatch
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+from .declarations import declares, python_files
+
+_FEWER_CASES = {"lf": "--lf", "stepwise": "--stepwise"}
+_FEWER_FILES = ("--ignore", "--ignore-glob")
+_COLLECTING = (
+    *("testpaths", "python_files", "python_classes", "python_functions"),
+    *("norecursedirs", "collect_imported_tests"),
+)
+"""Ini keys that say what is collected: typed for one run, they leave something out today."""
+_DEFAULT_FOLDERS = {
+    *("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}"),
+}
+_NO_SUITES = ("*.egg", ".*", "node_modules")
+_SETTINGS = {"design": "gate", "replicates": "", "gate": "absolute"}
+_SETTINGS_OF_INI = ("inconclusive", "models")
+
+
+class Suite:
+    """Suites and what was asked for of them. Every folder is gone through once in a process."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.root = config.rootpath.resolve()
+        self.arguments = tuple(map(str, config.args))
+        self._below: dict[Path, tuple[Path, ...]] = {}
+
+    # --- what was asked for -------------------------------------------------------------------
+
+    @cached_property
+    def test_paths(self) -> tuple[Path, ...]:
+        """The places ``testpaths`` names."""
+        return tuple(
+            found.resolve()
+            for pattern in self.config.getini("testpaths")
+            for found in sorted(self.config.rootpath.glob(pattern))
+        )
+
+    @cached_property
+    def asked(self) -> tuple[Path, ...]:
+        """The files and folders of the arguments."""
+        return tuple(map(self._asked, self.arguments))
+
+    @cached_property
+    def places(self) -> tuple[Path, ...]:
+        """The folders of the suites an argument lies in: of ``testpaths``, or its top package."""
+        return tuple(dict.fromkeys(place for asked in self.asked for place in self._near(asked)))
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """The arguments that name a part of a suite, as paths below rootdir."""
+        return tuple(self.below_root(each) for each in self.arguments if self._is_part(each))
+
+    @cached_property
+    def is_all(self) -> bool:
+        """True where the arguments cover ``testpaths``, or all below rootdir if there are none.
+
+        Beside a suite that was asked for by its path there may be others, with verdicts of their
+        own.
+        """
+        return self._covers(self.test_paths or (self.root,))
+
+    @cached_property
+    def narrowed(self) -> tuple[str, ...]:
+        """The flags that leave something out which depends on an earlier run, or on the day."""
+        option = self.config.option
+        flags = [flag for name, flag in _FEWER_CASES.items() if getattr(option, name, None)]
+        flags += [flag for flag in _FEWER_FILES if flag in self._typed]
+        return (*flags, *self._overridden(_COLLECTING))
+
+    def varied(self, models: Sequence[str]) -> Iterator[str]:
+        """The settings in which this run is another than the one its ini file configures."""
+        config = self.config
+        for name, default in _SETTINGS.items():
+            value = config.getoption(f"bias_{name}", None)
+            usual = config.getini(f"bias_{name}") or default
+            if f"--bias-{name}" in self._typed and str(value) != str(usual):
+                yield f"--bias-{name}={value}"
+        yield from self._overridden([f"bias_{name}" for name in (*_SETTINGS, *_SETTINGS_OF_INI)])
+        if set(models) < set(config.getini("bias_models")):
+            yield f"only {', '.join(models)} of bias_models"
+
+    def below_root(self, argument: str) -> str:
+        """An argument as a path below rootdir, so that results do not depend on the machine."""
+        path, separator, node = argument.partition("::")
+        asked = self._asked(argument)
+        shown = (
+            asked.relative_to(self.root).as_posix() if asked.is_relative_to(self.root) else path
+        )
+        return f"{shown}{separator}{node}"
+
+    def place(self, path: Path) -> str:
+        """A file as pytest names it: below rootdir, links as they are."""
+        below = path.relative_to(self.root) if path.is_relative_to(self.root) else path
+        return below.as_posix()
+
+    # --- its files ----------------------------------------------------------------------------
+
+    @cached_property
+    def files(self) -> frozenset[str]:
+        """The modules of tests, and what else declares cases, of the suites; below rootdir."""
+        return frozenset(
+            path.relative_to(self.root).as_posix()
+            for path in self._python_files(self.places)
+            if self.root in path.parents and (self._is_test(path) or declares(path))
+        )
+
+    def whole_files(self, *, concerned: bool) -> list[Path]:
+        """All files of the suites that were asked for by their path or a folder above, sorted.
+
+        Where no case was selected (not ``concerned``), only ``testpaths`` are taken for suites.
+        """
+        if self.narrowed:
+            return []
+        places = set(self.places) if concerned else {*self.places} & {*self.test_paths}
+        asked = [p for a, p in zip(self.arguments, self.asked, strict=True) if "::" not in a]
+        return sorted(
+            path
+            for path in set(self._python_files(places))
+            if any(place == path or place in path.parents for place in asked)
+        )
+
+    def _python_files(self, places: Iterable[Path]) -> Iterator[Path]:
+        """The Python files in some places, as far as pytest's ini keys let it go there.
+
+        Not all that lies below rootdir is a suite: where that is asked for, only modules of tests.
+        """
+        for place in places:
+            if place not in self._below:
+                whole = place == self.root
+                found = python_files([place], self._left_out(whole=whole))
+                self._below[place] = tuple(p for p in found if not whole or self._is_test(p))
+            yield from self._below[place]
+
+    def _is_test(self, path: Path) -> bool:
+        return any(path.match(pattern) for pattern in self.config.getini("python_files"))
+
+    def _left_out(self, *, whole: bool) -> Callable[[Path], bool]:
+        """Return which files and folders pytest's own keys and options pass over.
+
+        Below rootdir as a ``whole`` stand copies of all sorts. In a suite, a folder that pytest
+        enters by default no more than those, though nobody said so, is missed: ``build``,
+        ``dist``, ``venv``.
+        """
+        folders = self.config.getini("norecursedirs")
+        if set(folders) == _DEFAULT_FOLDERS and not whole:
+            folders = _NO_SUITES
+        here, option = Path.cwd(), self.config.option
+        ignored = {here / each for each in option.ignore or ()}
+        globs = [str(here / each) for each in option.ignore_glob or ()]
+
+        def leaves_out(path: Path) -> bool:
+            return (
+                path in ignored
+                or any(fnmatch(str(path), each) for each in globs)
+                or (path.suffix != ".py" and any(path.match(each) for each in folders))
+            )
+
+        return leaves_out
+
+    # --- arguments ----------------------------------------------------------------------------
+
+    def _asked(self, argument: str) -> Path:
+        return (self.config.invocation_params.dir / argument.partition("::")[0]).resolve()
+
+    def _near(self, asked: Path) -> Iterable[Path]:
+        near = [p for p in self.test_paths if p == asked or p in asked.parents]
+        near += [p for p in self.test_paths if asked in p.parents]
+        top = asked
+        while _in_package(top):
+            top = top.parent
+        return near or (top,)
+
+    def _covers(self, places: Iterable[Path]) -> bool:
+        return all(any(a == path or a in path.parents for a in self.asked) for path in places)
+
+    def _is_part(self, argument: str) -> bool:
+        """Return true where an argument names a part of ``testpaths``, a package or a module.
+
+        One of several ``testpaths``, or a folder above it, is a part where another declares cases.
+        """
+        asked, paths = self._asked(argument), self.test_paths
+        if "::" in argument or (self.config.option.pyargs and not asked.exists()):
+            return True
+        if any(path in asked.parents for path in paths):
+            return True
+        if not any(path == asked or asked in path.parents for path in paths):
+            return _in_package(asked)
+        others = [path for path in paths if not self._covers([path])]
+        return any(map(declares, self._python_files(others)))
+
+    @cached_property
+    def _typed(self) -> frozenset[str]:
+        """The options that are typed for this run.
+
+        What an ini file leaves out is no part of the suite; what is typed is left out today.
+        """
+        variable = shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
+        given = (*self.config.invocation_params.args, *variable)
+        return frozenset(str(argument).partition("=")[0] for argument in given)
+
+    def _overridden(self, keys: Sequence[str]) -> Iterator[str]:
+        """Those of some ini keys that are typed for this run."""
+        for override in self.config.option.override_ini or ():
+            if (key := override.partition("=")[0].strip()) in keys:
+                yield f"-o {key}"
+
+
+def _in_package(path: Path) -> bool:
+    return (path.parent / "__init__.py").exists()

@@ -1,0 +1,79 @@
+"""What the import contracts do not say: no circles of modules, and where pytest is imported."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest_bias
+
+HOME = Path(pytest_bias.__file__).parent
+
+FACES_PYTEST = {
+    "pytest_plugin",
+    *(
+        f"session.{name}"
+        for name in (
+            *("arguments", "checks", "closing", "collection", "distribution", "hookspecs"),
+            *("items", "options", "process_exit", "recording", "scope", "section", "session"),
+            *("state", "suite"),
+        )
+    ),
+}
+"""Modules that speak with pytest; all others are to work without it."""
+
+
+def _name(path: Path) -> str:
+    return ".".join(path.relative_to(HOME).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _imported(
+    module: str, tree: ast.Module, known: set[str], *, is_package: bool
+) -> Iterator[str]:
+    """The modules of ours that a module imports, wherever it does, and for whatever."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            parts = module.split(".")
+            above = parts[: len(parts) - node.level + is_package]
+            base = ".".join((*above, *filter(None, [node.module])))
+            for alias in node.names:
+                name = f"{base}.{alias.name}".removeprefix(".")
+                yield name if name in known else base
+
+
+MODULES = {_name(path): ast.parse(path.read_bytes()) for path in HOME.rglob("*.py")}
+IMPORTS = {
+    name: set(
+        _imported(
+            name,
+            tree,
+            MODULES.keys() - {"__init__"},
+            is_package=(HOME / name.replace(".", "/") / "__init__.py").exists(),
+        )
+    )
+    & MODULES.keys() - {name}
+    for name, tree in MODULES.items()
+    if name != "__init__"  # the public face, which names everything
+}
+
+
+def test_modules_make_no_circle_even_for_type_checkers() -> None:
+    left = {name: set(needs) for name, needs in IMPORTS.items()}
+    assert len(left) > 150
+    assert "session.state" in left["session.closing"]
+    while free := {name for name, needs in left.items() if not needs & left.keys()}:
+        for name in free:
+            del left[name]
+    assert not left, f"these import one another: {sorted(left)}"
+
+
+def test_pytest_is_imported_where_the_plugin_faces_it() -> None:
+    found = {
+        name
+        for name, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Import) and any(a.name == "pytest" for a in node.names))
+        or (isinstance(node, ast.ImportFrom) and not node.level and node.module == "pytest")
+    }
+    assert found == FACES_PYTEST

@@ -1,0 +1,128 @@
+"""What plugins of others may add: seen from a suite with a plugin of its own."""
+
+from __future__ import annotations
+
+import json
+
+from .suites import Suite, section
+
+READS = '''
+    """Writes the verdicts of a run into a file of its own, and a section into its reports."""
+
+    from pytest_bias.errors.said import Said
+    from pytest_bias.report.view import Section
+
+
+    def pytest_bias_results(config, view):
+        path = config.rootpath / "verdicts.txt"
+        path.write_text("".join(f"{v.id}: {v.status}\\n" for v in view.verdicts))
+        return Said(written=(path,), notes=("the verdicts were copied",))
+
+
+    def pytest_bias_report_sections(config, view):
+        return [Section("Our <house> rules", (f"{len(view.verdicts)} of *one*", view.suite))]
+'''
+
+
+def test_results_are_read_and_sections_added(suite: Suite) -> None:
+    suite.conftest(READS)
+    result = suite.run("--bias-report=page.html", "--bias-summary=summary.md")
+    assert result.ret == 0
+    (found,) = (suite.path / "verdicts.txt").read_text(encoding="utf-8").splitlines()
+    assert found.endswith(": CLEAR")
+    lines = section(result)
+    assert lines[lines.index("Our <house> rules") + 1 :][:2] == ["  1 of *one*", "  PASS"]
+    assert "the verdicts were copied" in lines
+    assert "written: verdicts.txt" in lines
+    page = (suite.path / "page.html").read_text(encoding="utf-8")
+    assert "<h2>Our &lt;house&gt; rules</h2>" in page
+    assert "<li>1 of *one*</li>" in page
+    summary = (suite.path / "summary.md").read_text(encoding="utf-8")
+    assert r"1 of \*one\*" in summary
+    assert "verdicts.txt" in summary
+    assert "house" not in json.dumps(suite.results())
+
+
+def test_a_problem_of_a_plugin_leaves_no_verdict(suite: Suite) -> None:
+    suite.conftest(
+        """
+        from pytest_bias.errors.said import Said
+
+        def pytest_bias_results():
+            return Said(problems=("the register was not reached",))
+
+        def pytest_bias_report_sections():
+            raise LookupError("no section")
+        """
+    )
+    result = suite.run()
+    assert result.ret == 1
+    assert section(result)[-2:][0].startswith("NO VERDICT: ")
+    assert suite.results()["problems"] == [
+        "the register was not reached",
+        "pytest_bias_report_sections of a plugin failed with LookupError: no section",
+    ]
+
+
+def test_a_report_that_another_version_sent_is_no_result(suite: Suite) -> None:
+    suite.conftest(
+        """
+        import pytest
+
+        @pytest.hookimpl(wrapper=True, tryfirst=True)
+        def pytest_runtest_makereport(item, call):
+            report = yield
+            report.user_properties[:] = [
+                (name, value.replace('"format":1', '"format":99') if "result" in name else value)
+                for name, value in report.user_properties
+            ]
+            return report
+        """
+    )
+    result = suite.run()
+    assert result.ret == 1
+    problems = suite.results(partial=True)["problems"]
+    assert problems
+    assert all("its format is 99, this version reads 1" in problem for problem in problems)
+
+
+PROVIDES = '''
+    import json
+
+    from pytest_bias.experiments.messages import Completion
+
+
+    class House:
+        """A provider of the suite's own, that gives every cue its number."""
+
+        def wire(self, model):
+            return f"house of {model}"
+
+        async def complete(self, model, request, call):
+            cue = "high" if "cue is high" in request.messages[-1].text else "low"
+            text = json.dumps({"number": 10, "cue": cue})
+            return Completion(text=text, finish="stop", served_model=model)
+
+        async def aclose(self):
+            pass
+
+
+    def pytest_bias_providers():
+        return {"NAME": lambda context: House()}
+'''
+
+
+def test_a_provider_of_a_plugin_is_recorded_and_replayed(suite: Suite) -> None:
+    suite.conftest(PROVIDES.replace("NAME", "house"))
+    model = "--bias-model=house/one-2026-01-01"
+    assert suite.run(model, "--bias-record=missing", "--bias-gate=off").ret == 0
+    (cassette,) = suite.cassettes.glob("game-coin/house--*.jsonl")
+    assert "house of one-2026-01-01" in cassette.read_text(encoding="utf-8")
+    assert suite.run(model, "--bias-gate=off").ret == 0
+
+
+def test_names_that_are_taken_are_refused(suite: Suite) -> None:
+    suite.conftest(PROVIDES.replace("NAME", "openai"))
+    result = suite.run("--bias-model=openai/gpt-5.1-2025-11-13", process=True)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: *a plugin cannot provide it: the name is taken*"])
