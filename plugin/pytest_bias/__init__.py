@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .cassettes.reading import recorded
+    from .cassettes.recorded_trials import recorded
     from .contrasts.cases import Recorded, conditions, hypotheses, positive_control
     from .contrasts.declared import Claim, Hypothesis
     from .contrasts.findings import Finding, HumanStudy
@@ -154,7 +154,7 @@ _HOMES = {
     "one_sample": "statistics.blocks",
     "plan": "experiments.experiment",
     "positive_control": "contrasts.cases",
-    "recorded": "cassettes.reading",
+    "recorded": "cassettes.recorded_trials",
     "response_length": "experiments.text_measures",
     "scored_again": "experiments.agreements",
     "sentiment": "experiments.text_measures",

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias import masked
-from pytest_bias.cassettes.reading import reread
+from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.errors import IncompleteDesign
 from pytest_bias.experiments.experiment import Players, SimulatedPrompt

@@ -10,7 +10,7 @@ from functools import cache
 
 import pytest
 
-from pytest_bias.cassettes.reading import reread
+from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.contrasts.estimation import selection as selecting
 from pytest_bias.experiments.experiment import SimulatedPrompt, plan

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from ..errors import DamagedCassette
-from ..experiments.canonical import compact, digest
+from ..experiments.canonical import compact, digest, plain
 from ..experiments.design import frozen_mapping
 from ..experiments.keys import parameters_of, request_parts
-from ..experiments.messages import Completion, Finish
+from ..experiments.messages import Completion
 from ..experiments.replay import Wanted
 
 FORMAT = 1
@@ -31,6 +31,11 @@ FORMAT = 1
 HEADER_START = b'{"format":'
 KEY_START = b'{"key":"'
 TEXT_START = b'{"text":"'
+LOST_START = b'{"lost":'
+SCOPE_START = b'{"scope":'
+PROVENANCE_START = b'{"provenance":'
+_REPLY = ("text", "finish", "served_model", "usage", "latency", "recorded_at", "body")
+_BETWEEN = "; "
 _KEY_LENGTH = 64
 _TEXT_LENGTH = 24
 _SUM_LENGTH = 16
@@ -62,7 +67,7 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class Interaction:
+class RecordedInteraction:
     """One recorded interaction: key, where it belongs, what was asked (hashed), the completion.
 
     ``messages`` holds (role, text digest) pairs, ``schema`` the digest of the reply schema.
@@ -81,6 +86,11 @@ class Interaction:
         object.__setattr__(self, "parameters", frozen_mapping(self.parameters))
 
 
+def encoded(value: Mapping[str, object]) -> bytes:
+    """The line of a JSON object, with a checksum of its own and without the line feed."""
+    return with_sum(compact(value).encode())
+
+
 def with_sum(line: bytes) -> bytes:
     """A JSON object's line with a checksum of its own at the end."""
     return line[:-1] + b',"sum":"' + digest(line)[:_SUM_LENGTH].encode() + b'"}'
@@ -97,11 +107,11 @@ def text_digest(text: str) -> str:
     return digest(text)[:_TEXT_LENGTH]
 
 
-def interaction_of(wanted: Wanted, completion: Completion) -> Interaction:
+def interaction_of(wanted: Wanted, completion: Completion) -> RecordedInteraction:
     """The interaction that answers ``wanted``."""
     request = wanted.request
     parts = request_parts(request)
-    return Interaction(
+    return RecordedInteraction(
         key=wanted.key,
         trial=wanted.trial.identity,
         place=(wanted.place.branch, wanted.place.turn, wanted.place.attempt),
@@ -126,33 +136,39 @@ def encode_text(text: str) -> bytes:
     return compact({"text": text_digest(text), "value": text}).encode()
 
 
-def encode_interaction(interaction: Interaction) -> bytes:
+def encode_interaction(interaction: RecordedInteraction) -> bytes:
     """The line of an interaction, without the line feed."""
     completion = interaction.completion
-    return with_sum(
-        compact(
-            {
-                "key": interaction.key,
-                "trial": dict(interaction.trial),
-                "place": [list(interaction.place[0]), *interaction.place[1:]],
-                "request": {
-                    "messages": [list(pair) for pair in interaction.messages],
-                    "parameters": dict(interaction.parameters),
-                    "schema": interaction.schema,
-                },
-                "reply": {
-                    "text": completion.text,
-                    "finish": completion.finish,
-                    "served_model": completion.served_model,
-                    "usage": dict(completion.usage),
-                    "latency": completion.latency,
-                    "recorded_at": completion.recorded_at,
-                    **({"dropped": list(completion.dropped)} if completion.dropped else {}),
-                    "body": dict(completion.body),
-                },
-            }
-        ).encode()
+    dropped = {"dropped": list(completion.dropped)} if completion.dropped else {}
+    return encoded(
+        {
+            "key": interaction.key,
+            "trial": dict(interaction.trial),
+            "place": [list(interaction.place[0]), *interaction.place[1:]],
+            "request": {
+                "messages": [list(pair) for pair in interaction.messages],
+                "parameters": dict(interaction.parameters),
+                "schema": interaction.schema,
+            },
+            "reply": {
+                "text": completion.text,
+                **reply_facts(completion),
+                **dropped,
+                "body": dict(completion.body),
+            },
+        }
     )
+
+
+def reply_facts(completion: Completion) -> dict[str, object]:
+    """What is known of a reply beside its text and body, as JSON types."""
+    return {
+        "finish": completion.finish,
+        "served_model": completion.served_model,
+        "usage": dict(completion.usage),
+        "latency": completion.latency,
+        "recorded_at": completion.recorded_at,
+    }
 
 
 def key_of(line: bytes) -> str:
@@ -181,19 +197,19 @@ def told_as_damage(path: str, number: int) -> Iterator[None]:
         raise DamagedCassette(path=path, line=number, problem=problem) from None
 
 
-def decode_interaction(line: bytes, path: str, number: int) -> Interaction:
-    """The interaction of a line.
-
-    Raises
-    ------
-    DamagedCassette
-        When the line is not what was written.
-    """
+@contextmanager
+def decoded(line: bytes, path: str, number: int) -> Iterator[dict[str, Any]]:
+    """The JSON of a line; DamagedCassette when it, or what is read of it, is none of ours."""
     with told_as_damage(path, number):
-        parsed = cast("dict[str, Any]", json.loads(checked_line(line, path, number)))
+        yield json.loads(checked_line(line, path, number))
+
+
+def decode_interaction(line: bytes, path: str, number: int) -> RecordedInteraction:
+    """The interaction of a line; DamagedCassette when it is not what was written."""
+    with decoded(line, path, number) as parsed:
         reply = parsed["reply"]
         branch, turn, attempt = parsed["place"]
-        return Interaction(
+        return RecordedInteraction(
             key=parsed["key"],
             trial=parsed["trial"],
             place=(tuple(branch), turn, attempt),
@@ -201,13 +217,7 @@ def decode_interaction(line: bytes, path: str, number: int) -> Interaction:
             parameters=parsed["request"]["parameters"],
             schema=parsed["request"]["schema"],
             completion=Completion(
-                text=reply["text"],
-                finish=cast("Finish", reply["finish"]),
-                served_model=reply["served_model"],
-                usage=reply["usage"],
-                latency=reply["latency"],
-                recorded_at=reply["recorded_at"],
-                body=reply["body"],
+                **{name: reply[name] for name in _REPLY},
                 dropped=tuple(reply.get("dropped", ())),
             ),
         )
@@ -235,46 +245,32 @@ def encode_header(
     for line in lines:
         number += 1
         checksum.update(line + b"\n")
-    header = compact(
+    return encoded(
         {
             "format": FORMAT,
             "experiment": experiment,
             "model": model,
-            "provenance": {
-                "simulated": provenance.simulated,
-                "wire": provenance.wire,
-                "recorded_with": provenance.recorded_with,
-            },
+            "provenance": plain(provenance),
             "lines": number,
             "checksum": checksum.hexdigest(),
         }
     )
-    return with_sum(header.encode())
 
 
 def decode_header(line: bytes, path: str) -> Header:
-    """The header of a cassette.
-
-    Raises
-    ------
-    DamagedCassette
-        When it is none, is not what was written, or is of another format version.
-    """
+    """The header of a cassette; DamagedCassette when it is none, or of another format version."""
     try:
         parsed = cast("dict[str, Any]", json.loads(line))
         version = parsed["format"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise DamagedCassette(path=path, line=1, problem="this is not a cassette header") from None
+    problem = None
     if version != FORMAT:
-        raise DamagedCassette(
-            path=path,
-            line=1,
-            problem=f"format version {version!r} is not {FORMAT}, the one known here",
-        )
-    if without_sum(line) is None:
-        raise DamagedCassette(
-            path=path, line=1, problem="the header is truncated or was changed after recording"
-        )
+        problem = f"format version {version!r} is not {FORMAT}, the one known here"
+    elif without_sum(line) is None:
+        problem = "the header is truncated or was changed after recording"
+    if problem is not None:
+        raise DamagedCassette(path=path, line=1, problem=problem)
     with told_as_damage(path, 1):
         return Header(
             experiment=parsed["experiment"],
@@ -304,6 +300,48 @@ def order_of(trial: Mapping[str, Any], place: Sequence[Any], key: str) -> tuple[
 
 def order_of_line(line: bytes, path: str, number: int) -> tuple[object, ...]:
     """Sort key of a line that stands for an interaction or a measured trial."""
-    with told_as_damage(path, number):
-        parsed = json.loads(checked_line(line, path, number))
+    with decoded(line, path, number) as parsed:
         return order_of(parsed["trial"], parsed.get("place", ()), key_of(line))
+
+
+def encode_lost(trials: Iterable[str]) -> bytes:
+    """The line of a cassette that names the trials which a cap kept from being recorded."""
+    return encoded({"lost": sorted(trials)})
+
+
+def encode_scope(trials: Iterable[str]) -> bytes:
+    """The line of a journal that names the trials to be recorded anew: all of them, or none."""
+    return encoded({"scope": sorted(trials)})
+
+
+def decode_trials(line: bytes, path: str, number: int) -> frozenset[str]:
+    """The ids of such a line; DamagedCassette when it is not what was written."""
+    with decoded(line, path, number) as parsed:
+        (trials,) = parsed.values()
+        return frozenset(trials)
+
+
+def encode_provenance(provenance: Provenance) -> bytes:
+    """The line of a journal that says how what follows is recorded, without the line feed."""
+    return encoded({"provenance": plain(provenance)})
+
+
+def decode_provenance(line: bytes, path: str, number: int) -> Provenance:
+    """The provenance of a journal's line; DamagedCassette when it is not what was written."""
+    with decoded(line, path, number) as parsed:
+        return Provenance(**parsed["provenance"])
+
+
+def combined(parts: Sequence[Provenance]) -> Provenance:
+    """One provenance for recordings of several.
+
+    Every wire is named once, so that an endpoint that gave a part of the replies stays named.
+    """
+    if not parts:
+        return Provenance(simulated=False, wire="not known", recorded_with="not known")
+    wires = [wire for part in parts for wire in part.wire.split(_BETWEEN)]
+    return Provenance(
+        simulated=any(part.simulated for part in parts),
+        wire=_BETWEEN.join(dict.fromkeys(wires)),
+        recorded_with=parts[-1].recorded_with,
+    )

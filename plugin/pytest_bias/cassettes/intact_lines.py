@@ -11,17 +11,19 @@ from ..errors import DamagedCassette
 from .format import (
     HEADER_START,
     KEY_START,
+    LOST_START,
+    PROVENANCE_START,
+    SCOPE_START,
     TEXT_START,
     Header,
     checked_line,
     decode_header,
     decode_text,
+    encode_provenance,
     key_of,
 )
-from .marks import LOST_START, SCOPE_START
 from .measured import MEASURED_START, SEALED_START, decode_measured, replies_on
 from .places import REJOURNAL_SUFFIX
-from .provenance import PROVENANCE_START, encode_provenance
 
 LONGEST_LINE = 1 << 27
 """Bytes of a line at most: no reply is so long, and its JSON takes many times as much memory."""

@@ -19,7 +19,6 @@ import hmac
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
 
 from ..errors import DamagedCassette
 from ..experiments.canonical import compact, digest
@@ -28,7 +27,7 @@ from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, check_
 from ..experiments.messages import Completion
 from ..experiments.records import Outcome, record_of
 from ..experiments.replay import Wanted
-from .format import KEY_START, checked_line, told_as_damage, with_sum
+from .format import KEY_START, decoded, encoded, reply_facts
 
 MEASURED_START = b'{"measured":"'
 SEALED_START = b'{"sealed":"'
@@ -127,11 +126,7 @@ def _call(
     call: dict[str, object] = {
         "to": wanted.request.to,
         "place": [list(place.branch), place.turn, place.attempt],
-        "finish": completion.finish,
-        "served_model": completion.served_model,
-        "usage": dict(completion.usage),
-        "latency": completion.latency,
-        "recorded_at": completion.recorded_at,
+        **reply_facts(completion),
     }
     if completion.dropped:
         call["dropped"] = list(completion.dropped)
@@ -152,27 +147,24 @@ def keyed_hash(secret: bytes, key: str, number: int, text: str) -> str:
 
 def encode_measured(measured: MeasuredTrial) -> bytes:
     """The line of a measured trial, without the line feed."""
-    return with_sum(
-        compact(
-            {
-                "measured": measured.key,
-                "trial": dict(measured.trial),
-                "values": dict(measured.values),
-                "missing": measured.missing,
-                "invalid": list(measured.invalid),
-                "versions": dict(measured.versions),
-                **({"judge": measured.judge} if measured.judge else {}),
-                "sealed": measured.sealed,
-                "calls": [dict(call) for call in measured.calls],
-            }
-        ).encode()
+    return encoded(
+        {
+            "measured": measured.key,
+            "trial": dict(measured.trial),
+            "values": dict(measured.values),
+            "missing": measured.missing,
+            "invalid": list(measured.invalid),
+            "versions": dict(measured.versions),
+            **({"judge": measured.judge} if measured.judge else {}),
+            "sealed": measured.sealed,
+            "calls": [dict(call) for call in measured.calls],
+        }
     )
 
 
 def decode_measured(line: bytes, path: str, number: int) -> MeasuredTrial:
     """The measured trial of a line; DamagedCassette when it is not what was written."""
-    with told_as_damage(path, number):
-        parsed = cast("dict[str, Any]", json.loads(checked_line(line, path, number)))
+    with decoded(line, path, number) as parsed:
         return MeasuredTrial(
             key=parsed["measured"],
             trial=parsed["trial"],
@@ -197,13 +189,12 @@ def _value(value: MeasureValue, path: str, number: int) -> MeasureValue:
 
 def encode_sealed(key: str, token: bytes) -> bytes:
     """The line that holds a trial's encrypted interactions, without the line feed."""
-    return with_sum(compact({"sealed": key, "token": token.decode("ascii")}).encode())
+    return encoded({"sealed": key, "token": token.decode("ascii")})
 
 
 def decode_sealed(line: bytes, path: str, number: int) -> tuple[str, bytes]:
     """Key and token of a line; DamagedCassette when it is not what was written."""
-    with told_as_damage(path, number):
-        parsed = cast("dict[str, Any]", json.loads(checked_line(line, path, number)))
+    with decoded(line, path, number) as parsed:
         return parsed["sealed"], parsed["token"].encode("ascii")
 
 

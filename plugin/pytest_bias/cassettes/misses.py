@@ -12,7 +12,7 @@ from ..experiments.design import Condition, Trial
 from ..experiments.keys import parameters_of, request_parts
 from ..experiments.messages import Request
 from ..experiments.replay import Wanted
-from .format import Interaction, text_digest
+from .format import RecordedInteraction, text_digest
 from .measured import MeasuredTrial, measured_key
 from .places import cassettes_in
 from .store import Cassette
@@ -150,7 +150,7 @@ def _trial_difference(trial: Trial, trials: Iterable[Mapping[str, object]]) -> s
     return f"Nothing is recorded of condition {trial.condition.id!r}; recorded: {others}."
 
 
-def _request_difference(wanted: Wanted, nearest: Interaction, cassette: Cassette) -> str:
+def _request_difference(wanted: Wanted, nearest: RecordedInteraction, cassette: Cassette) -> str:
     start = "Nearest recording: the same trial and turn"
     if changed := _changed(wanted.request, nearest, cassette):
         return f"{_DRIFTED}\n  {start}, but {changed}"
@@ -159,7 +159,7 @@ def _request_difference(wanted: Wanted, nearest: Interaction, cassette: Cassette
     return f"{start}, but its key is another: it was recorded for another experiment or model."
 
 
-def _changed(request: Request, nearest: Interaction, cassette: Cassette) -> str:
+def _changed(request: Request, nearest: RecordedInteraction, cassette: Cassette) -> str:
     """Name the parts of a request that changed since it was recorded; empty where none has."""
     now = [(message.role, text_digest(message.text)) for message in request.messages]
     for number, (message, recorded) in enumerate(

@@ -16,11 +16,9 @@ from ..experiments.messages import Completion
 from ..experiments.replay import Wanted
 from . import format as cassette_format
 from .files import make_folder, sync_folder
-from .format import Provenance
-from .marks import encode_scope
+from .format import Provenance, encode_provenance, encode_scope
 from .measured import MeasuredTrial, encode_measured, encode_sealed, replies_on
 from .places import tell_git
-from .provenance import encode_provenance
 from .store import LONGEST_LINE, Cassette
 
 

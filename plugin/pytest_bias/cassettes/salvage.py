@@ -9,8 +9,8 @@ from typing import Any, cast
 from ..experiments.canonical import digest
 from ..experiments.design import Condition, Trial
 from .files import is_there, read_file, refuse_links, write_atomically
+from .format import encode_scope
 from .intact_lines import damaged_journal, sifted, spoilt_words
-from .marks import encode_scope
 from .places import REJOURNAL_SUFFIX, content, journals_of
 from .store import Cassette
 

@@ -12,7 +12,18 @@ from ..experiments.canonical import digest
 from ..experiments.messages import Completion
 from . import format as cassette_format
 from .files import is_there, sync_folder
-from .format import Header, Interaction, Provenance
+from .format import (
+    LOST_START,
+    PROVENANCE_START,
+    SCOPE_START,
+    Header,
+    Provenance,
+    RecordedInteraction,
+    combined,
+    decode_provenance,
+    decode_trials,
+    encode_lost,
+)
 from .intact_lines import (
     LONGEST_LINE,
     NO_LINE,
@@ -23,7 +34,6 @@ from .intact_lines import (
     sifted,
     with_way_out,
 )
-from .marks import LOST_START, SCOPE_START, decode_trials, encode_lost
 from .measured import MEASURED_START, SEALED_START, MeasuredTrial, decode_measured
 from .places import (
     JOURNAL_SUFFIX,
@@ -35,7 +45,6 @@ from .places import (
     standing,
     write_content,
 )
-from .provenance import PROVENANCE_START, combined, decode_provenance
 
 __all__ = [
     "JOURNAL_SUFFIX",
@@ -154,7 +163,7 @@ class Cassette:
         found = self._lines.get(key)
         return None if found is None else decode_measured(*found)
 
-    def interactions(self) -> Iterator[Interaction]:
+    def interactions(self) -> Iterator[RecordedInteraction]:
         """Every interaction, parsed."""
         for line in self._lines.values():
             if line.data.startswith(cassette_format.KEY_START):

@@ -17,7 +17,7 @@ from ..report.upgrade_text import upgrade_lines
 from ..report.view import RunView
 from ..session.ci import add_to_job_summary
 from . import Commands, tell, write
-from .merged_run import Part, merged
+from .merged_run import PartialRun, merged
 
 
 def add_merging(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -70,7 +70,7 @@ def _merge(given: argparse.Namespace) -> int:
     return view.exit_status
 
 
-def _part(path: Path) -> Part:
+def _part(path: Path) -> PartialRun:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -78,7 +78,7 @@ def _part(path: Path) -> Part:
         raise DamagedResults(path=path, problem=problem) from error
     except UnicodeDecodeError as error:
         raise DamagedResults(path=path, problem="it is no UTF-8 text") from error
-    return Part(name=path.as_posix(), digest=digest(text), view=view_of(text, str(path)))
+    return PartialRun(name=path.as_posix(), digest=digest(text), view=view_of(text, str(path)))
 
 
 def _write_reports(given: argparse.Namespace, view: RunView) -> list[str]:
@@ -95,7 +95,7 @@ def _write_reports(given: argparse.Namespace, view: RunView) -> list[str]:
     return written
 
 
-def _print(parts: Sequence[Part], view: RunView, written: Sequence[str]) -> None:
+def _print(parts: Sequence[PartialRun], view: RunView, written: Sequence[str]) -> None:
     lines = [f"merged: {', '.join(part.name for part in parts)}", *section_lines(view), ""]
     if view.upgrade is not None:
         lines += [*upgrade_lines(view.upgrade), ""]

@@ -27,7 +27,7 @@ _SAME = ("design", "replicates", "gate", "inconclusive")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class PartialRun:
     """Results of one job: what they are called in messages, their text's digest, and the run."""
 
     name: str
@@ -48,7 +48,7 @@ class Part:
         return self.view.scope
 
 
-def merged(parts: Sequence[Part], *, version: str, expected: int | None = None) -> RunView:
+def merged(parts: Sequence[PartialRun], *, version: str, expected: int | None = None) -> RunView:
     """The run of which these are the parts.
 
     What no part covers, a case that ended in two ways, and fewer or more parts than ``expected``
@@ -117,8 +117,8 @@ def merged(parts: Sequence[Part], *, version: str, expected: int | None = None) 
     return replace(view, exit_status=int(not good))
 
 
-def _check_one_run(parts: Sequence[Part], version: str) -> None:
-    by_digest: dict[str, Part] = {}
+def _check_one_run(parts: Sequence[PartialRun], version: str) -> None:
+    by_digest: dict[str, PartialRun] = {}
     for part in parts:
         twin = by_digest.setdefault(part.digest, part)
         if twin is not part:
@@ -134,9 +134,9 @@ def _check_one_run(parts: Sequence[Part], version: str) -> None:
                 raise NotMerged(parts=[before.name, part.name], problem=problem)
 
 
-def _analyses(parts: Sequence[Part]) -> tuple[Analysis, ...]:
+def _analyses(parts: Sequence[PartialRun]) -> tuple[Analysis, ...]:
     """Each analysis once; those that several parts made must be equal."""
-    found: dict[tuple[str, str], tuple[Analysis, str, Part]] = {}
+    found: dict[tuple[str, str], tuple[Analysis, str, PartialRun]] = {}
     for part in parts:
         for analysis in part.view.analyses:
             said = digest(dumps(analysis, "analysis"))
@@ -157,9 +157,9 @@ def _difference(one: Analysis, other: Analysis) -> str:
     return f" in {', '.join(names)}"
 
 
-def _cases(parts: Sequence[Part]) -> tuple[dict[str, str], list[str]]:
+def _cases(parts: Sequence[PartialRun]) -> tuple[dict[str, str], list[str]]:
     """Return the end of each case, and the cases of which two parts say different things."""
-    ends: dict[str, tuple[str, Part]] = {}
+    ends: dict[str, tuple[str, PartialRun]] = {}
     problems: list[str] = []
     for part in parts:
         for case, outcome in part.view.cases:
@@ -171,7 +171,7 @@ def _cases(parts: Sequence[Part]) -> tuple[dict[str, str], list[str]]:
     return {case: outcome for case, (outcome, _) in ends.items()}, problems
 
 
-def _missing(parts: Sequence[Part], cases: dict[str, str]) -> Iterator[str]:
+def _missing(parts: Sequence[PartialRun], cases: dict[str, str]) -> Iterator[str]:
     """Name the rest of the suite that no part covers, as far as the parts know of it."""
     for part in parts:
         for reason in part.scope.cut:
@@ -207,7 +207,7 @@ def _unjudged(
                 yield f"no part judged {verdict.id} of {verdict.experiment} × {verdict.model}"
 
 
-def _unasked(parts: Sequence[Part]) -> tuple[tuple[str, str, str], ...]:
+def _unasked(parts: Sequence[PartialRun]) -> tuple[tuple[str, str, str], ...]:
     """Return the claims of accepted baselines that no part with their model asked."""
     return tuple(
         named
@@ -216,7 +216,7 @@ def _unasked(parts: Sequence[Part]) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def _leniencies(parts: Sequence[Part]) -> tuple[str, ...]:
+def _leniencies(parts: Sequence[PartialRun]) -> tuple[str, ...]:
     """The parts' own words; where an xfail covers some of what was stopped, that it is some."""
     said = [part.view.leniencies for part in parts]
     words = _union(said, order=False)
@@ -226,7 +226,7 @@ def _leniencies(parts: Sequence[Part]) -> tuple[str, ...]:
     return words
 
 
-def _accepted(parts: Sequence[Part]) -> tuple[AcceptedVerdict, ...]:
+def _accepted(parts: Sequence[PartialRun]) -> tuple[AcceptedVerdict, ...]:
     found = {
         (each.experiment, each.model, each.id): each
         for part in parts
@@ -235,7 +235,7 @@ def _accepted(parts: Sequence[Part]) -> tuple[AcceptedVerdict, ...]:
     return tuple(found[key] for key in sorted(found))
 
 
-def _upgrade(parts: Sequence[Part]) -> Upgrade | None:
+def _upgrade(parts: Sequence[PartialRun]) -> Upgrade | None:
     """The table of the upgrade, where the parts were held against an old model: all of them."""
     found = [(part, part.view.upgrade) for part in parts]
     for (before, one), (part, other) in pairwise(found):
@@ -262,7 +262,7 @@ def _against(table: Upgrade | None) -> str:
     return "no other model" if table is None else table.held_against
 
 
-def _scope(parts: Sequence[Part]) -> Scope:
+def _scope(parts: Sequence[PartialRun]) -> Scope:
     first = parts[0].scope
     return Scope(
         models=_union(part.scope.models for part in parts),

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from ..cassettes.sealing import KEY_VARIABLE, new_key, seal_of, unsealed
+from ..cassettes.seals import KEY_VARIABLE, new_key, seal_of, unsealed
 from ..cassettes.store import Cassette
 from ..errors import BadSetting
 from ..experiments.canonical import compact

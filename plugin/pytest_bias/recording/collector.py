@@ -17,13 +17,12 @@ from importlib.metadata import version
 from pathlib import Path
 from random import Random
 
-from ..cassettes.format import Provenance
+from ..cassettes.format import Provenance, combined
 from ..cassettes.lock import recording_lock
-from ..cassettes.provenance import combined
-from ..cassettes.reading import lookup_in
+from ..cassettes.recorded_trials import lookup_in
 from ..cassettes.recorder import Recorder
 from ..cassettes.salvage import salvage
-from ..cassettes.sealing import KEY_VARIABLE, seal_of
+from ..cassettes.seals import KEY_VARIABLE, seal_of
 from ..cassettes.store import cassette_path
 from ..errors import BiasError, RecordingRefused
 from ..experiments.design import Trial
@@ -33,9 +32,9 @@ from ..settings.roster import ModelEntry, Price, Roster
 from ..settings.settings import Limits, RecordMode
 from .budget import Spending
 from .caller import Caller, Retries, Tally
+from .gaps import is_finished, is_whole, missing
 from .job import Job, JobRecording, JobReport, Progress
 from .keeper import Keeping, KeepsMeasures, KeepsReplies
-from .missing import is_finished, is_whole, missing
 from .process import (
     HeldSignals,
     ends_the_process,

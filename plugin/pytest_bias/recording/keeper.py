@@ -8,9 +8,9 @@ from typing import Protocol
 
 from ..cassettes.format import interaction_of, text_digest
 from ..cassettes.measured import measured_trial
-from ..cassettes.reading import own_words
+from ..cassettes.recorded_trials import own_words
 from ..cassettes.recorder import Recorder
-from ..cassettes.sealing import Seal, check_key
+from ..cassettes.seals import Seal, check_key
 from ..errors import BiasError
 from ..experiments.measures import Measure
 from ..experiments.messages import Completion

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..cassettes.misses import not_recorded
-from ..cassettes.reading import reread
+from ..cassettes.recorded_trials import reread
 from ..cassettes.staleness import stale
 from ..cassettes.store import Cassette, cassette_path
 from ..contrasts.cases import Case, Recorded

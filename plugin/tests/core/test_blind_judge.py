@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_bias import Experiment, InvalidReply, Measure, Parameters, SimulatedPrompt, masked
-from pytest_bias.cassettes.reading import own_words
+from pytest_bias.cassettes.recorded_trials import own_words
 from pytest_bias.errors import BadDesign, JudgeNotBlind, LabelShown, UnknownName
 from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.design import Factor, Trial

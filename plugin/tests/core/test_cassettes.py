@@ -13,13 +13,16 @@ from pytest_bias.cassettes import format as cassette_format
 from pytest_bias.cassettes.files import write_atomically
 from pytest_bias.cassettes.format import (
     Header,
-    Interaction,
     Provenance,
+    RecordedInteraction,
+    combined,
     decode_header,
     decode_interaction,
+    decode_provenance,
     decode_text,
     encode_header,
     encode_interaction,
+    encode_provenance,
     encode_text,
     text_digest,
     with_sum,
@@ -27,7 +30,6 @@ from pytest_bias.cassettes.format import (
 )
 from pytest_bias.cassettes.lock import recording_lock
 from pytest_bias.cassettes.places import cassettes_in
-from pytest_bias.cassettes.provenance import combined, decode_provenance, encode_provenance
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import JOURNAL_SUFFIX, Cassette, cassette_path, write_cassette
 from pytest_bias.errors import CassetteBusy, DamagedCassette
@@ -77,7 +79,7 @@ completions = st.builds(
     body=json_objects,
 )
 interactions = st.builds(
-    Interaction,
+    RecordedInteraction,
     key=texts.map(digest),
     trial=st.fixed_dictionaries(
         {
@@ -100,7 +102,7 @@ interactions = st.builds(
 
 
 @given(interactions)
-def test_interactions_come_back(interaction: Interaction) -> None:
+def test_interactions_come_back(interaction: RecordedInteraction) -> None:
     line = encode_interaction(interaction)
     assert decode_interaction(line, "x", 1) == interaction
     assert cassette_format.key_of(line) == interaction.key

@@ -28,8 +28,8 @@ from pytest_bias.errors import (
 )
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.providers.players import check_models
+from pytest_bias.recording.gaps import missing
 from pytest_bias.recording.job import Job
-from pytest_bias.recording.missing import missing
 from pytest_bias.recording.plan.planner import PlanJob, plan_recording
 from pytest_bias.session.workspace import Workspace
 from pytest_bias.settings.model_names import LONGEST_STEM, file_stem

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_bias.cli.entry import main
-from pytest_bias.cli.merged_run import Part, merged
+from pytest_bias.cli.merged_run import PartialRun, merged
 from pytest_bias.errors import DamagedResults, NotMerged
 from pytest_bias.experiments.canonical import digest
 from pytest_bias.report.results import results_text, view_of
@@ -53,8 +53,8 @@ def run(name: str, *, biased: bool = False, **changed: Any) -> RunView:
     return view(analysis(one, experiment=name, model=MODEL), **fields | changed)
 
 
-def part(of: RunView, name: str = "part.json") -> Part:
-    return Part(name=name, digest=digest(results_text(of)), view=of)
+def part(of: RunView, name: str = "part.json") -> PartialRun:
+    return PartialRun(name=name, digest=digest(results_text(of)), view=of)
 
 
 def merge(*views: RunView, **options: Any) -> RunView:

@@ -28,7 +28,7 @@ from pytest_bias.cassettes.places import (
     place_of,
     standing,
 )
-from pytest_bias.cassettes.sealing import KEY_VARIABLE
+from pytest_bias.cassettes.seals import KEY_VARIABLE
 from pytest_bias.cassettes.store import Cassette, write_cassette
 from pytest_bias.cli.entry import main
 from pytest_bias.errors import (
@@ -43,8 +43,8 @@ from pytest_bias.errors import (
 )
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.experiments.replay import Unrecorded, replay
+from pytest_bias.recording.gaps import is_whole, missing
 from pytest_bias.recording.job import Job
-from pytest_bias.recording.missing import is_whole, missing
 from pytest_bias.recording.plan.estimate import Estimator
 
 from . import test_measured

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from pytest_bias.cassettes.format import SCOPE_START
 from pytest_bias.cassettes.intact_lines import sifted
-from pytest_bias.cassettes.marks import SCOPE_START
 from pytest_bias.cassettes.places import cassette_path, journals_of
 from pytest_bias.cassettes.salvage import salvage
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import DamagedCassette
 from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.recording.gaps import is_finished, missing
 from pytest_bias.recording.job import Job
-from pytest_bias.recording.missing import is_finished, missing
 
 from . import test_measured
 from .factories import MODEL, PROVENANCE, ask_twice, experiment, interrupt, record
@@ -167,11 +167,11 @@ def test_a_line_that_nobody_wrote_is_damage_though_it_has_its_checksum(
 ) -> None:
     from pytest_bias.cassettes.format import (  # noqa: PLC0415
         decode_interaction,
+        decode_provenance,
         order_of_line,
         with_sum,
     )
     from pytest_bias.cassettes.measured import decode_measured, decode_sealed  # noqa: PLC0415
-    from pytest_bias.cassettes.provenance import decode_provenance  # noqa: PLC0415
 
     line = with_sum(f'{{"body":{value}}}'.encode())
     for decode in (

@@ -19,7 +19,7 @@ from pytest_bias import Experiment, Factor, Measure, SimulatedPrompt, dice
 from pytest_bias.baselines.text import baseline_text
 from pytest_bias.cassettes.packed import pack
 from pytest_bias.cassettes.recorder import Recorder
-from pytest_bias.cassettes.sealing import KEY_VARIABLE, new_key
+from pytest_bias.cassettes.seals import KEY_VARIABLE, new_key
 from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Players, plan

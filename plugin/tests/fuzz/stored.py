@@ -16,7 +16,7 @@ from pytest_bias.baselines.text import baseline_from, baseline_text
 from pytest_bias.baselines.upgrade import needed_baseline
 from pytest_bias.cassettes.measured import SEALED_START, MeasuredTrial
 from pytest_bias.cassettes.places import PACKED_SUFFIX, packed_path
-from pytest_bias.cassettes.reading import reread
+from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.cli.merge import _part
 from pytest_bias.cli.merged_run import merged

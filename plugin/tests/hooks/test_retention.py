@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.cassettes.sealing import KEY_VARIABLE, Seal, unsealed
+from pytest_bias.cassettes.seals import KEY_VARIABLE, Seal, unsealed
 from pytest_bias.cassettes.store import Cassette
 
 from .suites import INI, Suite

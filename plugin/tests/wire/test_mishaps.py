@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.cassettes.reading import is_recorded
+from pytest_bias.cassettes.recorded_trials import is_recorded
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.errors import MissingKey, NotKept

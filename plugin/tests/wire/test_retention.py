@@ -17,8 +17,8 @@ import respx
 from bias_tests.anchoring.experiment import ANCHORING
 
 from pytest_bias import MeanDifference, RateDifference
-from pytest_bias.cassettes.reading import reread
-from pytest_bias.cassettes.sealing import KEY_VARIABLE, Seal, unsealed
+from pytest_bias.cassettes.recorded_trials import reread
+from pytest_bias.cassettes.seals import KEY_VARIABLE, Seal, unsealed
 from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Trial

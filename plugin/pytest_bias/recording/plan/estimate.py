@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from ...cassettes.places import cassettes_in
-from ...cassettes.reading import measured_in
+from ...cassettes.recorded_trials import measured_in
 from ...cassettes.store import Cassette
 from ...errors import BadSetting, DamagedCassette, NotReadable, TwoCassettes
 from ...experiments.design import Trial

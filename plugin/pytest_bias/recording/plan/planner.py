@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...cassettes.files import refuse_links
 from ...cassettes.places import journals_of, packed_path
-from ...cassettes.reading import measured_in
+from ...cassettes.recorded_trials import measured_in
 from ...cassettes.store import Cassette, cassette_path
 from ...contrasts.power import Prospect
 from ...errors import BiasError, KeepsText

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..cassettes.files import is_there, refuse_links, remove_leftovers
 from ..cassettes.places import journals_of, packed_path, standing
-from ..cassettes.reading import is_recorded
+from ..cassettes.recorded_trials import is_recorded
 from ..cassettes.store import Cassette
 from ..errors import Unfinished
 from ..experiments.design import Design, Trial

@@ -9,7 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from ..errors import BadSetting, DamagedCassette, MissingKey, MissingPackage
-from .format import Interaction, decode_interaction, encode_interaction, text_digest
+from .format import (
+    RecordedInteraction,
+    decode_interaction,
+    encode_interaction,
+    reply_facts,
+    text_digest,
+)
 from .measured import MeasuredTrial, decode_sealed, keyed_hash
 from .store import Cassette
 
@@ -39,12 +45,16 @@ class Seal:
         check_key(self.secret)
         self._fernet = Fernet(self.secret)
 
-    def sealed(self, interactions: Sequence[Interaction], texts: Mapping[str, str]) -> bytes:
+    def sealed(
+        self, interactions: Sequence[RecordedInteraction], texts: Mapping[str, str]
+    ) -> bytes:
         """A token that holds the interactions of a trial and the texts (by digest) sent in it."""
         lines = [encode_interaction(interaction).decode() for interaction in interactions]
         return self._fernet.encrypt(json.dumps({"texts": texts, "lines": lines}).encode())
 
-    def opened(self, token: bytes, path: str, number: int) -> tuple[list[Interaction], Texts]:
+    def opened(
+        self, token: bytes, path: str, number: int
+    ) -> tuple[list[RecordedInteraction], Texts]:
         """Return the sealed interactions, and digest → text of what was sent.
 
         Raises
@@ -112,7 +122,9 @@ def unsealed(cassette: Cassette, seal: Seal) -> Iterator[Mapping[str, object]]:
         }
 
 
-def _belongs(interactions: Sequence[Interaction], measured: MeasuredTrial, secret: bytes) -> bool:
+def _belongs(
+    interactions: Sequence[RecordedInteraction], measured: MeasuredTrial, secret: bytes
+) -> bool:
     """Return whether the replies are those whose keyed hashes stand with the measures."""
     hashes = [
         keyed_hash(secret, measured.key, number, each.completion.text)
@@ -122,7 +134,7 @@ def _belongs(interactions: Sequence[Interaction], measured: MeasuredTrial, secre
     return hmac.compare_digest("\n".join(hashes), "\n".join(kept))
 
 
-def _readable(interaction: Interaction, texts: Texts) -> dict[str, object]:
+def _readable(interaction: RecordedInteraction, texts: Texts) -> dict[str, object]:
     branch, turn, attempt = interaction.place
     completion = interaction.completion
     return {
@@ -132,11 +144,7 @@ def _readable(interaction: Interaction, texts: Texts) -> dict[str, object]:
         "parameters": dict(interaction.parameters),
         "reply": {
             "text": completion.text,
-            "finish": completion.finish,
-            "served_model": completion.served_model,
-            "usage": dict(completion.usage),
-            "latency": completion.latency,
-            "recorded_at": completion.recorded_at,
+            **reply_facts(completion),
             "body": dict(completion.body),
         },
     }
