@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from .declared import Claim, Declared, claim_under, gates, null_of
@@ -179,22 +180,13 @@ def _of_means(
     outlooks: tuple[Outlook, ...] = ()
     if sd:
         null = _null(hypothesis, experiment, screens=given.screens)
+        at = partial(
+            verdict_chances, n, sd=sd, margin=margin, alpha=ALPHA, design=shape, null=null
+        )
+        chances = [(effect, at(difference=effect * margin)) for effect in effects]
         outlooks = tuple(
-            Outlook(
-                effect=effect, clear=chances.clear if given.clears else 0.0, biased=chances.biased
-            )
-            for effect in effects
-            for chances in (
-                verdict_chances(
-                    n,
-                    sd=sd,
-                    margin=margin,
-                    difference=effect * margin,
-                    alpha=ALPHA,
-                    design=shape,
-                    null=null,
-                ),
-            )
+            Outlook(effect=effect, clear=each.clear if given.clears else 0.0, biased=each.biased)
+            for effect, each in chances
         )
     return replace(given, largest_sd=largest, sd=sd, outlooks=outlooks)
 

@@ -46,9 +46,6 @@ def texts_hidden(factor: Factor, level: str) -> tuple[str, ...]:
 def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str) and any(map(str.isalnum, value)):
         yield str.__str__(value)
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _texts(part)
-    elif isinstance(value, tuple):
-        for part in value:
+    elif isinstance(value, Mapping | tuple):
+        for part in value.values() if isinstance(value, Mapping) else value:
             yield from _texts(part)

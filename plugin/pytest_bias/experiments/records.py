@@ -114,9 +114,7 @@ class Records:
 
     def where(self, factor: str, level: str) -> Records:
         """The rows of one level of a factor."""
-        return Records(
-            tuple(row for row in self.rows if row.trial.condition.levels[factor] == level)
-        )
+        return self.at({factor: (level,)})
 
     def at(self, levels: Mapping[str, Sequence[str]]) -> Records:
         """The rows at any of the given levels of every factor that is named."""
@@ -139,9 +137,7 @@ class Records:
 
     def of(self, condition: Condition) -> Records:
         """The rows of one condition."""
-        return Records(
-            tuple(row for row in self.rows if row.trial.condition.levels == condition.levels)
-        )
+        return self.at({name: (level,) for name, level in condition.levels.items()})
 
     def column(self, measure: str) -> list[MeasureValue]:
         """Values of a measure over the rows that have it, in the plan's order."""

@@ -36,12 +36,11 @@ class PromptTemplate:
     def __post_init__(self) -> None:
         need_text(f"PromptTemplate({shortly(self.name)})", text=self.text)
         template = Template(self.text)
-        used, given = set(template.get_identifiers()), set(self.variables)
+        used = set(template.get_identifiers())
         if not template.is_valid():
             used.add("$ (a lone dollar sign: write $$)")
-        if used != given:
-            raise BadTemplate(name=self.name, unknown=used - given, unused=given - used)
-        object.__setattr__(self, "variables", frozenset(given))
+        object.__setattr__(self, "variables", frozenset(self.variables))
+        self._check(unknown=used - set(self.variables), unused=set(self.variables) - used)
 
     def fill(self, /, **values: object) -> str:
         """The text with every variable replaced.
@@ -51,10 +50,10 @@ class PromptTemplate:
         BadTemplate
             When the names of ``values`` are not exactly the variables.
         """
-        if set(values) != set(self.variables):
-            raise BadTemplate(
-                name=self.name,
-                unknown=set(self.variables) - set(values),
-                unused=set(values) - set(self.variables),
-            )
+        given, known = set(values), set(self.variables)
+        self._check(unknown=known - given, unused=given - known)
         return Template(self.text).substitute({name: str(value) for name, value in values.items()})
+
+    def _check(self, *, unknown: Collection[str], unused: Collection[str]) -> None:
+        if unknown or unused:
+            raise BadTemplate(name=self.name, unknown=unknown, unused=unused)
