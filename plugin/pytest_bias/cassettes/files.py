@@ -24,10 +24,7 @@ _NO_FOLDER_SYNC = {
 def is_there(path: Path) -> bool:
     """Return whether anything stands at ``path``, be it a link that leads nowhere.
 
-    Raises
-    ------
-    NotReadable
-        When nobody can tell, because a folder above may not be looked into.
+    Raises NotReadable when nobody can tell, because a folder above may not be looked into.
     """
     try:
         path.lstat()
@@ -41,11 +38,9 @@ def is_there(path: Path) -> bool:
 def read_file(path: Path) -> bytes | None:
     """The bytes of a file; None where nothing stands at ``path``.
 
-    Raises
-    ------
-    NotReadable
-        When something else stands there: a link that leads nowhere, a pointer to a file that was
-        not fetched, a folder, a named pipe (which is never opened), or what may not be read.
+    Raises NotReadable when something else stands there: a link that leads nowhere, a pointer to a
+    file that was not fetched, a folder, a named pipe (which is never opened), or what may not be
+    read.
     """
     if not is_there(path):
         return None

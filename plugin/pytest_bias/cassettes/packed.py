@@ -28,20 +28,11 @@ class Repacked:
 def pack(path: Path) -> Repacked:
     """Pack the cassette at ``path``, of whose two names either may be given.
 
-    Raises
-    ------
-    NoCassette
-        When nothing stands there.
-    NotRepacked
-        When a recording of it has not come to its end, or what was written does not read back.
-    CassetteBusy
-        When another process records into it.
-    DamagedCassette
-        When it is not what was written.
-    TwoCassettes
-        When it stands there plain and packed, and the two differ.
-    TooLargeToPack
-        When nobody would read it again.
+    Raises NoCassette when nothing stands there. Raises NotRepacked when a recording of it has not
+    come to its end, or what was written does not read back. Raises CassetteBusy when another
+    process records into it. Raises DamagedCassette when it is not what was written. Raises
+    TwoCassettes when it stands there plain and packed, and the two differ. Raises TooLargeToPack
+    when nobody would read it again.
     """
     place = place_of(path)
     return _exchange(place, old=place, new=packed_path(place))
@@ -50,10 +41,7 @@ def pack(path: Path) -> Repacked:
 def unpack(path: Path) -> Repacked:
     """Unpack the cassette at ``path``, of whose two names either may be given.
 
-    Raises
-    ------
-    NoCassette, NotRepacked, CassetteBusy, DamagedCassette, TwoCassettes
-        As :func:`pack`.
+    Raises NoCassette, NotRepacked, CassetteBusy, DamagedCassette or TwoCassettes as :func:`pack`.
     """
     place = place_of(path)
     return _exchange(place, old=packed_path(place), new=place)

@@ -48,12 +48,8 @@ def journals_of(place: Path) -> tuple[Path, Path]:
 def standing(place: Path) -> Path | None:
     """The file that stands at ``place``, plain or packed; None when nothing does.
 
-    Raises
-    ------
-    TwoCassettes
-        When both do: which of them counts nobody can tell.
-    NotReadable
-        When the folder may not be looked into.
+    Raises TwoCassettes when both do: which of them counts nobody can tell. Raises NotReadable when
+    the folder may not be looked into.
     """
     there = [path for path in (place, packed_path(place)) if is_there(path)]
     if len(there) > 1:
@@ -86,12 +82,8 @@ def content(path: Path) -> bytes:
     line holds a line end of its own, and the checksums are those of the text as it was. A file
     that is not there is empty.
 
-    Raises
-    ------
-    NotReadable
-        When it cannot be read, or is a pointer to a file that was not fetched.
-    DamagedCassette
-        When it cannot be unpacked.
+    Raises NotReadable when it cannot be read, or is a pointer to a file that was not fetched.
+    Raises DamagedCassette when it cannot be unpacked.
     """
     data = read_file(path) or b""
     if path.suffix != PACKED_SUFFIX:
@@ -106,10 +98,7 @@ def write_content(path: Path, text: Iterable[bytes], mode: int | None = None) ->
 
     ``mode`` are the permissions of the new file: the usual ones unless given.
 
-    Raises
-    ------
-    TooLargeToPack
-        When it is to be packed, and nobody would read it again.
+    Raises TooLargeToPack when it is to be packed, and nobody would read it again.
     """
     if path.suffix == PACKED_SUFFIX:
         from .zstandard import compressed  # noqa: PLC0415  (as above)

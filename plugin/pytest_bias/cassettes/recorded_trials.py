@@ -46,14 +46,9 @@ def reread(
 
     With ``anew`` only what stands in the journal of a recording made anew counts as recorded.
 
-    Raises
-    ------
-    Unrecorded
-        When the trial, or an interaction of it, is not recorded.
-    KeepsText
-        When raw text stands in the cassette of an experiment that keeps only measures.
-    BadDesign
-        When the protocol of such an experiment fails before it asks anything.
+    Raises Unrecorded when the trial, or an interaction of it, is not recorded. Raises KeepsText
+    when raw text stands in the cassette of an experiment that keeps only measures. Raises
+    BadDesign when the protocol of such an experiment fails before it asks anything.
     """
     if experiment.retention == "raw":
         return replay(experiment, players, trial, lookup_in(cassette, anew=anew))
@@ -134,10 +129,7 @@ def measured_in(
 ) -> MeasuredTrial | None:
     """The measured line of ``trial`` in a cassette without text; None where it is not recorded.
 
-    Raises
-    ------
-    BadDesign
-        When the protocol fails before it asks anything.
+    Raises BadDesign when the protocol fails before it asks anything.
     """
     wanted = _opened(experiment, players, trial)
     return _measured(experiment, _judge(experiment, players), wanted, cassette, anew=anew)

@@ -24,10 +24,8 @@ def salvage(place: Path, *, anew: bool) -> list[str]:
     Only for who holds the cassette's lock, and is about to record what is lost. ``anew`` is
     whether everything is recorded anew.
 
-    Raises
-    ------
-    DamagedCassette
-        When no reply of a journal is intact: it may be something else altogether.
+    Raises DamagedCassette when no reply of a journal is intact: it may be something else
+    altogether.
     """
     journals = journals_of(place)[: 2 if anew else 1]
     return [said for journal in journals if is_there(journal) and (said := _mended(journal))]

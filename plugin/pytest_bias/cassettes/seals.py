@@ -28,12 +28,8 @@ _KEY_LENGTH = 32
 class Seal:
     """Encrypts and decrypts with a key (Fernet: AES-128-CBC with HMAC-SHA-256).
 
-    Raises
-    ------
-    MissingPackage
-        When cryptography is not installed.
-    BadSetting
-        When ``key`` is none.
+    Raises MissingPackage when cryptography is not installed. Raises BadSetting when ``key`` is
+    none.
     """
 
     def __init__(self, key: str) -> None:
@@ -57,10 +53,7 @@ class Seal:
     ) -> tuple[list[RecordedInteraction], Texts]:
         """Return the sealed interactions, and digest → text of what was sent.
 
-        Raises
-        ------
-        BadSetting
-            When it was sealed under another key.
+        Raises BadSetting when it was sealed under another key.
         """
         from cryptography.fernet import InvalidToken  # noqa: PLC0415
 
@@ -98,12 +91,8 @@ def seal_of(environ: Mapping[str, str]) -> Seal:
 def unsealed(cassette: Cassette, seal: Seal) -> Iterator[Mapping[str, object]]:
     """Every sealed trial of a cassette, in its order: its key, and what was said, as JSON types.
 
-    Raises
-    ------
-    BadSetting
-        When one was sealed under another key.
-    DamagedCassette
-        When what was sealed is not what its trial was measured from.
+    Raises BadSetting when one was sealed under another key. Raises DamagedCassette when what was
+    sealed is not what its trial was measured from.
     """
     for line in cassette.sealed_lines():
         key, token = decode_sealed(*line)

@@ -182,10 +182,7 @@ class Cassette:
     def lines_in_order(self) -> Iterator[bytes]:
         """The lines of a file that holds all of this, as they were read or recorded.
 
-        Raises
-        ------
-        DamagedCassette
-            When one of them is not what was written.
+        Raises DamagedCassette when one of them is not what was written.
         """
         texts = sorted(set(self.texts().values()), key=cassette_format.text_digest)
         yield from (cassette_format.encode_text(text) for text in texts)

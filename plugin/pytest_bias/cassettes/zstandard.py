@@ -44,10 +44,8 @@ _PIECE = 1 << 17
 def compressed(text: bytes, path: Path) -> bytes:
     """``text`` as one frame, for the file ``path``.
 
-    Raises
-    ------
-    TooLargeToPack
-        When nobody would read it again: it is longer than :func:`limit_of` what it is packed to.
+    Raises TooLargeToPack when nobody would read it again: it is longer than :func:`limit_of` what
+    it is packed to.
     """
     if len(text) > LIMIT:
         raise TooLargeToPack(path=path, size=len(text), limit=LIMIT)
@@ -71,11 +69,9 @@ def limit_of(data: bytes) -> int:
 def decompressed(data: bytes, path: Path) -> bytes:
     """The text that ``data``, the bytes of the file ``path``, holds.
 
-    Raises
-    ------
-    DamagedCassette
-        When ``data`` is not one whole frame, or unpacks to more than :func:`limit_of` allows. The
-        line is the one that could not be unpacked to its end, or one after it.
+    Raises DamagedCassette when ``data`` is not one whole frame, or unpacks to more than
+    :func:`limit_of` allows. The line is the one that could not be unpacked to its end, or one
+    after it.
     """
     text = bytearray()
     problem = None

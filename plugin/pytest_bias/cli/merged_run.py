@@ -38,10 +38,7 @@ class PartialRun:
     def scope(self) -> Scope:
         """Return the part of the suite that these results cover.
 
-        Raises
-        ------
-        NotMerged
-            When nobody told.
+        Raises NotMerged when nobody told.
         """
         if self.view.scope is None:
             raise NotMerged(parts=[self.name], problem="they do not say what they cover")

@@ -90,10 +90,7 @@ def _sizes(before: int, after: int) -> str:
 def _places(given: Path) -> Iterator[Path]:
     """The places of the cassettes a path stands for.
 
-    Raises
-    ------
-    NoCassette
-        When it stands for none.
+    Raises NoCassette when it stands for none.
     """
     if given.is_dir():
         found = [

@@ -22,11 +22,9 @@ TESTS = "tests"
 def suite_modules(suite: str) -> list[ModuleType]:
     """Return the package ``suite`` and all modules in it, but those in folders :data:`TESTS`.
 
-    Raises
-    ------
-    BadSetting
-        When there is no such package below the current folder or on the path, a module of it
-        cannot be imported to its end, or a file of it declares cases and is in no package.
+    Raises BadSetting when there is no such package below the current folder or on the path, a
+    module of it cannot be imported to its end, or a file of it declares cases and is in no
+    package.
     """
     if "" not in sys.path:
         sys.path.insert(0, "")
@@ -68,11 +66,8 @@ def suite_modules(suite: str) -> list[ModuleType]:
 def find_experiments(suite: str) -> Iterator[Experiment]:
     """The experiments that stand in the modules of the package ``suite``, each once.
 
-    Raises
-    ------
-    BadSetting
-        When there is no such package below the current folder or on the path, or a module of it
-        cannot be imported.
+    Raises BadSetting when there is no such package below the current folder or on the path, or a
+    module of it cannot be imported.
     """
     seen: set[str] = set()
     for module in suite_modules(suite):

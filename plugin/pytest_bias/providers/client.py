@@ -61,12 +61,8 @@ class Vendor:
 class Client:
     """An SDK's client at an endpoint: made once, because making one loads certificates.
 
-    Raises
-    ------
-    MissingPackage
-        When the SDK is not installed.
-    BadSetting
-        When the endpoint's base URL is none.
+    Raises MissingPackage when the SDK is not installed. Raises BadSetting when the endpoint's base
+    URL is none.
     """
 
     def __init__(self, vendor: Vendor, endpoint: Endpoint) -> None:

@@ -152,10 +152,7 @@ class Codex:
 def open_codex(context: ProviderContext) -> Provider:
     """Models that the Codex CLI is signed in for, or that its configuration names.
 
-    Raises
-    ------
-    BadSetting
-        When no Codex CLI is installed.
+    Raises BadSetting when no Codex CLI is installed.
     """
     return Codex(find_codex(context.environ), context.environ)
 

@@ -77,10 +77,8 @@ def completion_of(
 ) -> Completion:
     """The completion of a call of ``model`` (the name without the provider).
 
-    Raises
-    ------
-    CallFailed
-        When there is none. A reply that the vendor filtered or cut off is an empty completion.
+    Raises CallFailed when there is none. A reply that the vendor filtered or cut off is an empty
+    completion.
     """
     name = f"codex/{model}"
     events = list(ran.events())

@@ -81,12 +81,8 @@ def open_google(context: ProviderContext) -> Provider:
 class GoogleContents(Adapter):
     """generateContent at an endpoint; one SDK client, because making one loads certificates.
 
-    Raises
-    ------
-    MissingPackage
-        When the SDK is not installed.
-    BadSetting
-        When the endpoint's base URL is none.
+    Raises MissingPackage when the SDK is not installed. Raises BadSetting when the endpoint's base
+    URL is none.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:

@@ -18,10 +18,7 @@ _PREFIX = f"{OPENAI.name}/"
 def open_openai(context: ProviderContext) -> Provider:
     """Models of OpenAI; the key comes from OPENAI_API_KEY.
 
-    Raises
-    ------
-    UnknownName
-        When the roster gives a model a wire format that OpenAI does not speak.
+    Raises UnknownName when the roster gives a model a wire format that OpenAI does not speak.
     """
     key = api_key(context.environ, OPENAI.name, _KEY)
     wires = {

@@ -25,11 +25,8 @@ def players_of(
 ) -> Players:
     """The models of a trial of ``experiment`` with ``subject``.
 
-    Raises
-    ------
-    NoJudge, BadSetting
-        When the experiment needs a judge and none is named, or one whose name may come to mean
-        another model while verdicts gate.
+    Raises NoJudge or BadSetting when the experiment needs a judge and none is named, or one whose
+    name may come to mean another model while verdicts gate.
     """
     defaults = roster.entry(subject).defaults
     if experiment.judge is None:
@@ -60,10 +57,7 @@ def judge_of(subject: str, setting: str | None, roster: Roster) -> str:
 def check_models(settings: Settings, roster: Roster, models: Iterable[str]) -> None:
     """Refuse names of no provider or subject, and, where verdicts gate, names that may change.
 
-    Raises
-    ------
-    BadSetting, UnknownName
-        For the first name that will not do.
+    Raises BadSetting or UnknownName for the first name that will not do.
     """
     check_added(settings.providers)
     own = {*roster.endpoints, *settings.providers}

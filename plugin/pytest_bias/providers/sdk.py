@@ -58,10 +58,8 @@ _SHORTEST_QUERY_VALUE = 4
 def load_sdk(package: str, extra: str) -> ModuleType:
     """Import an SDK by its import name (``google.genai``), now and not before.
 
-    Raises
-    ------
-    MissingPackage
-        When it is not installed, or is older than what ``extra`` of this package asks for.
+    Raises MissingPackage when it is not installed, or is older than what ``extra`` of this package
+    asks for.
     """
     distribution = _DISTRIBUTIONS.get(package, package)
     try:
@@ -115,10 +113,7 @@ class Secrets:
 
         Short ones stay: a reply without the word ``stop`` could not be read.
 
-        Raises
-        ------
-        ValueError
-            When ``value`` is nested too deeply.
+        Raises ValueError when ``value`` is nested too deeply.
         """
         if self._long is None:
             return value
@@ -228,10 +223,7 @@ def parsed(text: str) -> object:
     A number that none can be, for JSON has no NaN and no float is as large as 1e400, could not be
     stored and costs no paid reply: in its place stands what was sent, as ``{"number": "1e400"}``.
 
-    Raises
-    ------
-    ValueError
-        When it is not JSON, or is nested too deeply to be read and stored.
+    Raises ValueError when it is not JSON, or is nested too deeply to be read and stored.
     """
     try:
         value = json.loads(text, parse_constant=_unread, parse_float=_finite, parse_int=_whole)

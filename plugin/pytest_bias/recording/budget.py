@@ -25,7 +25,8 @@ class Spending:
 
     A call is let through only if its highest possible price fits beside what was spent and what
     the calls in flight may come to, so that the budget holds whatever the replies cost. ``spent``
-    and ``budget`` are in US dollars; ``calls`` counts attempts, failed ones included.
+    and ``budget`` are in US dollars; ``calls`` counts attempts, failed ones included,
+    ``promised`` those put aside for trials under way.
     """
 
     max_calls: int | None = None
@@ -34,7 +35,7 @@ class Spending:
     spent: float = 0.0
     _reserved: float = 0.0
     _over: str | None = None
-    _promised: int = 0
+    promised: int = 0
     _waiting: Waiting = field(default_factory=deque)
 
     def check(self, *, promised: bool = False) -> None:
@@ -42,7 +43,7 @@ class Spending:
 
         A call that was ``promised`` is; any other one must leave room for those that were.
         """
-        aside = 0 if promised else self._promised
+        aside = 0 if promised else self.promised
         if self.max_calls is not None and self.calls + aside >= self.max_calls:
             what = f"--bias-max-calls={self.max_calls} is reached"
             raise Capped(what)
@@ -50,10 +51,7 @@ class Spending:
     async def reserve(self, highest: float, stop: Stop) -> None:
         """Put aside the ``highest`` price of a call; waits while calls in flight hold the money.
 
-        Raises
-        ------
-        Capped
-            When it does not fit, and nothing in flight can free any more.
+        Raises Capped when it does not fit, and nothing in flight can free any more.
         """
         self.check(promised=stop.promised)
         if highest > 0 and self._over is not None:
@@ -76,25 +74,18 @@ class Spending:
 
         A trial that a cap ends in the middle would be paid for nothing.
 
-        Raises
-        ------
-        Capped
-            When they do not fit.
+        Raises Capped when they do not fit.
         """
         self.check()
-        if self.max_calls is not None and self.calls + self._promised + calls > self.max_calls:
+        if self.max_calls is not None and self.calls + self.promised + calls > self.max_calls:
             what = f"--bias-max-calls={self.max_calls} leaves no room for a whole trial"
             raise Capped(what)
         promise = PromisedCalls(self, calls)
-        self._promised += calls
+        self.promised += calls
         try:
             yield promise
         finally:
-            self._promised -= promise.left
-
-    def redeemed(self) -> None:
-        """One of the calls that were put aside is made, and counted among the calls."""
-        self._promised -= 1
+            self.promised -= promise.left
 
     def called(self, *, promised: bool = False) -> None:
         """Count an attempt that is being sent."""
@@ -122,4 +113,43 @@ class PromisedCalls:
         """One of them is made; a trial may need more than was put aside for it."""
         if self.left:
             self.left -= 1
-            self.spending.redeemed()
+            self.spending.promised -= 1
+
+
+class StopBeforeFirst(Stop):
+    """Stops what has sent nothing yet; whatever has begun comes to its end.
+
+    ``promise`` holds the calls that were put aside for it.
+    """
+
+    def __init__(self, above: Stop, promise: PromisedCalls) -> None:
+        super().__init__(above)
+        self._above = above
+        self._begun = False
+        self._promise = promise
+
+    @property
+    def pressed(self) -> bool:
+        """See :class:`Stop`."""
+        return self._above.requested
+
+    def sent(self) -> None:
+        """From now on no stop is heeded."""
+        self._begun = True
+        self._promise.redeem()
+
+    @property
+    def promised(self) -> bool:
+        """See :class:`Stop`."""
+        return self._promise.left > 0
+
+    def request(self) -> None:
+        """Start nothing new; what has begun looks how long it still has to wait."""
+        if self._begun:
+            self._wake()
+        else:
+            super().request()
+
+    def release(self) -> None:
+        """Be told nothing any more: what this was for is over."""
+        self._above.below.remove(self)

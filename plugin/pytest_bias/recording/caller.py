@@ -116,14 +116,9 @@ class Caller:
     async def call(self, request: Request, asked: CallTerms, stop: Stop) -> Completion:
         """The model's reply to ``request``.
 
-        Raises
-        ------
-        CallFailed
-            When there is none, and trying again does not help.
-        Capped
-            When a cap of the recording leaves no room for the call.
-        Halted
-            When a stop is requested before it is sent.
+        Raises CallFailed when there is none, and trying again does not help. Raises Capped when a
+        cap of the recording leaves no room for the call. Raises Halted when a stop is requested
+        before it is sent.
         """
         transient = limited = 0
         while True:

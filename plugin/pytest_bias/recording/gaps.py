@@ -18,12 +18,8 @@ from .job import Job
 def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial]]:
     """The cassette of a job, and the trials that have no recording, or only a part of one.
 
-    Raises
-    ------
-    Unfinished
-        When what is missing cannot be told from what is being recorded anew.
-    LinkedFile
-        When nothing can be written, because a file of it is a link.
+    Raises Unfinished when what is missing cannot be told from what is being recorded anew. Raises
+    LinkedFile when nothing can be written, because a file of it is a link.
     """
     refuse_links(path, packed_path(path), *journals_of(path))
     remove_leftovers(path)

@@ -24,11 +24,11 @@ from ..experiments.keys import trial_seed
 from ..experiments.messages import Completion, Place, Request
 from ..experiments.records import Outcome
 from ..experiments.replay import Tracer, check_replay
-from .budget import Capped
+from .budget import Capped, PromisedCalls, StopBeforeFirst
 from .caller import Caller, CallTerms, Tally
 from .keeper import Keeping, Kept
 from .process import ends_the_process
-from .stop import Halted, Promise, Stop, StopBeforeFirst, wake
+from .stop import Halted, Stop, wake
 
 _FAILURES_IN_A_ROW = 5
 
@@ -242,7 +242,7 @@ class _LiveExecutor(Tracer):
     """Carries out one trial by calling the provider for what is not recorded."""
 
     def __init__(
-        self, recording: JobRecording, trial: Trial, kept: Kept, promise: Promise
+        self, recording: JobRecording, trial: Trial, kept: Kept, promise: PromisedCalls
     ) -> None:
         super().__init__(recording.job.experiment, recording.job.players, trial)
         self._recording = recording

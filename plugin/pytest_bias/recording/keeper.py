@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar
 
 from ..cassettes.format import interaction_of, text_digest
 from ..cassettes.measured import measured_trial
@@ -18,67 +18,40 @@ from ..experiments.records import Outcome
 from ..experiments.replay import Lookup, Wanted, place_order
 
 
-class Keeping(Protocol):
-    """Keeps the replies of a job; one :class:`Kept` per trial."""
+@dataclass(frozen=True, slots=True)
+class KeepsReplies:
+    """Keeps every reply of a trial, on disk before the next is counted.
+
+    ``whole`` is whether a trial that has begun must end, because a part of it cannot be kept. One
+    serves for all trials: it has no state.
+    """
+
+    recorder: Recorder
+    recorded: Lookup
+    whole: ClassVar[bool] = False
 
     def begin(self) -> Kept:
         """Begin a trial."""
-
-
-class Kept(Protocol):
-    """The parts of one trial that are kept while it is carried out."""
-
-    @property
-    def whole(self) -> bool:
-        """Return whether a trial that has begun must end, because a part of it cannot be kept."""
+        return self
 
     def lookup(self, key: str) -> Completion | None:
         """The reply under ``key``, recorded before or just now."""
+        return self.recorded(key)
 
     async def keep(self, wanted: Wanted, completion: Completion) -> None:
         """Take a reply."""
+        await self.recorder.keep(wanted, completion)
 
     async def end(self, outcome: Outcome) -> None:
-        """Take the outcome of the whole trial, replayed."""
+        """Take the outcome of the whole trial, replayed; there is nothing left to keep."""
 
     @property
     def unkept(self) -> int:
         """Number of replies that are paid, and kept only if the trial comes to its end."""
-
-    def words(self, error: BaseException) -> str:
-        """Return an error of the trial in words that may be said, for it may quote a reply."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeepsReplies:
-    """Keeps every reply, on disk before the next is counted. Begins itself: it has no state."""
-
-    recorder: Recorder
-    recorded: Lookup
-    whole: bool = field(default=False, init=False)
-
-    def begin(self) -> Kept:
-        """See :class:`Keeping`."""
-        return self
-
-    def lookup(self, key: str) -> Completion | None:
-        """See :class:`Kept`."""
-        return self.recorded(key)
-
-    async def keep(self, wanted: Wanted, completion: Completion) -> None:
-        """See :class:`Kept`."""
-        await self.recorder.keep(wanted, completion)
-
-    async def end(self, outcome: Outcome) -> None:
-        """See :class:`Kept`: there is nothing left to keep."""
-
-    @property
-    def unkept(self) -> int:
-        """See :class:`Kept`."""
         return 0
 
     def words(self, error: BaseException) -> str:
-        """See :class:`Kept`."""
+        """Return an error of the trial in words that may be said, for it may quote a reply."""
         return str(error) if isinstance(error, BiasError) else f"{type(error).__name__}: {error}"
 
 
@@ -88,10 +61,7 @@ class KeepsMeasures:
 
     ``secret`` is the user's key for keyed hashes; None where there is none.
 
-    Raises
-    ------
-    BadSetting
-        When it is no key: the hashes would be worth as little as it is.
+    Raises BadSetting when it is no key: the hashes would be worth as little as it is.
     """
 
     recorder: Recorder
@@ -105,7 +75,7 @@ class KeepsMeasures:
             check_key(self.secret)
 
     def begin(self) -> Kept:
-        """See :class:`Keeping`."""
+        """Begin a trial."""
         return _InMemory(self)
 
 
@@ -114,7 +84,7 @@ class _InMemory:
     """The replies of one trial, which never reach the disk as they are."""
 
     keeping: KeepsMeasures
-    whole: bool = field(default=True, init=False)
+    whole: ClassVar[bool] = True
     _replies: dict[str, tuple[Wanted, Completion]] = field(default_factory=dict, repr=False)
 
     def lookup(self, key: str) -> Completion | None:
@@ -149,6 +119,13 @@ class _InMemory:
     def words(self, error: BaseException) -> str:
         """Words of our own: a provider's may quote what was asked, a protocol's what it got."""
         return own_words(error)
+
+
+Kept = KeepsReplies | _InMemory
+"""What is kept of one trial while it is carried out."""
+
+Keeping = KeepsReplies | KeepsMeasures
+"""What becomes of the replies of a job; one :data:`Kept` per trial."""
 
 
 def _texts(exchanges: Sequence[tuple[Wanted, Completion]]) -> dict[str, str]:

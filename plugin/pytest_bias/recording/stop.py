@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Protocol
 
 
 class Halted(Exception):
@@ -64,56 +63,6 @@ class Stop:
         finally:
             self._waiting.discard(future)
         self.check()
-
-
-class Promise(Protocol):
-    """Calls that were put aside: how many are left, and one less."""
-
-    @property
-    def left(self) -> int:
-        """Number of calls that are left."""
-
-    def redeem(self) -> None:
-        """One of them is made."""
-
-
-class StopBeforeFirst(Stop):
-    """Stops what has sent nothing yet; whatever has begun comes to its end.
-
-    ``promise`` holds the calls that were put aside for it.
-    """
-
-    def __init__(self, above: Stop, promise: Promise) -> None:
-        super().__init__(above)
-        self._above = above
-        self._begun = False
-        self._promise = promise
-
-    @property
-    def pressed(self) -> bool:
-        """See :class:`Stop`."""
-        return self._above.requested
-
-    def sent(self) -> None:
-        """From now on no stop is heeded."""
-        self._begun = True
-        self._promise.redeem()
-
-    @property
-    def promised(self) -> bool:
-        """See :class:`Stop`."""
-        return self._promise.left > 0
-
-    def request(self) -> None:
-        """Start nothing new; what has begun looks how long it still has to wait."""
-        if self._begun:
-            self._wake()
-        else:
-            super().request()
-
-    def release(self) -> None:
-        """Be told nothing any more: what this was for is over."""
-        self._above.below.remove(self)
 
 
 Waiting = deque["asyncio.Future[None]"]

@@ -132,12 +132,8 @@ def prompt_of(body: Body, messages: Callable[[Body], Iterable[Message]]) -> Simu
 
     ``messages`` reads the conversation.
 
-    Raises
-    ------
-    MalformedRequest
-        When model or seed are none.
-    UnknownName
-        When the body asks for a model that is neither a simulated subject nor their judge.
+    Raises MalformedRequest when model or seed are none. Raises UnknownName when the body asks for
+    a model that is neither a simulated subject nor their judge.
     """
     subject, seed = body.get("model"), body.get(SEED_FIELD, 0)
     if not isinstance(subject, str):

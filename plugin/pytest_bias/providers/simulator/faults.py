@@ -79,12 +79,8 @@ each fault; or a function that chooses; or none."""
 def chooser(faults: Faults, *, seed: int = 0) -> FaultChooser:
     """``faults`` as a function; ``seed`` decides which requests are met where shares are given.
 
-    Raises
-    ------
-    UnknownName
-        When a name is no fault.
-    BadSetting
-        When a share is no number from 0 to 1, or they sum to more than 1.
+    Raises UnknownName when a name is no fault. Raises BadSetting when a share is no number from 0
+    to 1, or they sum to more than 1.
     """
     if faults is None:
         return lambda _number, _facts: None
