@@ -8,7 +8,7 @@ with large effects, and the equivalence test has no noncentral t form, so one qu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -61,29 +61,35 @@ def checked_plan(n: int, *, design: PowerDesign, strata: int) -> Plan:
     return power_plan(n, design=design, strata=strata)
 
 
-@lru_cache(maxsize=1)
-def _nodes() -> tuple[_Array, _Array]:
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    return nodes, weights
+@lru_cache(maxsize=4)
+def _nodes(nodes: int) -> tuple[_Array, _Array]:
+    places, weights = np.polynomial.legendre.leggauss(nodes)
+    return places, weights
 
 
 def average(inside: Callable[[_Array], _Array], df: float, edges: list[float]) -> float:
-    """Return the mean of `inside(s)` over s = estimated / true SD, with chi on `df` degrees.
+    """Return the mean of `inside(s)` over `spreads`; it bends or jumps at `edges`."""
+    s, mass = spreads(df, (1.0, *edges), nodes=NODES)
+    return min(1.0, max(0.0, float(mass @ inside(s))))
 
-    The range is cut at `edges`, where `inside` bends or jumps. Dividing by the same sum of the
+
+def spreads(df: float, edges: Iterable[float] = (), *, nodes: int) -> tuple[_Array, _Array]:
+    """Return s = estimated / true SD, chi on `df` degrees, and the probability of each.
+
+    The range is cut at `edges`, with so many `nodes` between each two. Dividing by the sum of the
     density spares its constant, a difference of large logarithms.
     """
     if df > LARGEST_DF:
-        return float(inside(np.ones(1))[0])
+        return np.ones(1), np.ones(1)
     low = math.sqrt(2 * special.gammaincinv(df / 2, TAIL) / df)
     high = math.sqrt(2 * special.gammainccinv(df / 2, TAIL) / df)
-    cuts = np.array(sorted({low, high, 1.0, *(e for e in edges if low < e < high)}))
-    nodes, weights = _nodes()
+    cuts = np.array(sorted({low, high, *(e for e in edges if low < e < high)}))
+    places, weights = _nodes(nodes)
     half = np.diff(cuts)[:, None] / 2
-    s = (cuts[:-1, None] + half + half * nodes).ravel()
+    s = (cuts[:-1, None] + half + half * places).ravel()
     log_density = (df - 1) * np.log(s) - df * (s - 1) * (s + 1) / 2
     mass = (half * weights).ravel() * np.exp(log_density - log_density.max())
-    return float(min(1.0, max(0.0, (mass * inside(s)).sum() / mass.sum())))
+    return s, mass / mass.sum()
 
 
 def bends(effect: float, start: float, slope: float) -> list[float]:

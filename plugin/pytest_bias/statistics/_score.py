@@ -23,7 +23,6 @@ Counts: TypeAlias = "int | Sequence[int] | NDArray[np.integer[Any]]"
 """One count, or one per stratum."""
 
 Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
-Weighting: TypeAlias = Literal["equal", "mantel-haenszel", "given"]
 
 LARGEST_RATIO = 1e9
 """Stands for a ratio without an upper limit, which is one of a rate to a rate of 0."""
@@ -40,7 +39,6 @@ class Strata:
     x_b: NDArray[np.float64]
     n_b: NDArray[np.float64]
     weights: NDArray[np.float64]
-    weighting: Weighting
 
     @property
     def rate_a(self) -> float:
@@ -67,18 +65,17 @@ def _per_stratum(value: Counts, argument: str) -> list[int]:
 
 def _weights(
     weights: ArrayLike | None, n_a: NDArray[np.float64], n_b: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], Weighting]:
+) -> NDArray[np.float64]:
     if weights is None:
-        if np.ptp(n_a) == 0 and np.ptp(n_b) == 0:
-            return np.full(n_a.size, 1 / n_a.size), "equal"
-        precision = n_a * n_b / (n_a + n_b)
-        return precision / precision.sum(), "mantel-haenszel"
-    given = sample(weights, "weights")
-    alike(given, "weights", n=n_a.size, of="strata")
-    if given.min() < 0 or given.max() == 0:
-        raise bad("weights", "are negative or all 0")
-    relative = given / given.max()
-    return relative / relative.sum(), "given"
+        relative = n_a * n_b / (n_a + n_b)
+    else:
+        given = sample(weights, "weights")
+        alike(given, "weights", n=n_a.size, of="strata")
+        if given.min() < 0 or given.max() == 0:
+            raise bad("weights", "are negative or all 0")
+        relative = given / given.max()
+    shares: NDArray[np.float64] = relative / relative.sum()
+    return shares
 
 
 def checked_strata(
@@ -107,8 +104,7 @@ def checked_strata(
                 argument = f"successes_{group}"
                 raise bad(argument, f"{successes} successes of {n}")
     x_1, n_1, x_0, n_0 = (np.array(values, dtype=np.float64) for values in counts.values())
-    shares, weighting = _weights(weights, n_1, n_0)
-    return Strata(x_a=x_1, n_a=n_1, x_b=x_0, n_b=n_0, weights=shares, weighting=weighting)
+    return Strata(x_a=x_1, n_a=n_1, x_b=x_0, n_b=n_0, weights=_weights(weights, n_1, n_0))
 
 
 def _standardised(
@@ -123,15 +119,26 @@ def _standardised(
     return 0.0 if abs(distance) <= ROUNDING else math.copysign(math.inf, distance)
 
 
-def _restricted_b(strata: Strata, null: float) -> NDArray[np.float64]:
-    """Return the most likely rates of b where rate a - rate b is `null`, by the cubic's root."""
+def restricted_variances(x_a: Any, n_a: Any, x_b: Any, n_b: Any, null: float) -> Any:
+    """Return the variances of rate a - rate b at the likeliest rates that differ by `null`.
+
+    Elementwise, of counts x of n. Not by statsmodels: its score test of a difference takes wrong
+    restricted rates (statsmodels issue 10269). The cubic and its root are those of Farrington &
+    Manning (1990, appendix I).
+    """
+    rate_b = _restricted_b(x_a, n_a, x_b, n_b, null)
+    rate_a = np.clip(rate_b + null, 0, 1)
+    return rate_a * (1 - rate_a) / n_a + rate_b * (1 - rate_b) / n_b
+
+
+def _restricted_b(x_a: Any, n_a: Any, x_b: Any, n_b: Any, null: float) -> Any:
     lowest, highest = max(0.0, -null), min(1.0, 1 - null)
-    total = strata.n_a + strata.n_b
-    events, of_b = (strata.x_a + strata.x_b) / total, strata.x_b / total
+    total = n_a + n_b
+    events, of_b = (x_a + x_b) / total, x_b / total
     if null == 0:
         return events
-    square = (1 + strata.n_b / total) * null - 1 - events
-    linear = (strata.n_b / total * null - 1 - 2 * of_b) * null + events
+    square = (1 + n_b / total) * null - 1 - events
+    linear = (n_b / total * null - 1 - 2 * of_b) * null + events
     q = (square / 3) ** 3 - linear * square / 6 + of_b * null * (1 - null) / 2
     p = np.copysign(np.sqrt(np.maximum(0.0, (square / 3) ** 2 - linear / 3)), q)
     cosine = np.divide(q, p**3, out=np.ones_like(q), where=p != 0)
@@ -144,9 +151,7 @@ def _restricted_b(strata: Strata, null: float) -> NDArray[np.float64]:
 
 def z_difference(strata: Strata, null: float) -> float:
     """Return the score statistic of rate a - rate b = null."""
-    rate_b = _restricted_b(strata, null)
-    rate_a = np.clip(rate_b + null, 0, 1)
-    variances = rate_a * (1 - rate_a) / strata.n_a + rate_b * (1 - rate_b) / strata.n_b
+    variances = restricted_variances(strata.x_a, strata.n_a, strata.x_b, strata.n_b, null)
     return _standardised(
         strata, strata.x_a / strata.n_a - strata.x_b / strata.n_b - null, variances
     )

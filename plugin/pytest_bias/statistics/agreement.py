@@ -29,18 +29,15 @@ SMALLEST = 2  # ratings of a unit, units and coders below which nothing can agre
 class Alpha:
     """Krippendorff's alpha: 1 is agreement, 0 chance, and below 0 systematic disagreement.
 
-    `units` and `ratings` count those that could be compared. `interval` is a percentile bootstrap
-    over units; `undefined` of its `iterations` drew a single category and are left out of it.
+    `units` counts those that could be compared. `interval` is a percentile bootstrap over units,
+    without those of its `iterations` that drew a single category.
     """
 
     alpha: float
     level: Measurement
     units: int
-    ratings: int
-    dropped_units: int
     interval: Interval | None
     iterations: int
-    undefined: int
     seed: int | None
 
 
@@ -138,8 +135,8 @@ def krippendorff_alpha(
     """Return the agreement of two or more coders, some of whose ratings may be missing.
 
     Estimand: 1 - observed / expected disagreement. `ratings` has one row per coder and one column
-    per unit, None or NaN where a rating is missing; units with fewer than two ratings are dropped
-    and counted. `level` is that of the scale and sets the distance of two ratings: nominal
+    per unit, None or NaN where a rating is missing; units with fewer than two ratings are
+    dropped. `level` is that of the scale and sets the distance of two ratings: nominal
     ratings may be of any kind, the others are real numbers, and ratio ones not below 0. With
     `iterations` (100 or more) and a `seed` there is a percentile bootstrap interval at level
     `confidence`, resampling units; perfect agreement gives it no width.
@@ -161,7 +158,7 @@ def krippendorff_alpha(
     if alpha is None:
         raise NoVariance
 
-    interval, undefined = None, 0
+    interval = None
     if iterations:
         if iterations < FEWEST_DRAWS or seed is None:
             raise bad("iterations", f"an interval takes {FEWEST_DRAWS} or more, and a seed")
@@ -171,7 +168,6 @@ def krippendorff_alpha(
             for _ in range(iterations)
         ]
         defined = [value for value in drawn if value is not None]
-        undefined = iterations - len(defined)
         if len(defined) < FEWEST_DRAWS:
             raise NoVariance
         low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
@@ -180,11 +176,8 @@ def krippendorff_alpha(
         alpha=alpha,
         level=level,
         units=len(counts),
-        ratings=int(counts.sum()),
-        dropped_units=len(every) - len(counts),
         interval=interval,
         iterations=iterations,
-        undefined=undefined,
         seed=seed,
     )
 

@@ -26,8 +26,7 @@ MOST_SHOWN = 3  # empty cells named in an error
 class OneWay:
     """An F test of equal means, with the share of variance that lies between the groups.
 
-    `eta2` is the share in the sample, between 0 and 1; `omega2` estimates the population's, and
-    is below 0 where F is below 1.
+    `eta2` is the share in the sample, between 0 and 1.
     """
 
     f: float
@@ -35,34 +34,27 @@ class OneWay:
     df_within: float
     p: float
     eta2: float
-    omega2: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnovaRow:
     """One term of a factorial analysis of variance: the factors it holds, and its F test.
 
-    `partial_eta2` is ss / (ss + residual ss); `omega2` estimates the term's share of the total
-    variance in the population, and is below 0 where F is below 1.
+    `partial_eta2` is the term's sum of squares as a share of it and the residual one.
     """
 
     term: tuple[str, ...]
-    ss: float
     df: int
     f: float
     p: float
     partial_eta2: float
-    omega2: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnovaTable:
-    """The terms in order (main effects, then interactions) and the residual row."""
+    """The terms in order: main effects, then interactions."""
 
     rows: tuple[AnovaRow, ...]
-    residual_ss: float
-    residual_df: int
-    type: Literal[1, 2, 3]
 
     @checked
     def row(self, *factors: str) -> AnovaRow:
@@ -88,7 +80,7 @@ def one_way(groups: Sequence[ArrayLike]) -> OneWay:
     subtraction: at 1e6 SDs between groups its F has four digits, at 1e8 it is below 0.
 
     Raises `TooFewUnits` below two groups or two units in a group; `NoVariance` when every group
-    is constant (up to rounding). Source: Fisher (1925); Hays (1963) for omega squared.
+    is constant (up to rounding). Source: Fisher (1925).
     """
     if len(groups) < FEWEST_LEVELS:
         raise TooFewUnits(group="groups", found=len(groups), needed=FEWEST_LEVELS)
@@ -104,15 +96,13 @@ def one_way(groups: Sequence[ArrayLike]) -> OneWay:
     between = sum(array.size * float(array.mean() - grand) ** 2 for array in shares)
     within = sum(array.size * float(array.var()) for array in shares)
     df_1, df_2 = len(shares) - 1, float(sum(array.size - 1 for array in shares))
-    mean_square = within / df_2
-    f, total = between / df_1 / mean_square, between + within
+    f = between / df_1 / (within / df_2)
     return OneWay(
         f=f,
         df_between=df_1,
         df_within=df_2,
         p=f_p(f, df_1, df_2),
-        eta2=between / total,
-        omega2=(between - df_1 * mean_square) / (total + mean_square),
+        eta2=between / (between + within),
     )
 
 
@@ -188,12 +178,10 @@ def factorial_anova(
     if all(constant(found[cell == c], magnitude=magnitude) for c in range(cells)):
         raise NoVariance
     origin = found.mean()
-    scale = float(np.abs(found - origin).max())
-    shares = (found - origin) / scale
+    shares = (found - origin) / float(np.abs(found - origin).max())
     table = _fit(shares, list(codes.values()), type)
     within = float(table.loc["Residual", "sum_sq"])
     df = found.size - cells
-    total = float(((shares - shares.mean()) ** 2).sum())
     rows = []
     for chosen in _terms(len(factors)):
         line = table.loc[":".join(f"C(x{i}, Sum)" for i in chosen)]
@@ -202,17 +190,13 @@ def factorial_anova(
         rows.append(
             AnovaRow(
                 term=tuple(list(factors)[i] for i in chosen),
-                ss=ss * scale * scale,
                 df=df_term,
                 f=f,
                 p=f_p(f, df_term, df),
                 partial_eta2=ss / (ss + within),
-                omega2=(ss - df_term * within / df) / (total + within / df),
             )
         )
-    return AnovaTable(
-        rows=tuple(rows), residual_ss=within * scale * scale, residual_df=df, type=type
-    )
+    return AnovaTable(rows=tuple(rows))
 
 
 def _terms(factors: int) -> list[tuple[int, ...]]:

@@ -32,7 +32,7 @@ from .checks import (
     sample,
     units,
 )
-from .means import Moments, satterthwaite
+from .means import Moments, difference_of, satterthwaite
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -44,29 +44,20 @@ SIGNS = (1.0, -1.0)
 class NonInferiority:
     """A test that |candidate| < |baseline| + margin by the two-sign rule.
 
-    `bounds` are the better upper bounds of candidate - b * baseline and of -candidate -
-    b * baseline over both signs b, each one-sided at 1 - alpha / 2. `bound` is the larger, an
-    upper bound of |candidate| - |baseline|; `non_inferior` says that it is below the margin, and
-    `p` is then below alpha.
+    Of the better upper bounds of candidate - b * baseline and of -candidate - b * baseline over
+    both signs b, each one-sided at 1 - alpha / 2, `bound` is the larger, an upper bound of
+    |candidate| - |baseline|; `non_inferior` says that it is below the margin, and `p` is then
+    below alpha.
     """
 
-    candidate: float
-    baseline: float
-    bounds: tuple[float, float]
     bound: float
     p: float
     margin: float
-    alpha: float
     non_inferior: bool
 
 
 def _two_signs(
-    found: dict[tuple[float, float], Moments],
-    *,
-    candidate: float,
-    baseline: float,
-    margin: float,
-    alpha: float,
+    found: dict[tuple[float, float], Moments], *, margin: float, alpha: float
 ) -> NonInferiority:
     margin = positive(margin, "margin")
     alpha = fraction(alpha, "alpha")
@@ -81,13 +72,9 @@ def _two_signs(
         p_values.append(float(special.stdtr(df, (difference - margin) / se).min()))
     bound = max(best)
     return NonInferiority(
-        candidate=candidate,
-        baseline=baseline,
-        bounds=(best[0], best[1]),
         bound=bound,
         p=probability(2 * max(p_values)),
         margin=margin,
-        alpha=alpha,
         non_inferior=bound < margin,
     )
 
@@ -113,15 +100,6 @@ def non_inferior_paired_groups(
     Source: derived in the module docstring; Satterthwaite (1946); Berger (1982) for requiring
     every bound.
     """
-    return _paired_groups(groups, margin=margin, alpha=alpha)
-
-
-def _paired_groups(
-    groups: Sequence[tuple[float, ArrayLike, ArrayLike]],
-    *,
-    margin: float,
-    alpha: float,
-) -> NonInferiority:
     pairs = [_pairs(*group) for group in groups]
     if not pairs:
         raise bad("groups", "there are none")
@@ -134,13 +112,7 @@ def _paired_groups(
         for a in SIGNS:
             # the candidate's sign a goes to both terms, so that of the baseline becomes a b
             found[a, a * b] = replace(moments, difference=a * moments.difference)
-    return _two_signs(
-        found,
-        candidate=math.fsum((weight * float(ours.mean()) for weight, ours, _ in pairs)),
-        baseline=math.fsum((weight * float(theirs.mean()) for weight, _, theirs in pairs)),
-        margin=margin,
-        alpha=alpha,
-    )
+    return _two_signs(found, margin=margin, alpha=alpha)
 
 
 def _pairs(
@@ -192,26 +164,17 @@ def non_inferior_from_estimates(
     Raises `BadStatisticInput` for values outside their domain.
     Source: Satterthwaite (1946); else as in `non_inferior_paired_groups`.
     """
-    se_ours = not_negative(se_candidate, "se_candidate")
-    se_theirs = not_negative(se_baseline, "se_baseline")
-    if max(se_ours, se_theirs) == 0:
-        raise NoVariance
-    se, df = satterthwaite(
-        se_ours,
-        positive(df_candidate, "df_candidate"),
-        se_theirs,
-        positive(df_baseline, "df_baseline"),
-    )
     ours = number(candidate, "candidate")
     theirs = number(baseline, "baseline")
-    return _two_signs(
-        {
-            (a, b): Moments(difference=a * ours - b * theirs, se=se, df=df)
-            for a in SIGNS
-            for b in SIGNS
-        },
-        candidate=ours,
-        baseline=theirs,
-        margin=margin,
-        alpha=alpha,
+    errors = (
+        not_negative(se_candidate, "se_candidate"),
+        positive(df_candidate, "df_candidate"),
+        not_negative(se_baseline, "se_baseline"),
+        positive(df_baseline, "df_baseline"),
     )
+    found = {
+        (a, b): difference_of(a * ours, *errors[:2], b * theirs, *errors[2:])
+        for a in SIGNS
+        for b in SIGNS
+    }
+    return _two_signs(found, margin=margin, alpha=alpha)

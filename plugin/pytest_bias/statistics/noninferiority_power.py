@@ -11,7 +11,6 @@ standard deviations, so that the probabilities multiply, each an average over an
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -20,10 +19,8 @@ from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scip
 
 from ._power import (
     LARGEST_ALPHA,
-    LARGEST_DF,
     MOST_POWER,
     STEEP,
-    TAIL,
     PowerDesign,
     average,
     bends,
@@ -31,6 +28,7 @@ from ._power import (
     checked_plan,
     one_sided_power,
     solve,
+    spreads,
     t_quantile,
 )
 from .checks import bad, checked, fraction, number, positive
@@ -158,8 +156,8 @@ def _independent(
     alpha: float,
 ) -> float:
     """The same in standard errors of the baseline; the candidate's is `ratio`."""
-    ours, mass_ours = _spreads(dfs[0])
-    theirs, mass_theirs = _spreads(dfs[1])
+    ours, mass_ours = spreads(dfs[0], nodes=CHI_NODES)
+    theirs, mass_theirs = spreads(dfs[1], nodes=CHI_NODES)
     own, other = (ratio * ours[:, None]) ** 2, theirs[None, :] ** 2
     df = (own + other) ** 2 / (own**2 / dfs[0] + other**2 / dfs[1])
     edges = margin + special.stdtrit(df, alpha / 2) * np.sqrt(own + other)
@@ -167,20 +165,6 @@ def _independent(
         edges.ravel(), means=(effect + change, effect), sds=(ratio, 1.0)
     ).reshape(edges.shape)
     return min(1.0, max(0.0, float(mass_ours @ inside @ mass_theirs)))
-
-
-@lru_cache(maxsize=64)
-def _spreads(df: float) -> tuple[_Array, _Array]:
-    """Estimated over true SDs, and their probabilities."""
-    if df > LARGEST_DF:
-        return np.ones(1), np.ones(1)
-    low = math.sqrt(2 * special.gammaincinv(df / 2, TAIL) / df)
-    high = math.sqrt(2 * special.gammainccinv(df / 2, TAIL) / df)
-    nodes, weights = np.polynomial.legendre.leggauss(CHI_NODES)
-    s = (low + high) / 2 + (high - low) / 2 * nodes
-    log_density = (df - 1) * np.log(s) - df * (s - 1) * (s + 1) / 2
-    mass = weights * np.exp(log_density - log_density.max())
-    return s, mass / mass.sum()
 
 
 def _sizes_within(

@@ -20,7 +20,7 @@ MOST_EXACT_UNITS = 10**9  # with more, scipy's exact test takes minutes and long
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateDifferenceResult:
-    """Rate a minus rate b, with the counts it comes from and the `test` behind `p`."""
+    """Rate a minus rate b, with the `test` behind `p`."""
 
     difference: float
     interval: Interval
@@ -28,10 +28,6 @@ class RateDifferenceResult:
     test: Literal["fisher", "pearson"]
     rate_a: float
     rate_b: float
-    successes_a: int
-    n_a: int
-    successes_b: int
-    n_b: int
 
 
 def _counts(successes: int, n: int, *, group: str) -> tuple[int, int]:
@@ -119,8 +115,4 @@ def newcombe(
         test=test,
         rate_a=rate_a,
         rate_b=rate_b,
-        successes_a=successes_a,
-        n_a=n_a,
-        successes_b=successes_b,
-        n_b=n_b,
     )

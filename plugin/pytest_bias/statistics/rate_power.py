@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import TooFewUnits
 from ._distributions import normal_isf, normal_sf
+from ._score import restricted_variances
 from .checks import bad, checked, count, fraction, number
 
 _Array = NDArray[np.float64]
@@ -70,33 +71,14 @@ def _checked(n_a: int, n_b: int, *, rate: float, difference: float, alpha: float
     return _Groups(n_a=n_a, n_b=n_b, rate_a=rates[1], rate_b=rates[0], alpha=alpha)
 
 
-def _unbiased(n_a: int, n_b: int) -> float:
-    return (n_a + n_b) / (n_a + n_b - 1)
-
-
 def score_se(a: _Array, b: _Array, *, n_a: int, n_b: int, null: float) -> _Array:
     """Return the standard error of rate a - rate b at the likeliest rates that differ by `null`.
 
     `a` and `b` are observed rates, of one shape; `null` lies strictly between -1 and 1. The
-    variance is taken N / (N - 1) times, as in Miettinen & Nurminen (1985) and in `tost_rates`;
-    the cubic and its solution are those of Farrington & Manning (1990, appendix I).
+    variance is taken N / (N - 1) times, as in Miettinen & Nurminen (1985) and in `tost_rates`.
     """
-    ratio = n_b / n_a
-    cubic = 1 + ratio
-    square = -(1 + ratio + a + ratio * b + null * (ratio + 2))
-    linear = null * null + null * (2 * a + ratio + 1) + a + ratio * b
-    free = -a * null * (1 + null)
-    shift = square / (3 * cubic)
-    v = shift**3 - square * linear / (6 * cubic**2) + free / (2 * cubic)
-    root = np.sqrt(np.maximum(shift**2 - linear / (3 * cubic), 0))
-    u = np.where(v < 0, -root, root)
-    safe = np.where(u == 0, 1, u**3)
-    angle = (np.pi + np.arccos(np.clip(v / safe, -1, 1))) / 3
-    rate_a = np.clip(2 * u * np.cos(angle) - shift, max(0.0, null), min(1.0, 1 + null))
-    rate_b = np.clip(rate_a - null, 0, 1)
-    return np.asarray(
-        np.sqrt(_unbiased(n_a, n_b) * (rate_a * (1 - rate_a) / n_a + rate_b * (1 - rate_b) / n_b))
-    )
+    variances = restricted_variances(a * n_a, n_a, b * n_b, n_b, null)
+    return np.asarray(np.sqrt((n_a + n_b) / (n_a + n_b - 1) * variances))
 
 
 def _enumerated(groups: _Groups) -> tuple[_Array, _Array, _Array]:
@@ -172,18 +154,14 @@ def power_to_alarm_rate(
     z = normal_isf(groups.alpha / 2)
     if groups.small:
         a, b, mass = _enumerated(groups)
-        found = (np.abs(a - b) >= z * _pooled_se(a, b, n_a=n_a, n_b=n_b)) & (a != b)
+        found = (np.abs(a - b) >= z * score_se(a, b, n_a=n_a, n_b=n_b, null=0)) & (a != b)
         return RatePower(power=min(1.0, float(mass[found].sum())), method="exact")
-    pooled = float(_pooled_se(np.array(groups.rate_a), np.array(groups.rate_b), n_a=n_a, n_b=n_b))
+    rates = np.array(groups.rate_a), np.array(groups.rate_b)
+    pooled = float(score_se(*rates, n_a=n_a, n_b=n_b, null=0))
     if pooled == 0:  # both rates are 0, or both 1: the counts never differ
         return RatePower(power=0.0, method="normal")
     chances = [_normal(s * groups.difference - z * pooled, groups.se) for s in (1, -1)]
     return RatePower(power=min(1.0, sum(chances)), method="normal")
-
-
-def _pooled_se(a: _Array, b: _Array, *, n_a: int, n_b: int) -> _Array:
-    pooled = np.clip((n_a * a + n_b * b) / (n_a + n_b), 0, 1)
-    return np.asarray(np.sqrt(_unbiased(n_a, n_b) * pooled * (1 - pooled) * (1 / n_a + 1 / n_b)))
 
 
 @checked

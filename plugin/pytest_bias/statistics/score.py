@@ -25,7 +25,6 @@ from ._score import (
     LARGEST_RATIO,
     Alternative,
     Counts,
-    Weighting,
     checked_strata,
     difference_interval,
     p_of_z,
@@ -43,18 +42,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreDifference:
-    """Rate a minus rate b over `strata` strata, with the two-sided p-value of no difference.
-
-    The rates are weighted means over strata, and `weighting` says by which weights.
-    """
+    """Rate a minus rate b, weighted means over strata, with the two-sided p of equal rates."""
 
     difference: float
     interval: Interval
     p: float
     rate_a: float
     rate_b: float
-    strata: int
-    weighting: Weighting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +64,10 @@ class RateTost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRatio:
-    """Rate a over rate b over `strata` strata, with the two-sided p-value of a ratio of 1.
+    """Rate a over rate b, weighted means over strata, and the two-sided p-value of a ratio of 1.
 
-    `clipped` says that `LARGEST_RATIO` stands for an upper bound that does not exist, or is
-    higher; where b has no event it stands for the ratio too.
+    `LARGEST_RATIO` stands for an upper bound that does not exist, or is higher; where b has no
+    event it stands for the ratio too.
     """
 
     ratio: float
@@ -81,9 +75,6 @@ class ScoreRatio:
     p: float
     rate_a: float
     rate_b: float
-    strata: int
-    weighting: Weighting
-    clipped: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,8 +115,6 @@ def score_difference(
         p=p_of_z(z_difference(strata, 0.0), "two-sided"),
         rate_a=strata.rate_a,
         rate_b=strata.rate_b,
-        strata=strata.weights.size,
-        weighting=strata.weighting,
     )
 
 
@@ -201,7 +190,7 @@ def score_ratio(
 
     Estimand: the ratio of the weighted mean rates, assumed the same in every stratum by the
     interval. No event in a gives 0 with an upper bound; no event in b leaves a lower bound only,
-    and `LARGEST_RATIO` (1e9) stands for the ratio and its upper bound, with `clipped` set.
+    and `LARGEST_RATIO` (1e9) stands for the ratio and its upper bound.
     Counts, weights and errors as in the module docstring. Raises `NoVariance` when neither group
     has an event (in a stratum of positive weight) and `BadStatisticInput` for a level outside
     (0, 1). Source: Miettinen & Nurminen (1985); Koopman (1984) without the factor N / (N - 1).
@@ -209,16 +198,12 @@ def score_ratio(
     level = fraction(level, "level")
     strata = checked_strata(successes_a, n_a, successes_b, n_b, weights=weights).with_events()
     rate_a, rate_b = strata.rate_a, strata.rate_b
-    interval = ratio_interval(strata, level=level)
     return ScoreRatio(
         ratio=min(LARGEST_RATIO, rate_a / rate_b) if rate_b else LARGEST_RATIO,
-        interval=interval,
+        interval=ratio_interval(strata, level=level),
         p=p_of_z(z_ratio(strata, 1.0), "two-sided"),
         rate_a=rate_a,
         rate_b=rate_b,
-        strata=strata.weights.size,
-        weighting=strata.weighting,
-        clipped=interval.high >= LARGEST_RATIO,
     )
 
 

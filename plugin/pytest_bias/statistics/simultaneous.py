@@ -60,14 +60,6 @@ class PooledContrast:
     interval: Interval
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PooledContrasts:
-    """Each group against the rest, and the correlation matrix of the estimates by rows."""
-
-    contrasts: tuple[PooledContrast, ...]
-    correlation: tuple[tuple[float, ...], ...]
-
-
 @checked
 def _root(correlation: ArrayLike, size: int) -> NDArray[np.float64]:
     """Return a matrix whose product with its transpose is the checked correlation matrix."""
@@ -149,15 +141,14 @@ def max_t(
 @checked
 def pooled_group_contrasts(
     values: ArrayLike, labels: Sequence[str], *, level: float = 0.95
-) -> PooledContrasts:
+) -> tuple[PooledContrast, ...]:
     """Compare each group with the rest by the pooled within-group mean square.
 
     Estimand per group: its population mean less the equally weighted mean of the other groups'
     means, in the unit of the values. `values` has shape (n,), one number per independent unit
     (a name's mean), `labels` the group of each; groups come in order of first appearance.
     Assumes the one-way ANOVA model: normal values of equal variance in every group; each t has
-    n - groups degrees of freedom. p-values and intervals are two-sided, per contrast; `max_t`
-    adjusts the former over the family by `correlation`.
+    n - groups degrees of freedom. p-values and intervals are two-sided, per contrast.
 
     Raises `TooFewUnits` below two groups or two units in a group, `NoVariance` when every group
     is constant (up to rounding), `BadStatisticInput` for values that are not finite, labels of
@@ -183,10 +174,7 @@ def pooled_group_contrasts(
     means = np.array([group.mean() for group in groups])
     within = sum(float(group.var()) * group.size for group in groups if not constant(group))
     weights = (k * np.eye(k) - 1) / (k - 1)
-    covariance = weights / np.array([group.size for group in groups]) @ weights.T
-    roots = np.sqrt(np.diag(covariance))
-    correlation = np.clip(covariance / np.outer(roots, roots), -1.0, 1.0)
-    np.fill_diagonal(correlation, 1.0)
+    roots = np.sqrt((weights**2 / np.array([group.size for group in groups])).sum(axis=1))
 
     found = []
     for name, estimate, root in zip(names, weights @ means, roots, strict=True):
@@ -203,9 +191,7 @@ def pooled_group_contrasts(
                 interval=t_interval(float(estimate), se, df, level=level),
             )
         )
-    return PooledContrasts(
-        contrasts=tuple(found), correlation=tuple(map(tuple, correlation.tolist()))
-    )
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

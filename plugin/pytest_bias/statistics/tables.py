@@ -41,8 +41,6 @@ class ChiSquare:
     cramers_v: float
     interval: Interval
     bergsma_v: float
-    dropped_rows: int
-    dropped_columns: int
 
 
 def _table(table: ArrayLike) -> NDArray[np.int64]:
@@ -82,8 +80,8 @@ def chi_square(table: ArrayLike, *, yates: bool = False, level: float = 0.95) ->
     """Test that rows and columns are independent, and measure their association.
 
     Estimand of the effect sizes: Cramér's V of the population's table, from 0 to 1. `table` has
-    shape (r, c) and counts independent units as integers. Empty rows and columns are dropped and
-    counted. Yates' correction is applied to what is a 2 × 2 table then, and to no other; it goes
+    shape (r, c) and counts independent units as integers. Empty rows and columns are dropped.
+    Yates' correction is applied to what is a 2 × 2 table then, and to no other; it goes
     into phi, V and their interval, not into Bergsma's V. Phi is above 0 where the first row has
     more than its share of the first column.
 
@@ -127,6 +125,4 @@ def chi_square(table: ArrayLike, *, yates: bool = False, level: float = 0.95) ->
         cramers_v=min(1.0, math.sqrt(chi2 / largest)),
         interval=Interval(low=low, high=high, level=level),
         bergsma_v=_bergsma_v(float(plain.statistic) / n, rows, columns, n),
-        dropped_rows=array.shape[0] - rows,
-        dropped_columns=array.shape[1] - columns,
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import IncompleteDesign, NoVariance, TooFewUnits
 from ...statistics.permutation import GroupPermutation, group_permutation
-from ...statistics.simultaneous import PooledContrasts, pooled_group_contrasts
+from ...statistics.simultaneous import PooledContrast, pooled_group_contrasts
 from ..units import REPLIES, Units
 from .cells import Grid
 from .fixed import centred, stratum
@@ -54,7 +54,7 @@ def group_against_rest(
         each = {level: list(values.values()) for level, values in found.items()}
         identical = identical_exemplars(grid, weights, factor, each, margin=margin)
         return replace(identical, by_unit=by_unit)
-    pooled = next(each for each in pooled_all.contrasts if each.group == group)
+    pooled = next(each for each in pooled_all if each.group == group)
     against = permuted.groups[group]
     tost = tost_at(margin, pooled)
     few = pooled.df < FEWEST_DF
@@ -91,7 +91,7 @@ def _all_groups(
     groups: Sequence[str],
     values: NDArray[np.float64],
     labels: Sequence[str],
-) -> tuple[PooledContrasts, GroupPermutation]:
+) -> tuple[tuple[PooledContrast, ...], GroupPermutation]:
     """Work out once all that the groups' hypotheses share."""
     key = ("groups", factor, tuple(sorted(groups)))
     if key not in grid.memo:
@@ -99,7 +99,7 @@ def _all_groups(
             pooled_group_contrasts(values, labels),
             group_permutation(values, labels, resamples=RESAMPLES, seed=SEED),
         )
-    return cast("tuple[PooledContrasts, GroupPermutation]", grid.memo[key])
+    return cast("tuple[tuple[PooledContrast, ...], GroupPermutation]", grid.memo[key])
 
 
 def any_group(

@@ -34,7 +34,6 @@ def test_terms_and_degrees_of_freedom() -> None:
         found = factorial_anova(WARPBREAKS["breaks"], factors, type=kind)
         assert [row.term for row in found.rows] == [("wool",), ("tension",), ("wool", "tension")]
         assert [row.df for row in found.rows] == [1, 2, 2]
-        assert found.residual_df == 48
         expected = values("warpbreaks_twoway")
         assert {f"F[{':'.join(row.term)}]": row.f for row in found.rows} == close(
             {key: f for key, f in expected.items() if key.startswith("F")}
@@ -58,9 +57,10 @@ def test_three_factors_give_seven_terms_that_share_out_a_balanced_sum_of_squares
     found = factorial_anova(numbers, columns)
     assert len(found.rows) == 7
     assert found.rows[-1].term == ("a", "b", "c")
-    total = sum(row.ss for row in found.rows) + found.residual_ss
-    assert total == close(float(((numbers - numbers.mean()) ** 2).sum()))
-    assert sum(row.df for row in found.rows) + found.residual_df == len(cells) - 1
+    assert sum(row.df for row in found.rows) == 11  # of the 12 cells
+    within = numbers.reshape(12, 3).var(axis=1).sum() * 3
+    between = sum(row.df * row.f for row in found.rows) * within / 24
+    assert between + within == close(float(((numbers - numbers.mean()) ** 2).sum()))
 
 
 def test_one_factor_is_the_one_way_analysis() -> None:
@@ -69,7 +69,6 @@ def test_one_factor_is_the_one_way_analysis() -> None:
     plain = one_way(THREE)
     assert (found.f, found.p) == (close(plain.f), close(plain.p))
     assert found.partial_eta2 == close(plain.eta2)
-    assert found.omega2 == close(plain.omega2)
 
 
 def test_an_empty_cell_is_named() -> None:
@@ -105,7 +104,6 @@ def test_magnitudes_do_not_matter() -> None:
     for scale in (1e-60, 1e80):
         found = factorial_anova(np.array(TEETH["len"]) * scale, TEETH_FACTORS)
         assert [row.f for row in found.rows] == [close(row.f) for row in plain.rows]
-        assert found.residual_ss == close(plain.residual_ss * scale * scale)
 
 
 def test_one_way_analyses_agree_with_the_libraries() -> None:
@@ -130,7 +128,6 @@ def test_results_are_sound_or_refused(groups: list[list[float]]) -> None:
         assert 0 <= found.eta2 <= 1
         assert 0 < found.p <= 1
         assert math.isfinite(found.f)
-        assert found.omega2 <= found.eta2
 
 
 def test_groups_too_small_are_named() -> None:

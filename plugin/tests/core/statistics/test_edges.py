@@ -213,12 +213,6 @@ def test_rates_at_the_end_of_the_scale_have_a_width(successes: int) -> None:
     assert found.interval.high > 0.1
 
 
-def test_bootstrap_of_constants_has_no_width() -> None:
-    found = bootstrap_difference([3, 3, 3], [1, 1], iterations=200, seed=4)
-    assert (found.interval.low, found.interval.high) == (2, 2)
-    assert (found.iterations, found.seed, found.method) == (200, 4, "percentile")
-
-
 def test_bootstrap_is_seeded_and_chunked() -> None:
     rng = np.random.default_rng(3)
     a, b = rng.normal(1, 1, 40_000), rng.normal(0, 1, 30_000)

@@ -83,9 +83,8 @@ def test_interval_of_v_goes_on_where_scipys_series_ends() -> None:
     assert_sound(chi_square([[10**14, 1], [1, 10**14]]))
 
 
-def test_empty_rows_and_columns_are_dropped_and_counted() -> None:
+def test_empty_rows_and_columns_are_dropped() -> None:
     found = chi_square([[3, 0, 1], [0, 0, 0], [1, 0, 3]], yates=True)
-    assert (found.dropped_rows, found.dropped_columns) == (1, 1)
     assert found.yates
     assert found.p == chi_square(TEA, yates=True).p
 
