@@ -37,7 +37,8 @@ from .failures import (
 )
 from .limited_http import Refused, guarded
 from .loopback import loopback_client
-from .sdk import SEED_FIELD, SHORTEST_SECRET, Secrets, host, is_url, load_sdk, parsed, retry_after
+from .sdk import SHORTEST_SECRET, Secrets, host, is_url, load_sdk, parsed, retry_after
+from .simulator.exchange import SEED_FIELD
 
 _REFUSING = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 

@@ -14,10 +14,10 @@ from typing import Any
 
 from ..errors import BadSetting, CallFailed, MissingKey
 from ..experiments.canonical import plain
-from ..experiments.messages import Completion, Message, Parameters, Request
+from ..experiments.messages import Completion, Finish, Message, Parameters, Request
 from . import sdk
 from .base import NO_KEY, Adapter, Call, Endpoint, Provider, ProviderContext, api_key
-from .completion import ReplyBody, answered, completion, effective
+from .completion import ReadReply, ReplyBody, answered, completion, counts, effective, text_of
 from .failures import (
     address,
     connection_failure,
@@ -28,9 +28,9 @@ from .failures import (
     unsent,
 )
 from .google_errors import google_failure
-from .google_reply import read_contents
 from .limited_http import Refused, guarded
 from .loopback import loopback_client
+from .simulator.exchange import SEED_FIELD
 
 _NAME = "google"
 _DEFAULT_URL = "https://generativelanguage.googleapis.com"
@@ -59,6 +59,22 @@ _SCHEMA_FIELDS = (
     "responseMimeType",
     "response mime type",
 )
+
+_FINISHES: Mapping[object, Finish] = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "CONTINUATION": "length",  # one request's limit; a second one could go on from there
+    "SAFETY": "content_filter",
+    "PROHIBITED_CONTENT": "content_filter",
+    "BLOCKLIST": "content_filter",
+    "SPII": "content_filter",
+    "RECITATION": "content_filter",
+    "IMAGE_SAFETY": "content_filter",
+    "IMAGE_PROHIBITED_CONTENT": "content_filter",
+    "IMAGE_RECITATION": "content_filter",
+    "ESCALATION": "content_filter",  # "filtered by an escalation rule"
+    "MODEL_ARMOR": "content_filter",
+}
 
 # The SDK hands out no HTTP response, so its client's hook leaves it here, for its status and time.
 _RESPONSES: ContextVar[list[Any]] = ContextVar("responses")
@@ -204,7 +220,7 @@ class GoogleContents(Adapter):
         types = self._genai.types
         options: dict[str, Any] = {"timeout": max(1, math.ceil(call.timeout * 1000))}
         if self._endpoint.simulated:
-            options["extra_body"] = {sdk.SEED_FIELD: call.seed}
+            options["extra_body"] = {SEED_FIELD: call.seed}
         config: dict[str, Any] = {
             **fields,
             "http_options": types.HttpOptions(**options),
@@ -237,6 +253,23 @@ class GoogleContents(Adapter):
             wait = sdk.retry_after(response.headers)
             return status_failure(name, response.status_code, "unreadable error", wait=wait)
         return reply_failure(name, _WHAT, error)
+
+
+def read_contents(body: dict[str, Any]) -> ReadReply:
+    """Read a generateContent reply body; KeyError, TypeError … when it is none."""
+    # Thoughts are paid as output.
+    replied = ("candidatesTokenCount", "thoughtsTokenCount")
+    tokens = counts(body.get("usageMetadata"), input=("promptTokenCount",), output=replied)
+    served = str(body.get("modelVersion") or "")
+    if not body.get("candidates") and (body.get("promptFeedback") or {}).get("blockReason"):
+        return ReadReply("", "content_filter", served, tokens)
+    candidate = body["candidates"][0]
+    finish = _FINISHES.get(candidate.get("finishReason"), "other")
+    # A filter, or a limit met while thinking, leaves no content; but it is said then.
+    content = candidate["content"] if "finishReason" not in candidate else candidate.get("content")
+    parts = (content or {}).get("parts") or []
+    texts = [text_of(part.get("text")) for part in parts if not part.get("thought")]
+    return ReadReply("".join(texts), finish, served, tokens)
 
 
 # --- the SDK's client ---------------------------------------------------------------------------

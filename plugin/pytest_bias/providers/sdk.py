@@ -15,10 +15,7 @@ from typing import cast
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit
 
 from ..errors import MissingPackage
-from .simulator.server import FINGERPRINT
-
-SEED_FIELD = "pytest_bias_seed"
-"""Top-level field of a request body in which simulated endpoints are sent the trial's seed."""
+from .simulator.exchange import FINGERPRINT
 
 LEAST_MAJORS = {"openai": 3, "anthropic": 2, "google-genai": 3}
 """Distribution of an SDK → the least major version that is understood, as in pyproject.toml."""

@@ -16,7 +16,7 @@ from pytest_bias.providers.anthropic_messages import read_message
 from pytest_bias.providers.base import Endpoint
 from pytest_bias.providers.codex_reply import Credentials, Ran, completion_of
 from pytest_bias.providers.completion import ReadReply, ReplyBody, answered, completion
-from pytest_bias.providers.google_reply import read_contents
+from pytest_bias.providers.google_contents import read_contents
 from pytest_bias.providers.openai_chat import read_chat
 from pytest_bias.providers.openai_responses import read_response
 

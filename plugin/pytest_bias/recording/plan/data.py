@@ -11,18 +11,33 @@ from ...contrasts.power import Prospect
 from ...experiments.canonical import plain
 from ...settings.settings import RecordMode
 from .estimate import Estimate, Mark, worst
-from .use import NOTHING, Calls, Use
+from .use import Calls, Use, total
 
 FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanRow:
-    """The plan of recording one experiment with one model.
+class PlanCounts:
+    """Trials and interactions of a plan, and what is still to be called.
 
     ``recorded_trials`` need no call, ``recorded_interactions`` are those of the planned trials;
     ``subject`` and ``judge`` are the calls still to be made of each, in whole numbers;
     ``stale_interactions`` stand in the cassette and no design of the experiment asks for them.
+    """
+
+    trials: int
+    recorded_trials: int
+    missing_trials: int
+    recorded_interactions: int
+    stale_interactions: int
+    subject: Calls
+    judge: Calls
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRow(PlanCounts):
+    """The plan of recording one experiment with one model.
+
     ``cost`` is in US dollars (None where one of the ``unpriced`` models has no price in the
     roster), ``unbounded`` is whether no limit of a reply's tokens bounds it, ``minutes`` the
     shortest time the limits allow (None without limits). ``estimate`` says what these rest on.
@@ -37,13 +52,6 @@ class PlanRow:
     simulated: bool
     unpinned: bool
     unfinished: bool
-    trials: int
-    recorded_trials: int
-    missing_trials: int
-    recorded_interactions: int
-    stale_interactions: int
-    subject: Calls
-    judge: Calls
     judge_model: str | None
     cost: float | None
     unpriced: tuple[str, ...]
@@ -55,20 +63,13 @@ class PlanRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanTotals:
+class PlanTotals(PlanCounts):
     """Sums over rows; models are recorded side by side, the experiments of one model in turn.
 
     ``cost`` leaves out rows of ``unpriced`` models, ``minutes`` rows of ``unlimited`` ones;
     ``unbounded`` names experiments with models that a budget refuses.
     """
 
-    trials: int
-    recorded_trials: int
-    missing_trials: int
-    recorded_interactions: int
-    stale_interactions: int
-    subject: Calls
-    judge: Calls
     cost: float | None
     unpriced: tuple[str, ...]
     unbounded: tuple[str, ...]
@@ -108,11 +109,7 @@ def totals_of(rows: Sequence[PlanRow]) -> PlanTotals:
             minutes[row.model] = minutes.get(row.model, 0.0) + row.minutes
     unpriced = tuple(dict.fromkeys(model for row in rows for model in row.unpriced))
     unlimited = tuple(dict.fromkeys(row.model for row in rows if row.minutes is None))
-    use = NOTHING
-    for row in rows:
-        use = use.plus(Use(row.subject, row.judge))
-    use = use.whole()
-    marks = [row.estimate.mark for row in rows]
+    use = total(Use(row.subject, row.judge) for row in rows).whole()
     return PlanTotals(
         trials=sum(row.trials for row in rows),
         recorded_trials=sum(row.recorded_trials for row in rows),
@@ -128,5 +125,5 @@ def totals_of(rows: Sequence[PlanRow]) -> PlanTotals:
         if unlimited and not any(minutes.values())
         else max(minutes.values(), default=0.0),
         unlimited=unlimited,
-        mark=worst(marks),
+        mark=worst(row.estimate.mark for row in rows),
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
+from functools import reduce
+from operator import add, sub
 
 from ...cassettes.measured import MeasuredTrial
 from ...errors import BiasError, InvalidReply
@@ -27,33 +29,19 @@ class Calls:
 
     def plus(self, other: Calls) -> Calls:
         """The sum of both."""
-        return Calls(
-            self.calls + other.calls,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-        )
+        return Calls(*map(add, astuple(self), astuple(other)))
 
     def times(self, factor: float) -> Calls:
         """So many times as much."""
-        tokens = self.input_tokens * factor, self.output_tokens * factor
-        return Calls(self.calls * factor, *tokens)
+        return Calls(*(value * factor for value in astuple(self)))
 
     def rest(self, done: Calls) -> Calls:
         """Return the rest beside ``done``; never below none."""
-        return Calls(
-            max(self.calls - done.calls, 0),
-            max(self.input_tokens - done.input_tokens, 0),
-            max(self.output_tokens - done.output_tokens, 0),
-        )
+        return Calls(*(max(value, 0) for value in map(sub, astuple(self), astuple(done))))
 
     def whole(self) -> Calls:
         """Rounded up to whole numbers, where more than rounding errors are over."""
-        return Calls(
-            *(
-                math.ceil(round(value, 6))
-                for value in (self.calls, self.input_tokens, self.output_tokens)
-            )
-        )
+        return Calls(*(math.ceil(round(value, 6)) for value in astuple(self)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +76,15 @@ class Use:
 
 
 NOTHING = Use()
+
+
+def total(uses: Iterable[Use]) -> Use:
+    """The sum of ``uses``."""
+    return reduce(Use.plus, uses, NOTHING)
+
+
+def _of(to: object, calls: Calls) -> Use:
+    return Use(judge=calls) if to == "judge" else Use(subject=calls)
 
 
 class Walk(Answered):
@@ -129,13 +126,11 @@ class Walk(Answered):
         Tokens are what the provider counted, where it did and ``counted`` is set; else they are
         estimated from the characters.
         """
-        use = NOTHING
-        for wanted, completion in self._answered:
-            if counts is None or counts(wanted.key):
-                calls = _calls_of(wanted.request, completion, counted=counted)
-                judged = wanted.request.to == "judge"
-                use = use.plus(Use(judge=calls) if judged else Use(subject=calls))
-        return use
+        return total(
+            _of(wanted.request.to, _calls_of(wanted.request, completion, counted=counted))
+            for wanted, completion in self._answered
+            if counts is None or counts(wanted.key)
+        )
 
     async def perform(self, request: Request, place: Place) -> Completion:
         """Answer, or end the trial."""
@@ -157,12 +152,10 @@ def _calls_of(request: Request, completion: Completion, *, counted: bool) -> Cal
 
 def measured_use(measured: MeasuredTrial) -> Use:
     """Return the use of a trial of which measures are kept, as the provider counted tokens."""
-    use = NOTHING
-    for call in measured.calls:
-        usage = believable_counts(call["usage"])
-        calls = Calls(1, usage.get("input", 0), usage.get("output", 0))
-        use = use.plus(Use(judge=calls) if call["to"] == "judge" else Use(subject=calls))
-    return use
+    counted = ((call["to"], believable_counts(call["usage"])) for call in measured.calls)
+    return total(
+        _of(to, Calls(1, usage.get("input", 0), usage.get("output", 0))) for to, usage in counted
+    )
 
 
 def tokens_of(texts: Iterable[str]) -> float:
