@@ -16,7 +16,7 @@ from ...experiments.experiment import Experiment, Players
 from ...experiments.messages import Completion
 from ...experiments.rehearsal import simulated_reply
 from ...experiments.replay import Answers, Wanted
-from .use import NOTHING, Calls, Use, Walk, measured_use, tokens_of
+from .use import Calls, Use, Walk, measured_use, tokens_of, total, use_of
 
 SAMPLE = 200
 """Trials an estimate is taken from, at most: spread over those that are there."""
@@ -109,7 +109,7 @@ class Estimator:
             missing = Walk(self.experiment, players, trial, lambda _: None).missing
             if missing is not None:
                 calls = Calls(1, tokens_of(message.text for message in missing.request.messages))
-                uses.append(Use(judge=calls) if missing.request.to == "judge" else Use(calls))
+                uses.append(use_of(missing.request.to, calls))
         return Estimate("at least", "opening request", len(uses)), _mean(uses)
 
 
@@ -129,11 +129,8 @@ def _uses(walks: Iterable[Walk], *, counted: bool = True) -> list[Use]:
 
 
 def _mean(uses: Sequence[Use]) -> Use:
-    total = NOTHING
-    for use in uses:
-        total = total.plus(use)
-    share = 1 / max(len(uses), 1)
-    return Use(total.subject.times(share), total.judge.times(share))
+    share, use = 1 / max(len(uses), 1), total(uses)
+    return Use(use.subject.times(share), use.judge.times(share))
 
 
 def _spread(trials: Sequence[Trial]) -> Sequence[Trial]:

@@ -83,7 +83,8 @@ def total(uses: Iterable[Use]) -> Use:
     return reduce(Use.plus, uses, NOTHING)
 
 
-def _of(to: object, calls: Calls) -> Use:
+def use_of(to: object, calls: Calls) -> Use:
+    """``calls`` of the judge where they go ``to`` it, else of the subject."""
     return Use(judge=calls) if to == "judge" else Use(subject=calls)
 
 
@@ -127,7 +128,7 @@ class Walk(Answered):
         estimated from the characters.
         """
         return total(
-            _of(wanted.request.to, _calls_of(wanted.request, completion, counted=counted))
+            use_of(wanted.request.to, _calls_of(wanted.request, completion, counted=counted))
             for wanted, completion in self._answered
             if counts is None or counts(wanted.key)
         )
@@ -154,7 +155,8 @@ def measured_use(measured: MeasuredTrial) -> Use:
     """Return the use of a trial of which measures are kept, as the provider counted tokens."""
     counted = ((call["to"], believable_counts(call["usage"])) for call in measured.calls)
     return total(
-        _of(to, Calls(1, usage.get("input", 0), usage.get("output", 0))) for to, usage in counted
+        use_of(to, Calls(1, usage.get("input", 0), usage.get("output", 0)))
+        for to, usage in counted
     )
 
 
