@@ -26,7 +26,7 @@ from .checks import (
     probability,
     units,
 )
-from .effect_size import HIGHEST_LEVEL, _noncentrality, _tails, hedges_j
+from .effect_size import effect_size
 from .equivalence import tost_from_moments
 from .means import Moments, t_interval, two_sided_p
 from .resampling import CHUNK
@@ -216,16 +216,4 @@ def cohen_dz(
     Source: Cohen (1988); Hedges (1981); Cumming & Finch (2001).
     """
     mean, sd, n = _mean_sd_n(differences, magnitude=magnitude, needed=3)
-    level = fraction(level, "level")
-    if level > HIGHEST_LEVEL:
-        raise bad("level", f"{level} is above {HIGHEST_LEVEL}")
-    d, df, half = mean / sd, n - 1, (1 - level) / 2
-    t = abs(d) * math.sqrt(n)
-    below, above = _tails(t, df)
-    step = 3 * math.sqrt(1 + t**2 / df)
-    near = _noncentrality(above, half, t + step, -2 * step) / math.sqrt(n)
-    far = _noncentrality(below, half, t - step, 2 * step) / math.sqrt(n)
-    if d < 0:
-        near, far = -far, -near
-    j = hedges_j(df)
-    return EffectSize(d=d, g=d * j, j=j, interval=Interval(low=near, high=far, level=level))
+    return effect_size(mean / sd, unit=1 / math.sqrt(n), df=n - 1, level=level)

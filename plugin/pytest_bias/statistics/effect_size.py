@@ -106,12 +106,11 @@ def _noncentrality(tail: Callable[[float], float], p: float, start: float, step:
     return crossing(lambda nc: tail(nc) - p, start, start + step)
 
 
-def _interval(d: float, n_a: int, n_b: int, *, level: float) -> Interval:
+def effect_size(d: float, *, unit: float, df: int, level: float) -> EffectSize:
+    """Return what belongs to a `d` of `df` degrees of freedom whose t statistic is d / `unit`."""
     level = fraction(level, "level")
     if level > HIGHEST_LEVEL:
         raise bad("level", f"{level} is above {HIGHEST_LEVEL}")
-    unit = math.sqrt(1 / n_a + 1 / n_b)
-    df = n_a + n_b - 2
     t = abs(d) / unit
     below, above = _tails(t, df)
     step = 3 * math.sqrt(1 + t**2 / df)
@@ -121,7 +120,8 @@ def _interval(d: float, n_a: int, n_b: int, *, level: float) -> Interval:
     far = _noncentrality(below, half, t - step, 2 * step) * unit
     if d < 0:
         near, far = -far, -near
-    return Interval(low=near, high=far, level=level)
+    j = hedges_j(df)
+    return EffectSize(d=d, g=d * j, j=j, interval=Interval(low=near, high=far, level=level))
 
 
 @checked
@@ -136,6 +136,4 @@ def standardized_difference(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) 
     Source: Hedges (1981); Steiger & Fouladi (1997); Cumming & Finch (2001).
     """
     d, n_a, n_b = _d_and_sizes(a, b)
-    j = hedges_j(n_a + n_b - 2)
-    interval = _interval(d, n_a, n_b, level=level)
-    return EffectSize(d=d, g=d * j, j=j, interval=interval)
+    return effect_size(d, unit=math.sqrt(1 / n_a + 1 / n_b), df=n_a + n_b - 2, level=level)
