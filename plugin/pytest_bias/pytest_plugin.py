@@ -1,20 +1,19 @@
-"""The pytest plugin: options and hooks. Every hook reads, calls once, hands back."""
+"""The pytest plugin: options, fixtures, and the session that holds the other hooks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from .session.items import amend_collected, condition_of, control_of, verdict_of, watched
+from .session.items import condition_of, control_of, verdict_of
 
 if TYPE_CHECKING:
     from .contrasts.cases import Case, Recorded
-    from .errors.said import Said
     from .experiments.design import Condition
-    from .report.view import RunView
+    from .session.run import Run
     from .session.session import BiasSession
     from .verdicts.verdict import Control, Verdict
 
@@ -67,17 +66,17 @@ def pytest_cmdline_main(
         if not ended.code and (instead := _due(config)):
             raise SystemExit(instead) from ended
         raise
-    hooks = config.pluginmanager.get_plugin(SESSION)
-    if hooks is not None and status is not None:
-        status = hooks.session.exit.held(status)
+    session = _session(config)
+    if session is not None and status is not None:
+        status = session.exit.held(status)
     if status == pytest.ExitCode.OK and _LET_GO in config.stash:
         config.stash[_LET_GO]()  # else it is held to the very end: of atexit, too
     return status
 
 
 def _due(config: pytest.Config) -> int:
-    hooks = config.pluginmanager.get_plugin(SESSION)
-    return 0 if hooks is None else hooks.session.exit.due()
+    session = _session(config)
+    return 0 if session is None else session.exit.due()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -87,7 +86,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "bias: a case of a bias experiment (set by @conditions, @hypotheses, …)"
     )
-    config.pluginmanager.register(BiasHooks(BiasSession(config)), SESSION)
+    chosen = config.stash.get(_DISTRIBUTED, False)
+    session = BiasSession(config, distributed_by_choice=chosen)
+    config.pluginmanager.register(session.collection, f"{SESSION}-collection")
+    config.pluginmanager.register(session, SESSION)
 
 
 @pytest.fixture
@@ -115,131 +117,26 @@ def recorded(bias_case: Case, pytestconfig: pytest.Config) -> Recorded:
     """
     from .experiments.records import carried_out  # noqa: PLC0415  (only where cases are)
 
-    return carried_out(_session(pytestconfig).run.replayed(bias_case))
+    return carried_out(_run(pytestconfig).replayed(bias_case))
 
 
 @pytest.fixture
 def verdict(bias_case: Case, pytestconfig: pytest.Config) -> Verdict:
     """The verdict of a ``@hypotheses`` case."""
-    return verdict_of(bias_case, _session(pytestconfig).run)
+    return verdict_of(bias_case, _run(pytestconfig))
 
 
 @pytest.fixture
 def control(bias_case: Case, pytestconfig: pytest.Config) -> Control:
     """Return the positive control of a ``@positive_control`` case."""
-    return control_of(bias_case, _session(pytestconfig).run)
+    return control_of(bias_case, _run(pytestconfig))
 
 
-def _session(config: pytest.Config) -> BiasSession:
-    hooks: Any = config.pluginmanager.get_plugin(SESSION)
-    session: BiasSession = hooks.session
-    return session
+def _session(config: pytest.Config) -> BiasSession | None:
+    return cast("BiasSession | None", config.pluginmanager.get_plugin(SESSION))
 
 
-class BiasHooks:
-    """The hooks that need the session's state."""
-
-    def __init__(self, session: BiasSession) -> None:
-        self.session = session
-
-    def pytest_report_header(self) -> list[str]:
-        """Say what a recording run will do; say nothing otherwise."""
-        return self.session.header()
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Take note of what was not imported to its end."""
-        self.session.collection.book(report)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_make_collect_report(
-        self, collector: pytest.Collector
-    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Show what is declared wrongly in one line, with its place."""
-        report = yield
-        amend_collected(collector, report)
-        return report
-
-    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Turn decorated functions into cases."""
-        self.session.collection.parametrize(metafunc)
-
-    def pytest_deselected(self, items: list[pytest.Item]) -> None:
-        """Take note of deselected cases: such a run is partial."""
-        self.session.collection.deselect(items)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Run nothing where a setting is wrong."""
-        self.session.drop_refused(items)
-
-    @pytest.hookimpl(tryfirst=True)  # before xdist tells the controller what there is
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Take note of the selected cases."""
-        self.session.select(session.items)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Collect, then test."""
-        self.session.collect(session)
-        return (yield)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Apply the gate after the body of a case."""
-        with self.session.around_body(item):
-            return (yield)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_pyfunc_call(
-        self, pyfuncitem: pytest.Function
-    ) -> Generator[None, object | None, object | None]:
-        """Take note whether the body of a case is called."""
-        with watched(pyfuncitem):
-            return (yield)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Show errors in their own words; let no xfail cover a missing recording."""
-        report = yield
-        self.session.amend(item, call, report)
-        return report
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the books."""
-        self.session.book(report)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_bias_results(self, view: RunView) -> Said | None:
-        """Write data sets and exports."""
-        return self.session.outputs(view)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object:
-        """Keep an experiment's work in one worker, where nobody says how to distribute tests."""
-        return None if config.stash.get(_DISTRIBUTED, True) else self.session.scheduler(log)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        """Tell an xdist worker where the session's shared folder is."""
-        self.session.equip_worker(node.workerinput)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
-        """Add a hypothesis' numbers to its row in pytest-html's report."""
-        self.session.extend_html_row(report, cells)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Balance the books, write the reports, settle the exit status."""
-        self.session.finish(session, exitstatus)
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the bias section."""
-        self.session.summarize(terminalreporter)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_unconfigure(self) -> None:
-        """Hold the exit status, remove the shared folder."""
-        self.session.close()
+def _run(config: pytest.Config) -> Run:
+    session = _session(config)
+    assert session is not None  # noqa: S101  (its cases ask)
+    return session.run

@@ -1,23 +1,20 @@
-"""The end of a session: balance the books, hear everybody, write the reports."""
+"""The end of a session: balance the books, hear everybody, say how it ended."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pytest
 
 from ..baselines.accept import accept, refused
 from ..baselines.accepted import ends_soon
-from ..cassettes.files import write_atomically
-from ..errors import ReportNotWritten
 from ..errors.said import Said
-from ..report.results import results_text
 from ..report.view import AcceptedVerdict, RunView
 from ..verdicts.analysis import Analysis
+from .outputs import write_all
 from .scope import Coverage, coverage_of
 from .upgrade import unasked_of_run, upgrade_of_run
 
@@ -82,7 +79,7 @@ def close_books(state: State, exitstatus: int) -> Closed:
         return Closed(exitstatus, said, None)
     sections, of_sections = _sections(state.config, view)
     said += of_sections
-    view, said = _write_all(state, replace(view, sections=sections), said, exitstatus)
+    view, said = write_all(state, replace(view, sections=sections), said, exitstatus)
     return Closed(view.exit_status, said + Said(notes=tuple(_leniencies(state))), view)
 
 
@@ -239,73 +236,3 @@ def _sections(config: pytest.Config, view: RunView) -> tuple[tuple[Section, ...]
 
 def _failed(hook: str, error: Exception) -> Said:
     return Said(problems=(f"{hook} of a plugin failed with {type(error).__name__}: {error}",))
-
-
-# --- outputs ----------------------------------------------------------------------------------
-
-
-def _write_all(state: State, view: RunView, said: Said, exitstatus: int) -> tuple[RunView, Said]:
-    """Write reports and summary; what they say is what the run ends with.
-
-    Where one of them could not be written, and is missed, the reports are written again: they then
-    say so.
-    """
-    first = _settled(view, said, exitstatus)
-    said += _write_reports(state, first)
-    if state.settings.summary is not None or state.settings.job_summary is not None:
-        said += _summarise(state, _settled(view, said, exitstatus), said.written)
-    last = _settled(view, said, exitstatus)
-    if last != first:
-        said += _write_reports(state, last)
-    return last, said
-
-
-def _settled(view: RunView, said: Said, exitstatus: int) -> RunView:
-    """The run with all its problems so far, and the exit status that follows from it."""
-    view = replace(view, problems=said.problems)
-    bad = exitstatus == pytest.ExitCode.OK and not view.passes
-    return replace(view, exit_status=int(pytest.ExitCode.TESTS_FAILED if bad else exitstatus))
-
-
-def _write_reports(state: State, view: RunView) -> Said:
-    settings, said = state.settings, Said()
-    if settings.results is not None:
-        asked = settings.results_asked
-        said += _write(state, view, settings.results, results_text(view), asked=asked)
-    if settings.report is not None:
-        from ..report.html import report_html  # noqa: PLC0415  (charts: only to write a page)
-
-        asked = settings.report_asked
-        said += _write(state, view, settings.report, report_html(view), asked=asked)
-    return said
-
-
-def _summarise(state: State, view: RunView, written: tuple[Path, ...]) -> Said:
-    """Write the summary: last, so that it says where the reports are."""
-    from ..report.step_summary import summary_markdown  # noqa: PLC0415
-    from .ci import add_to_job_summary  # noqa: PLC0415  (only where a summary is wanted)
-
-    settings, said = state.settings, Said()
-    text = summary_markdown(view, [state.shown(path) for path in written])
-    if settings.summary is not None:
-        said += _write(state, view, settings.summary, text, asked=True)
-    if settings.job_summary is not None:
-        said += Said(notes=add_to_job_summary(settings.job_summary, text))
-    return said
-
-
-def _write(state: State, view: RunView, path: Path, text: str, *, asked: bool) -> Said:
-    """Write an output; a partial run gets a name of its own, so that it overwrites no full one.
-
-    Not being able to is a problem of the run where the user asked for the place, and where an
-    earlier run's output stays that would be taken for this one's.
-    """
-    if view.partial:
-        path = path.with_name(f"{path.stem}.partial{path.suffix}")
-    try:
-        write_atomically(path, text.encode())
-    except OSError as error:
-        problem = error.strerror or str(error)
-        words = (str(ReportNotWritten(path=state.shown(path), problem=problem)),)
-        return Said(problems=words) if asked or path.is_file() else Said(notes=words)
-    return Said(written=(path,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..report.escapes import terminal_text
-from .items import ARGUMENT, case_of, declared_on, name_of, origin_of, set_property
+from .items import (
+    ARGUMENT,
+    amend_collected,
+    case_of,
+    declared_on,
+    name_of,
+    origin_of,
+    set_property,
+)
 from .ledger import CASE
 from .options import is_given
 
@@ -44,7 +52,7 @@ class Collection:
 
         return Run(self.state.settings, self.state.workspace)
 
-    def parametrize(self, metafunc: pytest.Metafunc) -> None:
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Turn a decorated function into its cases; what the user asked wrongly is kept for later.
 
         A usage error raised here would become one collection error per function, and in a worker
@@ -85,7 +93,7 @@ class Collection:
             self.run.registry.add(beside)
         return self.run.cases(declared)
 
-    def book(self, report: pytest.CollectReport) -> None:
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Take note of a module or folder that was not imported to its end."""
         if report.outcome == "skipped":
             words = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else "")
@@ -95,8 +103,17 @@ class Collection:
             self.state.unfinished[report.nodeid] = ""  # pytest says why
             self.state.ledger.fail(report.nodeid)
 
-    def deselect(self, items: Sequence[pytest.Item]) -> None:
-        """Count deselected bias cases."""
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Show what is declared wrongly in one line, with its place."""
+        report = yield
+        amend_collected(collector, report)
+        return report
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Count deselected bias cases: such a run is partial."""
         for item in items:
             if case := case_of(item):
                 self._deselected.append(name_of(item))

@@ -1,4 +1,4 @@
-"""One pytest session in one process, to which the hooks delegate.
+"""One pytest session in one process: the hooks that need its state.
 
 With xdist there are two kinds: workers run cases, the controller keeps the books and writes the
 reports; without it one process is both. Loaded in every pytest run, so it imports nothing heavy:
@@ -7,8 +7,7 @@ the machinery comes in with the first bias case.
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Generator, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ import pytest
 
 from ..report.escapes import say, terminal_text
 from .collection import Collection
-from .items import amend, amend_unjudged, case_of, judged, set_property
+from .items import amend, amend_unjudged, case_of, judged, set_property, watched
 from .ledger import RESULT
 from .options import check_settings, is_given, is_looking, is_planning, is_recording
 from .process_exit import ExitStatus
@@ -32,10 +31,11 @@ if TYPE_CHECKING:
 
 
 class BiasSession:
-    """One process of a session; registered with the plugin manager through its hooks."""
+    """One process of a session, registered as a plugin."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, *, distributed_by_choice: bool = False) -> None:
         self.config = config
+        self.distributed_by_choice = distributed_by_choice
         self.state = State(config)
         self.collection = Collection(self.state)
         self.exit = ExitStatus(self.state)
@@ -62,8 +62,8 @@ class BiasSession:
 
     # --- collection ---------------------------------------------------------------------------
 
-    def header(self) -> list[str]:
-        """Lines above the session: only a recording run has any."""
+    def pytest_report_header(self) -> list[str]:
+        """Say what a recording run will do; say nothing otherwise."""
         if not is_recording(self.config):
             return []
         settings = self.state.settings
@@ -74,16 +74,18 @@ class BiasSession:
             lines.append("bias: recording uses one process; distribution over workers is off")
         return lines
 
-    def drop_refused(self, items: list[pytest.Item]) -> None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Run nothing where the user asked wrongly, nor an experiment without the design."""
         self.hear(self.collection.drop_refused(items))
 
-    def select(self, items: list[pytest.Item]) -> None:
+    @pytest.hookimpl(tryfirst=True)  # before xdist tells the controller what there is
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Take note of the selected cases, and drop what must not be run.
 
         Dropped after it is named: without it, the books do not balance.
         """
-        state = self.state
+        state, items = self.state, session.items
         if state.refused and not state.is_worker:
             raise pytest.UsageError(terminal_text(state.refused))
         self.exit.phase = "running"
@@ -98,7 +100,13 @@ class BiasSession:
 
             drop_faulty(self.run, items)
 
-    def collect(self, session: pytest.Session) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Record before the first test."""
+        self._prepare(session)
+        return (yield)
+
+    def _prepare(self, session: pytest.Session) -> None:
         """Record what the selected cases lack, or plan it, where that was asked for."""
         planning, looking = is_planning(self.config), is_looking(self.config)
         self.exit.session = None if looking else session
@@ -121,7 +129,9 @@ class BiasSession:
         """Record what ``cases`` lack; a signal in the middle ends the session with status 2."""
         from .recording import record_missing  # noqa: PLC0415  (asyncio, SDKs: to record)
 
-        said, why = record_missing(self.state, self.run, cases, self.signals, self.header())
+        said, why = record_missing(
+            self.state, self.run, cases, self.signals, self.pytest_report_header()
+        )
         self.hear(said)
         if why:
             self.state.interrupted = True
@@ -129,13 +139,23 @@ class BiasSession:
 
     # --- cases --------------------------------------------------------------------------------
 
-    def around_body(self, item: pytest.Item) -> AbstractContextManager[None]:
-        """Around the body of a case: note what it found, raise what the gate says to it."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Note what a case found after its body, and raise what the gate says to it."""
         case = case_of(item)
         if case is None:
-            return nullcontext()
+            return (yield)
         judge, note = partial(self._judge, item, case), partial(self._note, item, case)
-        return judged(item, case, partial(self.run.tolerated, case), judge, note)
+        with judged(item, case, partial(self.run.tolerated, case), judge, note):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_pyfunc_call(
+        self, pyfuncitem: pytest.Function
+    ) -> Generator[None, object | None, object | None]:
+        """Take note whether the body of a case is called."""
+        with watched(pyfuncitem):
+            return (yield)
 
     def _judge(self, item: pytest.Item, case: Case) -> None:
         stopped = self._note(item, case)
@@ -152,19 +172,22 @@ class BiasSession:
             set_property(item, name, value)
         return result.stopped
 
-    def amend(
-        self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
-    ) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Word our own errors, and fail an xfail under which nothing was tested."""
+        report = yield
         case = case_of(item)
         if case is not None:
             amend(item, call, report, partial(self.run.missing, case))
         else:
             amend_unjudged(call, report)
+        return report
 
     # --- the controller -----------------------------------------------------------------------
 
-    def book(self, report: pytest.TestReport) -> None:
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Enter a report into the books (in a worker they are kept for nobody)."""
         outcome: str = report.outcome
         if hasattr(report, "wasxfail") and outcome in ("skipped", "passed"):
@@ -175,19 +198,22 @@ class BiasSession:
             ledger.fail(report.nodeid, properties)
         ledger.report(properties, report.when, outcome, place)
 
-    def equip_worker(self, worker_input: MutableMapping[str, Any]) -> None:
-        """Tell a worker where the shared folder is."""
-        worker_input[WORKER_KEY] = str(self.state.folder)
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of xdist where the shared folder is."""
+        node.workerinput[WORKER_KEY] = str(self.state.folder)
 
-    def scheduler(self, log: Any) -> object:
-        """Return what distributes cases over xdist's workers; None where there can be none."""
-        if not is_given(self.config):
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, log: Any) -> object:
+        """Keep an experiment's work in one worker, where nobody says how to distribute tests."""
+        if self.distributed_by_choice or not is_given(self.config):
             return None
         from .distribution import ExperimentScheduling  # noqa: PLC0415  (only with xdist)
 
         return ExperimentScheduling(self.config, log, self.state)
 
-    def finish(self, session: pytest.Session, exitstatus: int) -> None:
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Balance the books, write the reports, settle the exit status."""
         if not is_looking(self.config):
             if self.collection.exporting:
@@ -228,30 +254,24 @@ class BiasSession:
                 words = "NO VERDICT: pytest had an internal error"
                 say(reporter, words, red=True, bold=True)
 
-    def outputs(self, view: RunView) -> Said | None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_bias_results(self, view: RunView) -> Said:
         """Write the plugin's own files of a run beside its reports: data sets and exports."""
-        settings, said = self.state.settings, None
-        if settings.dataset is not None:
-            from . import datasets  # noqa: PLC0415  (only where data sets are asked for)
+        from .outputs import published  # noqa: PLC0415  (only where cases are)
 
-            said = datasets.publish(self.state, settings.dataset, view.fewer)
-        if settings.exports is not None:
-            from . import exports  # noqa: PLC0415  (only where exports are asked for)
+        return published(self.state, view)
 
-            more = exports.publish(self.state, settings.exports, view.fewer)
-            said = more if said is None else said + more
-        return said
-
-    def summarize(self, reporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the bias section; it is made when the session finishes."""
         if self.state.refused and self.exit.settled is not None:
-            say(reporter, f"ERROR: {self.state.refused}", red=True)
+            say(terminalreporter, f"ERROR: {self.state.refused}", red=True)
         elif self.closed is not None and self.closed.view is not None:
             from .section import print_section  # noqa: PLC0415
 
-            print_section(self.state, self.closed.view, self.closed.said, reporter)
+            print_section(self.state, self.closed.view, self.closed.said, terminalreporter)
 
-    def extend_html_row(self, report: Any, cells: list[str]) -> None:
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
         """Add a hypothesis' numbers to its row in pytest-html's report."""
         from ..report.html_row import row_words  # noqa: PLC0415
 
@@ -259,7 +279,8 @@ class BiasSession:
         if words and len(cells) > 1:
             cells[1] = cells[1].replace("</td>", f"{words}</td>")
 
-    def close(self) -> None:
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
         """Remove the shared folder; nothing that ran after us may have turned red into green."""
         if self.state.is_worker:
             return

@@ -19,7 +19,7 @@ PACKAGE = Path(pytest_bias.__file__).parent
 WAYS_OUT = {
     "session/process_exit.py": ["stderr.write("],  # our own words, once pytest is ended
     "report/escapes.py": ["reporter.write_line("],  # say()
-    "session/closing.py": ["reporter.write_line("],  # of workflow commands, escaped
+    "session/section.py": ["reporter.write_line("],  # of workflow commands, escaped
     "cli/__init__.py": ["stream.write("],  # tell()
     "cli/retention.py": ["stdout.writelines("],  # JSON in ASCII, for programs
     "report/progress.py": ["console.print("],  # a Text of rich

@@ -16,8 +16,17 @@ FACES_PYTEST = {
         f"session.{name}"
         for name in (
             *("arguments", "checks", "closing", "collection", "distribution", "hookspecs"),
-            *("items", "options", "process_exit", "recording", "scope", "section", "session"),
-            *("state", "suite"),
+            *(
+                "items",
+                "options",
+                "outputs",
+                "process_exit",
+                "recording",
+                "scope",
+                "section",
+                "session",
+            ),
+            *("section", "session", "state", "suite"),
         )
     ),
 }

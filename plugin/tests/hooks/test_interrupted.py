@@ -34,15 +34,15 @@ recorder.Recorder.keep = counted
 """
 
 WHILE_WRITING = f"""{IMPATIENT}
-from pytest_bias.session import closing
+from pytest_bias.session import outputs
 
-write = closing.write_atomically
+write = outputs.write_atomically
 
 def written(*arguments):
     impatient()
     write(*arguments)
 
-closing.write_atomically = written
+outputs.write_atomically = written
 """
 
 
