@@ -132,6 +132,7 @@ def positive_control(experiment: Experiment, contrast: Contrast) -> Callable[[Fu
     return _declare("control", experiment, (contrast,))
 
 
+_FIELDS = "__dataclass_fields__"
 _judged: ContextVar[Case | None] = ContextVar("pytest_bias_judged", default=None)
 
 
@@ -184,8 +185,8 @@ def _titled(contrast: Contrast, function: FunctionType) -> Contrast:
 
     That is the docstring's first paragraph, on one line.
     """
-    if getattr(contrast, "title", None) != "":
-        return contrast
+    if getattr(contrast, "title", None) != "" or not hasattr(type(contrast), _FIELDS):
+        return contrast  # a user's own kind may be made otherwise, and say its title itself
     first = inspect.cleandoc(function.__doc__ or "").partition("\n\n")[0]
     return cast("Contrast", replace(cast("Any", contrast), title=" ".join(first.split())))
 

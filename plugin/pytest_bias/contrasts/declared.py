@@ -107,7 +107,7 @@ class Declared(ABC):
         The source's own method, computed as it says; it stands beside the verdict.
     title
         What it asserts, in one sentence: its heading wherever people read. By default the first
-        line of the docstring of its test function; ``id`` stays its name.
+        paragraph of the docstring of its test function; ``id`` stays its name.
     """
 
     margin: float | None = None

@@ -1,8 +1,4 @@
-"""The names and levels a judge must not be told: whose reply it grades.
-
-The check is of the request as it would be sent, whatever a protocol did to make it, and nothing a
-protocol catches: a judge that is told is an error, live, in rehearsal and on replay.
-"""
+"""The names and levels a judge must not be told: whose reply it grades."""
 
 from __future__ import annotations
 

@@ -136,15 +136,18 @@ class RunView:
         return "NO VERDICT" if self.broken and suite != "FAIL" else suite
 
     @property
-    def standing(self) -> str:
-        """The suite's verdict; PASS with so many accepted, where only these stand in its way.
+    def known_in_old(self) -> int:
+        """Number of verdicts that are let through as the old model shows them too."""
+        return sum(self.known(verdict) is not None for verdict in self.verdicts)
+
+    @property
+    def stands(self) -> bool:
+        """Return whether the suite passes, or only what is accepted or known keeps it from that.
 
         Against another model, what that model shows too is known, and nobody has accepted it.
         """
-        known = sum(self.known(verdict) is not None for verdict in self.verdicts)
-        tolerated = len(self.accepted) + known
-        if self.suite not in ("FAIL", "INCONCLUSIVE") or not tolerated or self.broken:
-            return self.suite
+        if self.suite not in ("FAIL", "INCONCLUSIVE") or self.broken:
+            return self.suite == "PASS"
         rest = [
             verdict
             for verdict in self.verdicts
@@ -152,11 +155,15 @@ class RunView:
             and self.acceptance(verdict) is None
             and self.known(verdict) is None
         ]
-        if suite_verdict(rest) != "PASS":
+        return bool(self.accepted or self.known_in_old) and suite_verdict(rest) == "PASS"
+
+    @property
+    def standing(self) -> str:
+        """The suite's verdict in print; PASS with so many accepted or known, where it stands."""
+        if self.suite == "PASS" or not self.stands:
             return self.suite
-        words = (f"{len(self.accepted)} accepted", f"{known} known")
-        there = [text for text in words if not text.startswith("0 ")]
-        return f"PASS with {' and '.join(there)}"
+        counts = ((len(self.accepted), "accepted"), (self.known_in_old, "known"))
+        return f"PASS with {' and '.join(f'{n} {how}' for n, how in counts if n)}"
 
     @property
     def passes(self) -> bool:
@@ -167,14 +174,14 @@ class RunView:
         """
         if self.suite == "NO VERDICT" or "failed" in dict(self.cases).values():
             return False
-        if self.suite in ("PASS", "NOT JUDGED") or self.standing.startswith("PASS"):
+        if self.suite == "NOT JUDGED" or self.stands:
             return True
         return bool(self.leniencies or self.accepted)
 
     @property
     def reserved(self) -> str:
         """Name what keeps an upgrade from passing where no hypothesis does; else ''."""
-        if not self.standing.startswith("PASS"):
+        if not self.stands:
             return f"the run is {self.standing}"
         if self.stale:
             return "its recordings no longer represent the model"
@@ -186,7 +193,7 @@ class RunView:
         return next(of, None)
 
     def known(self, verdict: Verdict) -> UpgradeRow | None:
-        """Word how a verdict that the gate stopped is let through, as the old model shows it too.
+        """Return the row that lets a stopped verdict through, as the old model shows it too.
 
         None where it is not, and where somebody has accepted it.
         """
