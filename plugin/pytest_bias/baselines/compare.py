@@ -12,7 +12,7 @@ from ..contrasts.effects import Compared, Effect
 from ..contrasts.findings import WorstCase
 from ..errors import BiasError
 from ..verdicts.verdict import HypothesisName, Verdict
-from .entries import Acceptance, Entry, effect_size
+from .entries import Acceptance, Entry, size_of
 from .fingerprints import differences
 from .noninferiority import compared
 
@@ -207,10 +207,10 @@ def _at_worst(held: Compared, now: Effect, worst: WorstCase | None) -> Compared:
     if worst is None or not worst.needed or not held.no_worse:
         return held
     sizes = [
-        math.inf if end is None else effect_size(replace(now, estimate=end))
+        math.inf if end is None else size_of(replace(now, estimate=end))
         for end in (worst.lowest, worst.highest)
     ]
-    more = max(0.0, max(sizes) - effect_size(now))
+    more = max(0.0, max(sizes) - size_of(now))
     bound = None if held.bound is None or math.isinf(more) else held.bound + more
     if bound is not None and held.margin is not None and bound < held.margin:
         return replace(held, bound=bound)

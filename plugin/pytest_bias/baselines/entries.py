@@ -162,10 +162,10 @@ def _smaller(before: Effect | None, now: Effect | None) -> Effect | None:
     """The smaller of two effects, of equal ones the first; either may be lacking."""
     if before is None or now is None:
         return now if before is None else before
-    return now if effect_size(now) < effect_size(before) else before
+    return now if size_of(now) < size_of(before) else before
 
 
-def effect_size(effect: Effect) -> float:
+def size_of(effect: Effect) -> float:
     """The size of an effect whatever its sign; of a ratio that of its logarithm."""
     if effect.scale != "ratio":
         return abs(effect.estimate)

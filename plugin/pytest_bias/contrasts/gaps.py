@@ -19,7 +19,7 @@ from .declared import (
     units_of,
 )
 from .findings import Finding, PublishedColumn
-from .linear import Asked, Side, analyse_linear, together
+from .linear import Asked, Side, analyse_linear, bracketed
 from .reach import check_compared
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class TotalGap(Declared):
         for high, low, _ in self.gaps:
             sides = [levels_of(high), levels_of(low)]
             gap = [sum(means[level] for level in side) / len(side) for side in sides]
-            words = " − ".join(together(" + ".join(side)) for side in sides)
+            words = " − ".join(bracketed(" + ".join(side)) for side in sides)
             published[words] = gap[0] - gap[1]
         return replace(
             finding,

@@ -22,7 +22,7 @@ from .declared import (
 )
 from .findings import Finding
 from .layout import Layout
-from .linear import Asked, Side, analyse_linear, together
+from .linear import Asked, Side, analyse_linear, bracketed
 from .reach import check_compared, layout_of
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Interaction(Declared):
             return replace(finding, contrast=f"{' × '.join(names)}, clearest at {at}", settle=None)
         finding = analyse_linear(asked, experiment, records).finding
         (high, low), (upper, lower) = (
-            [together(side.words) for side in group] for group in groups
+            [bracketed(side.words) for side in group] for group in groups
         )
         return replace(finding, contrast=f"({high} − {low}) at {upper} − at {lower}")
 

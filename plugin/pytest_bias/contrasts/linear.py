@@ -109,7 +109,7 @@ def analyse_linear(
     )
     finding = Finding(
         quantity=asked.quantity,
-        contrast=" − ".join(together(side.words) for side in asked.sides),
+        contrast=" − ".join(bracketed(side.words) for side in asked.sides),
         measure=asked.measure,
         unit="" if grid.flags else _unit(experiment, asked.measure),
         factor=" × ".join(asked.compared),
@@ -145,7 +145,7 @@ def taken_over(tested: Tested) -> dict[str, Any]:
     return {name: getattr(tested, name) for name in _TAKEN_OVER}
 
 
-def together(words: str) -> str:
+def bracketed(words: str) -> str:
     """The words of one side, bracketed where they are a sum: else a minus would end in it."""
     return f"({words})" if " + " in words else words
 

@@ -14,7 +14,7 @@ from ..experiments.fields import need_mapping, shortly
 from .declared import Declared, Levels, check_at, levels_of, settle_fields
 from .effects import UnitGroup
 from .findings import Arm, Finding, PublishedColumn, WorstCase
-from .linear import DIGITS, taken_over, together
+from .linear import DIGITS, bracketed, taken_over
 from .published import NOT_DEFINED
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Selection(Declared):
         rates = [float(value) for value in tested.extras.values()]
         return Finding(
             quantity="selection ratio",
-            contrast=" / ".join(map(together, words)),
+            contrast=" / ".join(map(bracketed, words)),
             measure=self.selected,
             unit="",
             factor="",

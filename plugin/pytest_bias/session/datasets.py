@@ -59,7 +59,7 @@ def _kept(run: Run, case: Case) -> dict[str, str]:
         return {"problem": f"no data set of {what} was written: {error}"}
 
 
-def publish(state: State, folder: Path, fewer: Sequence[str]) -> Said:
+def write_datasets(state: State, folder: Path, fewer: Sequence[str]) -> Said:
     """Write the data sets of a run into ``folder``; what cannot be written is its problem.
 
     ``fewer`` says why the run does not cover the whole suite.

@@ -61,7 +61,7 @@ def prepare(run: Run, cases: Iterable[Case]) -> None:
                 run.workspace.once(name, make, timeout=timeout)
 
 
-def publish(state: State, folder: Path, fewer: Sequence[str]) -> Said:
+def write_exports(state: State, folder: Path, fewer: Sequence[str]) -> Said:
     """Write the exports of a run into ``folder``; what cannot be written is its problem.
 
     ``fewer`` says why the run does not cover the whole suite.
@@ -113,7 +113,7 @@ def _made(run: Run, models: Sequence[tuple[str, Case]]) -> Mapping[str, object]:
             for model, one in models
         }
         assert experiment.exports is not None  # noqa: S101  (others do not come here)
-        files = checked(experiment.id, experiment.exports(records))
+        files = checked_files(experiment.id, experiment.exports(records))
     except NotRecorded as missing:
         return {"problem": f"they need all recordings: {missing.summary}"}
     except NotExported as error:
@@ -128,7 +128,7 @@ def _made(run: Run, models: Sequence[tuple[str, Case]]) -> Mapping[str, object]:
     return {"files": encoded}
 
 
-def checked(experiment: str, given: object) -> dict[str, bytes]:
+def checked_files(experiment: str, given: object) -> dict[str, bytes]:
     """The files an export gives, in the order of their names, as bytes.
 
     Raises

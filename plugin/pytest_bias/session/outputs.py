@@ -24,11 +24,11 @@ def published(state: State, view: RunView) -> Said:
     if settings.dataset is not None:
         from . import datasets  # noqa: PLC0415  (only where data sets are asked for)
 
-        said += datasets.publish(state, settings.dataset, view.fewer)
+        said += datasets.write_datasets(state, settings.dataset, view.fewer)
     if settings.exports is not None:
         from . import exports  # noqa: PLC0415  (only where exports are asked for)
 
-        said += exports.publish(state, settings.exports, view.fewer)
+        said += exports.write_exports(state, settings.exports, view.fewer)
     return said
 
 

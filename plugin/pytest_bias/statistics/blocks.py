@@ -26,7 +26,7 @@ from .checks import (
     probability,
     units,
 )
-from .effect_size import effect_size
+from .effect_size import effect_size_of
 from .equivalence import tost_from_moments
 from .means import Moments, t_interval, two_sided_p
 from .resampling import CHUNK
@@ -216,4 +216,4 @@ def cohen_dz(
     Source: Cohen (1988); Hedges (1981); Cumming & Finch (2001).
     """
     mean, sd, n = _mean_sd_n(differences, magnitude=magnitude, needed=3)
-    return effect_size(mean / sd, unit=1 / math.sqrt(n), df=n - 1, level=level)
+    return effect_size_of(mean / sd, unit=1 / math.sqrt(n), df=n - 1, level=level)

@@ -106,7 +106,7 @@ def _noncentrality(tail: Callable[[float], float], p: float, start: float, step:
     return crossing(lambda nc: tail(nc) - p, start, start + step)
 
 
-def effect_size(d: float, *, unit: float, df: int, level: float) -> EffectSize:
+def effect_size_of(d: float, *, unit: float, df: int, level: float) -> EffectSize:
     """Return what belongs to a `d` of `df` degrees of freedom whose t statistic is d / `unit`."""
     level = fraction(level, "level")
     if level > HIGHEST_LEVEL:
@@ -136,4 +136,4 @@ def standardized_difference(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) 
     Source: Hedges (1981); Steiger & Fouladi (1997); Cumming & Finch (2001).
     """
     d, n_a, n_b = _d_and_sizes(a, b)
-    return effect_size(d, unit=math.sqrt(1 / n_a + 1 / n_b), df=n_a + n_b - 2, level=level)
+    return effect_size_of(d, unit=math.sqrt(1 / n_a + 1 / n_b), df=n_a + n_b - 2, level=level)

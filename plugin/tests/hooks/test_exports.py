@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.errors import NotExported
-from pytest_bias.session.exports import checked
+from pytest_bias.session.exports import checked_files
 
 from .suites import Suite, section
 
@@ -199,13 +199,13 @@ OUTSIDE = (
 
 @pytest.mark.parametrize("name", INSIDE)
 def test_names_inside_the_folder(name: str) -> None:
-    assert checked("e", {name: "text é"}) == {name: "text é".encode()}
+    assert checked_files("e", {name: "text é"}) == {name: "text é".encode()}
 
 
 @pytest.mark.parametrize("name", OUTSIDE, ids=json.dumps)
 def test_names_that_leave_the_folder_or_cannot_be_written(name: object) -> None:
     with pytest.raises(NotExported, match="is no name of a file inside their folder"):
-        checked("e", {name: "text"})
+        checked_files("e", {name: "text"})
 
 
 @pytest.mark.parametrize(
@@ -215,12 +215,12 @@ def test_names_that_leave_the_folder_or_cannot_be_written(name: object) -> None:
 def test_two_names_of_which_not_every_system_has_both(one: str, other: str) -> None:
     for names in ((one, other), (other, one)):
         with pytest.raises(NotExported, match="not every system can write both "):
-            checked("e", {"x/y.csv": "text", **dict.fromkeys(names, "text")})
+            checked_files("e", {"x/y.csv": "text", **dict.fromkeys(names, "text")})
 
 
 def test_half_a_surrogate_pair_cannot_be_written() -> None:
     with pytest.raises(NotExported, match=r"no exports of e .* a\.csv cannot be written as UTF-8"):
-        checked("e", {"a.csv": "\ud800"})
+        checked_files("e", {"a.csv": "\ud800"})
 
 
 @pytest.mark.parametrize(
@@ -233,4 +233,4 @@ def test_half_a_surrogate_pair_cannot_be_written() -> None:
 )
 def test_what_is_no_mapping_to_text_or_bytes(given: object, said: str) -> None:
     with pytest.raises(NotExported, match=f"no exports of e were written: {said}"):
-        checked("e", given)
+        checked_files("e", given)
