@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -67,6 +67,11 @@ class Games:
         )
         assert done.returncode == 0, done.stdout
 
+    def forget(self) -> None:
+        """Forget what was imported of it: other suites of this process declare the same game."""
+        for name in [name for name in sys.modules if name.startswith(self.package)]:
+            del sys.modules[name]
+
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -88,12 +93,13 @@ def files(tmp_path_factory: pytest.TempPathFactory, played: Path) -> Mapping[str
 
 
 @pytest.fixture
-def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, played: Path) -> Games:
+def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, played: Path) -> Iterator[Games]:
     """The suite of the game ``many``, in the current folder."""
     games = Games(tmp_path, played)
     monkeypatch.chdir(tmp_path)
     importlib.invalidate_caches()
-    return games
+    yield games
+    games.forget()
 
 
 def compare(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -170,8 +176,7 @@ def test_what_a_module_imports_from_a_library_is_compared(
     (many.folder / f"{library}.py").write_text(moved, encoding="utf-8")
     first = moved.partition("\ndef ")[2].partition("(")[0]
     many.tests.write_text(f"from {library} import {first}\n", encoding="utf-8")
-    for name in [name for name in sys.modules if name.startswith(many.package)]:
-        del sys.modules[name]
+    many.forget()
     assert compare(capsys, OLD, NEW, *many.arguments) == as_before
     assert as_before[0] == 1
 
