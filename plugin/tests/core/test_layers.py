@@ -12,23 +12,22 @@ HOME = Path(pytest_bias.__file__).parent
 
 FACES_PYTEST = {
     "pytest_plugin",
-    *(
-        f"session.{name}"
-        for name in (
-            *("arguments", "checks", "closing", "collection", "distribution", "hookspecs"),
-            *(
-                "items",
-                "options",
-                "outputs",
-                "process_exit",
-                "recording",
-                "scope",
-                "section",
-                "session",
-            ),
-            *("section", "session", "state", "suite"),
-        )
-    ),
+    "session.arguments",
+    "session.checks",
+    "session.closing",
+    "session.collection",
+    "session.distribution",
+    "session.hookspecs",
+    "session.items",
+    "session.options",
+    "session.outputs",
+    "session.process_exit",
+    "session.recording",
+    "session.scope",
+    "session.section",
+    "session.session",
+    "session.state",
+    "session.suite",
 }
 """Modules that speak with pytest; all others are to work without it."""
 
