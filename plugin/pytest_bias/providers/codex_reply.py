@@ -12,10 +12,9 @@ from ..errors import CallFailed
 from ..experiments.messages import Completion, Finish
 from .completion import counts
 from .failures import status_failure
-from .sdk import SHORTEST_SECRET, Secrets, now, parsed
+from .sdk import SHORTEST_SECRET, Secrets, named_secrets, now, parsed
 
 _LONGEST_PROBLEM = 400
-_SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _SECRET_TEXT = re.compile(r"\bsk-[\w*-]{6,}|(?<=Bearer )\S+")
 """Keys that are not in the environment but in Codex's own files."""
 
@@ -57,9 +56,8 @@ class Credentials:
     """Texts in an environment that may be credentials, kept out of whatever is said."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        named = [value for name, value in environ.items() if _SECRET_NAME.search(name)]
         # A shorter one is a placeholder, and is in most replies.
-        long = [value for value in named if len(value) >= SHORTEST_SECRET]
+        long = [value for value in named_secrets(environ) if len(value) >= SHORTEST_SECRET]
         keys = [value for name, value in environ.items() if name.endswith("_API_KEY")]
         self._long, self._all = Secrets(*long), Secrets(*long, *keys)
 

@@ -125,13 +125,17 @@ class Secrets:
         return text if len(text) <= _LONGEST_PROBLEM else f"{text[:_LONGEST_PROBLEM]} …"
 
 
+def named_secrets(environ: Mapping[str, str]) -> list[str]:
+    """Values in ``environ`` that may be credentials, by the ends of their names."""
+    return [value for name, value in environ.items() if _SECRET_NAME.search(name)]
+
+
 def told_by_environment(environ: Mapping[str, str], text: str) -> str:
     """``text`` as a problem may quote it: without what in ``environ`` may be a credential.
 
     Users and passwords go from every URL, as from that of a proxy.
     """
-    secrets = Secrets(*(value for name, value in environ.items() if _SECRET_NAME.search(name)))
-    return secrets.told(_USER_IN_URL.sub("***@", text))
+    return Secrets(*named_secrets(environ)).told(_USER_IN_URL.sub("***@", text))
 
 
 def is_url(url: str) -> bool:
