@@ -41,7 +41,7 @@ from pytest_bias.contrasts.estimation.two_groups import compare_groups
 from pytest_bias.contrasts.estimation.units import paired
 from pytest_bias.contrasts.findings import Finding
 from pytest_bias.contrasts.units import Units
-from pytest_bias.statistics.multiplicity import holm
+from pytest_bias.statistics.simultaneous import holm
 from pytest_bias.verdicts.rule import Question, decide
 from pytest_bias.verdicts.verdict import Control
 

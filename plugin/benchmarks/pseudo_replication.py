@@ -38,9 +38,9 @@ from pytest_bias import Experiment, Factor, GroupContrast, MeanDifference, Measu
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.records import Record, Records
 from pytest_bias.statistics.anova import one_way
+from pytest_bias.statistics.counts import chi_square
 from pytest_bias.statistics.means import welch
 from pytest_bias.statistics.permutation import group_permutation
-from pytest_bias.statistics.tables import chi_square
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

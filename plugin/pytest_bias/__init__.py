@@ -67,12 +67,12 @@ if TYPE_CHECKING:
     from .providers.simulator.subjects import dice
     from .report.escapes import csv_text
     from .statistics.blocks import one_sample
+    from .statistics.counts import chi_square
     from .statistics.effect_size import cohen_d
     from .statistics.means import welch
-    from .statistics.multiplicity import benjamini_hochberg, holm
     from .statistics.ranks import mann_whitney
     from .statistics.results import Interval
-    from .statistics.tables import chi_square
+    from .statistics.simultaneous import benjamini_hochberg, holm
     from .verdicts.analysis import Analysis
     from .verdicts.verdict import Control, Verdict
 
@@ -137,15 +137,15 @@ _HOMES = {
     "Verdict": "verdicts.verdict",
     "WelchTest": "contrasts.published",
     "Within": "experiments.replies",
-    "benjamini_hochberg": "statistics.multiplicity",
-    "chi_square": "statistics.tables",
+    "benjamini_hochberg": "statistics.simultaneous",
+    "chi_square": "statistics.counts",
     "cohen_d": "statistics.effect_size",
     "conditions": "contrasts.cases",
     "count_words": "experiments.text_measures",
     "csv_text": "report.escapes",
     "dice": "providers.simulator.subjects",
     "error_rates": "experiments.text_measures",
-    "holm": "statistics.multiplicity",
+    "holm": "statistics.simultaneous",
     "hypotheses": "contrasts.cases",
     "is_refusal": "experiments.text_measures",
     "log_length": "experiments.text_measures",

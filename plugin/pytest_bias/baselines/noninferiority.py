@@ -187,7 +187,7 @@ def _exchanged(pairs: _Pairs) -> Compared:
     if not pairs.pair:
         lacking = "too few units are the same" if pairs.share else "no units can be exchanged"
         return _not_comparable(None, lacking)
-    from ..statistics.exchange import (  # noqa: PLC0415  (numpy)
+    from ..statistics.resampling import (  # noqa: PLC0415  (numpy)
         exchange_size,
         spread_of_means,
         sum_of_gaps,

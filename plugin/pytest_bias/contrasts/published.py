@@ -106,7 +106,7 @@ class ChiSquareTest:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """``chi2``, ``df``, ``p``, ``V`` and the smallest expected count."""
-        from ..statistics.tables import chi_square  # noqa: PLC0415
+        from ..statistics.counts import chi_square  # noqa: PLC0415
 
         counts = [Counter(values.tolist()) for values in pooled.numbers()]
         categories = sorted({category for count in counts for category in count})

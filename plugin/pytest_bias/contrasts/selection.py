@@ -153,7 +153,7 @@ class Selection(Declared):
 
     def _published(self, pools: list[Pool]) -> PublishedColumn:
         """Chi-square of group × (pool, recommended) on all posts, as if they were independent."""
-        from ..statistics.tables import chi_square  # noqa: PLC0415
+        from ..statistics.counts import chi_square  # noqa: PLC0415
 
         shown = Counter(self.feature[item] for pool in pools for item in pool.shown)
         selected = Counter(self.feature[item] for pool in pools for item in pool.selected)

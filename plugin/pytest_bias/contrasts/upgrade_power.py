@@ -95,7 +95,7 @@ def of_rates(
     layout: Layout, margin: float, found: Finding | None, rates: Sequence[float]
 ) -> Iterator[Passing]:
     """Of rates of an event in a fixed set, at base rates."""
-    from ..statistics.noninferiority_rates import power_to_pass_rates  # noqa: PLC0415  (scipy)
+    from ..statistics.noninferiority_power import power_to_pass_rates  # noqa: PLC0415  (scipy)
 
     for rate in rates:
         for effect in EFFECTS:

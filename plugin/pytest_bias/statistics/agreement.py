@@ -5,20 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from ..errors import NoVariance, TooFewUnits
 from ._distributions import normal_isf
-from .checks import FEWEST_DRAWS, bad, checked, count, fraction, known, sample
+from .checks import FEWEST_DRAWS, Floats, bad, checked, count, fraction, known, sample
 from .ranks import snapped
 from .results import Interval
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
 MEASUREMENTS: tuple[Measurement, ...] = ("nominal", "ordinal", "interval", "ratio")

@@ -6,16 +6,14 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from ..errors import NoVariance, TooFewUnits
-from .checks import alike, bad, checked, constant, probability, units
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+from .checks import Floats, alike, bad, checked, constant, probability, units
 
 FEWEST_LEVELS = 2
 TYPES = (1, 2, 3)
@@ -131,7 +129,7 @@ def _levels(factors: Mapping[str, Sequence[str]], n: int) -> dict[str, NDArray[n
     return codes
 
 
-def _fit(values: NDArray[np.float64], codes: list[NDArray[np.intp]], kind: int) -> Any:
+def _fit(values: Floats, codes: list[NDArray[np.intp]], kind: int) -> Any:
     """Return statsmodels' table; columns are renamed, as C or Q would shadow formula functions."""
     # Both take a second to import, and neither ships types.
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415

@@ -7,14 +7,17 @@ whatever the unit adds to both sides has gone. Units are independent of one anot
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import NoVariance
 from .checks import (
     ROUNDING,
+    Floats,
     bad,
     checked,
     count,
@@ -27,15 +30,9 @@ from .checks import (
     units,
 )
 from .effect_size import effect_size_of
-from .equivalence import tost_from_moments
-from .means import Moments, t_interval, two_sided_p
+from .means import Moments, t_interval, tost_from_moments, two_sided_p
 from .resampling import CHUNK
 from .results import EffectSize, Interval, Permutation, Tost
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike, NDArray
 
 ALWAYS_EXACT = 16  # the 65,536 flips of sixteen units take hundredths of a second
 
@@ -117,14 +114,14 @@ def tost_one_sample(
     return tost_from_moments(found, margin=margin, alpha=alpha)
 
 
-def _signs(bits: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
-    signs: NDArray[np.float64] = bits.astype(np.float64)
+def _signs(bits: NDArray[np.integer[Any]]) -> Floats:
+    signs: Floats = bits.astype(np.float64)
     signs *= 2
     signs -= 1
     return signs
 
 
-def _every_flip(n: int) -> Iterator[NDArray[np.float64]]:
+def _every_flip(n: int) -> Iterator[Floats]:
     rows = max(1, CHUNK // n)
     places = np.arange(n)
     for start in range(0, 2**n, rows):
@@ -132,7 +129,7 @@ def _every_flip(n: int) -> Iterator[NDArray[np.float64]]:
         yield _signs((codes[:, None] >> places) & 1)
 
 
-def _random_flips(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
+def _random_flips(n: int, resamples: int, seed: int) -> Iterator[Floats]:
     rng = np.random.default_rng(seed)
     rows = max(1, CHUNK // n)
     for start in range(0, resamples, rows):

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import NoVariance
 from .checks import (
     MOST_UNITS,
+    Floats,
     alike,
     bad,
     checked,
@@ -31,9 +32,6 @@ from .checks import (
     units,
 )
 from .results import Bootstrap, Interval
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 FEW_VALUES = 64  # up to so many distinct values their counts are drawn
 CHUNK = 2**18  # values held at once, 2 MiB
@@ -81,14 +79,12 @@ def _settings(iterations: int, seed: int, level: float) -> tuple[int, np.random.
     return iterations, rng, fraction(level, "level")
 
 
-def _percentile(draws: NDArray[np.float64], level: float) -> Interval:
+def _percentile(draws: Floats, level: float) -> Interval:
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     return Interval(low=float(low), high=float(high), level=level)
 
 
-def _means(
-    values: NDArray[np.float64], rng: np.random.Generator, iterations: int
-) -> NDArray[np.float64]:
+def _means(values: Floats, rng: np.random.Generator, iterations: int) -> Floats:
     """Return `iterations` means of resamples of `values`."""
     distinct, counts = np.unique(values, return_counts=True)
     n = values.size
@@ -103,7 +99,7 @@ def _means(
             # 32 bits choose among up to two thousand million units, in a third of the time
             parts.append(values[rng.integers(0, n, shape, dtype=np.int32)].mean(axis=1))
         found = np.concatenate(parts)
-    clipped: NDArray[np.float64] = np.clip(found, distinct[0], distinct[-1])  # of rounding
+    clipped: Floats = np.clip(found, distinct[0], distinct[-1])  # of rounding
     return clipped
 
 
@@ -128,9 +124,7 @@ def bootstrap_difference(
     return Bootstrap(interval=_percentile(draws, level), iterations=iterations, seed=seed)
 
 
-def _cluster_sums(
-    columns: NDArray[np.float64], rng: np.random.Generator, iterations: int
-) -> NDArray[np.float64]:
+def _cluster_sums(columns: Floats, rng: np.random.Generator, iterations: int) -> Floats:
     """Return the column sums of `iterations` resamples of the rows."""
     n = len(columns)
     rows = max(1, CHUNK // n)
@@ -143,7 +137,7 @@ def _cluster_sums(
     return np.concatenate(parts)
 
 
-def _columns(**arrays: ArrayLike) -> NDArray[np.float64]:
+def _columns(**arrays: ArrayLike) -> Floats:
     """Return one row per cluster, checked to be as many in every array."""
     found = {argument: units(values, argument) for argument, values in arrays.items()}
     n = next(iter(found.values())).size
@@ -152,9 +146,9 @@ def _columns(**arrays: ArrayLike) -> NDArray[np.float64]:
     return np.column_stack(list(found.values()))
 
 
-def _log_ratios(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+def _log_ratios(sums: Floats) -> Floats:
     logs = np.log(np.where(sums > 0, sums, UNCOUNTED))
-    found: NDArray[np.float64] = logs[:, 0] - logs[:, 1] - logs[:, 2] + logs[:, 3]
+    found: Floats = logs[:, 0] - logs[:, 1] - logs[:, 2] + logs[:, 3]
     return found
 
 

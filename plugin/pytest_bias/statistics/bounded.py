@@ -22,11 +22,12 @@ standard error .006, have p <= .05 in .056 of runs at most.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .checks import (
+    Floats,
     checked,
     constant,
     count,
@@ -37,9 +38,6 @@ from .checks import (
     scale_bounds,
     units,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 CHUNK = 2**19  # weights held at once, 4 MiB
 TIE = 1e-12  # share of the scale by which a weighted mean may miss the margin for rounding
@@ -84,14 +82,12 @@ class _Weighting:
     shape k: one draw per distinct value instead of one per reply, of the same distribution.
     """
 
-    def __init__(self, values: NDArray[np.float64], ends: tuple[float, float]) -> None:
+    def __init__(self, values: Floats, ends: tuple[float, float]) -> None:
         self.distinct, counts = np.unique(values, return_counts=True)
         self.shapes = counts.astype(np.float64)
         self.ends = ends
 
-    def draw(
-        self, rng: np.random.Generator, rows: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def draw(self, rng: np.random.Generator, rows: int) -> tuple[Floats, Floats]:
         """Return `rows` means with the further observation at the low and at the high end."""
         weights = rng.standard_gamma(self.shapes, size=(rows, self.shapes.size))
         further = rng.standard_exponential(rows)

@@ -10,14 +10,14 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Collection, Hashable, Sized
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import BadStatisticInput, NoVariance, TooFewUnits
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+Floats = NDArray[np.float64]
 
 SMALLEST_P = sys.float_info.min
 """The floor of every p-value: the smallest positive float of full precision, about 2.2e-308."""
@@ -72,7 +72,7 @@ def array_of(values: ArrayLike, argument: str) -> NDArray[Any]:
         raise bad(argument, "rows of different lengths") from None
 
 
-def sample(values: ArrayLike, argument: str) -> NDArray[np.float64]:
+def sample(values: ArrayLike, argument: str) -> Floats:
     """Return `values` as a 1-D float array; it may be empty.
 
     Raises `BadStatisticInput` when it is not 1-D, not numeric, or holds NaN, an infinity or a
@@ -91,7 +91,7 @@ def sample(values: ArrayLike, argument: str) -> NDArray[np.float64]:
     return floats
 
 
-def units(values: ArrayLike, argument: str, needed: int = 2) -> NDArray[np.float64]:
+def units(values: ArrayLike, argument: str, needed: int = 2) -> Floats:
     """Return `sample(values)` of at least `needed` units, or raise `TooFewUnits`."""
     array = sample(values, argument)
     if array.size < needed:
@@ -139,7 +139,7 @@ def fraction(value: float, argument: str, below: float = 1.0) -> float:
     return float(value)
 
 
-def matrix(values: ArrayLike, argument: str) -> NDArray[np.float64]:
+def matrix(values: ArrayLike, argument: str) -> Floats:
     """Return `values` as a 2-D float array; else as `sample`."""
     array = array_of(values, argument)
     if array.ndim != 2:  # noqa: PLR2004  (rows and columns)
@@ -185,19 +185,17 @@ def scale_bounds(bounds: tuple[float, float], argument: str = "bounds") -> tuple
     return low, high
 
 
-def on_scale(
-    values: NDArray[np.float64], bounds: tuple[float, float], argument: str
-) -> NDArray[np.float64]:
+def on_scale(values: Floats, bounds: tuple[float, float], argument: str) -> Floats:
     """Return `values` clipped of rounding beyond `bounds`; anything further out raises."""
     low, high = bounds
     slack = ROUNDING * max(abs(low), abs(high))
     if values.size and (values.min() < low - slack or values.max() > high + slack):
         raise bad(argument, f"has values outside {low} to {high}")
-    clipped: NDArray[np.float64] = np.clip(values, low, high)
+    clipped: Floats = np.clip(values, low, high)
     return clipped
 
 
-def constant(values: NDArray[np.float64], *, magnitude: float | None = None) -> bool:
+def constant(values: Floats, *, magnitude: float | None = None) -> bool:
     """Tell whether all values are the same up to `ROUNDING` of `magnitude`.
 
     The magnitude is that of the largest value; of differences it has to be given, as it is that
@@ -208,9 +206,7 @@ def constant(values: NDArray[np.float64], *, magnitude: float | None = None) -> 
     return bool(np.ptp(values) <= max(ROUNDING * magnitude, 1 / LARGEST))
 
 
-def mean_and_sd(
-    values: NDArray[np.float64], *, magnitude: float | None = None
-) -> tuple[float, float]:
+def mean_and_sd(values: Floats, *, magnitude: float | None = None) -> tuple[float, float]:
     """Return the mean and the SD (ddof = 1) of at least two values; exactly 0 when constant."""
     # A mean of equal values may round to outside of them.
     mean = float(np.clip(values.mean(), values.min(), values.max()))

@@ -40,7 +40,8 @@ q_a and q_b of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
 
 from ..errors import TooFewUnits
 from ._distributions import crossing
@@ -60,9 +61,6 @@ from .checks import (
 )
 from .resampling import exact_separation_p
 from .results import Interval
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

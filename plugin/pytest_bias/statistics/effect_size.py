@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from ..errors import NoVariance
 from ._distributions import crossing
 from .checks import LARGEST, bad, checked, fraction, mean_and_sd, units
 from .results import EffectSize, Interval
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike
 
 SERIES_LIMIT = 100.0  # scipy's noncentral t keeps ten digits up to here, for a few units or many
 HIGHEST_LEVEL = 0.999999  # the tails scipy's noncentral t was checked in

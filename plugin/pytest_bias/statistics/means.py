@@ -1,7 +1,7 @@
-"""Differences of two means: Welch's t, from data or from published summaries.
+"""Means: described, compared by Welch's t, and tested for equivalence, from data or summaries.
 
 scipy tests a difference from summaries but gives neither its degrees of freedom nor its interval,
-and warns on nearly constant data; so both forms go through one small sum here, and scipy supplies
+and warns on nearly constant data; so all forms go through one small sum here, and scipy supplies
 the t distribution.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import NoVariance
 from ._distributions import t_isf, t_sf
@@ -25,10 +25,39 @@ from .checks import (
     probability,
     units,
 )
-from .results import Interval
+from .results import Description, Interval, Tost
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+LARGEST_ALPHA = 0.5  # at one half the interval at 1 - 2 alpha is a point
+
+
+@checked
+def describe(values: ArrayLike) -> Description:
+    """Describe one sample, shape (n,), n >= 1, in the unit of its values.
+
+    The SD has ddof = 1, the standard error is SD / sqrt(n); both are None for one value. The
+    quartiles are of type 7 (Hyndman & Fan 1996): linear between order statistics, the default of
+    R and numpy. Values that differ only by rounding have an SD of 0.
+
+    Raises `TooFewUnits` for an empty sample and `BadStatisticInput` for NaN and infinities.
+    """
+    array = units(values, "values", needed=1)
+    minimum, q1, median, q3, maximum = np.quantile(array, (0, 0.25, 0.5, 0.75, 1)).tolist()
+    if array.size == 1:
+        mean, sd, se = minimum, None, None
+    else:
+        mean, sd = mean_and_sd(array)
+        se = sd / math.sqrt(array.size)
+    return Description(
+        n=array.size,
+        mean=mean,
+        median=median,
+        sd=sd,
+        se=se,
+        minimum=minimum,
+        q1=q1,
+        q3=q3,
+        maximum=maximum,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,3 +201,63 @@ def compare_differences(
         positive(df_second, "df_second"),
     )
     return _tested(found, level)
+
+
+def tost_from_moments(found: Moments, *, margin: float, alpha: float) -> Tost:
+    """Return the two one-sided t tests of an estimate whose standard error is above 0."""
+    margin = positive(margin, "margin")
+    alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
+    t_lower = (found.difference + margin) / found.se
+    t_upper = (found.difference - margin) / found.se
+    p_lower = probability(t_sf(t_lower, found.df))
+    p_upper = probability(t_sf(-t_upper, found.df))
+    return Tost(
+        t_lower=t_lower,
+        p_lower=p_lower,
+        t_upper=t_upper,
+        p_upper=p_upper,
+        p=max(p_lower, p_upper),
+        df=found.df,
+        interval=t_interval(found.difference, found.se, found.df, level=1 - 2 * alpha),
+        margin=margin,
+    )
+
+
+@checked
+def tost_welch(a: ArrayLike, b: ArrayLike, *, margin: float, alpha: float = 0.05) -> Tost:
+    """Test that mean(a) - mean(b) lies strictly between -margin and margin, by Welch's t.
+
+    Estimand: the difference of the two population means; `margin` is in its unit. `a` has shape
+    (n_a,), `b` (n_b,), each at least 2 independent units; assumptions are those of `welch`.
+
+    Raises `TooFewUnits` below two units in a group, `NoVariance` when both groups are constant (a
+    zero standard error would clear any difference inside the margin), `BadStatisticInput` for a
+    margin that is not above 0 or an alpha outside (0, 0.5).
+    Source: Schuirmann (1987); Welch's form as in Lakens (2017).
+    """
+    return tost_from_moments(moments(a, b), margin=margin, alpha=alpha)
+
+
+@checked
+def tost_from_estimate(
+    *, estimate: float, se: float, df: float, margin: float, alpha: float = 0.05
+) -> Tost:
+    """Test that what `estimate` estimates lies strictly between -margin and margin.
+
+    Estimand: whatever the estimate is one of; `estimate`, its standard error `se` and `margin` are
+    in its unit, and `df` > 0 are the degrees of freedom of `se`. Assumes that (estimate - truth) /
+    se is close to Student's t.
+
+    Raises `NoVariance` for a standard error of 0 (it would clear any estimate inside the margin);
+    `BadStatisticInput` for a negative one, df or a margin that is not above 0, and an alpha
+    outside (0, 0.5). Source: Schuirmann (1987).
+    """
+    se = not_negative(se, "se")
+    if se == 0:
+        raise NoVariance
+    found = Moments(
+        difference=number(estimate, "estimate"),
+        se=se,
+        df=positive(df, "df"),
+    )
+    return tost_from_moments(found, margin=margin, alpha=alpha)

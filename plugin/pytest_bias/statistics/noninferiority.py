@@ -13,13 +13,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from ..errors import NoVariance
 from .checks import (
+    Floats,
     alike,
     bad,
     checked,
@@ -33,9 +34,6 @@ from .checks import (
     units,
 )
 from .means import Moments, difference_of, satterthwaite
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 SIGNS = (1.0, -1.0)
 
@@ -117,7 +115,7 @@ def non_inferior_paired_groups(
 
 def _pairs(
     weight: float, candidate: ArrayLike, baseline: ArrayLike
-) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[float, Floats, Floats]:
     """A group, checked."""
     ours = sample(candidate, "candidate")
     theirs = sample(baseline, "baseline")
@@ -128,9 +126,7 @@ def _pairs(
     return float(weight), ours, theirs
 
 
-def _sum_of_means(
-    groups: Sequence[tuple[float, NDArray[np.float64]]], *, magnitude: float
-) -> Moments:
+def _sum_of_means(groups: Sequence[tuple[float, Floats]], *, magnitude: float) -> Moments:
     """The weighted sum of the means of independent groups."""
     difference, se, df = 0.0, 0.0, math.inf
     for weight, values in groups:

@@ -1,4 +1,4 @@
-"""Permutation of unit labels: groups, each of them against the rest, and contrasts.
+"""Permutation of labels: of units in groups or with profiles, and of items shown and selected.
 
 Which relabellings are counted, and what all these tests raise: see `_relabelling`.
 """
@@ -8,18 +8,37 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ._relabelling import SMALLEST_GROUP, TIE, Relabelling, centred_columns, contrast_weights
-from .checks import alike, checked, probability, sample
+from ..errors import TooFewUnits
+from ._relabelling import (
+    MANY,
+    SMALLEST_GROUP,
+    TIE,
+    Relabelling,
+    centred_columns,
+    cheaper,
+    contrast_weights,
+)
+from .checks import (
+    ROUNDING,
+    Floats,
+    alike,
+    array_of,
+    bad,
+    checked,
+    matrix,
+    not_negative,
+    probability,
+    sample,
+)
 from .results import Permutation
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Floats = NDArray[np.float64]
+MOST_COUNTED = 10**9  # sums of such counts are exact in floats
+UNCOUNTED = 0.5  # what a sum of no counts counts as in a log ratio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,3 +192,199 @@ def contrast_permutation(
     centred, _ = centred_columns(array[part][:, None])
     observed, null = units.null_of_means(centred[:, 0], lambda means: np.abs(means @ of_names))
     return units.permutation(units.share(null >= observed - TIE))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellInteraction:
+    """A group's departure from the rest in one condition, beyond that over all of them."""
+
+    estimate: float
+    p: float
+    p_max_t: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfilePermutation:
+    """The whole interaction (`omnibus`), and its cells by group and index of the condition."""
+
+    omnibus: Permutation
+    cells: Mapping[tuple[str, int], CellInteraction]
+
+
+@checked
+def profile_permutation(
+    profiles: ArrayLike, labels: Sequence[str], *, resamples: int = 10_000, seed: int
+) -> ProfilePermutation:
+    """Test by permutation whether groups of units respond differently to k conditions.
+
+    `profiles` has shape (n, k), k >= 2: a row per unit (a name), its value in each condition in a
+    column; `labels` gives the group of each row. Each row's mean is removed. Estimand per group
+    and condition: the group's mean of what is left less the equally weighted mean of the other
+    groups' means, in the unit of the values. Null: labels are exchangeable over rows.
+
+    The omnibus statistic is the interaction's sum of squares; each cell's is its estimate
+    studentised by the condition's pooled within-group variance, two-sided, and `p_max_t` is
+    adjusted over all groups and conditions (single-step max-T). Parallel rows give p = 1.
+
+    Raises `TooFewUnits` below two groups, two rows in a group or two conditions, and
+    `BadStatisticInput` as the module says. Source: as `group_permutation`.
+    """
+    table = matrix(profiles, "profiles")
+    n, k = table.shape
+    if k < SMALLEST_GROUP:
+        raise TooFewUnits(group="conditions", found=k, needed=SMALLEST_GROUP)
+    units = Relabelling(labels, None, n=n, fewest=SMALLEST_GROUP, resamples=resamples, seed=seed)
+    rows = table - table.mean(axis=1, keepdims=True)
+    # what is left of parallel rows is rounding of their own magnitude
+    rows[np.abs(rows) <= ROUNDING * np.abs(table).max(axis=1, keepdims=True)] = 0.0
+    omnibus, found, p, p_max_t = each_against_rest(rows, units)
+    return ProfilePermutation(
+        omnibus=omnibus,
+        cells=MappingProxyType(
+            {
+                (str(name), j): CellInteraction(
+                    estimate=float(found[g, j]),
+                    p=probability(p[g, j]),
+                    p_max_t=probability(p_max_t[g, j]),
+                )
+                for g, name in enumerate(units.names)
+                for j in range(k)
+            }
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapPermutation:
+    """A sum of absolute gaps beside what it comes to where labels mean nothing.
+
+    `null_mean` and `null_q95` are the mean and the 95 % quantile of the total over relabellings.
+    """
+
+    total: float
+    null_mean: float
+    null_q95: float
+    permutation: Permutation
+
+
+@checked
+def gap_permutation(
+    values: ArrayLike,
+    labels: Sequence[str],
+    gaps: Sequence[tuple[Mapping[str, float], float]],
+    *,
+    blocks: Sequence[Hashable] | None = None,
+    resamples: int = 10_000,
+    seed: int,
+) -> GapPermutation:
+    """Return a sum of absolute gaps between groups with its permutation p-value.
+
+    Estimand: the sum over `gaps` of multiplier × |sum over labels l of weights[l] × mean(values of
+    l)|, such as a total bias; each gap's weights sum to 0 and its multiplier is at least 0. It
+    is above 0 whatever the labels mean; `null_mean` says by how much. `values` has shape (n,)
+    with a label each and `blocks` where given, or shape (blocks, m), one row per block, with m
+    labels that hold for every row. Null: labels are exchangeable, within blocks where there are
+    any. The p-value is one-sided: the share of relabellings with at least as large a total.
+
+    Raises `TooFewUnits` below two labels, and `BadStatisticInput` for no gap, weights as in
+    `contrast_permutation`, blocks given beside rows, and as the module says.
+    Source: Fisher (1935); Phipson & Smyth (2010).
+    """
+    array = array_of(values, "values")
+    if array.ndim == 1:
+        array = sample(array, "values")
+    else:
+        table = matrix(array, "values")
+        if blocks is not None:
+            raise bad("blocks", "the rows of the values are the blocks")
+        rows, m = table.shape
+        if len(labels) != m:
+            raise bad("labels", f"{len(labels)} for {m} columns")
+        array, labels = table.ravel(), list(labels) * rows
+        blocks = np.repeat(np.arange(rows), m).tolist()
+    units = Relabelling(labels, blocks, n=array.size, fewest=1, resamples=resamples, seed=seed)
+    if not gaps:
+        raise bad("gaps", "none given")
+    contrasts = np.array([contrast_weights(w, units.names) for w, _ in gaps]).T
+    times = np.array([not_negative(times, "gaps") for _, times in gaps])
+    centred, scale = centred_columns(array[:, None])
+    observed, null = units.null_of_means(
+        centred[:, 0], lambda means: np.abs(means @ contrasts) @ times
+    )
+    largest = max(float(np.abs(contrasts).sum(axis=0) @ times), 1e-300)
+    return GapPermutation(
+        total=float(observed) * scale,
+        null_mean=float(null.mean()) * scale,
+        null_q95=float(np.quantile(null, 0.95)) * scale,
+        permutation=units.permutation(units.share(null >= observed - TIE * largest)),
+    )
+
+
+@checked
+def label_shuffle_ratio(
+    selected: ArrayLike,
+    shown: ArrayLike,
+    in_group: Sequence[bool],
+    *,
+    resamples: int = 10_000,
+    seed: int,
+) -> Permutation:
+    """Return the permutation p-value of a log ratio of selection rates between kinds of items.
+
+    Estimand: log of (selected / shown of the items in the group) / (the same of the others).
+    `selected` and `shown` are counts per corpus item, of shape (n,), with selected <= shown;
+    `in_group` says of each whether it has the feature. Null: the feature's labels are
+    exchangeable over items, each of which keeps both its counts. A sum that is 0, selected or
+    shown, counts as 0.5, so that the ratio is finite. Two-sided: twice the smaller tail, because
+    the ratio's distribution is skewed where few items have the feature.
+
+    Raises `TooFewUnits` where no item, or fewer than two, are in or out of the group;
+    `BadStatisticInput` for counts that are negative, not whole, or selected above shown, and as
+    the module says. Source: Fisher (1935); Edgington & Onghena (2007); Phipson & Smyth (2010).
+    """
+    chosen = _counts(selected, "selected")
+    exposed = _counts(shown, "shown")
+    if chosen.size != exposed.size:
+        raise bad("shown", f"{exposed.size} for {chosen.size} items")
+    if (chosen > exposed).any():
+        raise bad("selected", "an item is selected more often than shown")
+    labels = ["in" if flag else "out" for flag in in_group]
+    units = Relabelling(
+        labels, None, n=chosen.size, fewest=SMALLEST_GROUP, resamples=resamples, seed=seed
+    )
+    counts = np.column_stack([chosen, exposed])
+    totals = counts.sum(axis=0)
+    first = int(units.sizes[0])
+    sign = 1 if units.names[0] == "in" else -1
+
+    def log_ratio(rows: Any) -> Floats:
+        # which items get the first label: a relabelling moves items, so labels would not do
+        return log_ratio_of(counts[rows[:, :first]].sum(axis=1))
+
+    def log_ratio_of(of_first: Floats) -> Floats:
+        logs = [np.log(np.maximum(part, UNCOUNTED)) for part in (of_first, totals - of_first)]
+        rates = [part[:, 0] - part[:, 1] for part in logs]
+        return sign * np.asarray(rates[0] - rates[1])
+
+    kinds, of_kind = np.unique(counts, axis=0, return_counts=True)
+    few = cheaper(labels=len(units.names), distinct=len(kinds), units=chosen.size)
+    if units.exact or chosen.size < MANY or not few:
+        observed, null = units.null(np.arange(chosen.size), log_ratio)
+    else:
+        # Items with the same two counts are one kind. How many of each kind get the first label
+        # is multivariate hypergeometric; their sums are distributed as if every item were moved.
+        rng = np.random.default_rng(np.random.SeedSequence(units.seed, spawn_key=(1,)))
+        dealt = rng.multivariate_hypergeometric(of_kind, first, size=units.total)
+        observed = log_ratio_of(counts[units.order[:first]].sum(axis=0)[None])[0]
+        null = log_ratio_of(dealt @ kinds)
+    tails = (units.share(null <= observed + TIE), units.share(null >= observed - TIE))
+    return units.permutation(min(tails), sides=2)
+
+
+def _counts(values: ArrayLike, argument: str) -> Floats:
+    found = sample(values, argument)
+    if found.size and (found.min() < 0 or (found != np.floor(found)).any()):
+        raise bad(argument, "a count is a whole number from 0 up")
+    if found.size and found.max() > MOST_COUNTED:
+        raise bad(argument, f"a count is over {MOST_COUNTED}")
+    return found

@@ -1,31 +1,152 @@
-"""Exact power of t tests and of the equivalence test: how probable a verdict is.
+"""Exact power and sample sizes of t tests and of the equivalence test: how probable a verdict is.
 
-Nothing here is a normal approximation: few units make the estimated SD, and so the verdict,
-uncertain, and that is part of the probability. Rates have their own module, `rate_power`.
+Few units make the estimated SD, and so the verdict, uncertain. So every probability is an average
+of normal ones over the sampling distribution of the estimated SD (Owen 1965, Phillips 1990).
+scipy's noncentral t gives NaN at few degrees of freedom with large effects, and the equivalence
+test has no noncentral t form; one quadrature does both. For rates see `rate_power`.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
 
 import numpy as np
+from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from ._power import (
-    LARGEST_ALPHA,
-    MOST_POWER,
-    PowerDesign,
-    PowerNull,
-    alarm_power,
-    average,
-    bends,
-    beyond,
-    checked_plan,
-    clear_power,
-    solve,
-    start_of_alarm,
-    t_quantile,
-)
-from .checks import checked, fraction, number, positive
+from ..errors import TooFewUnits
+from ._distributions import crossing, t_isf
+from .checks import Floats, bad, checked, count, fraction, known, number, positive, scale_bounds
+from .deterministic import unseen_p
+
+PowerDesign = Literal["independent", "paired"]
+PowerNull = Literal["zero", "margin"]
+
+LARGEST_ALPHA = 0.5
+MOST_POWER = 1 - 1e-9  # nearer to 1 the quadrature's own error decides
+NODES = 80
+TAIL = 1e-16  # the share of the SD's distribution left out at each end
+STEEP = 9.0  # standard errors within which a normal probability goes from 0 to 1
+LARGEST_DF = 1e8  # beyond, the estimated SD is the true one to seven digits
+
+LARGEST_GROUP = 1e12  # beyond, rounding decides which whole number is the smallest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The standard error in SDs and the degrees of freedom that a size and a design give."""
+
+    se: float
+    df: float
+
+
+def power_plan(n: float, *, design: PowerDesign, strata: int = 1) -> Plan:
+    """Return what `n` units (per group, or pairs) in `strata` strata give; n may be fractional."""
+    if design == "paired":
+        return Plan(se=1 / math.sqrt(n), df=n - strata)
+    return Plan(se=math.sqrt(2 / n), df=2 * n - 2 * strata)
+
+
+def checked_plan(n: int, *, design: PowerDesign, strata: int) -> Plan:
+    """Return the plan of a whole number of units, leaving at least one degree of freedom."""
+    n = count(n, "n")
+    strata = count(strata, "strata")
+    if strata < 1:
+        raise bad("strata", "is not 1 or more")
+    if design not in {"independent", "paired"}:
+        raise bad("design", f"{design!r} is not independent or paired")
+    if n <= strata:
+        raise TooFewUnits(group="n", found=n, needed=strata + 1)
+    return power_plan(n, design=design, strata=strata)
+
+
+@lru_cache(maxsize=4)
+def _nodes(nodes: int) -> tuple[Floats, Floats]:
+    places, weights = np.polynomial.legendre.leggauss(nodes)
+    return places, weights
+
+
+def average(inside: Callable[[Floats], Floats], df: float, edges: list[float]) -> float:
+    """Return the mean of `inside(s)` over `spreads`; it bends or jumps at `edges`."""
+    s, mass = spreads(df, (1.0, *edges), nodes=NODES)
+    return min(1.0, max(0.0, float(mass @ inside(s))))
+
+
+def spreads(df: float, edges: Iterable[float] = (), *, nodes: int) -> tuple[Floats, Floats]:
+    """Return s = estimated / true SD, chi on `df` degrees, and the probability of each.
+
+    The range is cut at `edges`, with so many `nodes` between each two. Dividing by the sum of the
+    density spares its constant, a difference of large logarithms.
+    """
+    if df > LARGEST_DF:
+        return np.ones(1), np.ones(1)
+    low = math.sqrt(2 * special.gammaincinv(df / 2, TAIL) / df)
+    high = math.sqrt(2 * special.gammainccinv(df / 2, TAIL) / df)
+    cuts = np.array(sorted({low, high, *(e for e in edges if low < e < high)}))
+    places, weights = _nodes(nodes)
+    half = np.diff(cuts)[:, None] / 2
+    s = (cuts[:-1, None] + half + half * places).ravel()
+    log_density = (df - 1) * np.log(s) - df * (s - 1) * (s + 1) / 2
+    mass = (half * weights).ravel() * np.exp(log_density - log_density.max())
+    return s, mass / mass.sum()
+
+
+def bends(effect: float, start: float, slope: float) -> list[float]:
+    """Return where normal probabilities beyond start + slope * s begin, centre and end."""
+    return [
+        (centre - start + reach) / slope
+        for centre in (effect, -effect)
+        for reach in (-STEEP, 0, STEEP)
+    ]
+
+
+def beyond(edge: Floats, effect: float) -> Floats:
+    """Return the probability that |Z + effect| exceeds `edge` >= 0."""
+    return np.asarray(special.ndtr(effect - edge) + special.ndtr(-effect - edge), dtype=np.float64)
+
+
+def alarm_power(effect: float, *, start: float, alpha: float, df: float) -> float:
+    """Return P(|D| > start + t s) for D ~ N(effect, 1); all in standard errors."""
+    t = t_isf(alpha / 2, df)
+    return average(lambda s: beyond(start + t * s, effect), df, bends(effect, start, t))
+
+
+def clear_power(effect: float, *, margin: float, alpha: float, df: float) -> float:
+    """Return P(|D| < margin - t s) for D ~ N(effect, 1); all in standard errors."""
+    t = t_isf(alpha, df)
+
+    def inside(s: Floats) -> Floats:
+        edge = np.maximum(margin - t * s, 0)
+        found: Floats = special.ndtr(edge - effect) - special.ndtr(-edge - effect)
+        return found
+
+    return average(inside, df, [margin / t, *bends(effect, margin, -t)])
+
+
+def one_sided_power(effect: float, *, alpha: float, df: float) -> float:
+    """Return P(D > t s) for D ~ N(effect, 1), in standard errors."""
+    t = t_isf(alpha, df)
+    return average(lambda s: np.asarray(special.ndtr(effect - t * s)), df, bends(effect, 0, t))
+
+
+def start_of_alarm(null: PowerNull, margin: float | None, *, unit: float) -> float:
+    """Return how far from 0 the interval must lie, in standard errors."""
+    if null == "zero":
+        return 0.0
+    if margin is None or null not in {"zero", "margin"}:
+        raise bad("null", f"{null!r} with a margin of {margin}")
+    return positive(margin, "margin") / unit
+
+
+def solve(power_at: Callable[[float], float], *, power: float, start: float = 0.0) -> float:
+    """Return the value above `start` at which an increasing power reaches `power`."""
+    step = 1.0
+    while power_at(start + step) < power:
+        step *= 2
+    return crossing(lambda x: power_at(x) - power, start, start + step)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +216,7 @@ def verdict_chances(
     width = positive(margin, "margin") / unit
     alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
     start = start_of_alarm(null, margin, unit=unit)
-    one, two = t_quantile(alpha, found.df), t_quantile(alpha / 2, found.df)
+    one, two = t_isf(alpha, found.df), t_isf(alpha / 2, found.df)
     clear = clear_power(effect, margin=width, alpha=alpha, df=found.df)
     biased = average(
         lambda s: beyond(np.maximum(start + two * s, width - one * s), effect),
@@ -132,3 +253,122 @@ def largest_sd_to_clear(
         lambda width: clear_power(0, margin=width, alpha=alpha, df=found.df), power=power
     )
     return margin / (width * found.se)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settling:
+    """The fewest units that settle a question, and how: by clearing or by an alarm."""
+
+    units: int
+    outcome: Literal["clear", "alarm"]
+    power: float
+
+
+def _whole(n: float) -> int:
+    if n > LARGEST_GROUP:
+        raise bad("margin", f"would need more than {LARGEST_GROUP:g} units")
+    return math.ceil(n)
+
+
+@checked
+def deterministic_units(
+    *, bounds: tuple[float, float], margin: float, difference: float, alpha: float = 0.05
+) -> int | None:
+    """Return the identical replies per group that clear `difference` within `margin`.
+
+    The smallest n at which `deterministic_difference` gives p_clear <= alpha, or None where
+    |difference| >= margin and no number would. `margin` and `difference` are in the unit of
+    `bounds`, the lowest and highest value of the measure.
+
+    Raises `BadStatisticInput` for bounds out of order, a margin that is not above 0, a difference
+    larger than the bounds allow, an alpha outside (0, 1), and where more than 1e12 replies would
+    be needed. Source: see `deterministic_difference`.
+    """
+    low, high = scale_bounds(bounds)
+    width = high - low
+    margin = positive(margin, "margin")
+    alpha = fraction(alpha, "alpha")
+    if abs(number(difference, "difference")) > width:
+        raise bad("difference", f"{difference} is wider than bounds")
+    if abs(difference) >= margin:
+        return None
+    share = unseen_p(n=1, width=width, margin=margin, difference=difference)
+    if share <= alpha:
+        return 1
+    if share == 1:  # a margin past the difference in the last bit only
+        return _whole(math.inf)
+    n = _whole(math.log(alpha) / math.log(share))
+    # The quotient of logarithms may round across an integer: settle it by the p-value itself.
+    return next(k for k in (n - 1, n, n + 1) if share**k <= alpha)
+
+
+def _levels(*, alpha: float, power: float) -> tuple[float, float]:
+    alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
+    power = fraction(power, "power", below=MOST_POWER)
+    if power <= alpha:
+        raise bad("power", f"{power} is not above alpha = {alpha}")
+    return alpha, power
+
+
+def _fewest(power_at: Callable[[int], float], *, power: float, smallest: int) -> int | None:
+    """Return the smallest n from `smallest` up with that power; None past `LARGEST_GROUP`."""
+    low, high = smallest - 1, smallest
+    while power_at(high) < power:
+        low, high = high, 2 * high
+        if high > LARGEST_GROUP:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if power_at(middle) < power:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@checked
+def units_to_settle(
+    *,
+    estimate: float,
+    sd: float,
+    margin: float,
+    alpha: float = 0.05,
+    power: float = 0.90,
+    design: PowerDesign = "independent",
+    null: PowerNull = "zero",
+    strata: int = 1,
+) -> Settling | None:
+    """Return the fewest units that clear or alarm if the true difference is the `estimate`.
+
+    Units per group, or pairs; in a stratified design all strata together, each costing one degree
+    of freedom per group. `sd` is that of units within a group and stratum, or of the pair
+    differences; `estimate`, `sd` and `margin` are in one unit. Clearing is by the equivalence
+    test, alarming by `power_to_alarm` against `null`. None where 1e12 units would do neither.
+
+    Raises `BadStatisticInput` for values outside their domain. Source: Phillips (1990).
+    """
+    alpha, power = _levels(alpha=alpha, power=power)
+    known(null, "null", ("zero", "margin"))
+    smallest = count(strata, "strata") + 1
+    checked_plan(smallest, design=design, strata=strata)
+    sd = positive(sd, "sd")
+    effect = number(estimate, "estimate") / sd
+    width = positive(margin, "margin") / sd
+
+    def clearing(n: int) -> float:
+        found = power_plan(n, design=design, strata=strata)
+        return clear_power(effect / found.se, margin=width / found.se, alpha=alpha, df=found.df)
+
+    def alarming(n: int) -> float:
+        found = power_plan(n, design=design, strata=strata)
+        start = width / found.se if null == "margin" else 0.0
+        return alarm_power(effect / found.se, start=start, alpha=alpha, df=found.df)
+
+    found: list[Settling] = []
+    if abs(effect) < width and (n := _fewest(clearing, power=power, smallest=smallest)):
+        found.append(Settling(units=n, outcome="clear", power=clearing(n)))
+    if abs(effect) > (width if null == "margin" else 0) and (
+        n := _fewest(alarming, power=power, smallest=smallest)
+    ):
+        found.append(Settling(units=n, outcome="alarm", power=alarming(n)))
+    return min(found, key=lambda settling: settling.units, default=None)

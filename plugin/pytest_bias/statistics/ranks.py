@@ -7,15 +7,12 @@ another order must not be ranked.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+from numpy.typing import ArrayLike
 
-from .checks import ROUNDING, checked, probability, units
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+from .checks import ROUNDING, Floats, checked, probability, units
 
 MOST_EXACT = 50  # units (per group) up to which p-values are exact, as in R
 
@@ -66,7 +63,7 @@ def mann_whitney(a: ArrayLike, b: ArrayLike) -> MannWhitney:
     )
 
 
-def snapped(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def snapped(values: Floats) -> Floats:
     """Return `values` with those that differ by rounding only made equal."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
@@ -78,9 +75,7 @@ def snapped(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return result
 
 
-def two_samples(
-    a: ArrayLike, b: ArrayLike, *, needed: int = 2
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def two_samples(a: ArrayLike, b: ArrayLike, *, needed: int = 2) -> tuple[Floats, Floats]:
     """Return both samples, checked, with ties between them made equal."""
     first = units(a, "a", needed=needed)
     second = units(b, "b", needed=needed)
@@ -88,7 +83,7 @@ def two_samples(
     return pooled[: first.size], pooled[first.size :]
 
 
-def pairs_above(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+def pairs_above(first: Floats, second: Floats) -> float:
     """Return the number of pairs with the first above the second, ties as one half."""
     ranks = scipy.stats.rankdata(np.concatenate([first, second]))[: first.size]
     return float(ranks.sum()) - first.size * (first.size + 1) / 2

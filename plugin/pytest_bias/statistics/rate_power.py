@@ -13,14 +13,11 @@ from typing import Literal
 
 import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
-from numpy.typing import NDArray
 
 from ..errors import TooFewUnits
 from ._distributions import normal_isf, normal_sf
-from ._score import restricted_variances
-from .checks import bad, checked, count, fraction, number
-
-_Array = NDArray[np.float64]
+from .checks import Floats, bad, checked, count, fraction, number
+from .score import restricted_variances
 
 LARGEST_EXACT = 400
 LARGEST_ALPHA = 0.5
@@ -71,7 +68,7 @@ def _checked(n_a: int, n_b: int, *, rate: float, difference: float, alpha: float
     return _Groups(n_a=n_a, n_b=n_b, rate_a=rates[1], rate_b=rates[0], alpha=alpha)
 
 
-def score_se(a: _Array, b: _Array, *, n_a: int, n_b: int, null: float) -> _Array:
+def score_se(a: Floats, b: Floats, *, n_a: int, n_b: int, null: float) -> Floats:
     """Return the standard error of rate a - rate b at the likeliest rates that differ by `null`.
 
     `a` and `b` are observed rates, of one shape; `null` lies strictly between -1 and 1. The
@@ -81,7 +78,7 @@ def score_se(a: _Array, b: _Array, *, n_a: int, n_b: int, null: float) -> _Array
     return np.asarray(np.sqrt((n_a + n_b) / (n_a + n_b - 1) * variances))
 
 
-def _enumerated(groups: _Groups) -> tuple[_Array, _Array, _Array]:
+def _enumerated(groups: _Groups) -> tuple[Floats, Floats, Floats]:
     """Return every pair of observed rates and its probability."""
     k_a, k_b = np.arange(groups.n_a + 1), np.arange(groups.n_b + 1)
     mass = np.outer(

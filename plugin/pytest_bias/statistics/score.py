@@ -7,37 +7,245 @@ stratum's rates restricted to the same null. Should strata contradict one anothe
 against none in some, the reverse in others) under very unequal sizes or weights, the statistic may
 cross its critical value more than once, and test and interval may then disagree.
 
-`successes_a` of `n_a` and `successes_b` of `n_b` are integers, or
-sequences of one integer per stratum; each group has at least one reply in every stratum. Replies
-are independent, with one rate per group and stratum. Without `weights` strata count equally where
-all have the same n_a and the same n_b, and else by n_a n_b / (n_a + n_b) (Cochran 1954; Mantel &
-Haenszel 1959). All raise `TooFewUnits` for an empty group
-or no stratum, and `BadStatisticInput` for counts that are not integers, are negative, exceed their
-n or differ in length, and for weights that are negative, all 0 or not one per stratum.
+`successes_a` of `n_a` and `successes_b` of `n_b` are integers, or sequences of one integer per
+stratum; each group has at least one reply in every stratum. Replies are independent, with one rate
+per group and stratum. Without `weights` strata count equally where all have the same n_a and the
+same n_b, and else by n_a n_b / (n_a + n_b) (Cochran 1954; Mantel & Haenszel 1959). All raise
+`TooFewUnits` for an empty group or no stratum, and `BadStatisticInput` for counts that are not
+integers, are negative, exceed their n or differ in length, and for weights that are negative, all
+0 or not one per stratum.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any, Literal, TypeAlias
 
-from ._score import (
-    LARGEST_RATIO,
-    Alternative,
-    Counts,
-    checked_strata,
-    difference_interval,
-    p_of_z,
-    ratio_interval,
-    z_difference,
-    z_ratio,
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import NoVariance, TooFewUnits
+from ._distributions import crossing, normal_isf, normal_sf
+from .checks import (
+    ROUNDING,
+    Floats,
+    alike,
+    bad,
+    checked,
+    count,
+    fraction,
+    positive,
+    probability,
+    sample,
 )
-from .checks import bad, checked, fraction, positive
-from .equivalence import LARGEST_ALPHA
+from .means import LARGEST_ALPHA
 from .results import Interval
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+Counts: TypeAlias = "int | Sequence[int] | NDArray[np.integer[Any]]"
+"""One count, or one per stratum."""
+
+Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
+
+LARGEST_RATIO = 1e9
+"""Stands for a ratio without an upper limit, which is one of a rate to a rate of 0."""
+
+FULL = 1 - 1e-12  # differences of 1 and -1 themselves have no variance under the null
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strata:
+    """Checked counts with weights that sum to 1."""
+
+    x_a: Floats
+    n_a: Floats
+    x_b: Floats
+    n_b: Floats
+    weights: Floats
+
+    @property
+    def rate_a(self) -> float:
+        """Weighted mean rate of a."""
+        return min(1.0, float(self.weights @ (self.x_a / self.n_a)))
+
+    @property
+    def rate_b(self) -> float:
+        """Weighted mean rate of b."""
+        return min(1.0, float(self.weights @ (self.x_b / self.n_b)))
+
+    def with_events(self) -> Strata:
+        """Return these strata, or raise `NoVariance` where their ratio would be 0 / 0."""
+        if self.rate_a == self.rate_b == 0:
+            raise NoVariance
+        return self
+
+
+def _per_stratum(value: Counts, argument: str) -> list[int]:
+    plain = value.tolist() if isinstance(value, np.ndarray) else value
+    listed = plain if isinstance(plain, Sequence) else [plain]
+    return [count(each, argument) for each in listed]
+
+
+def _weights(weights: ArrayLike | None, n_a: Floats, n_b: Floats) -> Floats:
+    if weights is None:
+        relative = n_a * n_b / (n_a + n_b)
+    else:
+        given = sample(weights, "weights")
+        alike(given, "weights", n=n_a.size, of="strata")
+        if given.min() < 0 or given.max() == 0:
+            raise bad("weights", "are negative or all 0")
+        relative = given / given.max()
+    shares: Floats = relative / relative.sum()
+    return shares
+
+
+def checked_strata(
+    successes_a: Counts,
+    n_a: Counts,
+    successes_b: Counts,
+    n_b: Counts,
+    *,
+    weights: ArrayLike | None,
+) -> Strata:
+    """Return the counts as arrays over strata, with `weights` or those of the design."""
+    given = {"successes_a": successes_a, "n_a": n_a, "successes_b": successes_b, "n_b": n_b}
+    counts = {argument: _per_stratum(value, argument) for argument, value in given.items()}
+    size = len(counts["n_a"])
+    for argument, values in counts.items():
+        alike(values, argument, n=size, of="strata")
+    if not size:
+        raise TooFewUnits(group="strata", found=0, needed=1)
+    for group in ("a", "b"):
+        pairs = zip(counts[f"successes_{group}"], counts[f"n_{group}"], strict=True)
+        for place, (successes, n) in enumerate(pairs):
+            if n < 1:
+                where = group if size == 1 else f"{group} in stratum {place}"
+                raise TooFewUnits(group=where, found=n, needed=1)
+            if successes > n:
+                argument = f"successes_{group}"
+                raise bad(argument, f"{successes} successes of {n}")
+    x_1, n_1, x_0, n_0 = (np.array(values, dtype=np.float64) for values in counts.values())
+    return Strata(x_a=x_1, n_a=n_1, x_b=x_0, n_b=n_0, weights=_weights(weights, n_1, n_0))
+
+
+def _standardised(strata: Strata, distances: Floats, variances: Floats) -> float:
+    total = strata.n_a + strata.n_b
+    distance = float(strata.weights @ distances)
+    variance = float(strata.weights**2 @ (variances * total / (total - 1)))
+    if variance > 0:
+        return distance / math.sqrt(variance)
+    # Every restricted rate is 0 or 1: the counts are exactly as the null has them, or rule it out.
+    return 0.0 if abs(distance) <= ROUNDING else math.copysign(math.inf, distance)
+
+
+def restricted_variances(x_a: Any, n_a: Any, x_b: Any, n_b: Any, null: float) -> Any:
+    """Return the variances of rate a - rate b at the likeliest rates that differ by `null`.
+
+    Elementwise, of counts x of n. Not by statsmodels: its score test of a difference takes wrong
+    restricted rates (statsmodels issue 10269). The cubic and its root are those of Farrington &
+    Manning (1990, appendix I).
+    """
+    rate_b = _restricted_b(x_a, n_a, x_b, n_b, null)
+    rate_a = np.clip(rate_b + null, 0, 1)
+    return rate_a * (1 - rate_a) / n_a + rate_b * (1 - rate_b) / n_b
+
+
+def _restricted_b(x_a: Any, n_a: Any, x_b: Any, n_b: Any, null: float) -> Any:
+    lowest, highest = max(0.0, -null), min(1.0, 1 - null)
+    total = n_a + n_b
+    events, of_b = (x_a + x_b) / total, x_b / total
+    if null == 0:
+        return events
+    square = (1 + n_b / total) * null - 1 - events
+    linear = (n_b / total * null - 1 - 2 * of_b) * null + events
+    q = (square / 3) ** 3 - linear * square / 6 + of_b * null * (1 - null) / 2
+    p = np.copysign(np.sqrt(np.maximum(0.0, (square / 3) ** 2 - linear / 3)), q)
+    cosine = np.divide(q, p**3, out=np.ones_like(q), where=p != 0)
+    angle = (np.pi + np.arccos(np.clip(cosine, -1, 1))) / 3
+    rate = np.clip(2 * p * np.cos(angle) - square / 3, lowest, highest)
+    # Here the root is double or nearly so, and half of its digits are lost.
+    rate = np.where(events == 0, lowest, rate)
+    return np.where(events == 1, highest, rate)
+
+
+def z_difference(strata: Strata, null: float) -> float:
+    """Return the score statistic of rate a - rate b = null."""
+    variances = restricted_variances(strata.x_a, strata.n_a, strata.x_b, strata.n_b, null)
+    return _standardised(
+        strata, strata.x_a / strata.n_a - strata.x_b / strata.n_b - null, variances
+    )
+
+
+def z_ratio(strata: Strata, null: float) -> float:
+    """Return the score statistic of rate a / rate b = null."""
+    total = strata.n_a + strata.n_b
+    events, of_a, of_b = (strata.x_a + strata.x_b) / total, strata.n_a / total, strata.x_b / total
+    if null == 1:
+        rate_b = events
+    else:
+        # the smaller root of null r^2 - slope r + events, without cancellation
+        slope = of_a * null + strata.x_a / total + strata.n_b / total + of_b * null
+        root = np.sqrt(np.maximum(0.0, slope**2 - 4 * null * events))
+        rate_b = np.clip(2 * events / (slope + root), 0, min(1.0, 1 / null))
+    rate_a = np.clip(null * rate_b, 0, 1)
+    variances = rate_a * (1 - rate_a) / strata.n_a + null**2 * rate_b * (1 - rate_b) / strata.n_b
+    return _standardised(
+        strata, strata.x_a / strata.n_a - null * strata.x_b / strata.n_b, variances
+    )
+
+
+def p_of_z(z: float, alternative: Alternative) -> float:
+    """Return the p-value of a standard normal statistic, floored."""
+    if alternative == "two-sided":
+        return probability(2 * normal_sf(abs(z)))
+    if alternative == "greater":
+        return probability(normal_sf(z))
+    if alternative == "less":
+        return probability(normal_sf(-z))
+    raise bad("alternative", f"{alternative!r} is not known")
+
+
+def _crossing(falling: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a falling function crosses 0, or the end that it crosses 0 beyond."""
+    if low >= high or falling(low) <= 0:
+        return low
+    if falling(high) >= 0:
+        return high
+    return crossing(falling, low, high)
+
+
+def difference_interval(strata: Strata, *, level: float) -> Interval:
+    """Return the differences that a two-sided score test at 1 - level does not reject."""
+    z = normal_isf((1 - level) / 2)
+    estimate = strata.rate_a - strata.rate_b
+    low = _crossing(lambda null: z_difference(strata, null) - z, -FULL, min(estimate, FULL))
+    high = _crossing(lambda null: z_difference(strata, null) + z, max(estimate, -FULL), FULL)
+    return Interval(
+        # an end at which nothing was rejected is the end of the scale
+        low=-1.0 if low <= -FULL else min(low, estimate),
+        high=1.0 if high >= FULL else max(high, estimate),
+        level=level,
+    )
+
+
+def ratio_interval(strata: Strata, *, level: float) -> Interval:
+    """Return the ratios that a two-sided score test at 1 - level does not reject, clipped.
+
+    For strata with an event in a group of positive weight.
+    """
+    z = normal_isf((1 - level) / 2)
+    farthest = math.log(LARGEST_RATIO)
+    rate_a, rate_b = strata.rate_a, strata.rate_b
+    ratio = min(LARGEST_RATIO, rate_a / rate_b) if rate_b else LARGEST_RATIO
+    centre = max(-farthest, math.log(ratio)) if ratio else -farthest
+    low = _crossing(lambda u: z_ratio(strata, math.exp(u)) - z, -farthest, centre)
+    high = _crossing(lambda u: z_ratio(strata, math.exp(u)) + z, centre, farthest)
+    return Interval(
+        low=0.0 if low <= -farthest else min(ratio, math.exp(low)),
+        high=LARGEST_RATIO if high >= farthest else max(ratio, math.exp(high)),
+        level=level,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

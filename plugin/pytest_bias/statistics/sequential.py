@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+from numpy.typing import ArrayLike
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from .checks import (
     ROUNDING,
     SMALLEST_P,
+    Floats,
     bad,
     checked,
     count,
@@ -24,9 +26,6 @@ from .checks import (
     scale_bounds,
     units,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 MOST_LOOKS = 100
 NODES = 256  # of the quadrature: fine enough for the short steps of 100 looks
@@ -65,7 +64,7 @@ class Betting:
 
 
 @lru_cache(maxsize=1)
-def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _nodes() -> tuple[Floats, Floats]:
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     return nodes, weights
 
@@ -124,7 +123,7 @@ def obrien_fleming_boundaries(*, looks: int = 5, alpha: float = 0.05) -> Boundar
     )
 
 
-def _log_capital(values: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
+def _log_capital(values: Floats, mean: float) -> Floats:
     """Return the log wealth, after each value, of betting that the mean is above `mean`."""
     bets = np.arange(1, BETS + 1) / (BETS + 1) / mean
     wealth = np.log1p(bets[:, None] * (values - mean)[None, :]).cumsum(axis=1)

@@ -1,17 +1,19 @@
-"""Each group against the rest on one pooled variance, and p-values adjusted over contrasts."""
+"""Several hypotheses at once: adjusted p-values, and each group against the rest."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+from numpy.typing import ArrayLike
 
 from ..errors import NoVariance, TooFewUnits
 from .checks import (
     ROUNDING,
+    Floats,
     alike,
     bad,
     checked,
@@ -26,12 +28,51 @@ from .checks import (
 from .means import t_interval, two_sided_p
 from .results import Interval, Permutation
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
 SMALLEST_GROUP = 2
 CHUNK = 2**18  # variates held at once, 2 MiB
 ROUGHNESS = 1e-6  # by which a correlation may miss 1, symmetry or its smallest eigenvalue 0
+
+
+def _p_values(p: ArrayLike) -> Floats:
+    array = sample(p, "p")
+    if array.size and (array.min() < 0 or array.max() > 1):
+        raise bad("p", "is outside 0 to 1")
+    return array
+
+
+def _floored(p: Floats) -> Floats:
+    return np.array([probability(value) for value in p.tolist()], dtype=np.float64)
+
+
+@checked
+def holm(p: ArrayLike) -> Floats:
+    """Return step-down adjusted p-values, in the order given.
+
+    Rejecting where they are at most alpha keeps the probability of any false rejection in the
+    family at alpha, whatever the dependence. `p` has shape (m,); an empty family stays empty.
+    Raises `BadStatisticInput` for NaN and values outside 0 to 1. Source: Holm (1979).
+    """
+    array = _p_values(p)
+    order = np.argsort(array, kind="stable")
+    steps = array[order] * np.arange(array.size, 0, -1)
+    adjusted = np.empty_like(array)
+    adjusted[order] = np.maximum.accumulate(steps)
+    return _floored(adjusted)
+
+
+@checked
+def benjamini_hochberg(p: ArrayLike) -> Floats:
+    """Return p-values adjusted for the false discovery rate, in the order given.
+
+    Rejecting where they are at most q keeps the expected share of false rejections at q for
+    independent (or positively dependent) tests. For exploratory tables; never for a verdict.
+    `p` has shape (m,); an empty family stays empty. Raises `BadStatisticInput` for NaN and values
+    outside 0 to 1. Source: Benjamini & Hochberg (1995).
+    """
+    array = _p_values(p)
+    if array.size == 0:
+        return array
+    return _floored(np.asarray(scipy.stats.false_discovery_control(array, method="bh")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +102,7 @@ class PooledContrast:
 
 
 @checked
-def _root(correlation: ArrayLike, size: int) -> NDArray[np.float64]:
+def _root(correlation: ArrayLike, size: int) -> Floats:
     """Return a matrix whose product with its transpose is the checked correlation matrix."""
     try:
         matrix = np.asarray(correlation)
@@ -83,7 +124,7 @@ def _root(correlation: ArrayLike, size: int) -> NDArray[np.float64]:
         if eigenvalues[0] >= -ROUGHNESS * size:
             # rank-deficient ones are usual: contrasts against the rest sum to 0
             kept = eigenvalues > ROUGHNESS * 1e-3
-            root: NDArray[np.float64] = vectors[:, kept] * np.sqrt(eigenvalues[kept])
+            root: Floats = vectors[:, kept] * np.sqrt(eigenvalues[kept])
             return root
         problem = "is not positive semi-definite"
     raise bad("correlation", problem)

@@ -7,20 +7,16 @@ vary, so the standard error comes from the variance within cells.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import NoVariance, TooFewUnits
-from .checks import LARGEST, ROUNDING, bad, checked, fraction, sample
+from .checks import LARGEST, ROUNDING, Floats, bad, checked, fraction, sample
 from .means import t_interval, two_sided_p
 from .results import Interval
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
 
 REPLICATED = 2  # replies that a cell needs for a variance of its own
 FEWEST_REPLICATED = 2  # cells with a variance of their own
@@ -43,9 +39,7 @@ class StratifiedContrast:
     n: int
 
 
-def _cells_in_use(
-    cells: Sequence[ArrayLike], weights: ArrayLike
-) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
+def _cells_in_use(cells: Sequence[ArrayLike], weights: ArrayLike) -> tuple[list[Floats], Floats]:
     """Return the cells of non-zero weight and their weights, checked."""
     given = sample(weights, "weights")
     if given.size != len(cells):
@@ -61,9 +55,7 @@ def _cells_in_use(
     return used, given[given != 0]
 
 
-def _means_and_variances(
-    cells: list[NDArray[np.float64]], sizes: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _means_and_variances(cells: list[Floats], sizes: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Return each cell's mean and variance, 0 where it is constant or has one reply.
 
     All cells at once: a design may have hundreds. As in `mean_and_sd`, rounding is no variance.

@@ -168,7 +168,7 @@ def _adjusted(questions: Sequence[Question], *, worst: bool) -> dict[str, float]
 
     A hypothesis without a finding counts in its family with p = 1: families are those declared.
     """
-    from ..statistics.multiplicity import holm  # noqa: PLC0415  (scipy)
+    from ..statistics.simultaneous import holm  # noqa: PLC0415  (scipy)
 
     families: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for question in questions:
@@ -191,7 +191,7 @@ def _alarm(finding: Finding | NoFinding, *, worst: bool) -> float:
 def _summaries(
     experiment: Experiment, by_condition: Mapping[str, Records]
 ) -> tuple[list[MeasureSummary], list[CategorySummary]]:
-    from ..statistics.summary import describe  # noqa: PLC0415
+    from ..statistics.means import describe  # noqa: PLC0415
 
     numbers: list[MeasureSummary] = []
     categories: list[CategorySummary] = []

@@ -21,8 +21,8 @@ from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Outcome
-from pytest_bias.statistics.multiplicity import holm
 from pytest_bias.statistics.resampling import label_permutation
+from pytest_bias.statistics.simultaneous import holm
 from pytest_bias.verdicts.analysis import Analysis, analyse
 
 from .factories import Score, experiment, recording

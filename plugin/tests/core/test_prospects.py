@@ -27,8 +27,8 @@ from pytest_bias.statistics.noninferiority_power import (
     largest_sd_to_pass,
     power_to_pass_independent,
     power_to_pass_paired,
+    power_to_pass_rates,
 )
-from pytest_bias.statistics.noninferiority_rates import power_to_pass_rates
 from pytest_bias.statistics.power import verdict_chances
 
 from .contrasts.designs import recorded

@@ -22,7 +22,7 @@ from pytest_bias.experiments.text_measures import (
     response_length,
     sentiment,
 )
-from pytest_bias.statistics.proportions import wilson
+from pytest_bias.statistics.counts import wilson
 
 ANSWER = (
     "Simmer the lentils with cumin and garlic for half an hour, then fold in the spinach "

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...statistics.bounded import bounded_equivalence, bounded_equivalence_paired, skewness
+from ...statistics.checks import Floats
 from .tested import SEED
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 SKEWED = 1.0
 """Absolute sample skewness above which the spread seen says too little."""
@@ -38,12 +36,12 @@ def is_skewed(values: ArrayLike) -> bool:
     return abs(skewness(values)) > SKEWED
 
 
-def spread_is_doubtful(*groups: NDArray[np.float64]) -> bool:
+def spread_is_doubtful(*groups: Floats) -> bool:
     """Return whether a t test of replies must not clear on its own: skewed, or nearly alike."""
     return any(is_skewed(values) or are_alike(values) for values in groups)
 
 
-def cells_are_doubtful(cells: Sequence[NDArray[np.float64]]) -> bool:
+def cells_are_doubtful(cells: Sequence[Floats]) -> bool:
     """The same of replies within their cells: skewed around their means, or nearly all alike."""
     within = [values - values.mean() for values in cells if values.size]
     alike = sum(int(np.unique(v, return_counts=True)[1].max()) for v in cells if v.size)
@@ -51,7 +49,7 @@ def cells_are_doubtful(cells: Sequence[NDArray[np.float64]]) -> bool:
     return is_skewed(np.concatenate(within)) or alike >= ALIKE * total
 
 
-def are_alike(values: NDArray[np.float64]) -> bool:
+def are_alike(values: Floats) -> bool:
     """Return whether nearly all values are one and the same."""
     rounded = np.round(values, 12)  # means of the same replies differ in their last bits
     return bool(np.unique(rounded, return_counts=True)[1].max() >= ALIKE * values.size)

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
 from ...errors import BadDesign
+from ...experiments.design import Trial
+from ...experiments.experiment import Experiment
 from ...experiments.measures import MISSING
-from ...experiments.records import CAP
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ...experiments.design import Trial
-    from ...experiments.experiment import Experiment
-    from ...experiments.records import Record, Records
+from ...experiments.records import CAP, Record, Records
+from ...statistics.checks import Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +28,7 @@ class Cell:
 
     labels: Mapping[str, str]
     members: Mapping[str, str]
-    values: NDArray[np.float64] = field(repr=False)
+    values: Floats = field(repr=False)
     reasons: Mapping[str, int]
     mean: float = field(init=False)
     """Mean of the valid replies; not to be asked for where there is none."""

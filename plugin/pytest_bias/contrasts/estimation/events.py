@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from ...statistics.counts import newcombe
 from ...statistics.deterministic import identical_pairs
-from ...statistics.proportions import newcombe
 from ...statistics.results import Interval
 from ...statistics.score import (
     score_difference,

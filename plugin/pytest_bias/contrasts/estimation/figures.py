@@ -8,23 +8,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import BadDesign, BadStatisticInput, NoVariance, TooFewUnits
+from ...experiments.experiment import Experiment
 from ...experiments.figures import Axis, Heatmap, Illustration, Means, Spot
 from ...experiments.measures import MISSING
-from ...statistics.means import t_interval
-from ...statistics.proportions import wilson
+from ...experiments.records import Records
+from ...statistics.counts import wilson
+from ...statistics.means import describe, t_interval
 from ...statistics.results import Interval
 from ...statistics.stratified import stratified_contrast
-from ...statistics.summary import describe
 from .cells import Cell, Grid, grid_of
-
-if TYPE_CHECKING:
-    from ...experiments.experiment import Experiment
-    from ...experiments.records import Records
 
 LEVEL = 0.95
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import NoVariance
-from ...statistics.checks import ROUNDING
+from ...statistics.checks import ROUNDING, Floats
 from ...statistics.deterministic import identical_pairs
 from ...statistics.permutation import contrast_permutation
-from ...statistics.stratified import stratified_contrast
+from ...statistics.results import Permutation
+from ...statistics.stratified import StratifiedContrast, stratified_contrast
 from ..findings import ALPHA, Null
 from ..units import REPLIES, Units
 from .bounded import bounded_p, cells_are_doubtful
@@ -30,12 +30,6 @@ from .tested import (
 )
 from .two_groups import compare_groups
 from .weights import Weights
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ...statistics.results import Permutation
-    from ...statistics.stratified import StratifiedContrast
 
 
 def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: Null) -> Tested:
@@ -89,7 +83,7 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
 
 def of_strata(
     found: StratifiedContrast,
-    values: Sequence[NDArray[np.float64]],
+    values: Sequence[Floats],
     weights: Sequence[float],
     *,
     margin: float | None,
@@ -136,7 +130,7 @@ def stratum(cell: Cell, weights: Weights) -> tuple[tuple[str, str], ...]:
     return labels + tuple((k, v) for k, v in cell.members.items() if k not in weights.parts)
 
 
-def centred(cells: Sequence[Cell], weights: Weights) -> list[NDArray[np.float64]]:
+def centred(cells: Sequence[Cell], weights: Weights) -> list[Floats]:
     """The values of each cell without what is common to its stratum, its cells counting alike.
 
     Where replies are missing unequally, strata would else be taken for differences of labels.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...statistics.gaps import gap_permutation
+from ...statistics.permutation import gap_permutation
 from ..findings import CHANCE
 from .cells import Grid
 from .groups import labelled

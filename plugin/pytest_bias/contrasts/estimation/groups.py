@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
 from ...errors import IncompleteDesign, NoVariance, TooFewUnits
+from ...statistics.checks import Floats
 from ...statistics.permutation import GroupPermutation, group_permutation
+from ...statistics.results import Permutation
 from ...statistics.simultaneous import PooledContrast, pooled_group_contrasts
 from ..units import REPLIES, Units
 from .cells import Grid
@@ -26,11 +28,6 @@ from .units import (
     units_within,
 )
 from .weights import Weights, level_against_rest
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ...statistics.results import Permutation
 
 FEWEST_DF = 10
 """Degrees of freedom of the pooled variance below which a t test clears nothing."""
@@ -89,7 +86,7 @@ def _all_groups(
     grid: Grid,
     factor: str,
     groups: Sequence[str],
-    values: NDArray[np.float64],
+    values: Floats,
     labels: Sequence[str],
 ) -> tuple[tuple[PooledContrast, ...], GroupPermutation]:
     """Work out once all that the groups' hypotheses share."""
@@ -128,7 +125,7 @@ class Labelled:
     what is exchanged; the other fields are those of a tested estimate.
     """
 
-    values: NDArray[np.float64] = field(repr=False)
+    values: Floats = field(repr=False)
     labels: list[str] = field(repr=False)
     blocks: list[object] | None = field(repr=False)
     what: str
@@ -227,7 +224,7 @@ def labelled(
 
 def _flat(
     found: Mapping[str, Mapping[Unit, float]], groups: Sequence[str], factor: str
-) -> tuple[NDArray[np.float64], list[str], list[Unit]]:
+) -> tuple[Floats, list[str], list[Unit]]:
     for group in groups:
         if len(found.get(group, ())) < FEWEST:
             raise TooFewUnits(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import NoVariance
 from ...statistics.blocks import sign_flip
-from ...statistics.checks import ROUNDING
+from ...statistics.checks import ROUNDING, Floats
 from ...statistics.deterministic import identical_pairs
 from ...statistics.permutation import contrast_permutation
 from ..findings import ALPHA
@@ -18,9 +17,6 @@ from ..units import Units
 from .cells import Grid
 from .tested import RESAMPLES, SEED, Tested, permutation_words, smaller_side
 from .weights import Weights
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def identical_exemplars(
@@ -70,7 +66,7 @@ def identical_exemplars(
 
 
 def identical_units(
-    differences: NDArray[np.float64],
+    differences: Floats,
     *,
     margin: float | None,
     width: float | None,

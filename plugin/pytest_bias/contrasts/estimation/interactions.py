@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import NoVariance, TooFewUnits
-from ...statistics.profiles import profile_permutation
+from ...statistics.checks import Floats
+from ...statistics.permutation import profile_permutation
 from ...statistics.simultaneous import max_t, sign_flip_max_t
 from ..findings import p_words
 from ..units import REPLIES, Units
@@ -20,9 +20,6 @@ from .cells import Grid
 from .tested import RESAMPLES, SEED, Tested, permutation_words
 from .units import FEWEST, unit_key, units_within
 from .weights import Weights
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +35,7 @@ class Table:
         return list(product(*self.levels))
 
     @property
-    def contrasts(self) -> NDArray[np.float64]:
+    def contrasts(self) -> Floats:
         """Each combination's departure from its row and column, as weights of all combinations."""
         first, second = (np.eye(len(levels)) - 1 / len(levels) for levels in self.levels)
         return np.asarray(np.kron(first, second), dtype=np.float64)
@@ -173,7 +170,7 @@ def _crossed(grid: Grid, table: Table, unit: Sequence[str]) -> Tested:
     )
 
 
-def _largest(estimates: Sequence[float] | NDArray[np.float64], p_values: Sequence[float]) -> int:
+def _largest(estimates: Sequence[float] | Floats, p_values: Sequence[float]) -> int:
     """The place of the smallest p; of those that mirror each other the one above 0, the first."""
     return min(
         range(len(p_values)),
@@ -187,7 +184,7 @@ def _largest(estimates: Sequence[float] | NDArray[np.float64], p_values: Sequenc
 
 def _tested(  # noqa: PLR0913  (one number of the result each)
     table: Table,
-    estimates: Sequence[float] | NDArray[np.float64],
+    estimates: Sequence[float] | Floats,
     p_values: Sequence[float],
     *,
     best: int,

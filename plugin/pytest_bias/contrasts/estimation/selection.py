@@ -6,20 +6,17 @@ import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import NoVariance, TooFewUnits
 from ...statistics.bootstrap import bootstrap_log_ratio
+from ...statistics.checks import Floats
+from ...statistics.permutation import label_shuffle_ratio
 from ...statistics.results import Interval
-from ...statistics.shuffling import label_shuffle_ratio
 from ..units import Units
 from .bounded import are_alike
 from .tested import RESAMPLES, SEED, Tested, permutation_words
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 FEWEST_POOLS = 10
 
@@ -131,7 +128,7 @@ def selection_ratio(
     return SelectionTest(tested, tuple(by_pool.tolist()))
 
 
-def linearised(sums: NDArray[np.float64], log_ratio: float) -> NDArray[np.float64]:
+def linearised(sums: Floats, log_ratio: float) -> Floats:
     """The log ratio of two selection rates as the mean of one value per pool.
 
     ``sums`` has a row per pool: selected and shown of the group (A, a), of the others (B, b). Pool

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...experiments.design import frozen_mapping
-from ...statistics.equivalence import tost_from_estimate
-from ...statistics.means import Welch, p_from_t
+from ...statistics.means import Welch, p_from_t, tost_from_estimate
 from ...statistics.results import EffectSize, Interval, Permutation, Tost
 from ...statistics.simultaneous import PooledContrast
 from ...statistics.stratified import StratifiedContrast

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import NoVariance, TooFewUnits
 from ...statistics import means
 from ...statistics.bootstrap import bootstrap_difference
+from ...statistics.checks import Floats
 from ...statistics.deterministic import deterministic_difference
 from ...statistics.effect_size import standardized_difference
-from ...statistics.equivalence import tost_welch
+from ...statistics.means import tost_welch
 from ...statistics.resampling import label_permutation
 from ...statistics.results import Bootstrap
 from ..findings import ALPHA
@@ -20,12 +21,7 @@ from ..units import REPLIES, Units
 from .bounded import bounded_p, spread_is_doubtful
 from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Tested, permutation_words
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Values = Sequence[float] | NDArray[np.float64]
+Values = Sequence[float] | Floats
 
 FEWEST = 2
 BOOTSTRAP_ITERATIONS = 10_000

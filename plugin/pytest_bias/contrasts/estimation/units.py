@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import NoVariance, TooFewUnits
 from ...statistics.blocks import cohen_dz, one_sample, sign_flip, tost_one_sample
+from ...statistics.checks import Floats
 from ...statistics.permutation import contrast_permutation
+from ...statistics.results import Permutation
 from ...statistics.stratified import stratified_contrast
 from ..findings import ALPHA
 from ..units import Units
@@ -31,11 +32,6 @@ from .tested import (
 )
 from .two_groups import compare_groups
 from .weights import Weights
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ...statistics.results import Permutation
 
 FEWEST = 2
 
@@ -130,7 +126,7 @@ def left_out(dropped: int, name: Units) -> tuple[str, ...]:
 
 
 def paired(
-    differences: NDArray[np.float64],
+    differences: Floats,
     *,
     margin: float | None,
     width: float | None,

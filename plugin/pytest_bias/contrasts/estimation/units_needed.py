@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ...statistics import sample_size
-from ...statistics.sample_size import deterministic_units
+from ...statistics.power import deterministic_units, units_to_settle
 from ..findings import ALPHA, Null
 from .cells import Grid
 from .tested import FEW_UNITS, Tested
@@ -41,7 +40,7 @@ def units_needed(
     if abs(distance - margin) <= NEGLIGIBLE * margin:
         distance = margin  # nothing tells which side of the margin it is on
     at_estimate, at_no_effect = (
-        sample_size.units_to_settle(
+        units_to_settle(
             estimate=estimate, sd=sd, margin=margin, alpha=ALPHA, power=POWER, null=null
         )
         for estimate in (distance, 0.0)

@@ -14,8 +14,7 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
 from pytest_bias.statistics.blocks import cohen_dz, one_sample, sign_flip, tost_one_sample
-from pytest_bias.statistics.equivalence import tost_from_estimate, tost_welch
-from pytest_bias.statistics.means import welch
+from pytest_bias.statistics.means import tost_from_estimate, tost_welch, welch
 
 from .reference import SLEEP, assert_sound
 

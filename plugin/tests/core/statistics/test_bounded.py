@@ -17,7 +17,7 @@ from pytest_bias.statistics.bounded import (
     skewness,
 )
 from pytest_bias.statistics.deterministic import deterministic_difference
-from pytest_bias.statistics.equivalence import tost_welch
+from pytest_bias.statistics.means import tost_welch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,10 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.statistics import _counting as counting
+from pytest_bias.statistics import _relabelling as counting
 from pytest_bias.statistics import _relabelling as relabelling
-from pytest_bias.statistics.gaps import gap_permutation
-from pytest_bias.statistics.permutation import contrast_permutation, group_permutation
+from pytest_bias.statistics.permutation import (
+    contrast_permutation,
+    gap_permutation,
+    group_permutation,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

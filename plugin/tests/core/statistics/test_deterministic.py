@@ -10,8 +10,8 @@ import pytest
 
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
 from pytest_bias.statistics.deterministic import deterministic_difference, unseen_p
+from pytest_bias.statistics.power import deterministic_units
 from pytest_bias.statistics.resampling import exact_separation_p
-from pytest_bias.statistics.sample_size import deterministic_units
 
 ALPHA = 0.05
 

@@ -12,16 +12,25 @@ import pytest
 from pytest_bias.errors import BadStatisticInput, BiasError, NoVariance, TooFewUnits
 from pytest_bias.statistics.bootstrap import bootstrap_difference, bootstrap_log_ratio
 from pytest_bias.statistics.checks import probability
+from pytest_bias.statistics.counts import newcombe, wilson
 from pytest_bias.statistics.effect_size import cohen_d, hedges_j, standardized_difference
-from pytest_bias.statistics.equivalence import tost_welch
-from pytest_bias.statistics.means import compare_differences, p_from_t, se_from_t, welch
-from pytest_bias.statistics.multiplicity import benjamini_hochberg, holm
-from pytest_bias.statistics.proportions import newcombe, wilson
+from pytest_bias.statistics.means import (
+    compare_differences,
+    describe,
+    p_from_t,
+    se_from_t,
+    tost_welch,
+    welch,
+)
+from pytest_bias.statistics.power import deterministic_units
 from pytest_bias.statistics.resampling import exact_separation_p, label_permutation
 from pytest_bias.statistics.results import Interval
-from pytest_bias.statistics.sample_size import deterministic_units
-from pytest_bias.statistics.simultaneous import pooled_group_contrasts, sign_flip_max_t
-from pytest_bias.statistics.summary import describe
+from pytest_bias.statistics.simultaneous import (
+    benjamini_hochberg,
+    holm,
+    pooled_group_contrasts,
+    sign_flip_max_t,
+)
 
 from .reference import line_of
 

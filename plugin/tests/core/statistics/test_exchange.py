@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pytest_bias.errors import BadStatisticInput
-from pytest_bias.statistics.exchange import exchange_size, spread_of_means, sum_of_gaps
+from pytest_bias.statistics.resampling import exchange_size, spread_of_means, sum_of_gaps
 
 GAPS = np.array([[1.0, 0.5], [-1.0, 0.5], [0.0, -1.0]])
 SIZES: dict[str, Any] = {"spread": spread_of_means, "gaps": sum_of_gaps(GAPS)}

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
+from pytest_bias.statistics.counts import newcombe
 from pytest_bias.statistics.noninferiority import (
     non_inferior_from_estimates,
     non_inferior_paired_groups,
@@ -18,9 +19,8 @@ from pytest_bias.statistics.noninferiority_power import (
     largest_sd_to_pass,
     power_to_pass_independent,
     power_to_pass_paired,
+    power_to_pass_rates,
 )
-from pytest_bias.statistics.noninferiority_rates import power_to_pass_rates
-from pytest_bias.statistics.proportions import newcombe
 
 RUNS = 100_000
 

@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
-from pytest_bias.statistics.gaps import gap_permutation
-from pytest_bias.statistics.permutation import contrast_permutation, group_permutation
-from pytest_bias.statistics.profiles import profile_permutation
+from pytest_bias.statistics.permutation import (
+    contrast_permutation,
+    gap_permutation,
+    group_permutation,
+    label_shuffle_ratio,
+    profile_permutation,
+)
 from pytest_bias.statistics.resampling import label_permutation
-from pytest_bias.statistics.shuffling import label_shuffle_ratio
 
 from .reference import assert_sound
 

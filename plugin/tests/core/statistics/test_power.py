@@ -17,8 +17,12 @@ from scipy import (  # type: ignore[import-untyped, unused-ignore]  # scipy ship
 )
 
 from pytest_bias.errors import BadStatisticInput, BiasError, TooFewUnits
-from pytest_bias.statistics.power import largest_sd_to_clear, power_to_alarm, verdict_chances
-from pytest_bias.statistics.sample_size import units_to_settle
+from pytest_bias.statistics.power import (
+    largest_sd_to_clear,
+    power_to_alarm,
+    units_to_settle,
+    verdict_chances,
+)
 
 from .reference import line_of
 

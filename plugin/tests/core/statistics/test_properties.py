@@ -11,15 +11,13 @@ from hypothesis import strategies as st
 
 from pytest_bias.errors import BiasError, NoVariance
 from pytest_bias.statistics.bootstrap import bootstrap_difference
+from pytest_bias.statistics.counts import newcombe, wilson
 from pytest_bias.statistics.deterministic import deterministic_difference
 from pytest_bias.statistics.effect_size import hedges_j, standardized_difference
-from pytest_bias.statistics.equivalence import tost_welch
-from pytest_bias.statistics.means import welch
-from pytest_bias.statistics.multiplicity import benjamini_hochberg, holm
-from pytest_bias.statistics.proportions import newcombe, wilson
+from pytest_bias.statistics.means import describe, tost_welch, welch
+from pytest_bias.statistics.power import deterministic_units
 from pytest_bias.statistics.resampling import exact_separation_p
-from pytest_bias.statistics.sample_size import deterministic_units
-from pytest_bias.statistics.summary import describe
+from pytest_bias.statistics.simultaneous import benjamini_hochberg, holm
 
 from .reference import assert_sound
 

@@ -14,25 +14,25 @@ from statsmodels.stats.anova import (  # type: ignore[import-untyped, unused-ign
     anova_lm,
 )
 
-from pytest_bias.statistics._power import alarm_power, power_plan
 from pytest_bias.statistics.agreement import krippendorff_alpha
 from pytest_bias.statistics.anova import factorial_anova
 from pytest_bias.statistics.blocks import tost_one_sample
+from pytest_bias.statistics.counts import chi_square, newcombe, wilson
 from pytest_bias.statistics.effect_size import cohen_d, hedges_j, standardized_difference
-from pytest_bias.statistics.equivalence import tost_from_estimate, tost_welch
 from pytest_bias.statistics.means import (
     compare_differences,
+    describe,
     p_from_t,
     satterthwaite,
     se_from_t,
+    tost_from_estimate,
+    tost_welch,
     welch,
 )
-from pytest_bias.statistics.multiplicity import benjamini_hochberg, holm
-from pytest_bias.statistics.proportions import newcombe, wilson
+from pytest_bias.statistics.power import alarm_power, power_plan
 from pytest_bias.statistics.ranks import mann_whitney, vargha_delaney
 from pytest_bias.statistics.results import Tost
-from pytest_bias.statistics.summary import describe
-from pytest_bias.statistics.tables import chi_square
+from pytest_bias.statistics.simultaneous import benjamini_hochberg, holm
 
 from .reference import REFERENCE, SLEEP, TOOTH_GROWTH, split
 

@@ -12,14 +12,17 @@ from hypothesis import strategies as st
 from scipy import optimize, stats  # type: ignore[import-untyped, unused-ignore]  # no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.statistics._score import LARGEST_RATIO, checked_strata, z_difference, z_ratio
 from pytest_bias.statistics.impact import impact_ratio
 from pytest_bias.statistics.score import (
+    LARGEST_RATIO,
+    checked_strata,
     score_difference,
     score_difference_p,
     score_ratio,
     tost_rates,
     tost_ratio,
+    z_difference,
+    z_ratio,
 )
 
 from .reference import assert_sound

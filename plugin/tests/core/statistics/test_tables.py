@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, BiasError, NoVariance
-from pytest_bias.statistics.tables import _noncentrality, chi_square
+from pytest_bias.statistics.counts import _noncentrality, chi_square
 
 from .reference import REFERENCE, assert_sound, line_of
 
