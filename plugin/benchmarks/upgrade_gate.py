@@ -33,10 +33,9 @@ import numpy as np
 
 from benchmarks.common import Share, note, say
 from pytest_bias.baselines.noninferiority import compared
-from pytest_bias.contrasts.effects import Effect, UnitGroup
-from pytest_bias.contrasts.estimation.cells import Cell, Grid
+from pytest_bias.contrasts.estimation.cells import Cell, Grid, pairwise
 from pytest_bias.contrasts.estimation.events import rate_difference, rate_ratio
-from pytest_bias.contrasts.estimation.weights import pairwise
+from pytest_bias.contrasts.findings import Effect, UnitGroup
 from pytest_bias.statistics import means
 
 if TYPE_CHECKING:

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from .contrasts.cases import Recorded, conditions, hypotheses, positive_control
     from .contrasts.declared import Claim, Hypothesis
     from .contrasts.findings import Finding, HumanStudy
-    from .contrasts.gaps import TotalGap
-    from .contrasts.groups import GroupContrast
+    from .contrasts.groups import GroupContrast, TotalGap
     from .contrasts.interactions import Interaction
-    from .contrasts.means import MeanDifference
+    from .contrasts.pairs import MeanDifference, RateDifference, RateRatio
     from .contrasts.published import (
         ChiSquareTest,
         FactorialAnova,
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
         Transformed,
         WelchTest,
     )
-    from .contrasts.rates import RateDifference, RateRatio
     from .contrasts.selection import Selection
     from .errors import (
         BadDesign,
@@ -105,7 +103,7 @@ _HOMES = {
     "Items": "experiments.design",
     "MISSING": "experiments.measures",
     "MannWhitneyTest": "contrasts.published",
-    "MeanDifference": "contrasts.means",
+    "MeanDifference": "contrasts.pairs",
     "Means": "experiments.figures",
     "Measure": "experiments.measures",
     "Message": "experiments.messages",
@@ -117,8 +115,8 @@ _HOMES = {
     "Parameters": "experiments.messages",
     "PromptTemplate": "experiments.templates",
     "PublishedMethod": "contrasts.published",
-    "RateDifference": "contrasts.rates",
-    "RateRatio": "contrasts.rates",
+    "RateDifference": "contrasts.pairs",
+    "RateRatio": "contrasts.pairs",
     "Record": "experiments.records",
     "Recorded": "contrasts.cases",
     "Records": "experiments.records",
@@ -130,7 +128,7 @@ _HOMES = {
     "Stimuli": "experiments.stimuli",
     "Subject": "experiments.protocol",
     "TooFewUnits": "errors",
-    "TotalGap": "contrasts.gaps",
+    "TotalGap": "contrasts.groups",
     "Transformed": "contrasts.published",
     "Trial": "experiments.design",
     "UnknownName": "errors",

@@ -23,8 +23,7 @@ from .text import DamagedBaseline, baseline_from
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
-    from ..contrasts.effects import Effect
-    from ..contrasts.findings import Finding
+    from ..contrasts.findings import Effect, Finding
     from ..experiments.experiment import Players
     from ..experiments.replay import Lookup
     from ..settings.settings import Settings

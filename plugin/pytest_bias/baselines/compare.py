@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..contrasts.declared import FEWEST_UNITS
-from ..contrasts.effects import Compared, Effect
-from ..contrasts.findings import WorstCase
+from ..contrasts.findings import Compared, Effect, WorstCase
 from ..errors import BiasError
 from ..verdicts.verdict import HypothesisName, Verdict
 from .entries import Acceptance, Entry, size_of

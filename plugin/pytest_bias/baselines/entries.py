@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from ..contrasts.declared import Claim
-from ..contrasts.effects import Effect
+from ..contrasts.findings import Effect
 from ..experiments.origins import Recording
 from ..verdicts.verdict import Status, Verdict
 from .fingerprints import differences

@@ -12,8 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..contrasts.effects import Compared, Effect
-from ..contrasts.findings import ALPHA, Finding
+from ..contrasts.findings import ALPHA, Compared, Effect, Finding
 from ..errors import BadStatisticInput, NoVariance
 
 if TYPE_CHECKING:

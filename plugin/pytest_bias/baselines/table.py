@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..contrasts.declared import Claim
-from ..contrasts.effects import Compared, Scale
+from ..contrasts.findings import Compared, Scale
 from ..statistics.results import Interval
 from ..verdicts.drift import Drift, Drifted
 from ..verdicts.verdict import HypothesisName, Status, Verdict

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ..experiments.experiment import Experiment
     from ..experiments.records import Records
     from .findings import Finding
-    from .layout import Layout
     from .published import PublishedMethod
+    from .units import Layout
 
 Claim = Literal["clear", "detect", "describe"]
 Target = Literal["fixed", "population"]

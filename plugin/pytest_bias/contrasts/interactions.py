@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import TYPE_CHECKING
 
 from ..errors import BadDesign
-from ..experiments.design import frozen_mapping
+from ..experiments.design import Design, frozen_mapping
+from ..experiments.experiment import Experiment
 from ..experiments.fields import is_pair, need_mapping, shortly, wrong
+from ..experiments.records import Records
 from .declared import (
     Declared,
     Levels,
@@ -21,14 +22,9 @@ from .declared import (
     units_of,
 )
 from .findings import Finding
-from .layout import Layout
 from .linear import Asked, Side, analyse_linear, bracketed
 from .reach import check_compared, layout_of
-
-if TYPE_CHECKING:
-    from ..experiments.design import Design
-    from ..experiments.experiment import Experiment
-    from ..experiments.records import Records
+from .units import Layout
 
 Pair = tuple[Levels, Levels]
 
@@ -107,8 +103,8 @@ class Interaction(Declared):
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when there are too few units, or a condition has no reply."""
+        from .estimation.cells import Weights, pairwise  # noqa: PLC0415
         from .estimation.interactions import Table, largest_interaction  # noqa: PLC0415
-        from .estimation.weights import Weights, pairwise  # noqa: PLC0415
 
         names = list(self.factors)
         parts: dict[str, Mapping[str, float]] = {}

@@ -12,17 +12,15 @@ from ..errors import BadDesign, IncompleteDesign, TooFewUnits
 from ..experiments.canonical import digest
 from ..experiments.measures import MISSING
 from .declared import Declared, levels_of, null_of, units_of
-from .effects import Scale, UnitGroup
-from .findings import Arm, Finding
+from .findings import Arm, Finding, Scale, UnitGroup
 from .published import Pooled, published_column
 from .units import REPLIES
 
 if TYPE_CHECKING:
     from ..experiments.experiment import Experiment
     from ..experiments.records import Records
-    from .estimation.cells import Cell, Grid
+    from .estimation.cells import Cell, Grid, Weights
     from .estimation.tested import Tested, Unit
-    from .estimation.weights import Weights
 
 DIGITS = 16
 """Hexadecimal digits of a digest that stand for a unit."""
@@ -85,7 +83,7 @@ def analyse_linear(
         When there are too few replies, or a condition has none.
     """
     from .estimation.cells import grid_of  # noqa: PLC0415  (scipy takes half a second to import)
-    from .estimation.units_needed import units_needed  # noqa: PLC0415
+    from .estimation.tested import units_needed  # noqa: PLC0415
     from .estimation.worst import worst_case  # noqa: PLC0415
 
     declared, weights = asked.declared, asked.weights

@@ -1,21 +1,32 @@
-"""Two sides of one factor, as differences of means and rates of them are declared."""
+"""Two sides of one factor: differences of means, and differences and ratios of rates."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field, replace
+from types import NoneType
+from typing import ClassVar
 
 from ..errors import BadDesign
-from ..experiments.fields import is_pair, wrong
-from .declared import Declared, Levels, check_levels, levels_of, settle_fields
-from .linear import Asked, Side
+from ..experiments.design import Design
+from ..experiments.experiment import Experiment
+from ..experiments.fields import is_pair, need, wrong
+from ..experiments.records import Records
+from ..statistics.results import Interval
+from .declared import (
+    Declared,
+    Levels,
+    check_levels,
+    check_measure,
+    gates,
+    levels_of,
+    null_of,
+    settle_fields,
+)
+from .findings import Finding, HumanStudy, Index, Scale
+from .linear import Asked, Side, analyse_linear
+from .published import ChiSquareTest, PublishedMethod, WelchTest
 from .reach import check_compared, layout_of
-
-if TYPE_CHECKING:
-    from ..experiments.design import Design
-    from ..experiments.experiment import Experiment
-    from .effects import Scale
-    from .layout import Layout
+from .units import Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +75,7 @@ class PairContrast(Declared):
 
     def asked(self, quantity: str, scale: Scale = "difference") -> Asked:
         """Return the comparison as the analysis needs it."""
-        from .estimation.weights import pairwise  # noqa: PLC0415  (numpy)
+        from .estimation.cells import pairwise  # noqa: PLC0415  (numpy)
 
         words = self.called or map(" + ".join, self.levels)
         return Asked(
@@ -84,3 +95,148 @@ class PairContrast(Declared):
         """Return the observations ``design`` gives it."""
         sides = [{self.factor: levels} for levels in self.levels]
         return layout_of(self, experiment, design, sides, within=not self.flags)
+
+
+@dataclass(frozen=True, slots=True)
+class MeanDifference(PairContrast):
+    """The mean of a measure at one level of a factor minus its mean at another.
+
+    Parameters
+    ----------
+    measure, factor
+        Names in the experiment; the measure is numeric. The factor may be the items' name.
+    high, low
+        Levels, or several on a side (then the mean of their means); the estimate is
+        mean(high) − mean(low), in the measure's unit.
+    called
+        Words for both sides, where the levels' own are too long.
+    human
+        Published difference in people; for two groups of one factor only.
+
+    See :class:`~pytest_bias.contrasts.declared.Declared` for ``margin``, ``claim``, ``target``,
+    ``unit`` and the others.
+
+    Notes
+    -----
+    Primary analysis, for a fixed set: Welch's unequal-variance t test of two cells, or a t test of
+    the weighted cell means with the variance within cells; for a population: t tests of one value
+    per unit. All with two one-sided tests at the margin (Welch 1947; Schuirmann 1987), and exact
+    permutations or sign flips below 10 units. Replies that are all alike are bounded exactly.
+    """
+
+    human: HumanStudy | None = field(default=None, kw_only=True)
+    published: PublishedMethod | None = field(default_factory=WelchTest, kw_only=True)
+
+    flags: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        PairContrast.__post_init__(self)
+        need(self.id, "human", self.human, (HumanStudy, NoneType), "HumanStudy(…)")
+
+    def check(self, experiment: Experiment) -> None:
+        """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
+        check_measure(self, experiment, self.measure, bounded=gates(self))
+        PairContrast.check(self, experiment)
+        problem = self.layout(experiment, experiment.design()).problem
+        if problem and gates(self):
+            raise BadDesign(what=self.id, problem=problem)
+
+    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+        """The finding; NoFinding when there are too few replies, or a condition has none."""
+        from .estimation import two_groups  # noqa: PLC0415
+
+        asked = self.asked("mean difference")
+        found = analyse_linear(asked, experiment, records)
+        finding, tested = found.finding, found.tested
+        cells = asked.weights.used(found.grid).cells
+        if self.target == "fixed" and len(cells) == 2:  # noqa: PLR2004  (two groups)
+            high, low = cells if asked.weights.of(cells[0]) > 0 else reversed(cells)
+            finding = replace(finding, bootstrap=two_groups.bootstrap(high.values, low.values))
+        if tested.welch is not None and self.human is not None:
+            finding = replace(finding, human=two_groups.beside_people(tested.welch, self.human))
+        return replace(finding, index=self._index(experiment, finding))
+
+    def _index(self, experiment: Experiment, finding: Finding) -> Index | None:
+        factors = {factor.name: factor for factor in experiment.factors}
+        levels = factors[self.factor].levels if self.factor in factors else {}
+        ends = [levels.get(level) for side in self.levels for level in side]
+        if len(ends) != 2 or finding.interval is None:  # noqa: PLR2004  (one level on each side)
+            return None
+        high, low = ends
+        if not isinstance(high, int | float) or not isinstance(low, int | float) or high == low:
+            return None
+        span = float(high - low)
+        bounds = sorted((finding.interval.low / span, finding.interval.high / span))
+        return Index(
+            estimate=finding.estimate / span,
+            interval=Interval(low=bounds[0], high=bounds[1], level=finding.interval.level),
+            span=span,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RateDifference(PairContrast):
+    """The share of trials in which an event happened, at one level minus at another.
+
+    ``measure`` is a flag, or :data:`~pytest_bias.MISSING`: whether a trial gave no valid reply, so
+    that refusals are an outcome of their own. Other parameters are those of
+    :class:`MeanDifference`; the margin is a share (0.1 is ten points).
+
+    Primary analysis, for a fixed set: hybrid score interval (Newcombe 1998, method 10) with
+    Pearson's chi-square or, where an expected count is below 5, Fisher's exact test; over several
+    strata the stratified score interval and test (Miettinen & Nurminen 1985), with a permutation
+    within strata for rare events. Clearing is by score tests at the margin. For a population: one
+    rate per unit, compared like means.
+    """
+
+    published: PublishedMethod | None = field(default_factory=ChiSquareTest, kw_only=True)
+
+    def check(self, experiment: Experiment) -> None:
+        """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
+        check_measure(self, experiment, self.measure)
+        if self.margin is not None and self.margin >= 1:
+            raise BadDesign(what=self.id, problem="margin is a share, below 1")
+        PairContrast.check(self, experiment)
+
+    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+        """The finding; NoFinding when a group has no valid reply."""
+        return analyse_linear(self.asked("rate difference"), experiment, records).finding
+
+
+@dataclass(frozen=True, slots=True)
+class RateRatio(PairContrast):
+    """The rate of an event at one level divided by its rate at another.
+
+    ``measure`` is a flag; ``margin`` is the larger limit of the ratio: 1.25 clears what lies
+    within 0.80 and 1.25 (the four-fifths rule both ways round). About a fixed set only. Primary
+    analysis: stratified score interval and tests of a ratio (Miettinen & Nurminen 1985).
+    """
+
+    published: PublishedMethod | None = field(default_factory=ChiSquareTest, kw_only=True)
+
+    @property
+    def id(self) -> str:
+        """``<measure>-ratio-<high>-<low>``, or ``<measure>-ratio-<name>``."""
+        return self.id_of(f"{self.measure}-ratio")
+
+    def check(self, experiment: Experiment) -> None:
+        """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
+        check_measure(self, experiment, self.measure)
+        if self.margin is not None and self.margin <= 1:
+            raise BadDesign(what=self.id, problem="margin is the larger limit of a ratio, above 1")
+        if self.target != "fixed":
+            raise BadDesign(what=self.id, problem="a ratio is of a fixed set: target is 'fixed'")
+        PairContrast.check(self, experiment)
+
+    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+        """The finding; NoFinding when a group has no valid reply, NoVariance without any event."""
+        from .estimation.events import rate_ratio  # noqa: PLC0415
+
+        null = null_of(self, experiment, [self.factor])
+        finding = analyse_linear(
+            self.asked("rate ratio", scale="ratio"),
+            experiment,
+            records,
+            lambda grid, weights: rate_ratio(grid, weights, margin=self.margin, null=null),
+        ).finding
+        return replace(finding, contrast=finding.contrast.replace(" − ", " / "))

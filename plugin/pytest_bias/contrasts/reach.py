@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from ..errors import BadDesign
+from ..experiments.design import Design, Factor
+from ..experiments.experiment import Experiment
 from .declared import (
     FEWEST_UNITS,
     Declared,
@@ -17,12 +18,7 @@ from .declared import (
     levels_of,
     units_of,
 )
-from .layout import Layout
-from .units import REPLIES, Units
-
-if TYPE_CHECKING:
-    from ..experiments.design import Design, Factor
-    from ..experiments.experiment import Experiment
+from .units import REPLIES, Layout, Units
 
 FEWEST_TO_CLEAR = 10
 """Exemplars in each of two groups below which nothing is cleared."""

@@ -12,8 +12,7 @@ from ..experiments.canonical import compact, digest
 from ..experiments.design import frozen_mapping
 from ..experiments.fields import need_mapping, shortly
 from .declared import Declared, Levels, check_at, levels_of, settle_fields
-from .effects import UnitGroup
-from .findings import Arm, Finding, PublishedColumn, WorstCase
+from .findings import Arm, Finding, PublishedColumn, UnitGroup, WorstCase
 from .linear import DIGITS, bracketed, taken_over
 from .published import NOT_DEFINED
 

@@ -1,4 +1,4 @@
-"""What the independent observations of a contrast are, as a value with its words."""
+"""The independent observations of a contrast, as values: what they are, and how many there are."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from ..experiments.canonical import TextValue
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
+
 UnitKind = Literal["units", "replies", "pools", "groups", "exemplar", "block"]
 
 _NAMELESS: tuple[UnitKind, ...] = ("units", "replies", "pools")
 _GROUPS, _EXEMPLAR, _CROSSED = "exemplars of ", "exemplar of ", " × "
+
+Shape = Literal["independent", "paired"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +83,23 @@ class Units(TextValue):
 
 REPLIES = Units("replies")
 """Every reply a unit of its own, within its cell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The observations a design gives a contrast.
+
+    ``shape`` is whether units are compared with each other or with themselves; ``per_group`` the
+    units on a side (for unequal sides the number that equal ones would need), ``unit_name`` what
+    they are; ``replies`` all replies that are used. ``problem`` says why no verdict is possible.
+    ``equal`` is whether the sides are two of that very size, ``clears`` whether there are units
+    enough for anything to be cleared.
+    """
+
+    shape: Shape
+    per_group: int
+    unit_name: Units
+    replies: int
+    problem: str = ""
+    equal: bool = True
+    clears: bool = True

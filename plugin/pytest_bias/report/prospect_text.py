@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from ..contrasts.power import POWER, Outlook, Prospect
+from ..contrasts.power import POWER, Outlook, Passing, Prospect
 from ..contrasts.units import REPLIES
-from ..contrasts.upgrade_power import Passing
 
 UPGRADE_GATE = "Upgrade gate"
 _STOPS = "WARNING: the upgrade gate would stop an unchanged model in"

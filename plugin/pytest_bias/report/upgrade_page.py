@@ -15,7 +15,7 @@ from ..baselines.table import (
     notes_words,
     shipping_words,
 )
-from ..contrasts.effects import Compared
+from ..contrasts.findings import Compared
 from ..verdicts.drift import Drift
 from .numbers import unbroken
 

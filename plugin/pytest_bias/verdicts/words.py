@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ..contrasts.effects import Scale
-from ..contrasts.findings import CHANCE, Finding
+from ..contrasts.findings import CHANCE, Finding, Scale
 from ..contrasts.units import REPLIES, Units
 from ..experiments.fields import one_line
 from ..statistics.results import Interval

@@ -15,8 +15,7 @@ from pydantic import TypeAdapter
 from pytest_bias import NOT_SCORED, Agreement, Experiment, Measure, Parameters, scored_again
 from pytest_bias.baselines.fingerprints import fingerprint_of
 from pytest_bias.contrasts.findings import Finding
-from pytest_bias.contrasts.means import MeanDifference
-from pytest_bias.contrasts.rates import RateDifference
+from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.contrasts.selection import Selection
 from pytest_bias.errors import BadDesign, BadLabels, UnknownName
 from pytest_bias.experiments.canonical import dumps

@@ -13,8 +13,7 @@ from pydantic import TypeAdapter
 
 from pytest_bias.contrasts.estimation import two_groups
 from pytest_bias.contrasts.findings import HumanStudy
-from pytest_bias.contrasts.means import MeanDifference
-from pytest_bias.contrasts.rates import RateDifference
+from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Factor

@@ -26,9 +26,8 @@ from pytest_bias.baselines.fingerprints import differences, fingerprint_of
 from pytest_bias.baselines.gate import describe_verdict
 from pytest_bias.baselines.text import DamagedBaseline, baseline_from, baseline_text
 from pytest_bias.contrasts.declared import Claim
-from pytest_bias.contrasts.effects import UnitGroup
-from pytest_bias.contrasts.findings import Finding
-from pytest_bias.contrasts.means import MeanDifference
+from pytest_bias.contrasts.findings import Finding, UnitGroup
+from pytest_bias.contrasts.pairs import MeanDifference
 from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.canonical import digest, dumps
 from pytest_bias.experiments.checks.prompts import Told, told_by

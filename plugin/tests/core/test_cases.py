@@ -16,8 +16,7 @@ from pytest_bias.contrasts.cases import (
     judging,
     positive_control,
 )
-from pytest_bias.contrasts.means import MeanDifference
-from pytest_bias.contrasts.rates import RateDifference
+from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.errors import BadDesign, NotJudged, UnknownName
 from pytest_bias.experiments.design import Design

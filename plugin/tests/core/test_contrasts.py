@@ -11,8 +11,7 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 
 from pytest_bias.contrasts.estimation.tested import FEW_UNITS
 from pytest_bias.contrasts.findings import Finding, HumanStudy
-from pytest_bias.contrasts.means import MeanDifference
-from pytest_bias.contrasts.rates import RateDifference
+from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.errors import BadDesign, TooFewUnits, UnknownName
 from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.measures import Measure

@@ -24,7 +24,7 @@ import pytest
 
 from pytest_bias.baselines import entries
 from pytest_bias.baselines.noninferiority import compared
-from pytest_bias.contrasts.effects import Effect, UnitGroup
+from pytest_bias.contrasts.findings import Effect, UnitGroup
 
 Beside = Literal["the last", "the best ever"]
 

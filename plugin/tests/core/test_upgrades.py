@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.baselines.noninferiority import STRETCH, compared, effect_of
-from pytest_bias.contrasts.effects import Compared, Effect, How, Scale, UnitGroup
+from pytest_bias.contrasts.findings import Compared, Effect, How, Scale, UnitGroup
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.statistics.deterministic import identical_pairs
 from pytest_bias.statistics.noninferiority import (

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_bias.baselines.text import baseline_from, baseline_text
-from pytest_bias.contrasts.effects import Effect
+from pytest_bias.contrasts.findings import Effect
 
 from . import suites
 from .suites import INI, TESTS, Suite, section

@@ -20,10 +20,9 @@ from ...statistics.score import (
 )
 from ..findings import ALPHA, Null
 from ..units import REPLIES
-from .cells import Grid
+from .cells import Grid, Weights
 from .fixed import stratum, within_strata
 from .tested import Tested, permutation_words
-from .weights import Weights
 
 RARE = 10
 """Events (or their absence) in all below which p is a permutation's."""

@@ -16,7 +16,7 @@ from ...statistics.stratified import StratifiedContrast, stratified_contrast
 from ..findings import ALPHA, Null
 from ..units import REPLIES, Units
 from .bounded import bounded_p, cells_are_doubtful
-from .cells import Cell, Grid
+from .cells import Cell, Grid, Weights
 from .tested import (
     FEW_UNITS,
     FEW_UNITS_NOTE,
@@ -29,7 +29,6 @@ from .tested import (
     tost_at,
 )
 from .two_groups import compare_groups
-from .weights import Weights
 
 
 def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: Null) -> Tested:

@@ -1,4 +1,4 @@
-"""Several groups: each against the rest, and whether any differs."""
+"""Several groups: each against the rest, whether any differs, and sums of their absolute gaps."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy as np
 
 from ...errors import IncompleteDesign, NoVariance, TooFewUnits
 from ...statistics.checks import Floats
-from ...statistics.permutation import GroupPermutation, group_permutation
+from ...statistics.permutation import GroupPermutation, gap_permutation, group_permutation
 from ...statistics.results import Permutation
 from ...statistics.simultaneous import PooledContrast, pooled_group_contrasts
+from ..findings import CHANCE
 from ..units import REPLIES, Units
-from .cells import Grid
+from .bounded import identical_exemplars
+from .cells import Grid, Weights, level_against_rest
 from .fixed import centred, stratum
-from .identical import identical_exemplars
 from .tested import RESAMPLES, SEED, Part, Tested, Unit, permutation_words, tost_at
 from .units import (
     FEWEST,
@@ -27,10 +28,12 @@ from .units import (
     unit_key,
     units_within,
 )
-from .weights import Weights, level_against_rest
 
 FEWEST_DF = 10
 """Degrees of freedom of the pooled variance below which a t test clears nothing."""
+
+WeightedGap = tuple[dict[str, float], float]
+"""Weight of each level, and what the absolute gap is multiplied by."""
 
 
 def group_against_rest(
@@ -233,3 +236,28 @@ def _flat(
     values = np.array([value for group in groups for value in found[group].values()])
     labels = [group for group in groups for _ in found[group]]
     return values, labels, [key for group in groups for key in found[group]]
+
+
+def total_gap(
+    grid: Grid, factor: str, gaps: Sequence[WeightedGap], unit: Sequence[str] | None
+) -> Tested:
+    """Test a sum of absolute gaps by permuting labels within strata, or within units.
+
+    The sum is above 0 even without any difference, so the null's mean stands beside it. One-sided:
+    only a large sum counts.
+    """
+    levels = tuple(dict.fromkeys(level for weights, _ in gaps for level in weights))
+    data = labelled(grid, factor, levels, unit)
+    found = gap_permutation(
+        data.values, data.labels, gaps, blocks=data.blocks, resamples=RESAMPLES, seed=SEED
+    )
+    times = {
+        level: tuple(times * weights.get(level, 0.0) for weights, times in gaps)
+        for level in levels
+    }
+    tested = data.tested(found.total, found.permutation, data.parts(factor, times))
+    return replace(
+        tested,
+        method=f"{tested.method}, one-sided",
+        extras={CHANCE: found.null_mean, "its 95th centile": found.null_q95},
+    )

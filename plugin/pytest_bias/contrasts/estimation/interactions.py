@@ -16,10 +16,9 @@ from ...statistics.permutation import profile_permutation
 from ...statistics.simultaneous import max_t, sign_flip_max_t
 from ..findings import p_words
 from ..units import REPLIES, Units
-from .cells import Grid
+from .cells import Grid, Weights
 from .tested import RESAMPLES, SEED, Tested, permutation_words
 from .units import FEWEST, unit_key, units_within
-from .weights import Weights
 
 
 @dataclass(frozen=True, slots=True)

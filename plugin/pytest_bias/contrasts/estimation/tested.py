@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...experiments.design import frozen_mapping
 from ...statistics.means import Welch, p_from_t, tost_from_estimate
+from ...statistics.power import deterministic_units, units_to_settle
 from ...statistics.results import EffectSize, Interval, Permutation, Tost
 from ...statistics.simultaneous import PooledContrast
 from ...statistics.stratified import StratifiedContrast
 from ..findings import ALPHA, Null
 from ..units import Units
+from .cells import Grid
 
 SEED = 1
 """Seed of all resampling; fixed, not searched."""
@@ -26,10 +29,15 @@ FEW_UNITS_NOTE = f"fewer than {FEW_UNITS} units in a group can show bias but can
 Unit = tuple[tuple[str, str, str], ...]
 """A unit as the combination of (factor or items, level or item, exemplar or nothing)."""
 
+POWER = 0.90
+
+NEGLIGIBLE = 1e-6
+"""Distance from a limit, in margins, that no number of units could settle."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """The contribution of one group's units; see :class:`~..effects.UnitGroup`."""
+    """The contribution of one group's units; see :class:`~..findings.UnitGroup`."""
 
     group: str
     weight: float
@@ -110,3 +118,38 @@ def permutation_words(found: Permutation, what: str) -> str:
     if found.exact:
         return f"{what} (exact)"
     return f"{what} ({found.resamples:,} resamples, seed {found.seed}, ±{found.error:.4f})"
+
+
+def units_needed(
+    tested: Tested, grid: Grid, *, margin: float | None, null: Null, reach: float = 1.0
+) -> int | None:
+    """Units per group that would settle the question if estimate and spread are the truth.
+
+    With power .90 for the easier of the two statements at the estimate found, never fewer than
+    clearing it at no effect would take, and never fewer than can clear anything. ``reach`` is the
+    width of the contrast in widths of the scale. None when more units would not help.
+    """
+    if margin is None:
+        return None
+    distance = abs(tested.estimate)
+    if tested.deterministic:
+        if grid.bounds is None or grid.width is None or null == "margin":
+            return None
+        width = grid.width * reach
+        return deterministic_units(
+            bounds=(-width / 2, width / 2), margin=margin, difference=min(distance, width)
+        )
+    if tested.se is None:
+        return None
+    sd = tested.se * math.sqrt(tested.fewest / 2)  # of one value, were it two groups of this size
+    if abs(distance - margin) <= NEGLIGIBLE * margin:
+        distance = margin  # nothing tells which side of the margin it is on
+    at_estimate, at_no_effect = (
+        units_to_settle(
+            estimate=estimate, sd=sd, margin=margin, alpha=ALPHA, power=POWER, null=null
+        )
+        for estimate in (distance, 0.0)
+    )
+    if at_estimate is None or at_no_effect is None:
+        return None
+    return max(at_estimate.units, at_no_effect.units, FEW_UNITS)

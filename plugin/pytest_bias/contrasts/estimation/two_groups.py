@@ -1,4 +1,4 @@
-"""Two groups of numbers: Welch's t, permutations of few units, and what identical replies hide."""
+"""Two groups of numbers: Welch's t, few units, identical replies, and people beside a model."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ...statistics.bootstrap import bootstrap_difference
 from ...statistics.checks import Floats
 from ...statistics.deterministic import deterministic_difference
 from ...statistics.effect_size import standardized_difference
-from ...statistics.means import tost_welch
+from ...statistics.means import Welch, compare_differences, p_from_t, se_from_t, tost_welch
 from ...statistics.resampling import label_permutation
 from ...statistics.results import Bootstrap
-from ..findings import ALPHA
+from ..findings import ALPHA, HumanComparison, HumanStudy, Relation
 from ..units import REPLIES, Units
 from .bounded import bounded_p, spread_is_doubtful
 from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Tested, permutation_words
@@ -118,3 +118,44 @@ def _of_few(tested: Tested, a: Values, b: Values) -> Tested:
 def bootstrap(a: Values, b: Values) -> Bootstrap:
     """The percentile bootstrap interval of mean(a) − mean(b), with its recorded seed."""
     return bootstrap_difference(a, b, iterations=BOOTSTRAP_ITERATIONS, seed=SEED)
+
+
+def beside_people(welch: Welch, study: HumanStudy) -> HumanComparison:
+    """A model's difference beside the published one of people.
+
+    Primary: interval of the difference of the two differences, both standard errors, degrees of
+    freedom after Welch and Satterthwaite. Published: people's difference taken as fixed.
+    """
+    difference = study.high - study.low
+    se = se_from_t(difference=difference, t=study.t)
+    compared = compare_differences(
+        first=welch.difference,
+        se_first=welch.se,
+        df_first=welch.df,
+        second=difference,
+        se_second=se,
+        df_second=study.df,
+    )
+    primary: Relation = "not distinguishable"
+    if compared.interval.excludes(0.0):
+        primary = "LESS" if compared.difference < 0 else "GREATER"
+    elif compared.interval.within(study.similar_within):
+        primary = "SIMILAR"
+    published: Relation = "SIMILAR"
+    if welch.interval.excludes(difference):
+        published = "LESS" if welch.difference < difference else "GREATER"
+    return HumanComparison(
+        low_mean=study.low,
+        high_mean=study.high,
+        difference=difference,
+        se=se,
+        p=p_from_t(study.t, study.df),
+        n=study.n,
+        citation=study.citation,
+        published=published,
+        primary=primary,
+        estimate=compared.difference,
+        interval=compared.interval,
+        df=compared.df,
+        similar_within=study.similar_within,
+    )

@@ -16,10 +16,9 @@ from ...statistics.results import Permutation
 from ...statistics.stratified import stratified_contrast
 from ..findings import ALPHA
 from ..units import Units
-from .bounded import are_alike, bounded_p_of_units, is_skewed
-from .cells import Cell, Grid
+from .bounded import are_alike, bounded_p_of_units, identical_exemplars, identical_units, is_skewed
+from .cells import Cell, Grid, Weights
 from .fixed import of_strata
-from .identical import identical_exemplars, identical_units
 from .tested import (
     FEW_UNITS,
     FEW_UNITS_NOTE,
@@ -31,7 +30,6 @@ from .tested import (
     permutation_words,
 )
 from .two_groups import compare_groups
-from .weights import Weights
 
 FEWEST = 2
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from ...errors import NoFinding
 from ..findings import WorstCase
-from .cells import Cell, Grid
+from .cells import Cell, Grid, Weights
 from .tested import Tested
-from .weights import Weights
 
 TOLERATED_MISSING = 0.05
 """Share of missing trials, and difference of shares, above which worst cases must agree."""

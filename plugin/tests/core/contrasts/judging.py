@@ -9,7 +9,7 @@ import numpy as np
 
 from pytest_bias.contrasts.declared import Claim, Direction
 from pytest_bias.contrasts.findings import Finding, PublishedColumn
-from pytest_bias.contrasts.means import MeanDifference
+from pytest_bias.contrasts.pairs import MeanDifference
 from pytest_bias.errors import NoFinding
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment

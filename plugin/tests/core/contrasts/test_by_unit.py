@@ -12,14 +12,11 @@ import numpy as np
 import pytest
 
 from pytest_bias.contrasts.declared import Contrast
-from pytest_bias.contrasts.effects import UnitGroup
 from pytest_bias.contrasts.estimation.selection import linearised
-from pytest_bias.contrasts.findings import Finding
-from pytest_bias.contrasts.gaps import TotalGap
-from pytest_bias.contrasts.groups import GroupContrast
+from pytest_bias.contrasts.findings import Finding, UnitGroup
+from pytest_bias.contrasts.groups import GroupContrast, TotalGap
 from pytest_bias.contrasts.interactions import Interaction
-from pytest_bias.contrasts.means import MeanDifference
-from pytest_bias.contrasts.rates import RateDifference, RateRatio
+from pytest_bias.contrasts.pairs import MeanDifference, RateDifference, RateRatio
 from pytest_bias.contrasts.selection import Selection
 from pytest_bias.experiments.canonical import compact, digest, dumps
 from pytest_bias.experiments.design import Trial

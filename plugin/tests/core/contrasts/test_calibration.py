@@ -16,12 +16,17 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.contrasts.estimation import groups as group_engines
-from pytest_bias.contrasts.estimation.cells import Cell, Grid
+from pytest_bias.contrasts.estimation.cells import (
+    Cell,
+    Grid,
+    Weights,
+    level_against_rest,
+    pairwise,
+)
 from pytest_bias.contrasts.estimation.events import rate_difference
 from pytest_bias.contrasts.estimation.fixed import fixed_contrast
 from pytest_bias.contrasts.estimation.tested import Tested as Result  # "Test…" would be collected
 from pytest_bias.contrasts.estimation.units import crossed_contrast, nested_contrast
-from pytest_bias.contrasts.estimation.weights import Weights, level_against_rest, pairwise
 from pytest_bias.statistics.means import welch
 
 RUNS = 200

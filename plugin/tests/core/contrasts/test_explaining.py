@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_bias.contrasts.findings import PublishedColumn, WorstCase
-from pytest_bias.contrasts.means import MeanDifference
+from pytest_bias.contrasts.pairs import MeanDifference
 from pytest_bias.errors import IncompleteDesign
 from pytest_bias.verdicts.explanation import explanation, settling_words
 from pytest_bias.verdicts.verdict import Control

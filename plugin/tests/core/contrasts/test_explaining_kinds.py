@@ -10,12 +10,10 @@ import pytest
 
 from pytest_bias.contrasts.declared import Claim
 from pytest_bias.contrasts.findings import Null
-from pytest_bias.contrasts.gaps import TotalGap
-from pytest_bias.contrasts.groups import GroupContrast
+from pytest_bias.contrasts.groups import GroupContrast, TotalGap
 from pytest_bias.contrasts.interactions import Interaction
-from pytest_bias.contrasts.means import MeanDifference
+from pytest_bias.contrasts.pairs import MeanDifference, RateDifference, RateRatio
 from pytest_bias.contrasts.published import ChiSquareTest
-from pytest_bias.contrasts.rates import RateDifference, RateRatio
 from pytest_bias.experiments.design import Factor
 from pytest_bias.verdicts.explanation import explanation, settling_words
 

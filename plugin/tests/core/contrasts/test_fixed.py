@@ -8,7 +8,7 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.contrasts.findings import Finding
-from pytest_bias.contrasts.means import MeanDifference
+from pytest_bias.contrasts.pairs import MeanDifference
 from pytest_bias.errors import TooFewUnits
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.records import Records

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_bias.contrasts.gaps import TotalGap
+from pytest_bias.contrasts.groups import TotalGap
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.records import Records

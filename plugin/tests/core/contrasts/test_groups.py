@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from pytest_bias.contrasts.groups import GroupContrast
-from pytest_bias.contrasts.means import MeanDifference
-from pytest_bias.contrasts.rates import RateDifference
+from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.errors import TooFewUnits
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts.gaps import TotalGap
-from pytest_bias.contrasts.groups import GroupContrast
+from pytest_bias.contrasts.groups import GroupContrast, TotalGap
 from pytest_bias.contrasts.interactions import Interaction
-from pytest_bias.contrasts.means import MeanDifference
+from pytest_bias.contrasts.pairs import MeanDifference
 from pytest_bias.errors import IncompleteDesign, NoFinding, TooFewUnits
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.measures import Measure

@@ -7,7 +7,7 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 from pytest_bias.contrasts.findings import PublishedColumn
 from pytest_bias.contrasts.groups import GroupContrast
 from pytest_bias.contrasts.interactions import Interaction
-from pytest_bias.contrasts.means import MeanDifference
+from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.contrasts.published import (
     ChiSquareTest,
     FactorialAnova,
@@ -16,7 +16,6 @@ from pytest_bias.contrasts.published import (
     PublishedMethod,
     WelchTest,
 )
-from pytest_bias.contrasts.rates import RateDifference
 from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.records import Records
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias import MISSING
-from pytest_bias.contrasts.rates import RateDifference, RateRatio
+from pytest_bias.contrasts.pairs import RateDifference, RateRatio
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.records import CAP, Record, Records

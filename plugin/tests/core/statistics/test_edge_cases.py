@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.contrasts.findings import Finding
-from pytest_bias.contrasts.gaps import TotalGap
-from pytest_bias.contrasts.groups import GroupContrast
+from pytest_bias.contrasts.groups import GroupContrast, TotalGap
 from pytest_bias.contrasts.interactions import Interaction
-from pytest_bias.contrasts.means import MeanDifference
-from pytest_bias.contrasts.rates import RateDifference, RateRatio
+from pytest_bias.contrasts.pairs import MeanDifference, RateDifference, RateRatio
 from pytest_bias.contrasts.selection import Selection
 from pytest_bias.errors import IncompleteDesign, NoFinding, NoVariance
 from pytest_bias.experiments.design import Factor, Items, Trial
