@@ -45,8 +45,7 @@ from pytest_bias import (
 )
 from pytest_bias.experiments.design import Design
 from pytest_bias.experiments.experiment import plan
-from pytest_bias.experiments.origins import Recording
-from pytest_bias.experiments.records import Outcome
+from pytest_bias.experiments.records import Outcome, Recording
 from pytest_bias.verdicts.analysis import Analysis, analyse
 
 if TYPE_CHECKING:

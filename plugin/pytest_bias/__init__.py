@@ -41,18 +41,17 @@ if TYPE_CHECKING:
         TooFewUnits,
         UnknownName,
     )
-    from .experiments.agreements import NOT_SCORED, Agreement, scored_again
     from .experiments.design import Condition, Design, Factor, Items, Trial
     from .experiments.experiment import Experiment, SimulatedAnswer, SimulatedPrompt, plan
     from .experiments.figures import Heatmap, Means
+    from .experiments.judges import NOT_SCORED, Agreement, scored_again
     from .experiments.masking import masked
     from .experiments.measures import MISSING, Measure
     from .experiments.messages import Message, Parameters
     from .experiments.protocol import Reply, Subject, together
     from .experiments.records import Outcome, Record, Records
     from .experiments.replies import Within
-    from .experiments.stimuli import Stimuli
-    from .experiments.templates import PromptTemplate
+    from .experiments.stimuli import PromptTemplate, Stimuli
     from .experiments.text_measures import (
         Refusals,
         count_words,
@@ -75,7 +74,7 @@ if TYPE_CHECKING:
     from .verdicts.verdict import Control, Verdict
 
 _HOMES = {
-    "Agreement": "experiments.agreements",
+    "Agreement": "experiments.judges",
     "Analysis": "verdicts.analysis",
     "BadDesign": "errors",
     "BadStimuli": "errors",
@@ -108,12 +107,12 @@ _HOMES = {
     "Measure": "experiments.measures",
     "Message": "experiments.messages",
     "MissingPackage": "errors",
-    "NOT_SCORED": "experiments.agreements",
+    "NOT_SCORED": "experiments.judges",
     "NoVariance": "errors",
     "OneWayAnova": "contrasts.published",
     "Outcome": "experiments.records",
     "Parameters": "experiments.messages",
-    "PromptTemplate": "experiments.templates",
+    "PromptTemplate": "experiments.stimuli",
     "PublishedMethod": "contrasts.published",
     "RateDifference": "contrasts.pairs",
     "RateRatio": "contrasts.pairs",
@@ -154,7 +153,7 @@ _HOMES = {
     "positive_control": "contrasts.cases",
     "recorded": "cassettes.recorded_trials",
     "response_length": "experiments.text_measures",
-    "scored_again": "experiments.agreements",
+    "scored_again": "experiments.judges",
     "sentiment": "experiments.text_measures",
     "together": "experiments.protocol",
     "welch": "statistics.means",

@@ -8,8 +8,7 @@ from pathlib import Path
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.experiments.experiment import Players, plan
-from pytest_bias.experiments.origins import Recording
-from pytest_bias.experiments.records import Outcome
+from pytest_bias.experiments.records import Outcome, Recording
 from pytest_bias.verdicts.analysis import Analysis, analyse
 
 from ..experiment import LINGUISTIC_AUDIT

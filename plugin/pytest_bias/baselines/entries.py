@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from ..contrasts.declared import Claim
 from ..contrasts.findings import Effect
-from ..experiments.origins import Recording
+from ..experiments.records import Recording
 from ..verdicts.verdict import Status, Verdict
 from .fingerprints import differences
 from .noninferiority import effect_of

@@ -22,8 +22,7 @@ from ..experiments.design import Design, Trial
 from ..experiments.experiment import GATE, Experiment, Players, plan
 from ..experiments.measures import check_kept
 from ..experiments.messages import DROPPABLE, Completion, believable_counts, believable_seconds
-from ..experiments.origins import Origin, Spoken
-from ..experiments.records import Outcome, Records, record_of
+from ..experiments.records import Origin, Outcome, Records, Spoken, record_of
 from ..experiments.replay import Lookup, Unrecorded, Wanted, newly_told, opening, replay
 from .measured import MeasuredTrial, measured_key, versions_of
 from .store import Cassette, cassette_path

@@ -17,7 +17,7 @@ from ..settings.model_names import other_model
 
 if TYPE_CHECKING:
     from ..experiments.messages import Player
-    from ..experiments.origins import Origin, Recording
+    from ..experiments.records import Origin, Recording
     from ..settings.roster import Roster
 
 _SLACK = 1

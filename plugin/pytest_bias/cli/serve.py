@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from ..errors import BadSetting
-from ..experiments.rehearsal import JUDGE
+from ..experiments.replay import JUDGE
 from ..providers.simulator.faults import FAULTS, Fault, chooser
 from ..providers.simulator.server import SimulatorServer
 from ..providers.simulator.subjects import SUBJECTS

@@ -9,32 +9,41 @@ does not pass is a failed expectation, so pytest reports it as a failure and an 
 from __future__ import annotations
 
 from .base import BiasError
-from .designs import BadDesign, BadStimuli, BadTemplate, NoControl, UnknownFactor, Unserialisable
-from .gate import (
+from .designs import (
+    BadDesign,
+    BadStatisticInput,
+    BadStimuli,
+    BadTable,
+    BadTemplate,
+    IncompleteDesign,
+    NoControl,
+    NoFinding,
+    NoVariance,
+    TooFewUnits,
+    UnknownFactor,
+    Unserialisable,
+)
+from .runs import (
     BiasFound,
+    CassetteBusy,
     ControlNotSeen,
+    DamagedCassette,
     DamagedReport,
     DamagedResults,
     Inconclusive,
-    NotExported,
-    NotJudged,
-    NotMerged,
-    ReportNotWritten,
-)
-from .judges import BadLabels, JudgeNotBlind
-from .manipulation import LabelShown, NotManipulated, SamePrompt
-from .recordings import (
-    CassetteBusy,
-    DamagedCassette,
     KeepsText,
     LinkedFile,
     NoCassette,
+    NotExported,
+    NotJudged,
     NotKept,
+    NotMerged,
     NotReadable,
     NotRecorded,
     NotRepacked,
     NoWorkspace,
     OtherModel,
+    ReportNotWritten,
     StaleRecordings,
     TooLargeToPack,
     TwoCassettes,
@@ -50,15 +59,16 @@ from .settings import (
     Unfinished,
     UnknownName,
 )
-from .statistics import (
-    BadStatisticInput,
-    BadTable,
-    IncompleteDesign,
-    NoFinding,
-    NoVariance,
-    TooFewUnits,
+from .trials import (
+    BadLabels,
+    ForeignAwait,
+    InvalidReply,
+    JudgeNotBlind,
+    LabelShown,
+    NotManipulated,
+    ReplayDiffers,
+    SamePrompt,
 )
-from .trials import ForeignAwait, InvalidReply, ReplayDiffers
 
 __all__ = [
     "BadDesign",

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ..errors import JudgeNotBlind
-from .blinding import texts_hidden
 from .canonical import compact
 from .design import Trial
 from .experiment import Experiment
+from .judges import texts_hidden
 from .masking import shown, unescaped
 from .messages import Request
 

@@ -10,8 +10,6 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from ..errors import BadDesign, UnknownName
-from .agreements import Agreement, settled
-from .blinding import blinded
 from .canonical import compact, plain
 from .design import (
     SCREEN,
@@ -28,10 +26,11 @@ from .design import (
 )
 from .fields import need, need_function, need_mapping, need_several, need_text, shortly, takes
 from .figures import Figure, checked_figures
+from .judges import Agreement, blinded, settled
 from .measures import Measure, check_declared
 from .messages import DROPPABLE, Message, Parameters, Player
-from .origins import Retention
 from .protocol import Protocol, Subject
+from .records import Retention
 
 if TYPE_CHECKING:
     from .records import Records

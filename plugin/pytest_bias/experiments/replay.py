@@ -1,4 +1,9 @@
-"""A trial carried out from recordings: no call, no event loop, no clock."""
+"""A trial carried out without any call: from recordings, or by a simulated subject beforehand.
+
+What makes a protocol impossible to replay (a clock, randomness, a foreign await) shows in the
+rehearsal for nothing. Where there is no simulated subject, or it does not answer all that is
+asked, the first recorded trial has to show it.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +16,10 @@ from ..errors import BadDesign, BiasError, InvalidReply, ReplayDiffers
 from .blind_check import check_blind
 from .design import Trial
 from .driver import run
-from .experiment import Experiment, Players
-from .keys import interaction_key
+from .experiment import Experiment, Players, SimulatedPrompt
+from .keys import interaction_key, trial_seed
 from .messages import Completion, Place, Request
-from .origins import Origin, Spoken
-from .records import Outcome
+from .records import Origin, Outcome, Spoken
 
 Lookup = Callable[[str], Completion | None]
 """From an interaction's key to what was recorded under it."""
@@ -23,6 +27,12 @@ Lookup = Callable[[str], Completion | None]
 
 Answers = Callable[["Wanted"], Completion | None]
 """From an interaction to its reply; None when there is none."""
+
+SUBJECT = "even"
+"""The simulated subject that rehearses: the one without bias."""
+
+JUDGE = "judge"
+"""The program that grades simulated subjects: one for all, or else they could not be compared."""
 
 
 class Unrecorded(BiasError):
@@ -226,3 +236,48 @@ def newly_told(request: Request) -> list[str]:
     """Texts of the messages since the model spoke last."""
     spoken = [i for i, message in enumerate(request.messages) if message.role == "assistant"]
     return [message.text for message in request.messages[spoken[-1] + 1 if spoken else 0 :]]
+
+
+def rehearse(experiment: Experiment, players: Players, trial: Trial) -> int:
+    """Number of calls of ``trial``, carried out and replayed in memory; nothing is called.
+
+    0 says nothing about the protocol: the simulated subject was no help.
+
+    Raises
+    ------
+    ForeignAwait
+        When the protocol awaits anything but ``ask()`` and ``together()``.
+    ReplayDiffers
+        When replaying it differs.
+    """
+    replies: dict[str, Completion] = {}
+
+    def answer(wanted: Wanted) -> Completion | None:
+        completion = simulated_reply(experiment, wanted)
+        if completion is not None:
+            replies[wanted.key] = completion
+        return completion
+
+    try:
+        first = carry_out(experiment, players, trial, answer)
+        check_replay(experiment, players, trial, replies.get, first)
+    except Unrecorded:
+        return 0
+    except BiasError:
+        raise
+    except Exception:  # noqa: BLE001  (the author's code: a recorded trial will show it)
+        return 0
+    return first.interactions
+
+
+def simulated_reply(experiment: Experiment, wanted: Wanted) -> Completion | None:
+    """Return the reply of the simulated subject or judge; None when it gives none."""
+    if experiment.simulated is None:
+        return None
+    name = JUDGE if wanted.request.to == "judge" else SUBJECT
+    seed = trial_seed(experiment.id, wanted.trial, wanted.place)
+    try:
+        text = experiment.simulated(SimulatedPrompt(name, wanted.request.messages, seed))
+    except Exception:  # noqa: BLE001  (the author's code: it is as good as no reply)
+        return None
+    return None if text is None else Completion(text, "stop", name, latency=0.0)

@@ -1,4 +1,7 @@
-"""The files of stimuli beside an experiment: texts, templates, JSON and CSV, each read whole."""
+"""The files of stimuli beside an experiment: texts, templates, JSON and CSV, each read whole.
+
+Variables of templates are checked when these are made, not when they are sent.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,16 @@ import codecs
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from string import Template
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from ..errors import BadStimuli
-from .templates import PromptTemplate
+from ..errors import BadStimuli, BadTemplate
+from .fields import need_text, shortly
 
 Content = TypeVar("Content")
 
@@ -131,3 +136,52 @@ def _text(path: Path) -> str:
         line = given.count(b"\n", 0, error.start) + 1
         problem = "is not UTF-8; save the file in that encoding"
         raise BadStimuli(source=path.name, line=line, problem=problem) from None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptTemplate:
+    """Text with ``$variables`` (``string.Template`` syntax; ``$$`` is a dollar sign).
+
+    Parameters
+    ----------
+    name
+        Name of the template for messages, usually its file.
+    text
+        The text.
+    variables
+        Exactly the variables the text must use.
+
+    Raises
+    ------
+    BadTemplate
+        When the text uses a variable that is not given, or does not use one that is.
+    """
+
+    name: str
+    text: str = field(repr=False)
+    variables: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        need_text(f"PromptTemplate({shortly(self.name)})", text=self.text)
+        template = Template(self.text)
+        used = set(template.get_identifiers())
+        if not template.is_valid():
+            used.add("$ (a lone dollar sign: write $$)")
+        object.__setattr__(self, "variables", frozenset(self.variables))
+        self._check(unknown=used - set(self.variables), unused=set(self.variables) - used)
+
+    def fill(self, /, **values: object) -> str:
+        """The text with every variable replaced.
+
+        Raises
+        ------
+        BadTemplate
+            When the names of ``values`` are not exactly the variables.
+        """
+        given, known = set(values), set(self.variables)
+        self._check(unknown=known - given, unused=given - known)
+        return Template(self.text).substitute({name: str(value) for name, value in values.items()})
+
+    def _check(self, *, unknown: Collection[str], unused: Collection[str]) -> None:
+        if unknown or unused:
+            raise BadTemplate(name=self.name, unknown=unknown, unused=unused)

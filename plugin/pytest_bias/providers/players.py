@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..errors import BadSetting, NoJudge, UnknownName
 from ..experiments.experiment import Experiment, Players
-from ..experiments.rehearsal import JUDGE
+from ..experiments.replay import JUDGE
 from ..settings.model_names import LONGEST_STEM, file_stem
 from ..settings.roster import Roster, is_unpinned
 from ..settings.settings import Settings

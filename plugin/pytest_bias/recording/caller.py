@@ -10,7 +10,7 @@ from ..errors import BadSetting, CallFailed, OtherModel
 from ..experiments.canonical import compact
 from ..experiments.keys import request_parts
 from ..experiments.messages import Completion, Parameters, Request
-from ..experiments.origins import Retention
+from ..experiments.records import Retention
 from ..providers.base import Call, Provider
 from ..settings.model_names import other_model
 from ..settings.roster import ModelEntry, Price

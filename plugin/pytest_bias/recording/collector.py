@@ -26,7 +26,7 @@ from ..cassettes.seals import KEY_VARIABLE, seal_of
 from ..cassettes.store import cassette_path
 from ..errors import BiasError, RecordingRefused
 from ..experiments.design import Trial
-from ..experiments.rehearsal import rehearse
+from ..experiments.replay import rehearse
 from ..providers.base import Provider, ProviderContext, is_simulated, open_provider, split_model
 from ..settings.roster import ModelEntry, Price, Roster
 from ..settings.settings import Limits, RecordMode

@@ -13,8 +13,7 @@ from ..experiments.canonical import dumps
 from ..experiments.design import Design, Factor, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.measures import Measure, MeasureValue
-from ..experiments.origins import Recording
-from ..experiments.records import Outcome, Record, record_of
+from ..experiments.records import Outcome, Record, Recording, record_of
 
 FORMAT = 1
 

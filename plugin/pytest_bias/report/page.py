@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..baselines.table import UpgradeRow
-from ..experiments.origins import Retention
+from ..experiments.records import Retention
 from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.rule import SCREENED
 from ..verdicts.verdict import Control

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from ..cassettes.staleness import dated
 from ..errors import BiasError
-from ..experiments.origins import Origin
+from ..experiments.records import Origin
 
 if TYPE_CHECKING:
     from ..cassettes.store import Cassette

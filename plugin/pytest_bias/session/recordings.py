@@ -11,10 +11,9 @@ from ..cassettes.staleness import stale
 from ..cassettes.store import Cassette, cassette_path
 from ..contrasts.cases import Case, Recorded
 from ..errors import BiasError, NotManipulated, NotRecorded, StaleRecordings
-from ..experiments.checks.twins import find_twins
+from ..experiments.checks.manipulation import find_twins
 from ..experiments.experiment import Experiment, Players, first_trial, plan_condition
-from ..experiments.origins import Recording
-from ..experiments.records import Outcome, lost_to_cap
+from ..experiments.records import Outcome, Recording, lost_to_cap
 from ..experiments.replay import Lookup, Unrecorded, Wanted
 from ..providers.base import is_simulated
 from ..providers.players import players_of

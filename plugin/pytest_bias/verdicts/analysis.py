@@ -12,8 +12,7 @@ from ..errors import BadDesign, NoFinding
 from ..experiments.design import Design, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.figures import Illustration
-from ..experiments.origins import Recording
-from ..experiments.records import CellCount, Outcome, Records, record_of
+from ..experiments.records import CellCount, Outcome, Recording, Records, record_of
 from .drift import Readings, readings_of
 from .judge_agreement import AgreementFound, Labels, held_back, with_itself, with_people
 from .rule import Question, decide, judged_control

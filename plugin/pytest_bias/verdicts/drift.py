@@ -16,8 +16,7 @@ from typing import Literal
 
 from ..experiments.canonical import compact, digest
 from ..experiments.design import Trial
-from ..experiments.origins import Spoken
-from ..experiments.records import Outcome, Record
+from ..experiments.records import Outcome, Record, Spoken
 from ..statistics.results import Interval
 
 What = Literal["missing", "refused", "words", "tokens", "latency"]

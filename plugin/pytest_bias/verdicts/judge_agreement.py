@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..errors import BadDesign, BadLabels, NoVariance
-from ..experiments.agreements import FEWEST_TWICE, NOT_SCORED, Agreement, Level
 from ..experiments.experiment import Experiment
+from ..experiments.judges import FEWEST_TWICE, NOT_SCORED, Agreement, Level
 from ..experiments.measures import Measure, MeasureValue
 from ..experiments.records import Records
 from ..statistics.results import Interval

@@ -20,10 +20,9 @@ from pytest_bias.experiments.design import Condition, Factor, Trial
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
 from pytest_bias.experiments.messages import Completion, Finish, Place, Request
-from pytest_bias.experiments.origins import Recording
 from pytest_bias.experiments.protocol import Protocol as TrialProtocol
 from pytest_bias.experiments.protocol import Subject
-from pytest_bias.experiments.records import Outcome, Record, Records
+from pytest_bias.experiments.records import Outcome, Record, Recording, Records
 from pytest_bias.experiments.replay import Tracer, replay
 from pytest_bias.statistics.results import Interval
 

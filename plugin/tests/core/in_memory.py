@@ -10,9 +10,8 @@ from pytest_bias.experiments.driver import run
 from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Place, Request
-from pytest_bias.experiments.origins import Recording
 from pytest_bias.experiments.protocol import Subject
-from pytest_bias.experiments.records import Outcome
+from pytest_bias.experiments.records import Outcome, Recording
 
 from .factories import Script
 

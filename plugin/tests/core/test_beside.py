@@ -12,7 +12,7 @@ from pytest_bias.baselines.entries import Acceptance, Entry, entry_of
 from pytest_bias.baselines.gate import describe_verdict
 from pytest_bias.baselines.noninferiority import effect_of
 from pytest_bias.contrasts.findings import UnitGroup, WorstCase
-from pytest_bias.experiments.origins import Recording
+from pytest_bias.experiments.records import Recording
 from pytest_bias.statistics.results import Interval
 from pytest_bias.verdicts.verdict import Status, Verdict
 

@@ -17,8 +17,7 @@ from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.protocol import Reply, Subject, together
-from pytest_bias.experiments.rehearsal import rehearse
-from pytest_bias.experiments.replay import Wanted, carry_out
+from pytest_bias.experiments.replay import Wanted, carry_out, rehearse
 
 from .factories import completion
 from .factories import experiment as tiny

@@ -11,8 +11,7 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.experiments.design import Condition, Trial
-from pytest_bias.experiments.origins import Spoken
-from pytest_bias.experiments.records import Outcome, Record
+from pytest_bias.experiments.records import Outcome, Record, Spoken
 from pytest_bias.verdicts.drift import UNITS, Drifted, Readings, drift_of, readings_of
 
 

@@ -20,8 +20,7 @@ from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.messages import Completion, Place, Request
 from pytest_bias.experiments.protocol import Reply, Subject
 from pytest_bias.experiments.records import Outcome, record_of
-from pytest_bias.experiments.rehearsal import rehearse
-from pytest_bias.experiments.replay import Tracer, check_replay, replay
+from pytest_bias.experiments.replay import Tracer, check_replay, rehearse, replay
 
 from . import factories
 from .factories import MODEL, PROVENANCE, completion, experiment

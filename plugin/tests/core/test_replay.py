@@ -9,8 +9,7 @@ from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Players
 from pytest_bias.experiments.messages import Completion, Place
 from pytest_bias.experiments.protocol import Subject, together
-from pytest_bias.experiments.rehearsal import rehearse
-from pytest_bias.experiments.replay import Unrecorded, Wanted, place_order, replay
+from pytest_bias.experiments.replay import Unrecorded, Wanted, place_order, rehearse, replay
 
 from .factories import MODEL, Score, ask_once, ask_twice, completion, experiment
 

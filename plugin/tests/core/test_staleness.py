@@ -12,7 +12,7 @@ from pytest_bias.cassettes.staleness import dated, served_otherwise, stale
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import BadSetting, BiasError, StaleRecordings
 from pytest_bias.experiments.experiment import plan
-from pytest_bias.experiments.origins import Origin, Recording
+from pytest_bias.experiments.records import Origin, Recording
 from pytest_bias.experiments.replay import replay
 from pytest_bias.settings.roster import ModelEntry, Roster, parse_roster
 

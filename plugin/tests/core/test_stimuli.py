@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from pytest_bias import Stimuli, Within
 from pytest_bias.errors import BadStimuli, BadTemplate, InvalidReply
 from pytest_bias.experiments.replies import accept_object, reply_schema
-from pytest_bias.experiments.templates import PromptTemplate
+from pytest_bias.experiments.stimuli import PromptTemplate
 
 
 def test_variables_are_filled_in() -> None:

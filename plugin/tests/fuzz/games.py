@@ -24,8 +24,8 @@ from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Casset
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.experiments.messages import Completion
-from pytest_bias.experiments.origins import Retention
 from pytest_bias.experiments.protocol import Subject
+from pytest_bias.experiments.records import Retention
 from pytest_bias.experiments.replay import Wanted, carry_out
 from pytest_bias.providers.base import ProviderContext
 from pytest_bias.recording.collector import Job, Terms, collect

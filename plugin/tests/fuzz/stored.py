@@ -23,8 +23,7 @@ from pytest_bias.cli.merged_run import merged
 from pytest_bias.experiments.canonical import compact, digest
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Completion
-from pytest_bias.experiments.origins import Origin, Spoken
-from pytest_bias.experiments.records import Outcome, lost_to_cap
+from pytest_bias.experiments.records import Origin, Outcome, Spoken, lost_to_cap
 from pytest_bias.experiments.replay import Unrecorded
 from pytest_bias.report.results import results_text
 from pytest_bias.report.step_summary import summary_markdown

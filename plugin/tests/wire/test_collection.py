@@ -29,8 +29,8 @@ from pytest_bias.experiments.design import Design, Trial
 from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Place
-from pytest_bias.experiments.origins import Recording
 from pytest_bias.experiments.protocol import Subject, together
+from pytest_bias.experiments.records import Recording
 from pytest_bias.experiments.replay import Unrecorded, replay
 from pytest_bias.providers.base import ProviderContext
 from pytest_bias.recording import process as surroundings

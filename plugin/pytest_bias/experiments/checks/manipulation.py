@@ -10,18 +10,17 @@ Of what cannot be carried out nothing is said: its cases will.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...errors import BadDesign, BiasError, JudgeNotBlind, SamePrompt, UnknownFactor
-from ..design import Trial
+from ..design import Condition, Trial
 from ..experiment import Experiment, Players, plan
 from ..fields import author_line
 from ..measures import check_kept
 from ..messages import Completion, Message, Request
-from ..records import record_of
-from ..rehearsal import JUDGE, SUBJECT, simulated_reply
-from ..replay import Answers, Unrecorded, Wanted, carry_out
+from ..records import CAP, Outcome, record_of
+from ..replay import JUDGE, SUBJECT, Answers, Unrecorded, Wanted, carry_out, simulated_reply
 from .leaks import Prompt, ids_shown, words_shown
 
 SEEDS = 5
@@ -38,6 +37,9 @@ _NEVER_AWAITED = "was never awaited"
 """How Python's own warning ends."""
 
 _PLAYERS = Players(f"simulated/{SUBJECT}", f"simulated/{JUDGE}")
+
+Look = Callable[[Condition, int], Outcome | None]
+"""The outcome of a condition's trial at a place of its plan; None where it is not recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,3 +225,42 @@ def _alike(walks: Sequence[_Walk]) -> list[list[_Walk]]:
         if walk.ended and walk.asked:
             groups.setdefault((walk.trial.item, walk.put), []).append(walk)
     return [group for group in groups.values() if len(group) > 1]
+
+
+def find_twins(
+    conditions: Sequence[Condition], look: Look, trials: Callable[[Condition], int]
+) -> dict[str, str]:
+    """Condition → another in which the subject is told the same, in the first trial of both.
+
+    ``trials`` is the number of trials of a condition. What is not recorded fails by itself.
+    """
+    told: dict[tuple[str, ...], list[str]] = {}
+    capped: list[Condition] = []
+    for condition in conditions:
+        first = look(condition, 0)
+        if first is not None and first.missing == CAP:
+            capped.append(condition)
+        elif first is not None:
+            told.setdefault(first.prompts, []).append(condition.id)
+    twins: dict[str, str] = {}
+    for alike in told.values():
+        if len(alike) > 1:
+            twins |= dict.fromkeys(alike[1:], alike[0]) | {alike[0]: alike[1]}
+    # Of a trial that a cap kept from being carried out nobody knows what it tells; the first that
+    # both conditions have says it.
+    for condition in capped:
+        for other in conditions:
+            shared = min(trials(condition), trials(other))
+            if other.id != condition.id and _told_alike(condition, other, look, shared):
+                twins |= {condition.id: other.id, other.id: condition.id}
+    return twins
+
+
+def _told_alike(condition: Condition, other: Condition, look: Look, trials: int) -> bool:
+    for place in range(trials):
+        one, two = look(condition, place), look(other, place)
+        if one is None or two is None:
+            return False
+        if CAP not in (one.missing, two.missing):
+            return one.prompts == two.prompts
+    return False

@@ -15,8 +15,7 @@ from ..design import Design, Trial, frozen_mapping
 from ..experiment import Experiment, Players, plan_condition
 from ..keys import parameters_of, request_parts
 from ..messages import Completion, Parameters, Request
-from ..rehearsal import simulated_reply
-from ..replay import Lookup, Wanted, questions
+from ..replay import Lookup, Wanted, questions, simulated_reply
 
 _LENGTH = 16
 """Hexadecimal digits of a digest."""

@@ -6,7 +6,7 @@ import random
 from typing import Literal, get_args
 
 from ...experiments.canonical import digest
-from ...experiments.rehearsal import JUDGE
+from ...experiments.replay import JUDGE
 
 SubjectName = Literal["even", "biased", "drifted"]
 """``even`` has no bias, ``biased`` has known ones, ``drifted`` is an upgrade of ``biased`` that

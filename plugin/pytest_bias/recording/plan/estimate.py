@@ -14,8 +14,7 @@ from ...errors import BadSetting, DamagedCassette, NotReadable, TwoCassettes
 from ...experiments.design import Trial
 from ...experiments.experiment import Experiment, Players
 from ...experiments.messages import Completion
-from ...experiments.rehearsal import simulated_reply
-from ...experiments.replay import Answers, Wanted
+from ...experiments.replay import Answers, Wanted, simulated_reply
 from .use import Calls, Use, Walk, measured_use, tokens_of, total, use_of
 
 SAMPLE = 200

@@ -14,8 +14,7 @@ from pytest_bias.contrasts.findings import (
     PublishedColumn,
 )
 from pytest_bias.contrasts.units import REPLIES
-from pytest_bias.experiments.origins import Recording
-from pytest_bias.experiments.records import CellCount
+from pytest_bias.experiments.records import CellCount, Recording
 from pytest_bias.report.view import RunView
 from pytest_bias.statistics.results import Bootstrap, Description, EffectSize, Interval, Tost
 from pytest_bias.verdicts.analysis import Analysis

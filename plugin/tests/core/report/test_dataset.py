@@ -18,8 +18,7 @@ from pytest_bias.errors import BadDesign, MissingPackage
 from pytest_bias.experiments.design import Design, Factor, Items
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
-from pytest_bias.experiments.origins import Recording
-from pytest_bias.experiments.records import CAP, Outcome, lost_to_cap
+from pytest_bias.experiments.records import CAP, Outcome, Recording, lost_to_cap
 from pytest_bias.report.dataset import (
     DataSet,
     about_from,
