@@ -245,7 +245,8 @@ class Experiment:
 
     def start(self, trial: Trial, players: Players) -> Coroutine[Any, Any, object]:
         """The coroutine of one trial, with who answers in it."""
-        subject = Subject(self.parameters.filled(players.subject_defaults))
+        parameters = self.parameters.filled(players.subject_defaults)
+        subject = Subject(parameters, system=players.subject_system)
         if self.judge is None:
             return self.protocol(trial, subject)
         judge = Subject(self.judge.filled(players.judge_defaults), "judge")
@@ -288,12 +289,14 @@ class Players:
     """The subject and the judge of a trial, each as ``provider/model``.
 
     The defaults are what the roster says of each model; they fill what the experiment leaves open.
+    ``subject_system`` is a system prompt the subject is always given.
     """
 
     subject: str
     judge: str | None = None
     subject_defaults: Parameters = field(default_factory=Parameters)
     judge_defaults: Parameters = field(default_factory=Parameters)
+    subject_system: str | None = field(default=None, repr=False)
 
     def model(self, player: Player) -> str:
         """The model of ``player``; BadDesign for a judge nobody named."""

@@ -84,10 +84,14 @@ class Together:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A model as a protocol sees it: the one under test, or (``player``) the one that grades."""
+    """A model as a protocol sees it: the one under test, or (``player``) the one that grades.
+
+    ``system`` is a system prompt it is always given; that of a protocol follows it.
+    """
 
     parameters: Parameters = field(default_factory=Parameters)
     player: Player = "subject"
+    system: str | None = field(default=None, repr=False)
 
     @overload
     async def ask(
@@ -151,8 +155,9 @@ class Subject:
             or a reason of ``check`` or the reply's own validators.
         """
         _check_asked(prompt, reply, check, after, system, attempts)
-        opening = [Message("system", system)] if system is not None else []
-        before = after.messages if after is not None else tuple(opening)
+        told_first = [each for each in (self.system, system) if each is not None]
+        opening = (Message("system", "\n\n".join(told_first)),) if told_first else ()
+        before = after.messages if after is not None else opening
         messages = (*before, Message("user", prompt))
         if reply is None:
             request = Request(messages, self.parameters, to=self.player)

@@ -13,7 +13,7 @@ from typing import Protocol, cast
 from ..errors import BadSetting, BiasError, CallFailed, MissingKey, UnknownName
 from ..experiments.experiment import SimulatedAnswer
 from ..experiments.messages import Completion, Request
-from ..settings.roster import EndpointEntry
+from ..settings.roster import LOCAL, EndpointEntry, LocalEntry
 
 ENTRY_POINTS = "pytest_bias.providers"
 """Group of entry points under which packages register providers: name → factory."""
@@ -25,6 +25,7 @@ _FACTORIES = {
     "anthropic": "pytest_bias.providers.anthropic_messages:open_anthropic",
     "codex": "pytest_bias.providers.codex:open_codex",
     "google": "pytest_bias.providers.google_contents:open_google",
+    LOCAL: "pytest_bias.providers.local:open_local",
     "openai": "pytest_bias.providers.openai:open_openai",
     SIMULATED: "pytest_bias.providers.simulated:open_simulated",
 }
@@ -72,6 +73,8 @@ class Provider(Protocol):
     keeps_text : bool, optional
         True where prompts and replies touch the disk on their way, so that experiments that keep
         no text refuse this provider.
+    prepare : coroutine function, optional
+        Called with the model before its ``wire`` is asked for and before its first call.
     """
 
     def wire(self, model: str) -> str:
@@ -115,12 +118,14 @@ class Endpoint:
 
     ``provider`` is its name in ``provider/model``; ``base_url`` is None for the vendor's own;
     ``simulated`` endpoints are sent every trial's seed, and only they may answer as simulated.
+    ``started`` is one that was started for this recording alone.
     """
 
     provider: str
     api_key: str = field(repr=False)
     base_url: str | None = None
     simulated: bool = False
+    started: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +133,9 @@ class ProviderContext:
     """All that providers are opened with.
 
     ``environ`` holds the environment and what a named ``.env`` adds; ``answers`` are those of
-    simulated subjects; ``endpoints`` are the user's own by provider name; ``wires`` says for
-    ``provider/model`` which wire format it needs, where its provider has several. ``providers``
-    are those that plugins add, by name.
+    simulated subjects; ``endpoints`` are the user's own by provider name, ``local`` models on this
+    machine; ``wires`` says for ``provider/model`` which wire format it needs, where its provider
+    has several. ``providers`` are those that plugins add, by name.
     """
 
     environ: Mapping[str, str] = field(repr=False)
@@ -138,6 +143,7 @@ class ProviderContext:
     simulated_url: str | None = None
     simulated_wire: str = DEFAULT_WIRE
     endpoints: Mapping[str, EndpointEntry] = field(default_factory=dict)
+    local: Mapping[str, LocalEntry] = field(default_factory=dict)
     wires: Mapping[str, str] = field(default_factory=dict)
     providers: Mapping[str, object] = field(default_factory=dict)
 

@@ -79,7 +79,7 @@ class Client:
             raise bad
         http = (
             loopback_client(self.transport)
-            if endpoint.simulated
+            if endpoint.simulated or endpoint.started
             else sdk.DefaultAsyncHttpxClient()
         )
         try:
@@ -114,7 +114,8 @@ class Client:
         """SDK, version and API, and the host where it is not the vendor's."""
         wire = f"{self.vendor.name} {self.sdk.__version__}, {api}"
         theirs = self.url.rstrip("/") == self.vendor.url
-        return wire if self.endpoint.simulated or theirs else f"{wire} at {host(self.url)}"
+        ours = self.endpoint.simulated or self.endpoint.started
+        return wire if ours or theirs else f"{wire} at {host(self.url)}"
 
     async def close(self) -> None:
         """Close every connection."""

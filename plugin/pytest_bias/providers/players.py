@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..errors import BadSetting, NoJudge, UnknownName
 from ..experiments.experiment import Experiment, Players
 from ..experiments.replay import JUDGE
 from ..settings.model_names import LONGEST_STEM, file_stem
-from ..settings.roster import Roster, is_unpinned
+from ..settings.roster import LOCAL, Roster, is_unpinned
 from ..settings.settings import Settings
 from .base import check_added, is_simulated, split_model
 from .simulator.subjects import PROGRAMS, SUBJECTS
@@ -28,13 +29,14 @@ def players_of(
     Raises NoJudge or BadSetting when the experiment needs a judge and none is named, or one whose
     name may come to mean another model while verdicts gate.
     """
-    defaults = roster.entry(subject).defaults
+    entry = roster.entry(subject)
+    players = Players(subject, subject_defaults=entry.defaults, subject_system=entry.system)
     if experiment.judge is None:
-        return Players(subject, subject_defaults=defaults)
+        return players
     judge = judge_of(subject, settings.judge, roster)
     named = settings.judge is not None
     check_pinned(judge, settings, roster, "--bias-judge" if named else "[judges] of the roster")
-    return Players(subject, judge, defaults, roster.entry(judge).defaults)
+    return replace(players, judge=judge, judge_defaults=roster.entry(judge).defaults)
 
 
 def judge_of(subject: str, setting: str | None, roster: Roster) -> str:
@@ -77,11 +79,13 @@ def check_models(settings: Settings, roster: Roster, models: Iterable[str]) -> N
             )
             raise BadSetting(option="--bias-model", value=model, problem=problem)
         check_simulated(model, SUBJECTS)
+        check_local(model, roster)
         check_pinned(model, settings, roster, "--bias-model")
     if settings.judge not in (None, SAME):
         try:
             split_model(settings.judge, own)
             check_simulated(settings.judge, PROGRAMS)
+            check_local(settings.judge, roster)
         except BadSetting as error:
             raise BadSetting(
                 option="--bias-judge", value=settings.judge, problem=error.problem
@@ -94,6 +98,14 @@ def check_simulated(model: str, known: Iterable[str]) -> None:
     if is_simulated(model) and model.partition("/")[2] not in known:
         names = [f"simulated/{name}" for name in known]
         raise UnknownName(kind="simulated subject", name=model, known=names)
+
+
+def check_local(model: str, roster: Roster) -> None:
+    """Refuse a local model that the roster does not name."""
+    provider, _, name = model.partition("/")
+    if provider == LOCAL and name not in roster.local:
+        mend = f"a GGUF file, or a package with one, is named in the roster, as [local.{name}]"
+        raise UnknownName(kind="local model", name=name, known=roster.local, mend=mend)
 
 
 def check_pinned(model: str, settings: Settings, roster: Roster, option: str) -> None:

@@ -108,6 +108,12 @@ class Caller:
         self.other: OtherModel | None = None
         """That another model answered than the one asked for, once one has."""
 
+    async def prepare(self) -> None:
+        """Have the provider make the model ready, where it has to."""
+        prepare = getattr(self.provider, "prepare", None)
+        if prepare is not None:
+            await prepare(self._model)
+
     @property
     def wire(self) -> str:
         """Through what the model is called."""

@@ -28,7 +28,7 @@ from ..errors import BiasError, RecordingRefused
 from ..experiments.design import Trial
 from ..experiments.replay import rehearse
 from ..providers.base import Provider, ProviderContext, is_simulated, open_provider, split_model
-from ..settings.roster import ModelEntry, Price, Roster
+from ..settings.roster import FREE, ModelEntry, Roster
 from ..settings.settings import Limits, RecordMode
 from .budget import Spending
 from .caller import Caller, Retries, Tally
@@ -52,10 +52,6 @@ _OLD_COUNTS = (
     "what is recorded anew is kept apart until all that was begun is; until then "
     "(--bias-record=all again) the old recording counts"
 )
-
-FREE = Price(input=0.0, output=0.0)
-"""What a simulated subject costs, unless the roster gives it a price to try budgets with."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
@@ -192,6 +188,8 @@ class _Collector:
         tally.doing, tally.wanted = job.experiment.id, tally.wanted + len(wanted)
         self._show(tally)
         scope = {trial.id for trial in job.trials} if anew else ()
+        for caller in callers.values():
+            await caller.prepare()
         recorder = Recorder(cassette, self._provenance(callers.values()), scope)
         recording = JobRecording(
             job=job,

@@ -262,7 +262,7 @@ class _LiveExecutor(Tracer):
         if recorded is not None:
             return recorded
         seed = trial_seed(self.experiment.id, self.trial, place)
-        asked = CallTerms(seed, frozenset(self.experiment.may_drop))
+        asked = CallTerms(seed, frozenset({*self.experiment.may_drop, "schema"}))
         caller = recording.callers[self.players.model(request.to)]
         try:
             completion = await caller.call(request, asked, self._stop)

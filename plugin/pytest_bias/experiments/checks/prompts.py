@@ -46,7 +46,8 @@ def told_by(
     """Return the prompts of ``experiment`` under ``design``: the same for every subject.
 
     Prompts are those of the first replicate. Sampling parameters count only where a protocol sets
-    its own: what the experiment asks for is told apart (see :func:`.fingerprints.fingerprint_of`).
+    its own: what the experiment asks for is told apart (see :func:`.fingerprints.fingerprint_of`);
+    nor does a system prompt of the subject's own.
     ``recorded`` gives the replies on the way to the judge where the experiment has no simulated
     subject; None where none are kept.
     """
@@ -67,7 +68,8 @@ def told_by(
 def _opening(experiment: Experiment, players: Players, trial: Trial) -> list[object]:
     """Return a trial's requests before it has a reply: several where they go together."""
     given = experiment.parameters.filled(players.subject_defaults)
-    asked = questions(experiment, players, trial, lambda _: None)
+    bare = replace(players, subject_system=None)
+    asked = questions(experiment, bare, trial, lambda _: None)
     return [_parts(wanted.request, given) for wanted in asked]
 
 
