@@ -88,6 +88,13 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _cores() -> int:
+    """Return the number of cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class _Local:
     """The provider of local models: a server of each that is asked, until all are closed."""
 
@@ -108,7 +115,7 @@ class _Local:
     def wire(self, model: str) -> str:
         """SDK, version and API, and what serves which weights, sampling how."""
         served = self._served[model]
-        return f"{served.inner.wire(model)} over loopback HTTP, {served.server.words}"
+        return f"{served.inner.wire(model)} over loopback HTTP by {served.server.words}"
 
     async def complete(self, model: str, request: Request, call: Call) -> Completion:
         """See :class:`~pytest_bias.providers.base.Provider`."""
@@ -160,7 +167,7 @@ class _Server:
             "alias": name,
             "slots": entry.slots,
             "context": entry.context,
-            "threads": entry.threads or len(os.sched_getaffinity(0)),
+            "threads": entry.threads or _cores(),
         }
         ready = self._tell(terms)
         if ready is None:
