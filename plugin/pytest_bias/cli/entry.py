@@ -11,6 +11,7 @@ from importlib.metadata import version
 from ..errors import BiasError
 from ..report.escapes import terminal_text
 from .compare import add_comparing
+from .local import add_local
 from .merge import add_merging
 from .pack import add_packing
 from .retention import add_retention
@@ -41,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=version("pytest-bias"))
     commands = parser.add_subparsers(title="commands", required=True)
     add_serving(commands)
+    add_local(commands)
     add_retention(commands)
     add_packing(commands)
     add_comparing(commands)

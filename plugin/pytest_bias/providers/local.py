@@ -1,21 +1,23 @@
 """Models on this machine: GGUF files, served on loopback by llama.cpp while a recording needs them.
 
-Each model has a server process of its own (:mod:`.local_server`), asked through the same SDK and
-wire format as any endpoint. With one slot a reply depends on the prompt, the seed and the build
-alone, so that a recording can be had again.
+Each model has server processes of its own (:mod:`.local_server`), asked through the same SDK and
+wire format as any endpoint. Each answers one call at a time in one thread, unless the roster says
+otherwise: so a reply depends on the prompt, the seed and the build alone, and a recording can be
+had again on another machine. (Several threads add numbers in another order, and where something
+else keeps a core busy they wait for each other: four replies took 14 s in one, 63 s in two.)
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import json
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import IO, Any
@@ -23,7 +25,7 @@ from typing import IO, Any
 from ..errors import BadSetting, CallFailed, MissingPackage
 from ..experiments.messages import Completion, Request
 from ..settings.roster import LOCAL, LocalEntry
-from .base import DEFAULT_WIRE, NO_KEY, Call, Endpoint, Provider, ProviderContext, open_wire
+from .base import DEFAULT_WIRE, NO_KEY, Call, Endpoint, ProviderContext, open_wire
 
 SERVER = "xllamacpp"
 """The package with llama.cpp and its server inside."""
@@ -102,52 +104,54 @@ class _Local:
 
     def __init__(self, entries: Mapping[str, LocalEntry]) -> None:
         self._entries = entries
-        self._served: dict[str, _Served] = {}
-        self.concurrency = max((entry.slots for entry in entries.values()), default=1)
+        self._servers: dict[str, list[_Server]] = {}
+        self._idle: dict[str, asyncio.LifoQueue[_Server]] = {}
+        self.concurrency = max(
+            (each.processes or _cores() for each in entries.values()), default=1
+        )
 
     async def prepare(self, model: str) -> None:
-        """Start the server of ``model`` and wait until it has read the weights."""
-        if model not in self._served:
-            started = await asyncio.to_thread(_Server, model, self._entries[model])
-            endpoint = Endpoint(LOCAL, NO_KEY, f"{started.url}/v1", started=True)
-            self._served[model] = _Served(started, open_wire(DEFAULT_WIRE, endpoint))
+        """Start the servers of ``model`` and wait until they have read the weights."""
+        if model in self._servers:
+            return
+        entry = self._entries[model]
+        servers = self._servers[model] = []
+        self._idle[model] = asyncio.LifoQueue()
+        for _ in range(entry.processes or _cores()):
+            servers.append(await asyncio.to_thread(_Server, model, entry))
+            self._idle[model].put_nowait(servers[-1])
 
     def wire(self, model: str) -> str:
         """SDK, version and API, and what serves which weights, sampling how."""
-        served = self._served[model]
-        return f"{served.inner.wire(model)} over loopback HTTP by {served.server.words}"
+        server = self._servers[model][0]
+        return f"{server.inner.wire(model)} over loopback HTTP by {server.words}"
 
     async def complete(self, model: str, request: Request, call: Call) -> Completion:
         """See :class:`~pytest_bias.providers.base.Provider`."""
         await self.prepare(model)
-        served = self._served[model]
         seed = call.seed + self._entries[model].draw * _STRIDE
+        server = await self._idle[model].get()
         try:
-            return await served.inner.complete(
+            return await server.inner.complete(
                 model, request, Call(seed, call.timeout, call.dropped)
             )
         except CallFailed as failed:
-            ended = served.server.ended()
+            ended = server.ended()
             if ended is None:
                 raise
-            failed = CallFailed(model=f"{LOCAL}/{model}", problem=ended, kind="fatal")
-        raise failed
+            raise CallFailed(model=f"{LOCAL}/{model}", problem=ended, kind="fatal") from failed
+        finally:
+            self._idle[model].put_nowait(server)
 
     async def aclose(self) -> None:
         """Close the connections, then end every server."""
-        for served in self._served.values():
-            await served.inner.aclose()
-            await asyncio.to_thread(served.server.stop)
-
-
-@dataclass(frozen=True, slots=True)
-class _Served:
-    server: _Server
-    inner: Provider
+        for server in itertools.chain(*self._servers.values()):
+            await server.inner.aclose()
+            await asyncio.to_thread(server.stop)
 
 
 class _Server:
-    """A server process of one model; ``url`` is where it listens.
+    """A server process of one model; ``url`` is where it listens, ``inner`` its client.
 
     Raises BadSetting where the weights are not there or cannot be served, in the server's words.
     """
@@ -165,9 +169,8 @@ class _Server:
         terms = {
             "path": str(weights),
             "alias": name,
-            "slots": entry.slots,
             "context": entry.context,
-            "threads": entry.threads or _cores(),
+            "threads": entry.threads,
         }
         ready = self._tell(terms)
         if ready is None:
@@ -175,6 +178,8 @@ class _Server:
             self.stop()
             raise BadSetting(option=option, value=weights.name, problem=problem)
         self.url: str = ready["url"]
+        endpoint = Endpoint(LOCAL, NO_KEY, f"{self.url}/v1", started=True)
+        self.inner = open_wire(DEFAULT_WIRE, endpoint)
         props, sampling = ready["props"], ready["props"]["default_generation_settings"]["params"]
         settings = [f"{each} {sampling[each]:.6g}" for each in _SAMPLING if each in sampling]
         self.words = ", ".join(
@@ -184,6 +189,7 @@ class _Server:
                 f"SHA-256 {sha256_of(weights)})",
                 *settings,
                 f"context {entry.context}",
+                f"threads {entry.threads}",
                 *([f"draw {entry.draw}"] * bool(entry.draw)),
             ]
         )
@@ -209,8 +215,9 @@ class _Server:
             return None
         self._said.seek(0)
         lines = self._said.read().decode(errors="replace").strip().splitlines()
-        last = f": {lines[-1]}" if lines else ""
-        return f"its server ended with status {status}{last}"
+        last = lines[-1] if lines else ""
+        said = next((line for line in lines if "error" in line.lower()), last)
+        return f"its server ended with status {status}: {said.rpartition(' E ')[2]}".rstrip(": ")
 
     def stop(self) -> None:
         """End the process: it does so itself when nobody holds its standard input."""

