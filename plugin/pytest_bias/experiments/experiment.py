@@ -104,8 +104,8 @@ class Experiment:
         as its third argument: ``async (trial, subject, judge) -> result``.
     may_drop
         What need not be sent to a model that refuses it (``temperature``, ``max_output_tokens``,
-        ``seeded``, or the ``schema`` of structured replies, where the prompt asks for the form in
-        words); the recording says what was left out.
+        ``seeded``); the ``schema`` of structured replies never need be, as every reply is checked.
+        The recording says what was left out.
     qpm
         Requests per minute that are not to be exceeded unless the user asks for more.
     retention

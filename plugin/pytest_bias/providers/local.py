@@ -1,4 +1,4 @@
-"""Models on this machine: GGUF files, served on loopback by llama.cpp while a recording needs them.
+"""Models on this machine: GGUF files, served on loopback by llama.cpp while they are recorded.
 
 Each model has server processes of its own (:mod:`.local_server`), asked through the same SDK and
 wire format as any endpoint. Each answers one call at a time in one thread, unless the roster says
@@ -25,7 +25,7 @@ from typing import IO, Any
 from ..errors import BadSetting, CallFailed, MissingPackage
 from ..experiments.messages import Completion, Request
 from ..settings.roster import LOCAL, LocalEntry
-from .base import DEFAULT_WIRE, NO_KEY, Call, Endpoint, ProviderContext, open_wire
+from .base import DEFAULT_WIRE, NO_KEY, Call, Endpoint, Provider, ProviderContext, open_wire
 
 SERVER = "xllamacpp"
 """The package with llama.cpp and its server inside."""
@@ -106,20 +106,22 @@ class _Local:
         self._entries = entries
         self._servers: dict[str, list[_Server]] = {}
         self._idle: dict[str, asyncio.LifoQueue[_Server]] = {}
+        self._starting = asyncio.Lock()
         self.concurrency = max(
             (each.processes or _cores() for each in entries.values()), default=1
         )
 
     async def prepare(self, model: str) -> None:
         """Start the servers of ``model`` and wait until they have read the weights."""
-        if model in self._servers:
-            return
-        entry = self._entries[model]
-        servers = self._servers[model] = []
-        self._idle[model] = asyncio.LifoQueue()
-        for _ in range(entry.processes or _cores()):
-            servers.append(await asyncio.to_thread(_Server, model, entry))
-            self._idle[model].put_nowait(servers[-1])
+        async with self._starting:
+            if model in self._idle:
+                return
+            idle: asyncio.LifoQueue[_Server] = asyncio.LifoQueue()
+            for _ in range(self._entries[model].processes or _cores()):
+                server = await asyncio.to_thread(_Server, model, self._entries[model])
+                self._servers.setdefault(model, []).append(server)
+                idle.put_nowait(server)
+            self._idle[model] = idle
 
     def wire(self, model: str) -> str:
         """SDK, version and API, and what serves which weights, sampling how."""
@@ -159,7 +161,7 @@ class _Server:
     def __init__(self, name: str, entry: LocalEntry) -> None:
         weights = weights_of(name, entry)
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the process)
-        self._process = subprocess.Popen(
+        self._process = subprocess.Popen(  # noqa: S603  (this module's neighbour)
             [sys.executable, "-m", f"{__package__}.local_server"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -180,13 +182,13 @@ class _Server:
         self.url: str = ready["url"]
         endpoint = Endpoint(LOCAL, NO_KEY, f"{self.url}/v1", started=True)
         self.inner = open_wire(DEFAULT_WIRE, endpoint)
-        props, sampling = ready["props"], ready["props"]["default_generation_settings"]["params"]
+        kind = ready["props"].get("model_ftype") or "quantisation not known"
+        sampling = ready["props"]["default_generation_settings"]["params"]
         settings = [f"{each} {sampling[each]:.6g}" for each in _SAMPLING if each in sampling]
         self.words = ", ".join(
             [
                 f"{SERVER} {distribution(SERVER).version}",
-                f"{weights.name} ({props.get('model_ftype') or 'quantisation not known'}, "
-                f"SHA-256 {sha256_of(weights)})",
+                f"{weights.name} ({kind}, SHA-256 {sha256_of(weights)})",
                 *settings,
                 f"context {entry.context}",
                 f"threads {entry.threads}",

@@ -13,7 +13,7 @@ import sys
 from urllib.request import urlopen
 
 
-def main() -> None:
+def serve_model() -> None:
     """Serve until standard input ends."""
     llama = importlib.import_module("xllamacpp")
     terms = json.loads(sys.stdin.readline())
@@ -38,4 +38,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve_model()

@@ -18,7 +18,9 @@ from pytest_bias.experiments.protocol import Subject, together
 from .factories import experiment
 
 PLAYERS = Players("openai/one", "openai/judge")
-OTHERS = Players("openai/two", "openai/other", Parameters(temperature=1.0), Parameters(0.5))
+OTHERS = Players(
+    "openai/two", "openai/other", Parameters(temperature=1.0), Parameters(0.5), "Be fair."
+)
 
 
 class Grade(BaseModel):

@@ -73,6 +73,27 @@ def test_turns_count_from_one_and_conversations_grow(carry_out: CarryOut) -> Non
     assert script.requests[2].messages == reply.messages[:-1]
 
 
+@pytest.mark.parametrize(
+    ("own", "opening"), [(None, ["Be fair."]), ("Be brief.", ["Be fair.\n\nBe brief."])]
+)
+def test_a_system_prompt_of_the_models_own_stands_first_and_once(
+    own: str | None, opening: list[str]
+) -> None:
+    async def body(subject: Subject) -> list[tuple[str, str]]:
+        first = await subject.ask("One?", system=own)
+        second = await subject.ask("Two?", after=first)
+        return [(message.role, message.text) for message in second.messages]
+
+    said = run(body(Subject(PARAMETERS, system="Be fair.")), Script(lambda *_: "ok"))
+    assert said == [
+        *(("system", text) for text in opening),
+        ("user", "One?"),
+        ("assistant", "ok"),
+        ("user", "Two?"),
+        ("assistant", "ok"),
+    ]
+
+
 def test_an_invalid_reply_is_asked_for_again_with_the_same_request(carry_out: CarryOut) -> None:
     said = ["", "no idea", '{"score": 7}']
 

@@ -10,6 +10,7 @@ from pytest_bias.experiments.messages import Parameters
 from pytest_bias.providers import base
 from pytest_bias.settings.roster import (
     BUILT_IN,
+    FREE,
     WIRES,
     EndpointEntry,
     ModelEntry,
@@ -195,6 +196,23 @@ BAD: dict[str, tuple[str, str, str]] = {
         "[endpoints.mine] base_url",
         "must be an http:// or https:// URL with a host",
     ),
+    "local model of nothing": ("[local.mine]\n", "[local.mine]", "needs either the path"),
+    "local model of both": (
+        '[local.mine]\npath = "a.gguf"\npackage = "a"\n',
+        "[local.mine]",
+        "needs either the path of a GGUF file or the package of one",
+    ),
+    "local model with a slash": (
+        '[local."a/b"]\npath = "a.gguf"\n',
+        '[local."a/b"]',
+        "letters, digits, - and _",
+    ),
+    "no threads": (
+        '[local.mine]\npath = "a.gguf"\nthreads = 0\n',
+        "[local.mine] threads",
+        "greater than or equal to 1",
+    ),
+    "empty system prompt": (f'{MODEL}system = " "\n', '[models."a/b"] system', "pattern"),
     "broken URL": (
         '[endpoints.mine]\nwire = "openai-chat"\nbase_url = "http://[::1/v1"\n',
         "[endpoints.mine] base_url",
@@ -259,8 +277,9 @@ def test_names_are_those_of_the_providers() -> None:
 
 def test_the_shipped_roster_prices_pinned_models_and_judges() -> None:
     roster = read_roster(ROOT / "bias_models.toml")
-    assert len(roster.models) == 7
-    for name, entry in roster.models.items():
+    remote = {name: entry for name, entry in roster.models.items() if "local/" not in name}
+    assert len(remote) == 7
+    for name, entry in remote.items():
         provider, _ = base.split_model(name)
         assert provider in {"openai", "anthropic", "google"}
         assert entry.price is not None
@@ -276,6 +295,15 @@ def test_the_shipped_roster_prices_pinned_models_and_judges() -> None:
         assert not is_unpinned(judge, roster.entry(judge))
 
 
+def test_local_models_cost_nothing_are_seeded_and_stand_beside_the_roster() -> None:
+    text = '[local.mine]\npath = "weights/a.gguf"\n[models."local/mine"]\ntemperature = 1.0\n'
+    roster = parse_roster(text, Path("/somewhere/bias_models.toml"))
+    assert roster.local["mine"].path == Path("/somewhere/weights/a.gguf")
+    assert roster.entry("local/mine").defaults == Parameters(1.0, None, seeded=True)
+    assert roster.entry("local/other").price == FREE
+    assert roster.entry("openai/mine") == ModelEntry()
+
+
 def test_the_roster_in_the_documentation_is_one() -> None:
     page = (ROOT / "docs" / "recording.md").read_text(encoding="utf-8")
     text, *_ = [block.partition("```")[0] for block in page.split("```toml\n")[1:]]
@@ -284,4 +312,5 @@ def test_the_roster_in_the_documentation_is_one() -> None:
     # Every key is shown.
     assert all(f"\n{field.name} = " in text for field in fields(entry))
     assert set(roster.endpoints) == {"ollama"}
+    assert set(roster.local) == {"mine"}
     assert roster.judges

