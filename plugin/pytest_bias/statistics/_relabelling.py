@@ -7,9 +7,6 @@ reaching it. Where many units are drawn and a block of them holds few distinct v
 ratings, counts of values per label are drawn instead of orders of units: how many of each value a
 label takes is multivariate hypergeometric, given what the labels before it took (Fisher 1935). The
 labels' sums, all that a contrast of means needs, are distributed as if every unit were shuffled.
-
-All raise `BadStatisticInput` for values that are not finite, labels or blocks of another length
-than the values, fewer than 100 resamples or a negative seed.
 """
 
 from __future__ import annotations

@@ -137,9 +137,7 @@ def krippendorff_alpha(
     `confidence`, resampling units; perfect agreement gives it no width.
 
     Raises `NoVariance` when all comparable ratings are of one category (alpha is 0 / 0, however
-    well they agree) and when fewer than 100 resamples have two; `TooFewUnits` below two coders or
-    comparable units; `BadStatisticInput` for rows of different lengths, ratings that are not of
-    the level, an interval without a seed, and arguments out of range.
+    well they agree) and when fewer than 100 resamples have two.
     Source: Krippendorff (2011); bootstrap: Efron & Tibshirani (1993).
     """
     known(level, "level", MEASUREMENTS)
@@ -188,15 +186,12 @@ def cohen_kappa(
     """Return the agreement of two coders of the same units beyond that of their margins.
 
     Estimand: (agreement - chance agreement) / (1 - chance agreement), at most 1. `a` and `b` have
-    the same shape (n,), one independent unit per place, at least 2. Without `weights` ratings may
-    be of any kind; with them they are real numbers, and disagreement counts by their distance or
-    its square (their own distance, so that a rating nobody gave leaves its gap). The interval is
-    normal, cut at -1 and 1, and rough below some 30 units. `agreement` is the share of units
-    rated the same.
-
-    Raises `NoVariance` when both use one and the same category only (kappa is 0 / 0),
-    `TooFewUnits` below two units, `BadStatisticInput` for different lengths, missing ratings
-    (drop them explicitly), unknown weights and a level outside (0, 1).
+    the same shape (n,), one independent unit per place, at least 2, and no rating is missing.
+    Without `weights` ratings may be of any kind; with them they are real numbers, and disagreement
+    counts by their distance or its square (their own distance, so that a rating nobody gave leaves
+    its gap). The interval is normal, cut at -1 and 1, and rough below some 30 units. `agreement`
+    is the share of units rated the same. Raises `NoVariance` when both use one and the same
+    category only.
     Source: Cohen (1960, 1968); Fleiss, Cohen & Everitt (1969) for the standard error.
     """
     level = fraction(level, "level")

@@ -70,15 +70,11 @@ def f_p(f: float, df_1: float, df_2: float) -> float:
 
 @checked
 def one_way(groups: Sequence[ArrayLike]) -> OneWay:
-    """Test equal means of independent groups of equal variance.
+    """Test equal means of k >= 2 independent groups of equal variance, of at least 2 units each.
 
-    Estimand: the population means, one per group; `groups` holds k >= 2 arrays of shape (n_j,),
-    each of at least 2 independent units, in one unit. Assumes means close to normal and equal
-    variances. The sums of squares are taken here: scipy's `f_oneway` finds the variance within by
-    subtraction: at 1e6 SDs between groups its F has four digits, at 1e8 it is below 0.
-
-    Raises `TooFewUnits` below two groups or two units in a group; `NoVariance` when every group
-    is constant (up to rounding). Source: Fisher (1925).
+    Assumes means close to normal. The sums of squares are taken here: scipy's `f_oneway` finds the
+    variance within by subtraction: at 1e6 SDs between groups its F has four digits, at 1e8 it is
+    below 0. Source: Fisher (1925).
     """
     if len(groups) < FEWEST_LEVELS:
         raise TooFewUnits(group="groups", found=len(groups), needed=FEWEST_LEVELS)
@@ -154,14 +150,11 @@ def factorial_anova(
 
     Estimand: the cell means, one per combination of levels. `values` has shape (n,), independent
     units; each factor gives its level of each unit, n in all. Assumes means close to normal and
-    equal variances. Types differ only in unbalanced designs: 1 tests each factor after those
-    named before it, 2 each term after all that do not contain it, 3 (with sum-to-zero contrasts)
-    unweighted means of cells.
-
-    Raises `BadStatisticInput` for an empty combination of levels, naming it (the interactions
-    could not be estimated), or factors of another length; `TooFewUnits` for a factor of one level
-    or no unit beyond one per cell; `NoVariance` when every cell is constant (up to rounding).
-    Source: Fisher (1925); Yates (1934); Langsrud (2003) on the types.
+    equal variances. Types differ only in unbalanced designs: 1 tests each factor after those named
+    before it, 2 each term after all that do not contain it, 3 (with sum-to-zero contrasts)
+    unweighted means of cells. An empty combination of levels raises `BadStatisticInput`, naming
+    it: the interactions could not be estimated. Source: Fisher (1925); Yates (1934); Langsrud
+    (2003) on the types.
     """
     if type not in TYPES:
         raise bad("type", f"{type} is not 1 to 3")

@@ -105,9 +105,7 @@ def tost_one_sample(
 ) -> Tost:
     """Test that the mean of unit-level differences lies strictly between -margin and margin.
 
-    Estimand, shapes, `magnitude`, assumptions and errors are those of `one_sample`; `margin` is
-    in the unit of the values. Raises `BadStatisticInput` also for a margin that is not above 0 or
-    an alpha outside (0, 0.5). Source: Schuirmann (1987).
+    Everything else is as in `one_sample`. Source: Schuirmann (1987).
     """
     mean, sd, n = _mean_sd_n(differences, magnitude=magnitude)
     found = Moments(difference=mean, se=sd / math.sqrt(n), df=float(n - 1))
@@ -154,13 +152,10 @@ def sign_flip(
     a mean above `null`. Flips that tie with the observed one, up to rounding, count as extreme.
 
     All 2^n flips are counted for up to 16 units and wherever 2^n <= 2 `resamples`; otherwise
-    `resamples` random ones from a generator seeded with `seed`, with the observed one counted
-    among them, so that p is valid and never 0; `error` is then the Monte Carlo standard error of
-    p. The order of the units does not matter, not even to random flips. Constant differences are
-    no failure here: n of one sign give 2^(1 - n) two-sided, so five units cannot be below .0625.
-
-    Raises `TooFewUnits` below two units; `BadStatisticInput` for values that are not finite, an
-    unknown alternative, fewer than 100 resamples and a negative seed.
+    `resamples` random ones are drawn, with the observed one counted among them, so that p is valid
+    and never 0; `error` is then its Monte Carlo standard error. The order of the units does not
+    matter. Constant differences are no failure here: n of one sign give 2^(1 - n) two-sided, so
+    five units cannot be below .0625.
     Source: Fisher (1935); Phipson & Smyth (2010) for random flips.
     """
     values = units(differences, "differences")
@@ -205,12 +200,8 @@ def cohen_dz(
     Estimand: the mean difference in units of the SD of differences (not of replies: it is larger
     than Cohen's d where the two sides of a unit are correlated). `g` is d times the exact J of
     n - 1 degrees of freedom, and the interval comes from the noncentral t distribution of
-    sqrt(n) d. `differences` has shape (n,), n >= 3; `magnitude` is as in `one_sample`. Assumes
-    independent units with normal differences.
-
-    Raises `TooFewUnits` below three units (J needs two degrees of freedom), `NoVariance` for
-    constant differences, `BadStatisticInput` for NaN, infinities and a level above 0.999999.
-    Source: Cohen (1988); Hedges (1981); Cumming & Finch (2001).
+    sqrt(n) d. n >= 3, as J needs two degrees of freedom; `magnitude` is as in `one_sample`; normal
+    differences. Source: Cohen (1988); Hedges (1981); Cumming & Finch (2001).
     """
     mean, sd, n = _mean_sd_n(differences, magnitude=magnitude, needed=3)
     return effect_size_of(mean / sd, unit=1 / math.sqrt(n), df=n - 1, level=level)

@@ -107,15 +107,11 @@ def _means(values: Floats, rng: np.random.Generator, iterations: int) -> Floats:
 def bootstrap_difference(
     a: ArrayLike, b: ArrayLike, *, iterations: int = 10_000, seed: int, level: float = 0.95
 ) -> Bootstrap:
-    """Return the percentile bootstrap interval of mean(a) - mean(b).
+    """Return the percentile bootstrap interval of mean(a) - mean(b), in the unit of the values.
 
-    Estimand: the difference of the two population means, in the unit of the values. `a` has shape
-    (n_a,), `b` (n_b,), each at least 2 independent units; each group is resampled on its own.
-    The same `seed` gives the same interval. Two constant groups give an interval of zero width,
-    allowed because this interval describes and gives no verdict: see `deterministic_difference`.
-
-    Raises `TooFewUnits` below two units in a group; `BadStatisticInput` for fewer than 100
-    iterations, a negative seed, or a level outside (0, 1). Source: Efron & Tibshirani (1993).
+    Each group, of at least 2 independent units, is resampled on its own. Two constant groups give
+    an interval of zero width, allowed because this interval describes and gives no verdict: see
+    `deterministic_difference`. Source: Efron & Tibshirani (1993).
     """
     first = units(a, "a")
     second = units(b, "b")
@@ -174,11 +170,8 @@ def bootstrap_log_ratio(
     few pools that is too small: at a true ratio of 1.25 and alpha .05 it clears some .11 of the
     time with 5 pools, .07 with 10 and .06 with 20.
 
-    Raises `TooFewUnits` below two pools; `NoVariance` where every resample has the same ratio,
-    which would clear whatever lies within the bounds; `BadStatisticInput` for counts that are
-    negative, not whole or selected above shown, a group of which nothing was shown, arrays of
-    different lengths, fewer than 100 iterations, a negative seed, or a level
-    outside (0, 1). Source: Davison & Hinkley (1997); the added half as in Haldane (1956).
+    Raises `NoVariance` where every resample has the same ratio, which would clear whatever lies
+    within the bounds. Source: Davison & Hinkley (1997); the added half as in Haldane (1956).
     """
     columns = _columns(
         selected_in=selected_in,

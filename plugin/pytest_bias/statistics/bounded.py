@@ -62,9 +62,8 @@ class BoundedEquivalence:
 def skewness(values: ArrayLike) -> float:
     """Return the sample skewness m3 / m2^1.5 (both about the mean, over n); 0 for constants.
 
-    `values` has shape (n,), n >= 1; the result has no unit. It tells a long tail that the sample
-    shows, never one that it does not. Raises `TooFewUnits` for no value and `BadStatisticInput`
-    for values that are not finite. Source: Joanes & Gill (1998), g1.
+    It tells a long tail that the sample shows, never one that it does not.
+    Source: Joanes & Gill (1998), g1.
     """
     array = units(values, "values", needed=1)
     if constant(array):
@@ -136,21 +135,15 @@ def bounded_equivalence(
 ) -> BoundedEquivalence:
     """Test that mean(a) - mean(b) lies strictly between -margin and margin, on a bounded scale.
 
-    Estimand: the difference of the two population means; `margin` and `bounds`, the lowest and
-    highest value the measure can take, are in its unit. `a` has shape (n_a,), `b` (n_b,), each at
-    least 1 independent unit. Assumes nothing about the distributions but the bounds.
+    `margin` and `bounds`, the lowest and highest value the measure can take, are in one unit; each
+    group has at least 1 unit. Assumes nothing about the distributions but the bounds: what is
+    proven and what is simulated of its validity is at the top of the module.
 
     `p_upper`, of difference >= margin, is the share of weightings whose weighted mean of `a` with
     one further observation at the upper bound, less that of `b` with one at the lower bound, is
     at least `margin`; `p_lower` mirrors it. The further observations shift the difference by
     about R / (n_a + 1) / 2 + R / (n_b + 1) / 2 on a scale of width R, so that nothing is cleared
     while that is not well below the margin. Identical replies are fine.
-
-    What is proven and what is simulated of its validity is at the top of the module: for two
-    groups and a margin above 0 it is simulated.
-
-    Raises `TooFewUnits` for an empty group; `BadStatisticInput` for values outside the bounds,
-    bounds out of order, a margin that is not above 0, fewer than 100 resamples or a negative seed.
     Source: Gaffke (2005); Learned-Miller & Thomas (2020); Fay, Proschan & Brittain (2015).
     """
     low, high = scale_bounds(bounds)
@@ -181,11 +174,9 @@ def bounded_equivalence_paired(
 ) -> BoundedEquivalence:
     """Test that the mean of `differences` lies strictly between -margin and margin.
 
-    Estimand: the population mean of differences, one per independent unit, of shape (n,), n >= 1,
-    in the unit of `margin` and `bounds`. The bounds are those of a difference: (-R, R) for a
-    measure on a scale of width R. This is the one-sample p-value of Gaffke (2005) against
-    each margin, with one further observation at the end beyond it; what is proven of it is at the
-    top of the module. Errors and the other arguments are those of `bounded_equivalence`.
+    One per independent unit, at least 1. The bounds are those of a difference: (-R, R) for a
+    measure on a scale of width R. This is the one-sample p-value of Gaffke (2005) against each
+    margin, with one further observation at the end beyond it.
     Source: Gaffke (2005); Learned-Miller & Thomas (2020).
     """
     low, high = scale_bounds(bounds)

@@ -52,11 +52,8 @@ def _counts(successes: int, n: int, *, group: str) -> tuple[int, int]:
 def wilson(successes: int, n: int, *, level: float = 0.95) -> Interval:
     """Return the Wilson score interval of a rate, without continuity correction.
 
-    Estimand: a probability between 0 and 1, from `successes` of `n` >= 1 independent units. It is
-    never of zero width and never leaves [0, 1].
-
-    Raises `TooFewUnits` for n = 0 and `BadStatisticInput` for counts that are not integers, are
-    negative or exceed n, and for a level outside (0, 1).
+    From `successes` of `n` >= 1 independent units. It is never of zero width and never leaves [0,
+    1].
     Source: Wilson (1927); method 3 of Newcombe (1998, Statistics in Medicine 17, 857-872).
     """
     successes, n = _counts(successes, n, group="")
@@ -78,15 +75,11 @@ def newcombe(
 ) -> RateDifferenceResult:
     """Return rate a - rate b with its hybrid score interval and a two-sided p-value.
 
-    Estimand: the difference of two probabilities, from independent units in independent groups of
-    at least 1. The interval combines the two Wilson intervals, and the p-value is Fisher's exact
-    one when an expected count is below 5 (also where no unit or every unit is a success, giving
-    1), else that of Pearson's chi-square without Yates' correction; `test` says which. Interval
-    and p-value are of different construction and may disagree at their edges.
-
-    Raises `TooFewUnits` for an empty group and `BadStatisticInput` for counts that are not
-    integers, are negative or exceed their n, for a level outside (0, 1), and for more than 10^9
-    units where an expected count is below 5.
+    From independent units in independent groups of at least 1. The interval combines the two
+    Wilson intervals; p is Fisher's exact one when an expected count is below 5 (1 where no unit or
+    every unit is a success; `BadStatisticInput` beyond 10^9 units), else that of Pearson's
+    chi-square without Yates' correction. Being of different construction they may disagree at
+    their edges.
     Source: method 10 of Newcombe (1998, Statistics in Medicine 17, 873-890); Cochran (1954) for
     the choice of test.
     """

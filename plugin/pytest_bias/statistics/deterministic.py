@@ -101,14 +101,10 @@ def identical_pairs(
     """Bound a mean difference where every one of `pairs` independent differences is the same.
 
     Estimand: the mean D of differences that lie between -width and width; the observed one is
-    `difference`, in that unit. Assumes independent pairs, not identically distributed ones. The
-    interval at 1 - alpha, `p_clear` and their derivation are at the top of the module. `p_beyond`
-    is its mirror image: were D within the margin, all pairs would show |d| > margin with a
-    probability of at most ((width + margin) / (width + |d|))^n, which is doubled as a side is
-    chosen by the data; it is 1 for |d| <= margin.
-
-    Raises `TooFewUnits` without a pair, `BadStatisticInput` for a width or margin that is not
-    above 0, a difference beyond the width, and an alpha outside (0, 1).
+    `difference`, in that unit. The interval at 1 - alpha, `p_clear` and their derivation are at
+    the top of the module. `p_beyond` is its mirror image: were D within the margin, all pairs
+    would show |d| > margin with a probability of at most ((width + margin) / (width + |d|))^n,
+    which is doubled as a side is chosen by the data; it is 1 for |d| <= margin.
     """
     if count(pairs, "pairs") < 1:
         raise TooFewUnits(group="pairs", found=pairs, needed=1)
@@ -177,12 +173,9 @@ def deterministic_difference(
 ) -> Deterministic:
     """Bound mean(a) - mean(b) where every reply within each group is the same.
 
-    Estimand: the difference D of the two population means, in the unit of the values. `a` has
-    shape (n_a,), `b` (n_b,), each constant (up to rounding) and at least 1 reply; `bounds` are the
-    lowest and highest value the measure can take. Assumes independent replies, and nothing about
-    how other replies would be distributed.
-
-    With d the observed difference, R the width of the bounds and n = min(n_a, n_b):
+    Each group has at least 1 reply; `bounds` are the lowest and highest value of the measure.
+    Assumes independent replies, and nothing about how others would be distributed. With d the
+    observed difference, R the width of the bounds and n = min(n_a, n_b):
 
     - `interval`, level 1 - alpha: s d - (1 - s) R to s d + (1 - s) R, where s is alpha^(1/n) but
       for a correction that matters below n = 8. It contains d and stays between -R and R.
@@ -190,10 +183,8 @@ def deterministic_difference(
       equivalence test each side has the whole of alpha.
     - `p_alarm`, of no difference: 1 for d = 0, else the permutation p of `exact_separation_p`.
 
-    Raises `TooFewUnits` for an empty group; `BadStatisticInput` when the replies of a group
-    differ or lie outside the bounds, for bounds out of order, a margin that is not above 0 or an
-    alpha outside (0, 1). Source: derived in the module docstring; for a share of 0 of n it is the
-    exact bound of Clopper & Pearson (1934).
+    Source: derived in the module docstring; for a share of 0 of n it is the exact bound of Clopper
+    & Pearson (1934).
     """
     low, high = scale_bounds(bounds)
     alpha = fraction(alpha, "alpha")

@@ -53,8 +53,7 @@ def hedges_j(df: float) -> float:
     """Return the exact small-sample correction of Cohen's d at `df` > 1 degrees of freedom.
 
     J = gamma(df/2) / (sqrt(df/2) gamma((df-1)/2)), not its approximation 1 - 3/(4 df - 1). It is
-    between 0 and 1. Raises `BadStatisticInput` for df outside (1, 1e100], where d has no finite
-    mean. Source: Hedges (1981).
+    between 0 and 1; at df <= 1 d has no finite mean. Source: Hedges (1981).
     """
     if not 1 < df <= LARGEST:
         raise bad("df", f"{df} is not a number above 1")
@@ -125,11 +124,10 @@ def effect_size_of(d: float, *, unit: float, df: int, level: float) -> EffectSiz
 def standardized_difference(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> EffectSize:
     """Return Cohen's d, Hedges' g and J, and the interval of d in one pass.
 
-    Estimand, shapes and errors are those of `cohen_d`. g is unbiased under normal groups of equal
-    variance, under which the interval is exact: it holds the noncentralities at which the observed
-    t is in neither tail of (1 - level) / 2, times sqrt(1/n_a + 1/n_b). It contains d at every
-    level in use, but need not below 0.5: it closes in on the median-unbiased estimate, and d is
-    biased. `level` is at most 0.999999.
+    g is unbiased under normal groups of equal variance, under which the interval is exact: it
+    holds the noncentralities at which the observed t is in neither tail of (1 - level) / 2, times
+    sqrt(1/n_a + 1/n_b). It contains d at every level in use, but need not below 0.5: it closes in
+    on the median-unbiased estimate, and d is biased. `level` is at most 0.999999.
     Source: Hedges (1981); Steiger & Fouladi (1997); Cumming & Finch (2001).
     """
     d, n_a, n_b = _d_and_sizes(a, b)

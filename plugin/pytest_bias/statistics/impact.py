@@ -32,7 +32,7 @@ def impact_ratio(
     found = score_ratio(selected_a, n_a, selected_b, n_b, level=level)
     crossed = sorted((int(selected_a) * int(n_b), int(selected_b) * int(n_a)))
     return ImpactRatio(
-        ratio=found.ratio,
+        ratio=found.estimate,
         interval=found.interval,
         rate_a=found.rate_a,
         rate_b=found.rate_b,

@@ -32,13 +32,11 @@ LARGEST_ALPHA = 0.5  # at one half the interval at 1 - 2 alpha is a point
 
 @checked
 def describe(values: ArrayLike) -> Description:
-    """Describe one sample, shape (n,), n >= 1, in the unit of its values.
+    """Describe one sample of n >= 1 values, in their unit.
 
     The SD has ddof = 1, the standard error is SD / sqrt(n); both are None for one value. The
-    quartiles are of type 7 (Hyndman & Fan 1996): linear between order statistics, the default of
-    R and numpy. Values that differ only by rounding have an SD of 0.
-
-    Raises `TooFewUnits` for an empty sample and `BadStatisticInput` for NaN and infinities.
+    quartiles are of type 7 (Hyndman & Fan 1996). Values that differ only by rounding have an SD of
+    0.
     """
     array = units(values, "values", needed=1)
     minimum, q1, median, q3, maximum = np.quantile(array, (0, 0.25, 0.5, 0.75, 1)).tolist()
@@ -161,8 +159,7 @@ def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Welch:
 def se_from_t(*, difference: float, t: float) -> float:
     """Return the standard error that a published difference and its t statistic imply: |d / t|.
 
-    In the unit of the difference. Signs are ignored, as publications print t either way round.
-    Raises `BadStatisticInput` when either is 0 (the standard error is then not determined).
+    In the unit of the difference; signs are ignored, as publications print t either way round.
     """
     return positive(abs(difference), "difference") / positive(abs(t), "t")
 
@@ -188,8 +185,7 @@ def compare_differences(
 
     Estimand: first - second, in their unit, with the Welch-Satterthwaite interval and two-sided
     p-value. Assumes independent estimates, each close to normal with the given standard error and
-    degrees of freedom. One standard error may be 0 (a constant), not both: `NoVariance`. Raises
-    `BadStatisticInput` for values outside their domain.
+    degrees of freedom. One standard error may be 0 (a constant), not both.
     Source: Satterthwaite (1946); Welch (1947).
     """
     found = difference_of(
@@ -227,12 +223,9 @@ def tost_from_moments(found: Moments, *, margin: float, alpha: float) -> Tost:
 def tost_welch(a: ArrayLike, b: ArrayLike, *, margin: float, alpha: float = 0.05) -> Tost:
     """Test that mean(a) - mean(b) lies strictly between -margin and margin, by Welch's t.
 
-    Estimand: the difference of the two population means; `margin` is in its unit. `a` has shape
-    (n_a,), `b` (n_b,), each at least 2 independent units; assumptions are those of `welch`.
-
-    Raises `TooFewUnits` below two units in a group, `NoVariance` when both groups are constant (a
-    zero standard error would clear any difference inside the margin), `BadStatisticInput` for a
-    margin that is not above 0 or an alpha outside (0, 0.5).
+    `margin` is in the unit of the values; shapes and assumptions are those of `welch`. Two
+    constant groups raise `NoVariance`: a zero standard error would clear any difference inside the
+    margin.
     Source: Schuirmann (1987); Welch's form as in Lakens (2017).
     """
     return tost_from_moments(moments(a, b), margin=margin, alpha=alpha)
@@ -244,13 +237,9 @@ def tost_from_estimate(
 ) -> Tost:
     """Test that what `estimate` estimates lies strictly between -margin and margin.
 
-    Estimand: whatever the estimate is one of; `estimate`, its standard error `se` and `margin` are
-    in its unit, and `df` > 0 are the degrees of freedom of `se`. Assumes that (estimate - truth) /
-    se is close to Student's t.
-
-    Raises `NoVariance` for a standard error of 0 (it would clear any estimate inside the margin);
-    `BadStatisticInput` for a negative one, df or a margin that is not above 0, and an alpha
-    outside (0, 0.5). Source: Schuirmann (1987).
+    `estimate`, its standard error `se` (on `df` degrees of freedom, above 0) and `margin` are in
+    one unit. Assumes that (estimate - truth) / se is close to Student's t. Source: Schuirmann
+    (1987).
     """
     se = not_negative(se, "se")
     if se == 0:

@@ -88,13 +88,9 @@ def non_inferior_paired_groups(
     the difference of the sizes of the two sums of weight times mean. For signs a and b the sum of
     weight * mean(a * candidate - b * baseline) has the variance of the sum of weight^2 * s^2 / n,
     with s^2 that of a group's differences, and Welch-Satterthwaite degrees of freedom. Assumes
-    independent units, and sums and differences of the two means close to normal.
-
-    Raises `BadStatisticInput` without a group, for samples of different lengths, weights that are
-    not finite or are 0, a margin that is not above 0 and an alpha outside (0, 1); `TooFewUnits`
-    below two units; `NoVariance` when all differences, or all sums, are constant (up to rounding)
-    within every group, as those of the same replies are: a standard error of 0 would pass
-    anything inside the margin.
+    independent units, and sums and differences of the two means close to normal. `NoVariance` when
+    all differences, or all sums, are constant within every group, as those of the same replies
+    are.
     Source: derived in the module docstring; Satterthwaite (1946); Berger (1982) for requiring
     every bound.
     """
@@ -152,13 +148,12 @@ def non_inferior_from_estimates(
     margin: float,
     alpha: float = 0.05,
 ) -> NonInferiority:
-    """Test |candidate| < |baseline| + margin from two independent estimates.
+    """Test |candidate| < |baseline| + margin from two independent estimates, where nothing pairs.
 
-    For where nothing pairs. Estimand as in `non_inferior_paired_groups`, with Welch-Satterthwaite
-    degrees of freedom. Assumes independent estimates, each close to normal with its standard
-    error and degrees of freedom. One standard error may be 0 (a constant), not both: `NoVariance`.
-    Raises `BadStatisticInput` for values outside their domain.
-    Source: Satterthwaite (1946); else as in `non_inferior_paired_groups`.
+    Estimand as in `non_inferior_paired_groups`, with Welch-Satterthwaite degrees of freedom. Each
+    estimate is close to normal with its standard error and degrees of freedom. One standard error
+    may be 0 (a constant), not both. Source: Satterthwaite (1946); else as in
+    `non_inferior_paired_groups`.
     """
     ours = number(candidate, "candidate")
     theirs = number(baseline, "baseline")

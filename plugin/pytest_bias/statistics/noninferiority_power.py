@@ -67,19 +67,16 @@ def power_to_pass_paired(
     alpha: float = 0.05,
     design: PowerDesign = "paired",
 ) -> float:
-    """Return the probability that `non_inferior_paired_groups` passes one group of n units.
+    """Return the probability that `non_inferior_paired_groups` passes one group of n >= 2 units.
 
-    `effect` is the baseline's true effect and `effect + change` the candidate's, so that no change
-    is the default; `sd` is that of the contrasts of the units, under either model, and
-    `correlation` that of a unit's two contrasts: their difference has the standard deviation
-    sd * sqrt(2 * (1 - correlation)). All in the unit of `margin`. Normal contrasts with the same
-    spread under both models.
+    `effect` is the baseline's true effect and `effect + change` the candidate's; `sd` is that of
+    the contrasts of the units, under either model, and `correlation` that of a unit's two
+    contrasts: their difference has the standard deviation sd * sqrt(2 * (1 - correlation)). All in
+    the unit of `margin`. Normal contrasts with the same spread under both models.
 
     With `design="independent"` units are nested in the groups compared, n in each of two, and
     `sd` is theirs within a group, as in `power_to_alarm`; degrees of freedom are then taken as
     2n - 2, which `non_inferior_paired_groups` reaches where spreads are equal.
-
-    Raises `TooFewUnits` below 2 units, `BadStatisticInput` for values outside their domain.
     Source: derived in the module docstring; averages as in Owen (1965).
     """
     found = checked_plan(n, design=design, strata=1)
@@ -141,8 +138,8 @@ def power_to_pass_independent(
 
     `effect` and `change` are those of `power_to_pass_paired`; `se_...` are the true standard
     errors of two independent normal estimates, above 0, whose own estimates have `df_...` degrees
-    of freedom. For ratios give logarithms. Raises `BadStatisticInput` for values outside their
-    domain. Source: derived in the module docstring; Satterthwaite (1946).
+    of freedom. For ratios give logarithms. Source: derived in the module docstring; Satterthwaite
+    (1946).
     """
     unit = positive(se_baseline, "se_baseline")
     return _independent(
@@ -232,8 +229,7 @@ def largest_sd_to_pass(
     In the unit of `margin`; the smaller of two chances, without any effect and with one of
     `SETTLED` margins. `n`, `design` and what the SD is of are those of `power_to_alarm`; `models`
     are compared on contrasts of the same units, taken as uncorrelated ("paired"), or as
-    independent estimates. Raises what `power_to_pass_paired` does, and `BadStatisticInput` for a
-    power outside (0, 1). Source: as there.
+    independent estimates. Source: that of `power_to_pass_paired`.
     """
     found = checked_plan(n, design=design, strata=1)
     margin = positive(margin, "margin")
@@ -269,10 +265,7 @@ def power_to_pass_rates(
     intervals as (high - low) / 2z, with 2n - 2 degrees of freedom. Counts are enumerated, each
     difference with the estimated variances that its pairs of counts have, in `CLASSES` classes;
     where a difference of counts has a variance beyond `LARGEST_LISTED`, it is taken as normal.
-    Strata are pooled.
-
-    Raises `TooFewUnits` below 2 units, `BadStatisticInput` for rates outside [0, 1] and other
-    values outside their domain. Source: the rule's in `noninferiority`; Newcombe (1998).
+    Strata are pooled. Source: the rule's in `noninferiority`; Newcombe (1998).
     """
     if count(n, "n") < 2:  # noqa: PLR2004  (of one none varies)
         raise TooFewUnits(group="n", found=n, needed=2)

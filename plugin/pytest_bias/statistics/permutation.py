@@ -1,6 +1,6 @@
 """Permutation of labels: of units in groups or with profiles, and of items shown and selected.
 
-Which relabellings are counted, and what all these tests raise: see `_relabelling`.
+Which relabellings are counted: see `_relabelling`.
 """
 
 from __future__ import annotations
@@ -122,15 +122,14 @@ def group_permutation(
 
     Estimand per group: its mean less the equally weighted mean of the other groups' means, in the
     unit of the values. `values` has shape (n,), one number per independent unit (a name's mean),
-    `labels` gives the group of each. Null: labels are exchangeable over all units, or within each
-    of `blocks`; a group at a time is thus tested against no group differing.
+    `labels` gives the group of each, two or more of two units. Null: labels are exchangeable over
+    all units, or within each of `blocks`; a group at a time is thus tested against no group
+    differing.
 
     The omnibus statistic is the between sum of squares, equivalent to the pooled F. Each group's
     is its difference studentised by the pooled within-group variance (over all blocks), two-sided;
     `p_max_t` is the single-step max-T adjusted one. Constant values give p = 1.
-
-    Raises `TooFewUnits` below two groups or two units in a group, and `BadStatisticInput` as the
-    module says. Source: Fisher (1935); Westfall & Young (1993); Phipson & Smyth (2010).
+    Source: Fisher (1935); Westfall & Young (1993); Phipson & Smyth (2010).
     """
     array = sample(values, "values")
     units = Relabelling(
@@ -167,10 +166,7 @@ def contrast_permutation(
     Estimand: the sum over labels l of weights[l] × mean(values of l), in the unit of the values;
     the weights sum to 0. `values` has shape (n,), one number per independent unit, `labels` the
     group of each. Null: the labels that have a weight other than 0 are exchangeable over their
-    units, within `blocks` where given; other units take no part. Two-sided in the absolute value.
-
-    Raises `TooFewUnits` below two units in a group that takes part, `BadStatisticInput` for
-    weights that do not sum to 0 or name no unit's label, and as the module says.
+    units (two or more each), within `blocks` where given; other units take no part.
     Source: Fisher (1935); Edgington & Onghena (2007); Phipson & Smyth (2010).
     """
     array = sample(values, "values")
@@ -218,16 +214,15 @@ def profile_permutation(
     """Test by permutation whether groups of units respond differently to k conditions.
 
     `profiles` has shape (n, k), k >= 2: a row per unit (a name), its value in each condition in a
-    column; `labels` gives the group of each row. Each row's mean is removed. Estimand per group
-    and condition: the group's mean of what is left less the equally weighted mean of the other
-    groups' means, in the unit of the values. Null: labels are exchangeable over rows.
+    column; `labels` gives the group of each row, two or more of two rows. Each row's mean is
+    removed. Estimand per group and condition: the group's mean of what is left less the equally
+    weighted mean of the other groups' means, in the unit of the values. Null: labels are
+    exchangeable over rows.
 
     The omnibus statistic is the interaction's sum of squares; each cell's is its estimate
     studentised by the condition's pooled within-group variance, two-sided, and `p_max_t` is
     adjusted over all groups and conditions (single-step max-T). Parallel rows give p = 1.
-
-    Raises `TooFewUnits` below two groups, two rows in a group or two conditions, and
-    `BadStatisticInput` as the module says. Source: as `group_permutation`.
+    Source: as `group_permutation`.
     """
     table = matrix(profiles, "profiles")
     n, k = table.shape
@@ -285,9 +280,6 @@ def gap_permutation(
     with a label each and `blocks` where given, or shape (blocks, m), one row per block, with m
     labels that hold for every row. Null: labels are exchangeable, within blocks where there are
     any. The p-value is one-sided: the share of relabellings with at least as large a total.
-
-    Raises `TooFewUnits` below two labels, and `BadStatisticInput` for no gap, weights as in
-    `contrast_permutation`, blocks given beside rows, and as the module says.
     Source: Fisher (1935); Phipson & Smyth (2010).
     """
     array = array_of(values, "values")
@@ -333,14 +325,11 @@ def label_shuffle_ratio(
 
     Estimand: log of (selected / shown of the items in the group) / (the same of the others).
     `selected` and `shown` are counts per corpus item, of shape (n,), with selected <= shown;
-    `in_group` says of each whether it has the feature. Null: the feature's labels are
-    exchangeable over items, each of which keeps both its counts. A sum that is 0, selected or
-    shown, counts as 0.5, so that the ratio is finite. Two-sided: twice the smaller tail, because
-    the ratio's distribution is skewed where few items have the feature.
-
-    Raises `TooFewUnits` where no item, or fewer than two, are in or out of the group;
-    `BadStatisticInput` for counts that are negative, not whole, or selected above shown, and as
-    the module says. Source: Fisher (1935); Edgington & Onghena (2007); Phipson & Smyth (2010).
+    `in_group` says of each whether it has the feature, as two or more do and do not. Null: the
+    feature's labels are exchangeable over items, each of which keeps both its counts. A sum that
+    is 0 counts as 0.5, so that the ratio is finite. Two-sided: twice the smaller tail, because the
+    ratio's distribution is skewed where few items have the feature.
+    Source: Fisher (1935); Edgington & Onghena (2007); Phipson & Smyth (2010).
     """
     chosen = _counts(selected, "selected")
     exposed = _counts(shown, "shown")

@@ -178,9 +178,7 @@ def power_to_alarm(
     `n` is units per group (independent) or pairs (paired); `sd` is that of the units of a group
     within a stratum, or of the pair differences; `difference` is the true one; all in one unit.
     Normal units, equal groups and variances. `strata` each cost one degree of freedom per group.
-
-    Raises `TooFewUnits` where n leaves no degree of freedom, `BadStatisticInput` for values
-    outside their domain and a missing margin. Source: Owen (1965).
+    Source: Owen (1965).
     """
     found = checked_plan(n, design=design, strata=strata)
     unit = positive(sd, "sd") * found.se
@@ -206,9 +204,8 @@ def verdict_chances(
 ) -> Chances:
     """Return the probabilities of CLEAR, else BIASED, else INCONCLUSIVE at a true `difference`.
 
-    CLEAR is that the equivalence test at `alpha` clears `difference` within `margin`. Arguments,
-    errors and assumptions are those of `power_to_alarm`.
-    Source: Phillips (1990); Schuirmann (1987); Owen (1965).
+    CLEAR is that the equivalence test at `alpha` clears `difference` within `margin`; all else is
+    as in `power_to_alarm`. Source: Phillips (1990); Schuirmann (1987); Owen (1965).
     """
     found = checked_plan(n, design=design, strata=strata)
     unit = positive(sd, "sd") * found.se
@@ -243,7 +240,7 @@ def largest_sd_to_clear(
 ) -> float:
     """Return the SD up to which no difference is cleared within `margin` with probability `power`.
 
-    In the unit of `margin`; arguments, errors, assumptions and source as for `verdict_chances`.
+    In the unit of `margin`; all else is as in `verdict_chances`.
     """
     found = checked_plan(n, design=design, strata=strata)
     margin = positive(margin, "margin")
@@ -278,11 +275,7 @@ def deterministic_units(
 
     The smallest n at which `deterministic_difference` gives p_clear <= alpha, or None where
     |difference| >= margin and no number would. `margin` and `difference` are in the unit of
-    `bounds`, the lowest and highest value of the measure.
-
-    Raises `BadStatisticInput` for bounds out of order, a margin that is not above 0, a difference
-    larger than the bounds allow, an alpha outside (0, 1), and where more than 1e12 replies would
-    be needed. Source: see `deterministic_difference`.
+    `bounds`. More than 1e12 replies raise `BadStatisticInput`.
     """
     low, high = scale_bounds(bounds)
     width = high - low
@@ -344,8 +337,7 @@ def units_to_settle(
     of freedom per group. `sd` is that of units within a group and stratum, or of the pair
     differences; `estimate`, `sd` and `margin` are in one unit. Clearing is by the equivalence
     test, alarming by `power_to_alarm` against `null`. None where 1e12 units would do neither.
-
-    Raises `BadStatisticInput` for values outside their domain. Source: Phillips (1990).
+    Source: Phillips (1990).
     """
     alpha, power = _levels(alpha=alpha, power=power)
     known(null, "null", ("zero", "margin"))

@@ -93,9 +93,9 @@ def pairs_above(first: Floats, second: Floats) -> float:
 def vargha_delaney(a: ArrayLike, b: ArrayLike) -> float:
     """Return A: the share of pairs in which a is above b, ties counted as one half.
 
-    Estimand: P(a > b) + P(a = b) / 2, from 0 to 1, and 1/2 without an effect. `a` has shape
-    (n_a,), `b` (n_b,), at least 1 unit each. Raises `TooFewUnits` for an empty group and
-    `BadStatisticInput` for NaN and infinities. Source: Vargha & Delaney (2000).
+    Estimand: P(a > b) + P(a = b) / 2, from 0 to 1, and 1/2 without an effect, of at least 1 unit
+    each.
+    Source: Vargha & Delaney (2000).
     """
     first, second = two_samples(a, b, needed=1)
     return pairs_above(first, second) / (first.size * second.size)

@@ -109,10 +109,7 @@ def power_to_clear_rate(
     Group b has the probability `rate`, group a `rate` + `difference`; n_a and n_b independent
     units. Clears where the differences -margin and margin are both rejected at `alpha` with the
     variance at the null of each. Exact up to 400 units a group, else normal: see `method`.
-
-    Raises `TooFewUnits` for an empty group, `BadStatisticInput` for rates outside [0, 1] and for
-    a margin or alpha outside (0, 1) and (0, 0.5). Source: Farrington & Manning (1990); Miettinen &
-    Nurminen (1985).
+    Source: Farrington & Manning (1990); Miettinen & Nurminen (1985).
     """
     groups = _checked(n_a, n_b, rate=rate, difference=difference, alpha=alpha)
     margin = fraction(margin, "margin")
@@ -143,9 +140,8 @@ def power_to_alarm_rate(
     """Return the probability that the two-sided score test of equal rates gives p <= alpha.
 
     That is Pearson's chi-square without Yates' correction, times (N - 1) / N as in
-    `score_difference`. Group b has the probability `rate`,
-    group a `rate` + `difference`. Exact up to 400 units a group, else normal: see `method`.
-    Errors as for `power_to_clear_rate`. Source: Miettinen & Nurminen (1985).
+    `score_difference`. Rates and `method` are those of `power_to_clear_rate`. Source: Miettinen &
+    Nurminen (1985).
     """
     groups = _checked(n_a, n_b, rate=rate, difference=difference, alpha=alpha)
     z = normal_isf(groups.alpha / 2)
@@ -166,8 +162,7 @@ def units_for_zero_events(margin: float, *, alpha: float = 0.05) -> int:
     """Return the fewest units without an event that show a rate below `margin`.
 
     The smallest n with (1 - margin)^n <= alpha: the exact one-sided test of one binomial rate.
-    Raises `BadStatisticInput` for a margin or alpha outside (0, 1) and where more than 1e12 units
-    would be needed. Source: Clopper & Pearson (1934).
+    More than 1e12 raise `BadStatisticInput`. Source: Clopper & Pearson (1934).
     """
     margin = fraction(margin, "margin")
     alpha = fraction(alpha, "alpha")

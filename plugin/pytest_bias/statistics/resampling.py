@@ -30,17 +30,14 @@ def _mean_difference(a: Floats, b: Floats, axis: int) -> Floats:
 def label_permutation(
     a: ArrayLike, b: ArrayLike, *, resamples: int = 100_000, seed: int
 ) -> Permutation:
-    """Return the two-sided permutation p-value of mean(a) - mean(b).
+    """Return the two-sided permutation p-value of mean(a) - mean(b), of at least 2 units each.
 
-    Null: the labels of the n_a + n_b units are exchangeable. `a` has shape (n_a,), `b` (n_b,),
-    at least 2 units each, in one unit. Every relabelling is counted where there are no more than
-    `resamples` of them (up to 9 and 10 units); otherwise `resamples` random ones are drawn from a
-    generator seeded with `seed`, and the observed one is counted among them, so that p is valid
-    and never 0 (Phipson & Smyth 2010). Two-sided: twice the smaller tail, of which relabellings
-    that tie with the observed one, up to rounding, are a part.
-
-    Raises `TooFewUnits` below 2 units, `BadStatisticInput` for values that are not finite and
-    fewer than 100 resamples. Source: Fisher (1935); Edgington & Onghena (2007).
+    Null: the labels of the n_a + n_b units are exchangeable. Every relabelling is counted where
+    there are no more than `resamples` of them (up to 9 and 10 units); otherwise `resamples` random
+    ones are drawn, and the observed one is counted among them, so that p is valid and never 0
+    (Phipson & Smyth 2010). Two-sided: twice the smaller tail, of which ties, up to rounding, are a
+    part.
+    Source: Fisher (1935); Edgington & Onghena (2007).
     """
     first = units(a, "a")
     second = units(b, "b")
@@ -78,17 +75,11 @@ def label_permutation(
 def exact_separation_p(n_a: int, n_b: int) -> float:
     """Return the permutation p-value of two groups that are constant at two different values.
 
-    Null: the labels of the n_a + n_b units are exchangeable, so that each of the C(n_a + n_b, n_a)
-    relabellings is equally likely. Exactly one gives a difference of means as large in the
-    observed direction: the observed one. This is twice that one-sided p, min(1, 2 / C).
-
-    With n_a = n_b the exchanged labels give the opposite difference of the same size, and the
-    p-value of |mean(a) - mean(b)| is 2 / C as well. With unequal sizes no relabelling is as
-    extreme the other way and that p-value would be 1 / C; doubling is then conservative, and
-    is what scipy's `permutation_test` reports as two-sided.
-    It is 1 for one unit each, and is floored where 2 / C underflows (some 1,030 units in all).
-
-    Raises `TooFewUnits` for an empty group. Source: Fisher (1935); Edgington & Onghena (2007).
+    Of the C(n_a + n_b, n_a) relabellings only the observed one gives a difference of means as
+    large in its direction. This is twice that one-sided p, min(1, 2 / C), as scipy's
+    `permutation_test` reports it: with n_a = n_b also the p of |mean(a) - mean(b)|, else
+    conservative. It is floored where 2 / C underflows (some 1,030 units in all).
+    Source: Fisher (1935); Edgington & Onghena (2007).
     """
     for argument, n in (("n_a", n_a), ("n_b", n_b)):
         if count(n, argument) < 1:
@@ -128,16 +119,12 @@ def exchange_size(
 ) -> Permutation:
     """Test one-sided whether a size of group means is larger for the candidate.
 
-    Null: within each unit the two models' values are exchangeable, all groups of a unit together.
-    `candidate` and `baseline` have shape (n,); place i holds either model's value of the same unit
-    in the same group, `groups` its group from 0 (two or more, each with a value) and `units` the
-    unit. Statistic: size(candidate) - size(baseline). The p-value is the share of `resamples`
-    random exchanges with at least as large a one (up to rounding), that observed among them: it is
-    valid and never 0. A small one shows that the candidate's size is larger; a large one shows
-    nothing, least of all that it is not.
-
-    Raises `BadStatisticInput` for arrays of different lengths or not of numbers, fewer than two
-    groups, a group without a value, fewer than 100 resamples and a negative seed.
+    The size has no sign and no t statistic, but where two models do the same on units like these
+    it does not matter which of them gave which values of a unit. `candidate` and `baseline` have
+    shape (n,); place i holds either model's value of the same unit in the same group, `groups` its
+    group from 0 (two or more, each with a value) and `units` the unit. Statistic: size(candidate)
+    - size(baseline). p is the share of `resamples` random exchanges of whole units with at least
+    as large a one (up to rounding), the observed among them. A large p shows nothing.
     Source: Fisher (1935); Phipson & Smyth (2010) for random exchanges.
     """
     ours = sample(candidate, "candidate")

@@ -7,13 +7,10 @@ stratum's rates restricted to the same null. Should strata contradict one anothe
 against none in some, the reverse in others) under very unequal sizes or weights, the statistic may
 cross its critical value more than once, and test and interval may then disagree.
 
-`successes_a` of `n_a` and `successes_b` of `n_b` are integers, or sequences of one integer per
-stratum; each group has at least one reply in every stratum. Replies are independent, with one rate
-per group and stratum. Without `weights` strata count equally where all have the same n_a and the
-same n_b, and else by n_a n_b / (n_a + n_b) (Cochran 1954; Mantel & Haenszel 1959). All raise
-`TooFewUnits` for an empty group or no stratum, and `BadStatisticInput` for counts that are not
-integers, are negative, exceed their n or differ in length, and for weights that are negative, all
-0 or not one per stratum.
+Counts are `successes_a` of `n_a`, then `successes_b` of `n_b`: integers, or sequences of one
+integer per stratum; each group has at least one reply in every stratum. Replies are independent,
+with one rate per group and stratum. Without `weights` strata count equally where all have the same
+n_a and the same n_b, and else by n_a n_b / (n_a + n_b) (Cochran 1954; Mantel & Haenszel 1959).
 """
 
 from __future__ import annotations
@@ -249,36 +246,14 @@ def ratio_interval(strata: Strata, *, level: float) -> Interval:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreDifference:
-    """Rate a minus rate b, weighted means over strata, with the two-sided p of equal rates."""
+class ScoreTest:
+    """The difference or ratio of two rates, which are weighted means over strata.
 
-    difference: float
-    interval: Interval
-    p: float
-    rate_a: float
-    rate_b: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateTost:
-    """Score tests that rate a - rate b is above -margin (lower) and below margin (upper)."""
-
-    p_lower: float
-    p_upper: float
-    p: float
-    interval: Interval
-    margin: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreRatio:
-    """Rate a over rate b, weighted means over strata, and the two-sided p-value of a ratio of 1.
-
-    `LARGEST_RATIO` stands for an upper bound that does not exist, or is higher; where b has no
-    event it stands for the ratio too.
+    `p` is the two-sided one of equal rates. Of ratios `LARGEST_RATIO` stands for an upper bound
+    that does not exist, or is higher, and for the estimate where b has no event.
     """
 
-    ratio: float
+    estimate: float
     interval: Interval
     p: float
     rate_a: float
@@ -286,39 +261,45 @@ class ScoreRatio:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RatioTost:
-    """Score tests that rate a / rate b is above `low` (lower) and below `high` (upper)."""
+class ScoreTost:
+    """Score tests that a difference or ratio is above a lower limit and below an upper one.
+
+    `p`, the larger, is at most alpha exactly where `interval`, at level 1 - 2 alpha, lies within
+    the limits.
+    """
 
     p_lower: float
     p_upper: float
     p: float
     interval: Interval
-    low: float
-    high: float
+
+
+def _tost(
+    z_of: Callable[[Strata, float], float],
+    strata: Strata,
+    low: float,
+    high: float,
+    interval: Interval,
+) -> ScoreTost:
+    p_lower = p_of_z(z_of(strata, low), "greater")
+    p_upper = p_of_z(z_of(strata, high), "less")
+    return ScoreTost(p_lower=p_lower, p_upper=p_upper, p=max(p_lower, p_upper), interval=interval)
 
 
 @checked
 def score_difference(
-    successes_a: Counts,
-    n_a: Counts,
-    successes_b: Counts,
-    n_b: Counts,
-    *,
-    weights: ArrayLike | None = None,
-    level: float = 0.95,
-) -> ScoreDifference:
+    *counts: Counts, weights: ArrayLike | None = None, level: float = 0.95
+) -> ScoreTest:
     """Test rate a - rate b against 0 and return its score interval, over strata.
 
     Estimand: the weighted mean over strata of the difference of two probabilities. The interval
-    contains the estimate, stays within -1 and 1 and has a width whatever the counts. Counts,
-    weights and errors as in the module docstring; a level outside (0, 1) raises
-    `BadStatisticInput`.
+    contains the estimate, stays within -1 and 1 and has a width whatever the counts.
     Source: Miettinen & Nurminen (1985), with fixed weights instead of their iterated ones.
     """
     level = fraction(level, "level")
-    strata = checked_strata(successes_a, n_a, successes_b, n_b, weights=weights)
-    return ScoreDifference(
-        difference=strata.rate_a - strata.rate_b,
+    strata = checked_strata(*counts, weights=weights)
+    return ScoreTest(
+        estimate=strata.rate_a - strata.rate_b,
         interval=difference_interval(strata, level=level),
         p=p_of_z(z_difference(strata, 0.0), "two-sided"),
         rate_a=strata.rate_a,
@@ -328,21 +309,13 @@ def score_difference(
 
 @checked
 def score_difference_p(
-    successes_a: Counts,
-    n_a: Counts,
-    successes_b: Counts,
-    n_b: Counts,
-    *,
-    null: float,
-    alternative: Alternative,
-    weights: ArrayLike | None = None,
+    *counts: Counts, null: float, alternative: Alternative, weights: ArrayLike | None = None
 ) -> float:
     """Return the p-value of rate a - rate b = `null`, by the test that `score_difference` inverts.
 
-    "greater" is evidence for a difference above `null`, which lies strictly between -1 and 1:
-    else, and for an unknown alternative, `BadStatisticInput`. Otherwise as `score_difference`.
+    "greater" is evidence for a difference above `null`, which lies strictly between -1 and 1.
     """
-    strata = checked_strata(successes_a, n_a, successes_b, n_b, weights=weights)
+    strata = checked_strata(*counts, weights=weights)
     if not -1 < null < 1:
         raise bad("null", f"{null} is not strictly within ±1")
     return p_of_z(z_difference(strata, null), alternative)
@@ -350,64 +323,40 @@ def score_difference_p(
 
 @checked
 def tost_rates(
-    successes_a: Counts,
-    n_a: Counts,
-    successes_b: Counts,
-    n_b: Counts,
-    *,
-    margin: float,
-    alpha: float = 0.05,
-    weights: ArrayLike | None = None,
-) -> RateTost:
+    *counts: Counts, margin: float, alpha: float = 0.05, weights: ArrayLike | None = None
+) -> ScoreTost:
     """Test that rate a - rate b lies strictly between -margin and margin, by score tests.
 
-    Estimand, counts and weights are those of `score_difference`. `p` is the larger of the two and
-    is at most alpha exactly where `interval`, at level 1 - 2 alpha, lies within the margin. Raises
-    `BadStatisticInput` also for a margin outside (0, 1) or an alpha outside (0, 0.5).
+    Estimand as in `score_difference`; margin in (0, 1), alpha in (0, 0.5).
 
     The test is asymptotic and may clear too readily where hardly any event is seen: 25 against 25
     without one clear within .10 at p = .0495, which rates of .10 and 0 show .072 of the time.
     `units_for_zero_events` and `deterministic_difference` are exact there.
     Source: Farrington & Manning (1990) for the pair of score tests; Miettinen & Nurminen (1985).
     """
-    strata = checked_strata(successes_a, n_a, successes_b, n_b, weights=weights)
+    strata = checked_strata(*counts, weights=weights)
     margin = fraction(margin, "margin")
     alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
-    p_lower = p_of_z(z_difference(strata, -margin), "greater")
-    p_upper = p_of_z(z_difference(strata, margin), "less")
-    return RateTost(
-        p_lower=p_lower,
-        p_upper=p_upper,
-        p=max(p_lower, p_upper),
-        interval=difference_interval(strata, level=1 - 2 * alpha),
-        margin=margin,
-    )
+    interval = difference_interval(strata, level=1 - 2 * alpha)
+    return _tost(z_difference, strata, -margin, margin, interval)
 
 
 @checked
 def score_ratio(
-    successes_a: Counts,
-    n_a: Counts,
-    successes_b: Counts,
-    n_b: Counts,
-    *,
-    weights: ArrayLike | None = None,
-    level: float = 0.95,
-) -> ScoreRatio:
+    *counts: Counts, weights: ArrayLike | None = None, level: float = 0.95
+) -> ScoreTest:
     """Test rate a / rate b against 1 and return its score interval, over strata.
 
     Estimand: the ratio of the weighted mean rates, assumed the same in every stratum by the
-    interval. No event in a gives 0 with an upper bound; no event in b leaves a lower bound only,
-    and `LARGEST_RATIO` (1e9) stands for the ratio and its upper bound.
-    Counts, weights and errors as in the module docstring. Raises `NoVariance` when neither group
-    has an event (in a stratum of positive weight) and `BadStatisticInput` for a level outside
-    (0, 1). Source: Miettinen & Nurminen (1985); Koopman (1984) without the factor N / (N - 1).
+    interval. No event in a gives 0 with an upper bound; no event in b leaves a lower bound only.
+    Raises `NoVariance` when neither group has an event (in a stratum of positive weight).
+    Source: Miettinen & Nurminen (1985); Koopman (1984) without the factor N / (N - 1).
     """
     level = fraction(level, "level")
-    strata = checked_strata(successes_a, n_a, successes_b, n_b, weights=weights).with_events()
+    strata = checked_strata(*counts, weights=weights).with_events()
     rate_a, rate_b = strata.rate_a, strata.rate_b
-    return ScoreRatio(
-        ratio=min(LARGEST_RATIO, rate_a / rate_b) if rate_b else LARGEST_RATIO,
+    return ScoreTest(
+        estimate=min(LARGEST_RATIO, rate_a / rate_b) if rate_b else LARGEST_RATIO,
         interval=ratio_interval(strata, level=level),
         p=p_of_z(z_ratio(strata, 1.0), "two-sided"),
         rate_a=rate_a,
@@ -417,57 +366,34 @@ def score_ratio(
 
 @checked
 def score_ratio_p(
-    successes_a: Counts,
-    n_a: Counts,
-    successes_b: Counts,
-    n_b: Counts,
-    *,
-    null: float,
-    alternative: Alternative,
-    weights: ArrayLike | None = None,
+    *counts: Counts, null: float, alternative: Alternative, weights: ArrayLike | None = None
 ) -> float:
-    """Return the p-value of rate a / rate b = `null`, by the test that `score_ratio` inverts.
+    """Return the p-value of rate a / rate b = `null` > 0, by the test that `score_ratio` inverts.
 
-    "greater" is evidence for a ratio above `null`, which lies above 0. Counts, weights, errors and
-    source are those of `score_ratio`.
+    "greater" is evidence for a ratio above `null`.
     """
     null = positive(null, "null")
-    strata = checked_strata(successes_a, n_a, successes_b, n_b, weights=weights).with_events()
+    strata = checked_strata(*counts, weights=weights).with_events()
     return p_of_z(z_ratio(strata, null), alternative)
 
 
 @checked
 def tost_ratio(
-    successes_a: Counts,
-    n_a: Counts,
-    successes_b: Counts,
-    n_b: Counts,
-    *,
+    *counts: Counts,
     low: float,
     high: float,
     alpha: float = 0.05,
     weights: ArrayLike | None = None,
-) -> RatioTost:
-    """Test that rate a / rate b lies strictly between `low` and `high`, by score tests.
+) -> ScoreTost:
+    """Test that rate a / rate b lies strictly between `low` and `high`, both above 0.
 
-    Estimand, counts, weights and errors are those of `score_ratio`. `p` is the larger of the two
-    and is at most alpha exactly where `interval`, at level 1 - 2 alpha, lies within the bounds.
-    Raises `BadStatisticInput` also for bounds that are not above 0 or out of order, and for an
-    alpha outside (0, 0.5). Source: Schuirmann (1987); Miettinen & Nurminen (1985).
+    Estimand and errors are those of `score_ratio`; alpha in (0, 0.5).
+    Source: Schuirmann (1987); Miettinen & Nurminen (1985).
     """
     low = positive(low, "low")
     high = positive(high, "high")
     if not 1 / LARGEST_RATIO <= low < high <= LARGEST_RATIO:
         raise bad("low, high", f"{low} to {high} is no range")
     alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
-    strata = checked_strata(successes_a, n_a, successes_b, n_b, weights=weights).with_events()
-    p_lower = p_of_z(z_ratio(strata, low), "greater")
-    p_upper = p_of_z(z_ratio(strata, high), "less")
-    return RatioTost(
-        p_lower=p_lower,
-        p_upper=p_upper,
-        p=max(p_lower, p_upper),
-        interval=ratio_interval(strata, level=1 - 2 * alpha),
-        low=low,
-        high=high,
-    )
+    strata = checked_strata(*counts, weights=weights).with_events()
+    return _tost(z_ratio, strata, low, high, ratio_interval(strata, level=1 - 2 * alpha))

@@ -85,15 +85,12 @@ def _never_crossed(constant: float, looks: int) -> float:
 
 @checked
 def obrien_fleming_boundaries(*, looks: int = 5, alpha: float = 0.05) -> Boundaries:
-    """Return the two-sided boundaries of O'Brien and Fleming for equally spaced looks.
+    """Return the two-sided boundaries of O'Brien and Fleming for equally spaced looks, 1 to 100.
 
     At look k of K the |z| statistic of all data so far is compared with C sqrt(K / k). In the
     scale of the partial sums that is one constant C, found so that a Brownian motion observed at
     the K looks leaves (-C, C) with probability `alpha`, by recursive numerical integration
     (2.0401 at the defaults). Assumes a z statistic with independent increments.
-
-    Raises `BadStatisticInput` for fewer than 1 or more than 100 looks or an alpha below 1e-6
-    or not below 0.5.
     Source: O'Brien & Fleming (1979); Armitage, McPherson & Rowe (1969) for the integration.
     """
     looks = count(looks, "looks")
@@ -146,11 +143,7 @@ def betting_p(
     between which `mean` lies; all in one unit. No other assumption: under the null the wealth of
     a gambler who bets fixed shares of the most that can never ruin him is a martingale, and so is
     the average over 50 such shares (and over both sides); it exceeds 1 / alpha with probability
-    at most alpha, ever.
-
-    Raises `TooFewUnits` for no value, `BadStatisticInput` for bounds out of order, values outside
-    them, a mean not strictly between them, or an unknown alternative.
-    Source: Waudby-Smith & Ramdas (2024, section 4); Ville (1939).
+    at most alpha, ever. Source: Waudby-Smith & Ramdas (2024, section 4); Ville (1939).
     """
     low, high = scale_bounds(bounds)
     found = on_scale(units(values, "values", needed=1), (low, high), "values")

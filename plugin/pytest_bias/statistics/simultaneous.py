@@ -146,12 +146,7 @@ def max_t(
     estimates; it may be of deficient rank. Assumes a multivariate t distribution with `df` > 0
     degrees of freedom common to all: normal estimates over one independent variance. It is
     sampled `resamples` times from `seed`, the observed statistics counting as one sample more; no
-    adjusted p-value is below the unadjusted one.
-
-    Raises `TooFewUnits` for no statistic; `BadStatisticInput` for values that are not finite, a
-    matrix that is of another size, not symmetric, not positive semi-definite or without ones on
-    its diagonal, a df that is not above 0, fewer than 100 resamples or a negative seed.
-    Source: Hothorn, Bretz & Westfall (2008).
+    adjusted p-value is below the unadjusted one. Source: Hothorn, Bretz & Westfall (2008).
     """
     observed = np.abs(sample(t, "t"))
     if observed.size < 1:
@@ -186,15 +181,12 @@ def pooled_group_contrasts(
     """Compare each group with the rest by the pooled within-group mean square.
 
     Estimand per group: its population mean less the equally weighted mean of the other groups'
-    means, in the unit of the values. `values` has shape (n,), one number per independent unit
-    (a name's mean), `labels` the group of each; groups come in order of first appearance.
-    Assumes the one-way ANOVA model: normal values of equal variance in every group; each t has
-    n - groups degrees of freedom. p-values and intervals are two-sided, per contrast.
-
-    Raises `TooFewUnits` below two groups or two units in a group, `NoVariance` when every group
-    is constant (up to rounding), `BadStatisticInput` for values that are not finite, labels of
-    another length and a level outside (0, 1). Source: Scheffé (1959), contrasts of a one-way
-    layout.
+    means, in the unit of the values. `values` has shape (n,), one number per independent unit (a
+    name's mean), `labels` the group of each, two or more of two units; groups come in order of
+    first appearance. Assumes the one-way ANOVA model: normal values of equal variance in every
+    group; each t has n - groups degrees of freedom. p-values and intervals are two-sided, per
+    contrast.
+    Source: Scheffé (1959), contrasts of a one-way layout.
     """
     array = sample(values, "values")
     level = fraction(level, "level")
@@ -250,16 +242,13 @@ class SignFlipMaxT:
 def sign_flip_max_t(contrasts: ArrayLike, *, resamples: int = 10_000, seed: int) -> SignFlipMaxT:
     """Return p-values of the means of several contrasts, adjusted over them by sign flips.
 
-    Estimand per column: whether its mean is 0. `contrasts` has shape (n units, m contrasts), all
-    contrasts of a unit in one row; the signs of whole rows are flipped, which keeps how the
+    Estimand per column: whether its mean is 0. `contrasts` has shape (n units, m contrasts), n >=
+    2, all contrasts of a unit in one row; the signs of whole rows are flipped, which keeps how the
     contrasts hang together. Each is studentised by the root mean square of its column, which no
-    flip changes, and compared with the largest of its family. Assumes that a unit's contrasts
-    are symmetric about 0 where nothing differs. All 2^n flips are counted where they are no more
-    than twice `resamples`, else `resamples` are drawn from `seed`, the observed one counted.
-
-    Raises `TooFewUnits` below two units; `NoVariance` where every value of every column is 0;
-    `BadStatisticInput` for a table that is no matrix of finite numbers, fewer than 100 resamples
-    or a negative seed. Source: Westfall & Young (1993); Phipson & Smyth (2010).
+    flip changes, and compared with the largest of its family. Assumes that a unit's contrasts are
+    symmetric about 0 where nothing differs. All 2^n flips are counted where they are no more than
+    twice `resamples`, else `resamples` are drawn from `seed`, the observed one counted.
+    Source: Westfall & Young (1993); Phipson & Smyth (2010).
     """
     try:
         matrix = np.asarray(contrasts)

@@ -86,11 +86,7 @@ def stratified_contrast(
     cell's share of that pooled variance is added to its own term. With these terms v_c on nu_c
     degrees of freedom, df = (sum v)^2 / sum(v^2 / (nu + 2)) - 2, kept between the smallest nu and
     their sum. Without that correction the df of cells of 2 replies come out at a third of theirs.
-    For two cells weighted 1 and -1, estimate and se are those of `welch`; df differs.
-
-    Raises `BadStatisticInput` for an empty cell of non-zero weight (naming its place), weights
-    that are all 0 or not one per cell, values that are not finite, and a level outside (0, 1);
-    `TooFewUnits` when fewer than 2 cells have 2 replies; `NoVariance` when no cell varies.
+    `TooFewUnits` when fewer than 2 cells have 2 replies.
     Source: Welch (1947) for the corrected df; Satterthwaite (1946).
     """
     level = fraction(level, "level")

@@ -104,7 +104,7 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
         method = f"hybrid score interval; {_TEST_NAMES[single.test]}"
     else:
         found = score_difference(*given, weights=counts.weights)
-        estimate, interval, p_alarm = found.difference, found.interval, found.p
+        estimate, interval, p_alarm = found.estimate, found.interval, found.p
         sides = (found.rate_a, found.rate_b)
         method = "stratified score interval and test"
     if null == "margin" and margin is not None:
@@ -154,7 +154,7 @@ def rate_ratio(grid: Grid, weights: Weights, *, margin: float | None, null: Null
             )
     method = "stratified score interval and test of a ratio"
     return Tested(
-        estimate=found.ratio,
+        estimate=found.estimate,
         interval=found.interval,
         p_alarm=p_alarm,
         p_clear=None if tost is None else tost.p,

@@ -126,15 +126,15 @@ def test_differences(counts: tuple[Any, Any, Any, Any], level: float) -> None:
     found = score_difference(*counts, level=level)
     assert_sound(found)
     assert -1 <= found.interval.low < found.interval.high <= 1
-    assert not found.interval.excludes(found.difference)
-    assert found.difference == close(found.rate_a - found.rate_b)
+    assert not found.interval.excludes(found.estimate)
+    assert found.estimate == close(found.rate_a - found.rate_b)
     if abs(found.p - (1 - level)) > 1e-6:
         assert found.interval.excludes(0) == (found.p < 1 - level)
     back = score_difference(*swapped(counts), level=level)
-    assert (back.difference, back.p) == close((-found.difference, found.p), abs=1e-12)
+    assert (back.estimate, back.p) == close((-found.estimate, found.p), abs=1e-12)
     assert back.interval.low == close(-found.interval.high, abs=1e-6)
     other = score_difference(*failures(counts), level=level)
-    assert (other.difference, other.p) == close((-found.difference, found.p), abs=1e-9)
+    assert (other.estimate, other.p) == close((-found.estimate, found.p), abs=1e-9)
     assert other.interval.low == close(-found.interval.high, abs=1e-6)
     turned = score_difference(*(each[::-1] for each in counts), level=level)
     assert (turned.interval.low, turned.p) == close((found.interval.low, found.p), abs=1e-9)
@@ -150,13 +150,13 @@ def test_ratios(counts: tuple[Any, Any, Any, Any], level: float) -> None:
     found = score_ratio(*counts, level=level)
     assert_sound(found)
     assert 0 <= found.interval.low < found.interval.high <= LARGEST_RATIO
-    assert not found.interval.excludes(found.ratio)
+    assert not found.interval.excludes(found.estimate)
     if abs(found.p - (1 - level)) > 1e-6:
         assert found.interval.excludes(1) == (found.p < 1 - level)
     back = score_ratio(*swapped(counts), level=level)
     assert back.p == close(found.p)
     if found.rate_a > 0 and found.rate_b > 0:
-        assert back.ratio == close(1 / found.ratio)
+        assert back.estimate == close(1 / found.estimate)
         assert back.interval.low == close(1 / found.interval.high, rel=1e-6)
 
 
@@ -214,12 +214,12 @@ def test_one_and_two_sided_p_values() -> None:
 
 def test_weights_are_equal_in_a_balanced_design_and_else_mantel_haenszel() -> None:
     balanced = score_difference([1, 2, 2], [2, 2, 2], [0, 1, 2], [3, 3, 3])
-    assert balanced.difference == close((5 / 6) - (3 / 9))
+    assert balanced.estimate == close((5 / 6) - (3 / 9))
     uneven = score_difference([1, 4], [2, 8], [1, 1], [2, 4])
     by_hand = np.average([0.5 - 0.5, 0.5 - 0.25], weights=[2 * 2 / 4, 8 * 4 / 12])
-    assert uneven.difference == close(by_hand)
+    assert uneven.estimate == close(by_hand)
     given_ones = score_difference([1, 4], [2, 8], [1, 1], [2, 4], weights=[30, 10])
-    assert given_ones.difference == close(0.25 * 0.25)
+    assert given_ones.estimate == close(0.25 * 0.25)
 
 
 def test_a_stratum_of_weight_0_does_not_count() -> None:
@@ -237,7 +237,7 @@ def test_no_refusal_anywhere_still_leaves_a_width() -> None:
     cells = 72
     zeros, twos = [0] * cells, [2] * cells
     found = score_difference(zeros, twos, zeros, twos)
-    assert (found.difference, found.p) == (0, 1)
+    assert (found.estimate, found.p) == (0, 1)
     assert 0.01 < found.interval.high == -found.interval.low < 0.1
     cleared = tost_rates(zeros, twos, zeros, twos, margin=0.1)
     assert cleared.p < 0.05
@@ -246,10 +246,10 @@ def test_no_refusal_anywhere_still_leaves_a_width() -> None:
 
 def test_ratios_without_an_event_in_one_group() -> None:
     without_b = score_ratio(5, 30, 0, 30)
-    assert without_b.ratio == without_b.interval.high == LARGEST_RATIO
+    assert without_b.estimate == without_b.interval.high == LARGEST_RATIO
     assert 1 < without_b.interval.low < 2
     without_a = score_ratio(0, 30, 5, 30)
-    assert (without_a.ratio, without_a.interval.low) == (0, 0)
+    assert (without_a.estimate, without_a.interval.low) == (0, 0)
     assert without_a.interval.high < LARGEST_RATIO
     assert without_a.interval.high == close(1 / without_b.interval.low)
     assert without_a.p == close(without_b.p)
