@@ -293,12 +293,9 @@ class Registry:
     def add(self, declared: Declaration) -> None:
         """Take note of a declaration; saying the same one again changes nothing.
 
-        Raises
-        ------
-        BadDesign
-            When two experiments share an id, an experiment has two positive controls or two
-            hypotheses with one id, or its hypotheses stand in several modules: a run of one of
-            them would then not know the whole family.
+        Raises BadDesign when two experiments share an id, an experiment has two positive controls
+        or two hypotheses with one id, or its hypotheses stand in several modules: a run of one of
+        them would then not know the whole family.
         """
         experiment = declared.experiment
         entry = self._experiments.setdefault(experiment.id, Registered(experiment))

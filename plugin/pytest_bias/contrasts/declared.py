@@ -256,10 +256,7 @@ def units_of(
 ) -> tuple[str, ...]:
     """The names whose combinations are the units of a population.
 
-    Raises
-    ------
-    BadDesign
-        When there is nothing to be a unit.
+    Raises BadDesign when there is nothing to be a unit.
     """
     if declared.unit is not None:
         return levels_of(declared.unit)

@@ -77,10 +77,7 @@ def analyse_linear(
 ) -> Found:
     """The finding of a linear contrast, tested by ``engine`` (or else as all like it are).
 
-    Raises
-    ------
-    NoFinding
-        When there are too few replies, or a condition has none.
+    Raises NoFinding when there are too few replies, or a condition has none.
     """
     from .estimation.cells import grid_of  # noqa: PLC0415  (scipy takes half a second to import)
     from .estimation.tested import units_needed  # noqa: PLC0415

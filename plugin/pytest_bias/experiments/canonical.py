@@ -27,11 +27,8 @@ class TextValue:
 def plain(value: object, where: str = "value") -> object:
     """``value`` as dicts, lists and JSON scalars.
 
-    Raises
-    ------
-    Unserialisable
-        For any other type, for non-finite floats and for keys that are not strings; the message
-        names the place inside ``value``.
+    Raises Unserialisable for any other type, for non-finite floats and for keys that are not
+    strings; the message names the place inside ``value``.
     """
     if type(value) in _SCALARS:
         return value

@@ -123,10 +123,8 @@ Figure = Heatmap | Means
 def checked_figures(figures: Iterable[Figure], experiment: Shown) -> tuple[Figure, ...]:
     """``figures`` of ``experiment``, each looked at.
 
-    Raises
-    ------
-    BadDesign, UnknownName
-        For what is no figure, or shows what the experiment does not have.
+    Raises BadDesign or UnknownName for what is no figure, or shows what the experiment does not
+    have.
     """
     what = f"Experiment({experiment.id!r})"
     found = need_several(what, "figures", figures, (Heatmap, Means), "Heatmap(…) or Means(…)")

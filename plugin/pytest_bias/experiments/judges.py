@@ -96,12 +96,8 @@ def settled(
 ) -> tuple[Agreement, ...]:
     """``agreements`` of an experiment as it keeps them.
 
-    Raises
-    ------
-    BadDesign
-        When two are of one measure, or a scale does not fit what is declared of its measure.
-    UnknownName
-        When one names a measure that is not there.
+    Raises BadDesign when two are of one measure, or a scale does not fit what is declared of its
+    measure; UnknownName when one names a measure that is not there.
     """
     known = {measure.name: measure for measure in measures}
     agreements = need_several(what, "agreements", agreements, Agreement, "Agreement(…)")
@@ -125,12 +121,8 @@ def blinded(
 ) -> tuple[str, ...]:
     """The factors the judge of an experiment must not be told, as the experiment keeps them.
 
-    Raises
-    ------
-    BadDesign
-        Where there is no judge, or a factor has nothing that could be told.
-    UnknownName
-        For what is no factor.
+    Raises BadDesign where there is no judge, or a factor has nothing that could be told;
+    UnknownName for what is no factor.
     """
     blind = need_several(what, "blind", blind, str, "names of factors")
     if blind and not judged:

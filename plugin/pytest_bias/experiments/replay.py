@@ -68,10 +68,8 @@ class Tracer:
     def note(self, request: Request, place: Place) -> Wanted:
         """Add one interaction and give it its key.
 
-        Raises
-        ------
-        JudgeNotBlind
-            Before anything is sent, when it would tell the judge what it must not know.
+        Raises JudgeNotBlind before anything is sent, when it would tell the judge what it must not
+        know.
         """
         check_blind(self.experiment, self.trial, request)
         model = self.players.model(request.to)
@@ -145,12 +143,8 @@ def carry_out(
 ) -> Outcome:
     """Carry out ``trial`` with what ``answer`` gives; ``players`` may be the subject's name.
 
-    Raises
-    ------
-    Unrecorded
-        When ``answer`` has nothing for an interaction.
-    ForeignAwait
-        When its protocol awaits anything but ``ask()`` and ``together()``.
+    Raises Unrecorded when ``answer`` has nothing for an interaction; ForeignAwait when its
+    protocol awaits anything but ``ask()`` and ``together()``.
     """
     answered = Answered(experiment, players, trial, answer)
     try:
@@ -172,10 +166,7 @@ def check_replay(
 ) -> None:
     """Replay what has just been carried out, and compare.
 
-    Raises
-    ------
-    ReplayDiffers
-        When anything is another than in ``first``.
+    Raises ReplayDiffers when anything is another than in ``first``.
     """
     try:
         again = replay(experiment, players, trial, lookup)
@@ -196,10 +187,7 @@ def check_replay(
 def opening(experiment: Experiment, players: Players | str, trial: Trial) -> Wanted:
     """The first interaction a trial asks for, whatever is recorded.
 
-    Raises
-    ------
-    BadDesign
-        When it asks for none.
+    Raises BadDesign when it asks for none.
     """
     try:
         carry_out(experiment, players, trial, lambda _: None)
@@ -241,14 +229,9 @@ def newly_told(request: Request) -> list[str]:
 def rehearse(experiment: Experiment, players: Players, trial: Trial) -> int:
     """Number of calls of ``trial``, carried out and replayed in memory; nothing is called.
 
-    0 says nothing about the protocol: the simulated subject was no help.
-
-    Raises
-    ------
-    ForeignAwait
-        When the protocol awaits anything but ``ask()`` and ``together()``.
-    ReplayDiffers
-        When replaying it differs.
+    0 says nothing about the protocol: the simulated subject was no help. Raises ForeignAwait when
+    the protocol awaits anything but ``ask()`` and ``together()``; ReplayDiffers when replaying it
+    differs.
     """
     replies: dict[str, Completion] = {}
 

@@ -81,11 +81,7 @@ def reply_schema(model: type[BaseModel]) -> Mapping[str, object]:
 
     Only what the author wrote for the model to read is in it: types, options and the descriptions
     of fields, not the titles pydantic makes up nor docstrings, which are for readers of the code.
-
-    Raises
-    ------
-    BadDesign
-        When ``model`` lets further keys pass: a reply has exactly its fields.
+    Raises BadDesign when ``model`` lets further keys pass: a reply has exactly its fields.
     """
     if model.model_config.get("extra") != "forbid":
         raise BadDesign(
@@ -119,10 +115,8 @@ def _plain_schema(node: object) -> object:
 def accept_text(text: str, finish: str, check: Callable[[str], None] | None = None) -> str:
     """``text`` itself when it says something, and ``check`` has nothing against it.
 
-    Raises
-    ------
-    InvalidReply
-        ``refusal`` or ``content_filter`` when the provider says so, ``empty`` for white space.
+    Raises InvalidReply ``refusal`` or ``content_filter`` when the provider says so, ``empty`` for
+    white space.
     """
     _check_finish(finish)
     if not text.strip():
@@ -141,12 +135,8 @@ def accept_object(
 ) -> Structured:
     """``text`` as an object of ``model``: strict, one JSON object and nothing around it.
 
-    ``told`` is what the subject was told: a number it merely repeats is no answer.
-
-    Raises
-    ------
-    InvalidReply
-        With the reason (see :meth:`pytest_bias.experiments.protocol.Subject.ask`).
+    ``told`` is what the subject was told: a number it merely repeats is no answer. Raises
+    InvalidReply with the reason (see :meth:`pytest_bias.experiments.protocol.Subject.ask`).
     """
     accept_text(text, finish)
     try:

@@ -83,10 +83,7 @@ class AgreementFound:
 def with_itself(experiment: Experiment, records: Records) -> tuple[AgreementFound, ...]:
     """Return the judge's agreement with itself, for each agreement that is declared.
 
-    Raises
-    ------
-    BadDesign
-        When a measure does not hold what its agreement needs.
+    Raises BadDesign when a measure does not hold what its agreement needs.
     """
     return tuple(_with_itself(each, records) for each in experiment.agreements)
 
@@ -96,12 +93,8 @@ def with_people(
 ) -> tuple[AgreementFound, ...]:
     """Return the judge's agreement with people, for each measure they labelled.
 
-    Labels of trials that are missing, or no part of this design, are left aside.
-
-    Raises
-    ------
-    BadLabels
-        For a label that cannot be one of its measure.
+    Labels of trials that are missing, or no part of this design, are left aside. Raises BadLabels
+    for a label that cannot be one of its measure.
     """
     if labels is None:
         return ()

@@ -86,10 +86,7 @@ def grid_of(
 ) -> Grid:
     """The cells of a measure in the plan's order, at some levels only where ``at`` names them.
 
-    Raises
-    ------
-    BadDesign
-        When the measure is a word, or of several types.
+    Raises BadDesign when the measure is a word, or of several types.
     """
     key = ("grid", measure)
     if key not in records.memo:

@@ -32,12 +32,8 @@ _LARGE = "a value is too large to reckon with"
 def illustrated(figure: Heatmap | Means, experiment: Experiment, records: Records) -> Illustration:
     """Work out what ``figure`` shows of ``records``.
 
-    Every level counts, also where no trial of it gave a valid reply.
-
-    Raises
-    ------
-    BadDesign
-        When the measure is a word, or of several types.
+    Every level counts, also where no trial of it gave a valid reply. Raises BadDesign when the
+    measure is a word, or of several types.
     """
     try:
         grid = grid_of(experiment, records, figure.measure)

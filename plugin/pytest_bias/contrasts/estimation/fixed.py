@@ -36,12 +36,8 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
 
     Two cells are compared by Welch's t test, more by the sum of their weighted means (Welch 1947).
     With fewer than 10 replies on a side p is that of a permutation of labels within strata, and
-    nothing is cleared. Replies that are all alike within their cells are bounded exactly.
-
-    Raises
-    ------
-    TooFewUnits
-        When no two cells have two replies: there is no variance within cells.
+    nothing is cleared. Replies that are all alike within their cells are bounded exactly. Raises
+    TooFewUnits when no two cells have two replies: there is no variance within cells.
     """
     cells = weights.used(grid).cells
     coefficients = weights.coefficients(cells)

@@ -53,13 +53,8 @@ def selection_ratio(
 
     p is that of a permutation of the group's labels over the items, which keeps how often each was
     shown and selected; interval and clearing are by a bootstrap of whole pools, on the log scale.
-
-    Raises
-    ------
-    TooFewUnits
-        Below 10 pools.
-    NoVariance
-        When all pools show and select the same numbers: a bootstrap of them says nothing.
+    Raises TooFewUnits below 10 pools; NoVariance when all pools show and select the same numbers:
+    a bootstrap of them says nothing.
     """
     if len(pools) < FEWEST_POOLS:
         raise TooFewUnits(group="pools", found=len(pools), needed=FEWEST_POOLS)

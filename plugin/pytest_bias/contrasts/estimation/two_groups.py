@@ -42,12 +42,8 @@ def compare_groups(
     that of a label permutation, which needs no normality, and nothing is cleared. Where the spread
     of replies is doubtful, clearing must also hold for any rare ones the scale allows. Where every
     value of each group is the same, it is the exact bound on what identical replies can hide,
-    since a t test of constants would claim p = 0.
-
-    Raises
-    ------
-    TooFewUnits
-        When a group has fewer than two values.
+    since a t test of constants would claim p = 0. Raises TooFewUnits when a group has fewer than
+    two values.
     """
     for group, values in zip(groups, (a, b), strict=True):
         if len(values) < FEWEST:

@@ -127,10 +127,7 @@ def _check_measures(
 ) -> None:
     """Take every measure once: one that cannot be taken would show when all is paid for.
 
-    Raises
-    ------
-    BadDesign
-        When one gives no value, or fails.
+    Raises BadDesign when one gives no value, or fails.
     """
     trial = next((walk.trial for walk in walks if walk is not None and walk.valid), None)
     if trial is None:
