@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
 from .base import BiasError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 
 class UnknownName(BiasError):
@@ -86,22 +84,12 @@ again."""
 
 
 class CallFailed(BiasError):
-    """A provider did not answer a call.
+    """A provider did not answer a call; ``problem`` says what happened, without credentials.
 
-    Parameters
-    ----------
-    model, problem
-        ``provider/model``, and what happened, without credentials.
-    kind
-        Why, which decides what happens next.
-    retry_after
-        Seconds the provider asks to wait.
-    parameter
-        Name of the refused parameter (``temperature``, ``max_output_tokens``, ``seeded``), where
-        ``kind`` is ``parameter``.
-    answered
-        Whether an answer came back that says nothing was done. After a time-out or a lost
-        connection that is not known, and the call may have to be paid.
+    ``kind`` decides what happens next. ``retry_after`` is the seconds the provider asks to wait,
+    ``parameter`` the name of the refused one (``temperature``, ``max_output_tokens``, ``seeded``).
+    ``answered`` is whether an answer came back that says nothing was done: after a time-out or a
+    lost connection that is not known, and the call may have to be paid.
     """
 
     def __init__(

@@ -47,14 +47,8 @@ class ReplayDiffers(BiasError):
 class JudgeNotBlind(BiasError):
     """The judge would be sent a name, or a level, that it must not know.
 
-    Parameters
-    ----------
-    factor, level
-        Whose name it is, in the trial in hand.
-    name
-        The words that are told; None where no text may be kept.
-    place
-        Where: ``message 2 (user)``, ``the reply's schema``.
+    ``factor`` and ``level`` say whose name it is, ``name`` has the words that are told (None where
+    no text may be kept), ``place`` says where: ``message 2 (user)``, ``the reply's schema``.
     """
 
     def __init__(
@@ -77,14 +71,7 @@ class JudgeNotBlind(BiasError):
 class BadLabels(BiasError):
     """A file of labels that people gave is not what it must be.
 
-    Parameters
-    ----------
-    path
-        The file.
-    line
-        Its line, from 1; 0 where it is none in particular.
-    column
-        Name of the column; empty where it is none in particular.
+    ``line`` counts from 1 and is 0, ``column`` empty, where it is none in particular.
     """
 
     def __init__(self, *, path: str, line: int, column: str = "", problem: str) -> None:
@@ -112,14 +99,9 @@ class NotManipulated(BiasError):
 class SamePrompt(BiasError):
     """Two conditions, or two exemplars of one, put the same prompt before the subject.
 
-    Parameters
-    ----------
-    conditions
-        Ids of both; twice the same where it is the exemplars that do not differ.
-    item, exemplars
-        Of the first such pair of trials: the item's label, and each trial's exemplars.
-    more
-        Number of further such pairs of the same conditions.
+    ``conditions`` are the ids of both, twice the same where it is the exemplars that do not
+    differ; ``item`` and ``exemplars`` are those of the first such pair of trials, ``more`` counts
+    the others.
     """
 
     def __init__(
@@ -156,14 +138,9 @@ class SamePrompt(BiasError):
 class LabelShown(BiasError):
     """A prompt shows a label or an id, which tells the subject what is being tested.
 
-    Parameters
-    ----------
-    of
-        What is called so: ``factor 'name'``, ``items 'vignette'``, ``condition``, ``trial``.
-    condition, item
-        Of the first trial in which it shows.
-    excerpt
-        The words around it; None where no text may be kept.
+    ``of`` is what is called so: ``factor 'name'``, ``items 'vignette'``, ``condition``, ``trial``.
+    ``condition`` and ``item`` are those of the first trial in which it shows, ``excerpt`` the
+    words around it, None where no text may be kept.
     """
 
     def __init__(
