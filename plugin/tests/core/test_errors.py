@@ -34,7 +34,7 @@ def test_every_error_has_one_base_and_is_exported() -> None:
         kind
         for module in modules
         for kind in vars(module).values()
-        if isinstance(kind, type) and kind.__module__ == module.__name__
+        if isinstance(kind, type) and kind.__module__.startswith("pytest_bias.errors.")
     } - {Said}
     assert len(kinds) > 50
     for kind in kinds:
