@@ -13,7 +13,9 @@ from ..cassettes.files import is_there, read_file
 from ..cassettes.staleness import served_otherwise
 from ..errors import NotReadable
 from ..experiments.checks.prompts import Told, told_by
+from ..experiments.design import Design
 from ..settings.model_names import file_stem
+from ..settings.published import PUBLISHED
 from ..verdicts.analysis import Analysis
 from .case_report import Standing
 from .compare import ABSOLUTE, Comparison, compare
@@ -82,14 +84,19 @@ def _parsed(data: bytes, path: Path) -> Baseline:
 class Baselines:
     """The baselines of a run's models, each read once in a process.
 
-    ``recorded`` gives the replies of a case's cassette by key, None where no text is kept.
+    ``recorded`` gives the replies of a case's cassette by key, None where no text is kept;
+    ``published`` says of a case which table others recorded its replies in, "" where we did.
     """
 
     def __init__(
-        self, settings: Settings, recorded: Callable[[Case], Lookup | None] | None = None
+        self,
+        settings: Settings,
+        recorded: Callable[[Case], Lookup | None] | None = None,
+        published: Callable[[Case], str] | None = None,
     ) -> None:
         self._settings = settings
         self._recorded = recorded
+        self._published = published
         self._read: dict[str, Baseline | None] = {}
         self._told: dict[tuple[object, ...], Told] = {}
 
@@ -146,6 +153,11 @@ class Baselines:
         """Return the fingerprint of a case: all its verdict depends on besides the replies."""
         assert case.contrast is not None  # noqa: S101  (only hypotheses come here)
         experiment = case.experiment
+        table = self._published(case) if self._published is not None else ""
+        if table:  # its prompts are not known, but that all of its models were told the same
+            told = Told(subject={c.id: f"as in {table}" for c in experiment.conditions})
+            design, judged = Design(1, PUBLISHED), experiment.judged_by(players)
+            return fingerprint_of(experiment, design, case.contrast, judged, told=told)
         return fingerprint_of(
             experiment,
             case.design,

@@ -26,7 +26,7 @@ def is_stopped(
 
 def stopped_by(
     verdict: Verdict,
-    cassette: str,
+    place: str,
     *,
     gate: Gate,
     inconclusive: OnInconclusive,
@@ -34,26 +34,27 @@ def stopped_by(
 ) -> BiasError | None:
     """The error the gate raises for ``verdict``; None when it passes.
 
-    What is accepted (``beside``) is stopped all the same: an xfail lets it through.
+    ``place`` says where the replies stand. What is accepted (``beside``) is stopped all the same:
+    an xfail lets it through.
     """
     if not is_stopped(verdict.status, verdict.claim, gate=gate, inconclusive=inconclusive):
         return None
     error = BiasFound if verdict.status == "BIASED" else Inconclusive
-    return error(describe_verdict(verdict, cassette, beside))
+    return error(describe_verdict(verdict, place, beside))
 
 
-def stopped_by_control(control: Control, cassette: str, *, gate: Gate) -> BiasError | None:
+def stopped_by_control(control: Control, place: str, *, gate: Gate) -> BiasError | None:
     """The error the gate raises for a positive control that was not seen; None when it was."""
     if gate == "off" or control.seen:
         return None
     return ControlNotSeen(
         f"positive control {control.id} was not seen: {control.reason}; no CLEAR can be given\n"
         f"  {estimate_words(control.finding) if control.finding else 'no estimate'}\n"
-        f"  cassette: {cassette}"
+        f"  {place}"
     )
 
 
-def describe_verdict(verdict: Verdict, cassette: str, beside: Comparison = ABSOLUTE) -> str:
+def describe_verdict(verdict: Verdict, place: str, beside: Comparison = ABSOLUTE) -> str:
     """The verdict with its numbers, for a failure: first line first, all that decided below."""
     finding = verdict.finding
     lines = [f"{verdict.experiment} × {verdict.model}: {verdict.words}"]
@@ -72,7 +73,7 @@ def describe_verdict(verdict: Verdict, cassette: str, beside: Comparison = ABSOL
         lines.append(f"  {settle_words(verdict)} would settle it")
     if beside.outcome != "expired":
         lines += baseline
-    lines.append(f"  cassette: {cassette}")
+    lines.append(f"  {place}")
     return "\n".join(lines)
 
 

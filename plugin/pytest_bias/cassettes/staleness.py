@@ -37,6 +37,7 @@ def dated(recording: Recording, origins: Iterable[Origin]) -> Recording:
         served=_served(counts, "subject"),
         judge_served=_served(counts, "judge"),
         oldest=min(known, key=lambda at: known[at], default="") if ages else "",
+        newest=max(known, key=lambda at: known[at], default="") if recording.published else "",
         undated=undated if ages else 0,
     )
 
@@ -53,11 +54,12 @@ def stale(
 ) -> StaleRecordings | None:
     """Return the reason why recordings no longer represent ``model``; None where there is none.
 
-    ``cassette`` is the file, ``roster`` what the user knows of the models, ``max_age`` the number
-    of days that the oldest reply may have, None for any; ``today`` is YYYY-MM-DD in UTC.
+    ``cassette`` says where they stand, ``roster`` what the user knows of the models, ``max_age``
+    the number of days that the oldest reply may have, None for any; ``today`` is YYYY-MM-DD in
+    UTC.
     """
     reasons = [*_others(model, recording, roster)]
-    again = True
+    again = recording.published is None  # nobody can ask again what others did
     if not recording.simulated:
         if max_age is not None:
             reasons += _aged(recording, max_age, date.fromisoformat(today))
@@ -84,7 +86,10 @@ def of_others(
     if not reasons:
         return None
     return StaleRecordings(
-        experiment=experiment, model=model, cassette=recording.cassette, reasons=reasons
+        experiment=experiment,
+        model=model,
+        cassette=f"cassette: {recording.cassette}",
+        reasons=reasons,
     )
 
 
@@ -104,7 +109,10 @@ def served_otherwise(
         f"{' and '.join(before)}. Where the new one is meant, accept it (--bias-accept)"
     )
     return StaleRecordings(
-        experiment=experiment, model=model, cassette=recording.cassette, reasons=[reason]
+        experiment=experiment,
+        model=model,
+        cassette=f"cassette: {recording.cassette}",
+        reasons=[reason],
     )
 
 

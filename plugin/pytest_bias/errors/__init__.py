@@ -59,6 +59,8 @@ from .settings import (
     Unfinished as Unfinished,
     UnknownName as UnknownName,
 )
+from .tables import NotCovered as NotCovered
+from .tables import WrongTable as WrongTable
 from .trials import (
     BadLabels as BadLabels,
     ForeignAwait as ForeignAwait,

@@ -140,7 +140,7 @@ class CassetteBusy(BiasError):
 class StaleRecordings(BiasError):
     """Recordings are not, or no longer, what the model under this name would answer.
 
-    ``again`` is whether recording it anew would mend it.
+    ``cassette`` says where they stand, ``again`` whether recording it anew would mend it.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class StaleRecordings(BiasError):
         self.reasons = tuple(reasons)
         self.summary = f"recordings of {experiment} no longer represent this model, {model}"
         lines = [f"{self.summary}:", *(f"  {reason}." for reason in self.reasons)]
-        lines.append(f"  Cassette: {cassette}")
+        lines.append(f"  {cassette[:1].upper()}{cassette[1:]}")
         if again:
             command = f"pytest <the same arguments> --bias-model {model} --bias-record=all"
             lines.append(f"  To record it anew: {command}")

@@ -175,12 +175,16 @@ def check_kept(measures: Iterable[Measure], values: Mapping[str, MeasureValue]) 
 def check_declared(measures: Iterable[Measure], protocol: Callable[..., object]) -> None:
     """Raise BadDesign for a measure that is text without categories, as far as annotations say."""
     for measure in measures:
-        take = measure.take
-        kind = _hints(_hints(protocol).get("return")).get(measure.name)
-        if take is not None:
-            kind = str if take is str else _hints(take).get("return")
-        if not measure.categories and _is_text(kind):
+        if not measure.categories and _is_text(kind_of(measure, protocol)):
             raise measure.undeclared
+
+
+def kind_of(measure: Measure, protocol: Callable[..., object]) -> object:
+    """Return the type of a measure's value, as far as annotations say; None where they do not."""
+    take = measure.take
+    if take is not None:
+        return str if take is str else _hints(take).get("return")
+    return _hints(_hints(protocol).get("return")).get(measure.name)
 
 
 def _hints(of: object) -> Mapping[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -39,6 +39,21 @@ class Origin:
     at: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The table of others that replies stand in, as the roster declares it, and their rows.
+
+    ``checksum`` is the SHA-256 of the whole file, which may hold other models' rows as well. What
+    is not in such a table is not known: prompts, attempts, the model that was served.
+    """
+
+    table: str
+    source: str
+    licence: str
+    checksum: str
+    rows: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
     """The origin of all replies; no path and no clock, so that results compare.
@@ -51,7 +66,11 @@ class Recording:
 
     ``served`` are the models that the provider said answered, sorted, ``judge_served`` the same of
     the judge; ``oldest`` is when the oldest reply was recorded (ISO 8601; empty where none says,
-    and for a program, whose replies do not age), ``undated`` how many do not say.
+    and for a program, whose replies do not age), ``newest`` the latest of those of a table,
+    ``undated`` how many do not say.
+
+    Of replies that others ``published``, ``cassette`` is the file of their table, ``checksum``
+    that of their trials, and ``interactions`` None, because nobody knows.
     """
 
     cassette: str
@@ -59,7 +78,7 @@ class Recording:
     simulated: bool
     wire: str
     recorded_with: str
-    interactions: int
+    interactions: int | None
     judge: str | None = None
     dropped: tuple[str, ...] = ()
     retention: Retention = "raw"
@@ -67,7 +86,9 @@ class Recording:
     served: tuple[str, ...] = ()
     judge_served: tuple[str, ...] = ()
     oldest: str = ""
+    newest: str = ""
     undated: int = 0
+    published: Published | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +100,9 @@ class Outcome:
     calls; ``prompts`` is what the subject was told, message by message, its own replies left out.
     Where a recording keeps only measures, ``values`` holds them, ``result`` is None, and
     ``prompts`` are digests. ``spoken`` are the subject's replies, in the order in which they were
-    read, ``origins`` are those of all replies; both are empty while it is recorded.
+    read, ``origins`` are those of all replies; both are empty while it is recorded. Of a trial
+    that others recorded and ``published`` only the measures are known: no prompt, reply or number
+    of calls.
     """
 
     trial: Trial
@@ -91,6 +114,7 @@ class Outcome:
     values: Mapping[str, MeasureValue] | None = None
     spoken: tuple[Spoken, ...] = field(default=(), repr=False, compare=False)
     origins: tuple[Origin, ...] = field(default=(), repr=False, compare=False)
+    published: bool = False
 
 
 CAP = "cap"
@@ -115,7 +139,7 @@ class Record:
     values: Mapping[str, MeasureValue]
     missing: str | None
     invalid: tuple[str, ...] = ()
-    interactions: int = 1
+    interactions: int | None = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", frozen_mapping(self.values))
@@ -126,7 +150,7 @@ class CellCount:
     """Completeness of one condition: planned = ok + the sum of ``missing`` (reason → count).
 
     ``invalid`` counts replies that were not valid, by reason, whether or not a later attempt of
-    the same trial was; ``interactions`` counts all calls.
+    the same trial was; ``interactions`` counts all calls, None where that is not known.
     """
 
     condition: str
@@ -134,7 +158,7 @@ class CellCount:
     ok: int
     missing: Mapping[str, int]
     invalid: Mapping[str, int]
-    interactions: int
+    interactions: int | None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing", frozen_mapping(dict(sorted(self.missing.items()))))
@@ -159,7 +183,15 @@ def record_of(outcome: Outcome, measures: Sequence[Measure]) -> Record:
             values = {measure.name: measure.of(outcome.result) for measure in measures}
     except InvalidReply as invalid:
         missing = invalid.reason
-    return Record(outcome.trial, values, missing, outcome.invalid, outcome.interactions)
+    calls = None if outcome.published else outcome.interactions
+    return Record(outcome.trial, values, missing, outcome.invalid, calls)
+
+
+def known_sum(counts: Iterable[int | None]) -> int | None:
+    """Return the sum of ``counts``; None where one of them is not known."""
+    known = tuple(counts)
+    numbers = [count for count in known if count is not None]
+    return sum(numbers) if len(numbers) == len(known) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,5 +259,5 @@ class Records:
             ok=sum(row.missing is None for row in self.rows),
             missing=self.missing,
             invalid=invalid,
-            interactions=sum(row.interactions for row in self.rows),
+            interactions=known_sum(row.interactions for row in self.rows),
         )

@@ -13,7 +13,7 @@ from ..experiments.canonical import dumps
 from ..experiments.design import Design, Factor, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.measures import Measure, MeasureValue
-from ..experiments.records import Outcome, Record, Recording, record_of
+from ..experiments.records import Outcome, Record, Recording, known_sum, record_of
 
 FORMAT = 1
 
@@ -43,7 +43,8 @@ class About:
     """The description of a data set beside its rows; no clock and no path.
 
     ``missing`` and ``invalid`` count trials without a valid reply, and replies that were not
-    valid, by reason; ``interactions`` counts calls. ``version`` is that of pytest-bias.
+    valid, by reason; ``interactions`` counts calls (None where nobody knows).
+    ``version`` is that of pytest-bias.
     """
 
     format: int
@@ -61,7 +62,7 @@ class About:
     trials: int
     missing: Mapping[str, int]
     invalid: Mapping[str, int]
-    interactions: int
+    interactions: int | None
 
     def __post_init__(self) -> None:
         for name in ("measures", "missing", "invalid"):
@@ -158,7 +159,7 @@ def dataset_of(
         trials=len(records),
         missing=dict(sorted(missing.items())),
         invalid=dict(sorted(invalid.items())),
-        interactions=sum(row.interactions for row in records),
+        interactions=known_sum(row.interactions for row in records),
     )
     return DataSet(about, tuple(zip(*cells, strict=True)))
 
@@ -194,8 +195,8 @@ def about_from(text: str | bytes) -> About | None:
 # --- columns ----------------------------------------------------------------------------------
 
 
-def _invalid(row: Record) -> int:
-    return len(row.invalid)
+def _invalid(row: Record) -> int | None:
+    return None if row.interactions is None else len(row.invalid)
 
 
 def _category(name: str, meaning: str, levels: Sequence[str], unit: str = "") -> DataColumn:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from .dataset import About, DataColumn
+from .published import NOT_KNOWN, published_facts
 from .view import SIMULATED_WARNING
 
 LICENCES: Mapping[str, tuple[str, str]] = {
@@ -74,13 +75,13 @@ def _files(named: Mapping[str, About]) -> str:
         (
             f"`{name}`",
             _plain(about.model),
-            "simulated" if about.recording.simulated else "model",
+            _subject(about).partition(":")[0],
             _plain(about.design),
             about.trials,
             about.trials - sum(about.missing.values()),
             _counts(about.missing),
-            _counts(about.invalid),
-            about.interactions,
+            NOT_KNOWN if about.interactions is None else _counts(about.invalid),
+            NOT_KNOWN if about.interactions is None else about.interactions,
         )
         for name, about in named.items()
     ]
@@ -130,8 +131,8 @@ def _provenance(named: Mapping[str, About]) -> str:
 
 def _origin(name: str, about: About) -> str:
     recording = about.recording
-    facts = [
-        ("subject", "simulated: a program" if recording.simulated else "model"),
+    facts: list[tuple[str, object]] = [
+        ("subject", _subject(about)),
         ("wire", recording.wire),
         ("recorded with", recording.recorded_with),
         ("judge", recording.judge or "none"),
@@ -144,8 +145,17 @@ def _origin(name: str, about: About) -> str:
         ("versions of measures", ", ".join(f"{m} {v}" for m, v in about.measures.items())),
         ("written by", f"pytest-bias {about.version}"),
     ]
+    if recording.published is not None:
+        known = published_facts(recording, recording.published)
+        facts = [("subject", _subject(about)), *known, *facts[-2:]]
     lines = [f"  - {what}: {_plain(str(value))}" for what, value in facts]
     return "\n".join([f"- `{name}`", *lines])
+
+
+def _subject(about: About) -> str:
+    if about.recording.published is not None:
+        return "model, as others recorded it"
+    return "simulated: a program" if about.recording.simulated else "model"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -17,6 +17,7 @@ from .numbers import p_value
 from .page_figures import FigurePage, figure_page
 from .page_replies import Cells, Distribution, categorical, completeness, numeric
 from .page_verdict import VerdictPage, told_apart, verdict_page
+from .published import NOT_KNOWN, published_facts, sizes
 from .terminal import closing_lines
 from .upgrade_page import UpgradePage, upgrade_page
 from .view import SIMULATED_WARNING, AcceptedVerdict, RunView
@@ -188,8 +189,9 @@ def _accepted(accepted: AcceptedVerdict | None, known: UpgradeRow | None) -> str
 def _facts(analysis: Analysis) -> Iterator[tuple[str, str]]:
     valid = sum(count.ok for count in analysis.counts)
     yield "Experiment", analysis.experiment
-    yield "Answered by", _answered(analysis.recording.served)
-    yield "Design", f"{analysis.design}, {number_words(analysis.replicates, 'replicate')}"
+    published = analysis.recording.published
+    yield "Answered by", NOT_KNOWN if published else _answered(analysis.recording.served)
+    yield "Design", _design(analysis)
     yield "Trials", f"{analysis.trials}, of which {valid} gave a valid reply"
     if analysis.source:
         yield "Source", analysis.source
@@ -220,6 +222,11 @@ _KEPT: Mapping[Retention, str] = {
 
 def _provenance(analysis: Analysis, version: str) -> Iterator[tuple[str, str]]:
     recording = analysis.recording
+    if recording.published is not None:
+        yield from published_facts(recording, recording.published)
+        yield "Design", _design(analysis)
+        yield "Analysed with", f"pytest-bias {version}"
+        return
     yield "Cassette", recording.cassette
     yield "Checksum", recording.checksum
     yield "Interactions", str(recording.interactions)
@@ -233,9 +240,15 @@ def _provenance(analysis: Analysis, version: str) -> Iterator[tuple[str, str]]:
         yield "Not sent, because the model refuses it", ", ".join(recording.dropped)
     if recording.retention != "raw":
         yield "Kept", _KEPT[recording.retention]
-    yield "Design", f"{analysis.design}, {number_words(analysis.replicates, 'replicate')}"
+    yield "Design", _design(analysis)
     yield "Analysed with", f"pytest-bias {version}"
     yield "Simulated", "yes: replies of a program" if recording.simulated else "no"
+
+
+def _design(analysis: Analysis) -> str:
+    if analysis.recording.published is not None:
+        return sizes(analysis.counts)
+    return f"{analysis.design}, {number_words(analysis.replicates, 'replicate')}"
 
 
 def _answered(served: Sequence[str]) -> str:

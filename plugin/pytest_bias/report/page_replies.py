@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..contrasts.findings import CategorySummary, MeasureSummary
-from ..experiments.records import CellCount
+from ..experiments.records import CellCount, known_sum
 from ..verdicts.analysis import Analysis
 from .figures import Chart, histogram_chart
 from .numbers import exact_number, plain_number, reasons_words, share_words
+from .published import NOT_KNOWN
 
 Cells = tuple[str, ...]
 
@@ -130,7 +131,7 @@ def completeness(counts: Sequence[CellCount]) -> Iterator[Cells]:
             sum(count.ok for count in counts),
             dict(sorted(missing.items())),
             dict(sorted(invalid.items())),
-            sum(count.interactions for count in counts),
+            known_sum(count.interactions for count in counts),
         )
 
 
@@ -140,15 +141,15 @@ def _complete(
     ok: int,
     missing: Mapping[str, int],
     invalid: Mapping[str, int],
-    calls: int,
+    calls: int | None,
 ) -> Cells:
     return (
         name,
         str(planned),
         str(ok),
         reasons_words(missing),
-        reasons_words(invalid),
-        str(calls),
+        NOT_KNOWN if calls is None else reasons_words(invalid),
+        NOT_KNOWN if calls is None else str(calls),
     )
 
 

@@ -175,7 +175,9 @@ def _heading(analysis: Analysis) -> str:
     ok = sum(count.ok for count in analysis.counts)
     retried = sum(sum(count.invalid.values()) for count in analysis.counts)
     missing = analysis.trials - ok
-    parts = [f"{analysis.design} design", f"{ok} of {analysis.trials} trials valid"]
+    own = analysis.recording.published is None
+    size = f"{analysis.design} design" if own else "replies that others published"
+    parts = [size, f"{ok} of {analysis.trials} trials valid"]
     if missing:
         parts.append(f"{missing} missing")
     if retried:

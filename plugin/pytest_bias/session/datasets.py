@@ -43,14 +43,16 @@ def _kept(run: Run, case: Case) -> dict[str, str]:
     whole = Case("hypothesis", case.experiment, case.model, case.design)
     what = f"{case.experiment.id} × {case.model}"
     try:
+        recording = run.recording(whole)
+        others = recording.published
         data = dataset_of(
             case.experiment,
             case.design,
             case.model,
             run.replayed(whole),
-            recording=run.recording(whole),
+            recording=recording,
             version=version("pytest-bias"),
-            licence=run.settings.dataset_license,
+            licence=run.settings.dataset_license if others is None else others.licence,
         )
         return {"dataset": dataset_text(data)}
     except NotRecorded:

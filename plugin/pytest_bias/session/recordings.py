@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..cassettes.misses import not_recorded
 from ..cassettes.recorded_trials import reread
-from ..cassettes.staleness import stale
+from ..cassettes.staleness import dated, stale
 from ..cassettes.store import Cassette, cassette_path
 from ..contrasts.cases import Case, Recorded
 from ..errors import BiasError, NotManipulated, NotRecorded, StaleRecordings
@@ -18,8 +19,10 @@ from ..experiments.replay import Lookup, Unrecorded, Wanted
 from ..providers.base import is_simulated
 from ..providers.players import players_of
 from ..settings.model_names import file_stem
+from ..settings.published import is_published
 from ..settings.roster import Roster, read_roster
 from ..settings.settings import Settings
+from ..tables.subjects import Replies, Tables
 
 if TYPE_CHECKING:
     from ..experiments.design import Condition, Trial
@@ -37,6 +40,11 @@ class Recordings:
         self._twins: dict[tuple[str, str], dict[str, str]] = {}
 
     @cached_property
+    def tables(self) -> Tables:
+        """The tables of published replies."""
+        return Tables(self.roster)
+
+    @cached_property
     def roster(self) -> Roster:
         """Models as the user knows them; BadSetting for a file that is no roster."""
         return read_roster(self.settings.roster)
@@ -45,7 +53,11 @@ class Recordings:
         """Return who answers in a trial of ``experiment`` with ``model`` as its subject."""
         key = (experiment.id, model)
         if key not in self._players:
-            self._players[key] = players_of(experiment, model, self.settings, self.roster)
+            self._players[key] = (
+                Players(model, self.tables.of(experiment, model).entry.judge)
+                if is_published(model)
+                else players_of(experiment, model, self.settings, self.roster)
+            )
         return self._players[key]
 
     def forget(self) -> None:
@@ -63,6 +75,38 @@ class Recordings:
             self._cassettes[key] = Cassette(path)
         return self._cassettes[key]
 
+    def published(self, case: Case) -> Replies | None:
+        """The published replies a case is about; None where it is about a recording of ours.
+
+        Raises
+        ------
+        NotCovered
+            When its subject is published, with nothing of the case's experiment.
+        """
+        return self.tables.of(case.experiment, case.model) if is_published(case.model) else None
+
+    def is_there(self, case: Case) -> bool:
+        """Return whether there is any reply of a case's model to its experiment."""
+        if is_published(case.model):
+            return self.tables.covers(case.experiment, case.model)
+        return self.cassette(case).exists
+
+    def sized(self, case: Case) -> Case:
+        """``case`` with its design; of published replies it is as large as they are."""
+        if not is_published(case.model) or not self.is_there(case):
+            return case
+        return replace(case, design=self.tables.of(case.experiment, case.model).design)
+
+    def table(self, case: Case) -> str:
+        """The table in which others recorded a case's replies; empty where we did."""
+        found = self.published(case)
+        return found.name if found is not None else ""
+
+    def place(self, case: Case) -> str:
+        """Where a case's replies stand, in words."""
+        found = self.published(case)
+        return found.place if found is not None else f"cassette: {self.cassette(case).path}"
+
     def lookup(self, case: Case) -> Lookup | None:
         """The replies of a case's cassette by key; None where no text is kept."""
         return self.cassette(case).lookup if case.experiment.retention == "raw" else None
@@ -77,6 +121,9 @@ class Recordings:
         DamagedCassette
             When the cassette is not what was written.
         """
+        found = self.published(case)
+        if found is not None:
+            return found.of(case.condition)
         conditions = [case.condition] if case.condition is not None else case.experiment.conditions
         parts = [self._replayed(case, condition) for condition in conditions]
         misses = [wanted for _, missing in parts for wanted in missing]
@@ -129,6 +176,8 @@ class Recordings:
     def check_manipulated(self, case: Case) -> None:
         """Raise NotManipulated when another condition tells the subject the very same."""
         assert case.condition is not None  # noqa: S101  (only condition cases come here)
+        if is_published(case.model):
+            return  # nobody knows what it was told
         key = (case.experiment.id, case.model)
         if key not in self._twins:
             self._twins[key] = self._find_twins(case)
@@ -153,6 +202,9 @@ class Recordings:
 
     def recording(self, case: Case) -> Recording:
         """Return where the replies to a case's experiment come from."""
+        found = self.published(case)
+        if found is not None:
+            return dated(found.recording, (at for each in found.outcomes for at in each.origins))
         cassette = self.cassette(case)
         provenance = cassette.provenance
         return Recording(
@@ -178,7 +230,7 @@ class Recordings:
             case.experiment.id,
             case.model,
             recording,
-            cassette=str(self.cassette(case).path),
+            cassette=self.place(case),
             roster=self.roster,
             max_age=self.settings.max_age,
             today=self.settings.today,

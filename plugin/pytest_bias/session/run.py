@@ -45,6 +45,7 @@ class Run(Recordings):
     def __init__(self, settings: Settings, workspace: Workspace) -> None:
         super().__init__(settings)
         check_models(settings, self.roster, settings.models)
+        self.tables.check(settings)
         self.workspace = workspace
         self.registry = Registry()
         self.without: dict[str, UnknownName] = {}
@@ -53,7 +54,7 @@ class Run(Recordings):
         self._results: dict[tuple[str, str, str, str], CaseResult] = {}
 
     def _held_against(self) -> Baselines | Against:
-        accepted = Baselines(self.settings, self.lookup)
+        accepted = Baselines(self.settings, self.lookup, self.table)
         if self.settings.baseline is None:
             return accepted
         from ..baselines.upgrade import Against  # noqa: PLC0415  (only for an upgrade)
@@ -63,7 +64,7 @@ class Run(Recordings):
             accepted,
             analysis=self.analysis,
             players=lambda case: self.players(case.experiment, case.model),
-            recorded=lambda case: self.cassette(case).exists,
+            recorded=self.is_there,
             roster=self.roster,
         )
 
@@ -80,7 +81,7 @@ class Run(Recordings):
         except UnknownName as unknown:
             self.without[declared.experiment.id] = unknown
             design = declared.experiment.design()
-        return cases_of(declared, settings.models, design)
+        return [self.sized(case) for case in cases_of(declared, settings.models, design)]
 
     @property
     def old_file(self) -> Baseline | None:
@@ -95,6 +96,7 @@ class Run(Recordings):
         return self.workspace.analysis(case.experiment.id, case.model, lambda: self._analyse(case))
 
     def _analyse(self, case: Case) -> Analysis:
+        case = self.sized(case)  # an old model's, whatever the size of the new one's
         registered = self.registry[case.experiment.id]
         whole = Case("hypothesis", case.experiment, case.model, case.design)
         outcomes = self.replayed(whole)
@@ -173,8 +175,7 @@ class Run(Recordings):
     def _of_control(self, case: Case, report: CaseReport, analysis: Analysis) -> CaseResult:
         control = analysis.control
         assert control is not None  # noqa: S101  (the registry knows it from this case)
-        cassette = str(self.cassette(case).path)
-        stopped = stopped_by_control(control, cassette, gate=self.settings.gate)
+        stopped = stopped_by_control(control, self.place(case), gate=self.settings.gate)
         return CaseResult(replace(report, id=control.id, stopped=stopped is not None), stopped)
 
     def _of_hypothesis(self, case: Case, report: CaseReport, analysis: Analysis) -> CaseResult:
@@ -184,7 +185,7 @@ class Run(Recordings):
         beside, standing = self._baselines.beside(case, players, analysis, verdict)
         stopped = stopped_by(
             verdict,
-            str(self.cassette(case).path),
+            self.place(case),
             gate=self.settings.gate,
             inconclusive=self.settings.inconclusive,
             beside=beside,

@@ -21,6 +21,7 @@ from pydantic_core import PydanticCustomError
 from ..errors import BadSetting
 from ..experiments.design import frozen_mapping
 from ..experiments.messages import Parameters
+from .published import PUBLISHED, TableEntry
 
 Wire = Literal["anthropic", "google", "openai-chat", "openai-responses"]
 """Wire formats, by the names under which providers know them."""
@@ -151,15 +152,20 @@ FREE = Price(input=0.0, output=0.0)
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """Models by ``provider/model``, endpoints and local models by name, and judges, best first."""
+    """Models by ``provider/model``, endpoints and local models by name, and judges, best first.
+
+    ``tables`` are those of published replies by name; their paths are relative to ``folder``.
+    """
 
     models: Mapping[str, ModelEntry] = field(default_factory=dict)
     endpoints: Mapping[str, EndpointEntry] = field(default_factory=dict)
     judges: tuple[str, ...] = ()
     local: Mapping[str, LocalEntry] = field(default_factory=dict)
+    tables: Mapping[str, TableEntry] = field(default_factory=dict)
+    folder: Path = field(default_factory=Path, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("models", "endpoints", "local"):
+        for name in ("models", "endpoints", "local", "tables"):
             object.__setattr__(self, name, frozen_mapping(getattr(self, name)))
 
     def entry(self, model: str) -> ModelEntry:
@@ -236,7 +242,14 @@ def parse_roster(text: str, path: Path) -> Roster:
     for name, endpoint in given.endpoints.items():
         _check_endpoint(name, endpoint, path)
     local = {name: _checked_local(name, entry, path) for name, entry in given.local.items()}
-    return Roster(given.models, given.endpoints, tuple(given.judges.order), local)
+    return Roster(
+        given.models,
+        given.endpoints,
+        tuple(given.judges.order),
+        local,
+        given.published,
+        path.parent,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +264,7 @@ class _File:
     endpoints: dict[str, EndpointEntry] = field(default_factory=dict)
     judges: _Judges = field(default_factory=_Judges)
     local: dict[str, LocalEntry] = field(default_factory=dict)
+    published: dict[str, TableEntry] = field(default_factory=dict)
     __pydantic_config__: ClassVar = _CLOSED
 
 
@@ -282,7 +296,7 @@ def _check_model(name: str, where: str, path: Path) -> None:
 
 def _check_endpoint(name: str, endpoint: EndpointEntry, path: Path) -> None:
     where = _place(("endpoints", name))
-    if name in BUILT_IN:
+    if name in (*BUILT_IN, PUBLISHED):
         raise _bad(path, where, f"{name} is a provider already; give the endpoint another name")
     if not _BARE.fullmatch(name):
         raise _bad(path, where, "its name must be letters, digits, - and _")
@@ -316,7 +330,7 @@ def _checked_local(name: str, entry: LocalEntry, path: Path) -> LocalEntry:
 def _place(location: Iterable[str | int]) -> str:
     """``[models."openai/gpt"] price.input``."""
     parts = [part if isinstance(part, str) else f"{part + 1}" for part in location]
-    depth = 2 if parts[0] in {"models", "endpoints", LOCAL} else 1
+    depth = 2 if parts[0] in {"models", "endpoints", LOCAL, PUBLISHED} else 1
     table = ".".join(part if _BARE.fullmatch(part) else f'"{part}"' for part in parts[:depth])
     return f"[{table}] {'.'.join(parts[depth:])}".rstrip()
 

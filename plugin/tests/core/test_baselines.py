@@ -553,9 +553,11 @@ def test_nothing_is_held_against_another_design_and_all_that_differs_is_named(
 
 def test_what_is_past_is_said_before_any_number() -> None:
     past = Comparison(outcome="expired", words="accepted by ann until 2026-01-01, which is past")
-    lines = describe_verdict(BIASED, "x.jsonl", past).splitlines()
+    lines = describe_verdict(BIASED, "cassette: x.jsonl", past).splitlines()
     assert lines[1] == f"  baseline: {past.words}"
-    later = describe_verdict(BIASED, "x.jsonl", replace(past, outcome="worse")).splitlines()
+    later = describe_verdict(
+        BIASED, "cassette: x.jsonl", replace(past, outcome="worse")
+    ).splitlines()
     assert later[-2:] == [f"  baseline: {past.words}", "  cassette: x.jsonl"]
 
 

@@ -48,7 +48,7 @@ def test_the_gate(case: tuple[str, Any, Any, Any], error: type[BiasError] | None
 
 def test_a_failure_says_all_that_decided() -> None:
     stopped = stopped_by(
-        VERDICTS["BIASED"], "cassettes/x.jsonl", gate="absolute", inconclusive="fail"
+        VERDICTS["BIASED"], "cassette: cassettes/x.jsonl", gate="absolute", inconclusive="fail"
     )
     assert str(stopped).splitlines() == [
         "anchoring × openai/m: BIASED (detected) for this vignette",

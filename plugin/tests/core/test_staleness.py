@@ -36,7 +36,7 @@ def said(
         "tiny",
         MODEL,
         recording,
-        cassette="cassettes/tiny/openai--tiny.jsonl",
+        cassette="cassette: cassettes/tiny/openai--tiny.jsonl",
         roster=Roster({MODEL: ModelEntry(**{"served": TINY} | entry)}),
         max_age=max_age,
         today=today,

@@ -1,0 +1,61 @@
+"""Tables of replies that others recorded, which are not what the roster says they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from .runs import NotRecorded
+from .settings import BadSetting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class WrongCell(NamedTuple):
+    """A problem of a table: its line (0 where it is the file's), its column, and what it is."""
+
+    line: int
+    column: str
+    problem: str
+
+
+class WrongTable(BadSetting):
+    """A table holds what its experiment does not have; all of it is named, and no row is used."""
+
+    def __init__(self, *, table: str, path: str, cells: Iterable[WrongCell]) -> None:
+        self.cells = tuple(cells)
+        where: dict[tuple[str, str], list[int]] = {}
+        for line, column, problem in sorted(self.cells):
+            where.setdefault((column, problem), []).append(line)
+        words = [
+            f"  {_place(lines, column)}{problem}" for (column, problem), lines in where.items()
+        ]
+        count = f"{len(self.cells)} problem{'s' * (len(self.cells) != 1)}"
+        super().__init__(
+            option=f"[published.{table}] path",
+            value=path,
+            problem="\n".join([f"{count}, and no row is used before they are mended:", *words]),
+        )
+
+
+class NotCovered(NotRecorded):
+    """A published subject is asked what its table does not hold; nobody can be asked for more."""
+
+    def __init__(self, *, model: str, lacking: str, held: Iterable[str]) -> None:
+        words = f"{model} has no replies to {lacking}: published are those to {', '.join(held)}"
+        super().__init__(words, f"{words}. Others recorded them, and nothing can be added.")
+
+
+def _place(lines: Iterable[int], column: str) -> str:
+    """``lines 3, 7-9, column "x": ``; empty for what is wrong with the file itself."""
+    runs: list[list[int]] = []
+    for line in sorted({*lines} - {0}):
+        if runs and line == runs[-1][1] + 1:
+            runs[-1][1] = line
+        else:
+            runs.append([line, line])
+    shown = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+    several = len(runs) > 1 or any(a != b for a, b in runs)
+    parts = [f"line{'s' * several} {shown}"] if runs else []
+    parts += [f"column {column!r}"] if column else []
+    return f"{', '.join(parts)}: " if parts else ""
