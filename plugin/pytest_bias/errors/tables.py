@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from .runs import NotRecorded
 from .settings import BadSetting
@@ -11,18 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class WrongCell(NamedTuple):
-    """A problem of a table: its line (0 where it is the file's), its column, and what it is."""
-
-    line: int
-    column: str
-    problem: str
-
-
 class WrongTable(BadSetting):
-    """A table holds what its experiment does not have; all of it is named, and no row is used."""
+    """A table holds what its experiment does not have; all of it is named, and no row is used.
 
-    def __init__(self, *, table: str, path: str, cells: Iterable[WrongCell]) -> None:
+    ``cells`` are its problems: line (0 where it is the file's), column, and what it is.
+    """
+
+    def __init__(self, *, table: str, path: str, cells: Iterable[tuple[int, str, str]]) -> None:
         self.cells = tuple(cells)
         where: dict[tuple[str, str], list[int]] = {}
         for line, column, problem in sorted(self.cells):

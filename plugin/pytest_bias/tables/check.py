@@ -16,10 +16,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from ..errors import BadDesign, InvalidReply
-from ..errors.tables import WrongCell
 from ..experiments.design import LABEL, Trial
 from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, kind_of
 from ..experiments.records import Origin, Outcome
+from .reader import WrongCell
 
 if TYPE_CHECKING:
     from ..experiments.experiment import Experiment

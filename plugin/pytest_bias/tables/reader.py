@@ -10,7 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors.tables import WrongCell
+
+class WrongCell(NamedTuple):
+    """A problem of a table: its line (0 where it is the file's), its column, and what it is."""
+
+    line: int
+    column: str
+    problem: str
 
 
 class TableRow(NamedTuple):
