@@ -128,12 +128,14 @@ LINGUISTIC_AUDIT = Experiment(
             lambda reply: response_length(reply.text),
             unit="characters",
             bounds=(0, LONGEST),
+            whole=True,
             meaning="number of characters of the reply",
         ),
         Measure(
             "log_length",
             lambda reply: log_length(reply.text),
             bounds=(0, 14),
+            whole=True,
             meaning="natural logarithm of the number of characters",
         ),
         Measure(

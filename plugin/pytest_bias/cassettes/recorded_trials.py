@@ -216,7 +216,8 @@ def _outcome(wanted: Wanted, measured: MeasuredTrial) -> Outcome:
 def _spoken(call: Mapping[str, Any]) -> Spoken:
     """Return the size of a reply of which no text is kept, and the time it took."""
     output = believable_counts(call["usage"]).get("output")
-    return Spoken(None, output, believable_seconds(call["latency"]))
+    seconds = believable_seconds(call["latency"])
+    return Spoken(None, output, seconds, call["finish"] == "length")
 
 
 def _origin(call: Mapping[str, Any]) -> Origin:

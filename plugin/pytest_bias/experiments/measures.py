@@ -9,7 +9,7 @@ from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from ..errors import BadDesign, InvalidReply
 from .design import check_label
-from .fields import is_pair, need_function, need_number, need_text, shortly, wrong
+from .fields import is_pair, need, need_function, need_number, need_text, shortly, wrong
 
 MeasureValue = float | str | bool
 
@@ -47,6 +47,9 @@ class Measure:
         cannot be measured again, and are then not taken for what they no longer are.
     meaning
         What it is, in words, for the data dictionary of a published data set.
+    whole
+        Whether it says nothing of a reply that the limit on tokens ended, such as its length:
+        where that is more than one reply in twenty, nothing on it is decided.
     categories
         The closed set of a measure that is text: a value is one of these, or several with a space
         between. Where no text is kept, and in published data sets, there is no other text.
@@ -59,12 +62,14 @@ class Measure:
     version: int = 1
     meaning: str = ""
     categories: Iterable[str] = field(default=(), repr=False)
+    whole: bool = False
 
     def __post_init__(self) -> None:
         what = f"Measure({shortly(self.name)})"
         check_label(self.name, what)
         need_function(what, "take", self.take)
         need_text(what, unit=self.unit, meaning=self.meaning)
+        need(what, "whole", self.whole, bool, "True or False")
         if type(self.version) is not int:
             raise wrong(what, "version", self.version, "a whole number")
         if self.name == MISSING:

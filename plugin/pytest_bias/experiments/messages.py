@@ -12,6 +12,9 @@ from .fields import need, need_number
 
 Role = Literal["system", "user", "assistant"]
 Finish = Literal["stop", "length", "content_filter", "refusal", "other"]
+TRUNCATED = "truncated"
+"""Reason of a reply that is invalid since the limit on tokens ended it."""
+
 Player = Literal["subject", "judge"]
 """Who answers: the model under test, or the model that grades."""
 

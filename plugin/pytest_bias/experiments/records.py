@@ -10,7 +10,7 @@ from typing import Literal
 from ..errors import BadDesign, InvalidReply
 from .design import Condition, Trial, frozen_mapping
 from .measures import Measure, MeasureValue
-from .messages import Player
+from .messages import TRUNCATED, Player
 
 Retention = Literal["raw", "measures", "encrypted"]
 
@@ -19,12 +19,14 @@ Retention = Literal["raw", "measures", "encrypted"]
 class Spoken:
     """The size of one reply of the subject: words, tokens of output, seconds it took.
 
-    None is what is not known: words, where no text is kept.
+    None is what is not known: words, where no text is kept. ``cut`` is true where the limit on
+    tokens ended it.
     """
 
     words: int | None
     tokens: int | None
     latency: float | None
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,12 @@ class Outcome:
     origins: tuple[Origin, ...] = field(default=(), repr=False, compare=False)
     published: bool = False
 
+    @property
+    def cut(self) -> bool:
+        """Whether the limit on tokens ended a reply that what is measured rests on."""
+        cut = sum(spoken.cut for spoken in self.spoken)
+        return self.missing is None and cut > self.invalid.count(TRUNCATED)
+
 
 CAP = "cap"
 """Reason under which trials are missing that a cap kept from being recorded."""
@@ -140,6 +148,7 @@ class Record:
     missing: str | None
     invalid: tuple[str, ...] = ()
     interactions: int | None = 1
+    cut: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", frozen_mapping(self.values))
@@ -150,7 +159,8 @@ class CellCount:
     """Completeness of one condition: planned = ok + the sum of ``missing`` (reason → count).
 
     ``invalid`` counts replies that were not valid, by reason, whether or not a later attempt of
-    the same trial was; ``interactions`` counts all calls, None where that is not known.
+    the same trial was; ``interactions`` counts all calls, None where that is not known; ``cut``
+    the valid trials of which the limit on tokens ended a reply.
     """
 
     condition: str
@@ -159,6 +169,7 @@ class CellCount:
     missing: Mapping[str, int]
     invalid: Mapping[str, int]
     interactions: int | None
+    cut: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing", frozen_mapping(dict(sorted(self.missing.items()))))
@@ -184,7 +195,8 @@ def record_of(outcome: Outcome, measures: Sequence[Measure]) -> Record:
     except InvalidReply as invalid:
         missing = invalid.reason
     calls = None if outcome.published else outcome.interactions
-    return Record(outcome.trial, values, missing, outcome.invalid, calls)
+    cut = outcome.cut and missing is None
+    return Record(outcome.trial, values, missing, outcome.invalid, calls, cut)
 
 
 def known_sum(counts: Iterable[int | None]) -> int | None:
@@ -260,4 +272,5 @@ class Records:
             missing=self.missing,
             invalid=invalid,
             interactions=known_sum(row.interactions for row in self.rows),
+            cut=sum(row.cut for row in self.rows),
         )

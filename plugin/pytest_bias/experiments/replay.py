@@ -217,7 +217,8 @@ def place_order(place: Place) -> tuple[tuple[int, ...], int]:
 def spoken_of(completion: Completion) -> Spoken:
     """Return the size of a reply, and the time it took."""
     words = len(completion.text.split())
-    return Spoken(words, completion.usage.get("output"), completion.latency)
+    cut = completion.finish == "length"
+    return Spoken(words, completion.usage.get("output"), completion.latency, cut)
 
 
 def newly_told(request: Request) -> list[str]:

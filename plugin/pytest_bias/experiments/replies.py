@@ -15,6 +15,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from ..errors import BadDesign, InvalidReply
 from .design import frozen
+from .messages import TRUNCATED
 
 Structured = TypeVar("Structured", bound=BaseModel)
 Checked = TypeVar("Checked")
@@ -120,7 +121,7 @@ def accept_text(text: str, finish: str, check: Callable[[str], None] | None = No
     """
     _check_finish(finish)
     if not text.strip():
-        raise InvalidReply("truncated" if finish == "length" else "empty")
+        raise InvalidReply(TRUNCATED if finish == "length" else "empty")
     _apply(check, text)
     return text
 
@@ -178,7 +179,7 @@ def _check_finish(finish: str) -> None:
 
 def _why_not_json(text: str, finish: str, told: str) -> str:
     if finish == "length":
-        return "truncated"
+        return TRUNCATED
     own_numbers = set(_NUMBER.findall(text)) - set(_NUMBER.findall(told))
     if own_numbers or text.lstrip(_BLANK)[:1] in _JSON_STARTS:
         return "not_json"

@@ -120,6 +120,7 @@ def completeness(counts: Sequence[CellCount]) -> Iterator[Cells]:
             count.ok,
             count.missing,
             count.invalid,
+            count.cut,
             count.interactions,
         )
     if len(counts) > 1:
@@ -131,6 +132,7 @@ def completeness(counts: Sequence[CellCount]) -> Iterator[Cells]:
             sum(count.ok for count in counts),
             dict(sorted(missing.items())),
             dict(sorted(invalid.items())),
+            sum(count.cut for count in counts),
             known_sum(count.interactions for count in counts),
         )
 
@@ -141,6 +143,7 @@ def _complete(
     ok: int,
     missing: Mapping[str, int],
     invalid: Mapping[str, int],
+    cut: int,
     calls: int | None,
 ) -> Cells:
     return (
@@ -149,6 +152,7 @@ def _complete(
         str(ok),
         reasons_words(missing),
         NOT_KNOWN if calls is None else reasons_words(invalid),
+        NOT_KNOWN if calls is None else str(cut),
         NOT_KNOWN if calls is None else str(calls),
     )
 

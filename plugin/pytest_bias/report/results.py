@@ -13,7 +13,7 @@ from .view import RunView
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-FORMAT = 4
+FORMAT = 5
 
 _VALUES = (
     *("accepted", "analyses", "failing", "judged", "leniencies", "scope", "unasked", "upgrade"),

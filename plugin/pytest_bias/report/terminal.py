@@ -12,6 +12,7 @@ from ..verdicts.rule import SCREENED
 from ..verdicts.verdict import Control, Status, Verdict
 from ..verdicts.words import beside_margin, interval_words, settle_words, unit_words, units_words
 from .judge import judge_line
+from .numbers import reasons_words
 from .view import SIMULATED_WARNING, AcceptedVerdict, RunView
 
 NAMED = 5
@@ -174,14 +175,16 @@ def _by(accepted: AcceptedVerdict) -> str:
 def _heading(analysis: Analysis) -> str:
     ok = sum(count.ok for count in analysis.counts)
     retried = sum(sum(count.invalid.values()) for count in analysis.counts)
-    missing = analysis.trials - ok
+    missing: Counter[str] = sum((Counter(count.missing) for count in analysis.counts), Counter())
     own = analysis.recording.published is None
     size = f"{analysis.design} design" if own else "replies that others published"
     parts = [size, f"{ok} of {analysis.trials} trials valid"]
     if missing:
-        parts.append(f"{missing} missing")
+        parts.append(f"{missing.total()} missing: {reasons_words(dict(missing.most_common()))}")
     if retried:
         parts.append(f"{retried} invalid repl{'y' if retried == 1 else 'ies'}")
+    if cut := sum(count.cut for count in analysis.counts):
+        parts.append(f"{cut} cut off at the limit on tokens")
     recording = analysis.recording
     if names := answered_by(analysis.model, recording.served):
         parts.append(f"answered by {', '.join(names)}")

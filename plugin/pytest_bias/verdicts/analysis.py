@@ -77,7 +77,7 @@ def analyse(
     outcomes = tuple(outcomes)
     records = Records(tuple(record_of(outcome, experiment.measures) for outcome in outcomes))
     agreed = (*with_itself(experiment, records), *with_people(experiment, records, labels))
-    held = held_back(agreed)
+    held = {**cut_short(experiment, records), **held_back(agreed)}
     rests: dict[str, frozenset[str]] = {}
     seen = None
     if control is not None:
@@ -128,6 +128,21 @@ def analyse(
             _adjusted(questions, worst=True),
         ),
     )
+
+
+def cut_short(experiment: Experiment, records: Records) -> Mapping[str, str]:
+    """Measure → why nothing is decided of it, where the limit on tokens ended too many replies."""
+    from ..contrasts.estimation.worst import TOLERATED_MISSING  # noqa: PLC0415  (numpy)
+
+    found = [row for row in records.rows if row.missing is None]
+    cut = sum(row.cut for row in found)
+    if not found or cut / len(found) <= TOLERATED_MISSING:
+        return {}
+    why = (
+        f"the limit on tokens ended {cut} of {len(found)} replies, of which nobody knows how long "
+        "they would have been; raise max_output_tokens"
+    )
+    return {measure.name: why for measure in experiment.measures if measure.whole}
 
 
 def _measures(contrast: Contrast, finding: Finding | NoFinding) -> frozenset[str]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -19,7 +20,7 @@ from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure
-from pytest_bias.experiments.records import Outcome
+from pytest_bias.experiments.records import Outcome, Spoken
 from pytest_bias.statistics.resampling import label_permutation
 from pytest_bias.statistics.simultaneous import holm
 from pytest_bias.verdicts.analysis import Analysis, analyse
@@ -182,6 +183,42 @@ def test_without_a_control_nothing_is_clear() -> None:
     )
     assert found.control is None
     assert "no positive control" in found.verdicts[0].reason
+
+
+WHOLE = experiment(
+    factors=TINY.factors, measures=[replace(MEASURES[0], whole=True), *MEASURES[1:]]
+)
+
+
+@pytest.mark.parametrize(("cut", "said"), [(4, "BIASED"), (6, "INCONCLUSIVE")])
+def test_of_replies_that_a_limit_ended_no_measure_of_whole_ones_is_decided(
+    cut: int, said: str
+) -> None:
+    """One in twenty may be cut off; a measure that does not need the end is decided either way."""
+    scores: dict[str, Sequence[int | None]] = {
+        name: [score for score in given if score is not None] for name, given in SCORES.items()
+    }
+    found = outcomes(WHOLE, scores)  # 95 of them
+    found[:cut] = [
+        replace(each, spoken=(Spoken(4, 9, 1.0, cut=True),), interactions=1)
+        for each in found[:cut]
+    ]
+    tried_again = (Spoken(4, 9, 1.0, cut=True), Spoken(4, 5, 1.0))
+    found[cut] = replace(found[cut], spoken=tried_again, invalid=("truncated",))
+    much = RateDifference("much", "demand", high="high", low="low", family="much")
+    given = analyse(
+        WHOLE,
+        WHOLE.design(),
+        "openai/tiny",
+        found,
+        hypotheses=(mean(), much),
+        control=CONTROL,
+        recording=RECORDING,
+    )
+    assert [count.cut for count in given.counts] == [cut, 0, 0]
+    assert given.verdict("score-high-low").status == said
+    assert given.verdict("much-high-low").status == "BIASED"
+    assert ("the limit on tokens ended 6 of 95 replies" in given.verdicts[1].reason) == (cut == 6)
 
 
 def test_values_of_several_types_are_refused() -> None:

@@ -123,7 +123,7 @@ _SEEDS = [
     for recording in (["--bias-record=missing"], []):
         done = run_here(pytester, "--bias-model=simulated/even", *recording)
         done.assert_outcomes(passed=5)
-        done.stdout.fnmatch_lines(["*(gate design, 179 of 180 trials valid, 1 missing)"])
+        done.stdout.fnmatch_lines(["*(gate design, 179 of 180 trials valid, 1 missing: 1 *)"])
     report = (pytester.path / "bias-report.html").read_text("utf-8")
     assert "1 out_of_bounds_minutes" in report
 

@@ -253,7 +253,7 @@ COUNTED = (
     [
         ({"numbers": (), "categories": ()}, "No valid reply was measured."),
         ({"control": None}, "The experiment has no positive control"),
-        ({"counts": COUNTED}, "all 12 9 3 refused 3 not_json 27"),
+        ({"counts": COUNTED}, "all 12 9 3 refused 3 not_json 0 27"),
         ({}, "fair too high too low low 6 0 2 (33 %) 0 (0 %) 4 (67 %)"),
     ],
 )
