@@ -51,7 +51,7 @@ def read_csv(path: Path) -> RawTable:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         return _unread(
-            checksum, line, "the file is not UTF-8 from here on; save the file as CSV in UTF-8"
+            checksum, line, "the file is not UTF-8 from here on; save it as CSV in UTF-8"
         )
     lines: list[tuple[int, list[str]]] = []
     try:

@@ -1,0 +1,119 @@
+"""The published subjects: their figures are those of the table's own rows, and the page's too."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+
+from benchmarks import published
+
+TABLE = Path(__file__).parents[1] / "published" / "anchoring_replies.csv"
+NAMES = {
+    "anthropic/claude-haiku-4-5": "claude-haiku-4-5",
+    "anthropic/claude-opus-4-5": "claude-opus-4-5",
+    "anthropic/claude-opus-4-5-20251101": "claude-opus-4-5-20251101",
+    "anthropic/claude-opus-4-6": "claude-opus-4-6",
+    "anthropic/claude-sonnet-4-20250514": "claude-sonnet-4-20250514",
+    "codex": "codex",
+    "github-copilot/gpt-4o": "gpt-4o-copilot",
+    "openrouter/meta-llama/llama-3.3-70b-instruct": "llama-3.3-70b-instruct",
+    "openrouter/openai/gpt-4o": "gpt-4o",
+}
+"""As the source names them → as subjects."""
+NO_SPREAD = {"claude-opus-4-5", "claude-opus-4-5-20251101", "claude-sonnet-4-20250514"}
+"""Subjects with one sentence after each demand, of which no t is defined."""
+
+
+def rows(model: str, condition: str) -> list[dict[str, str]]:
+    with TABLE.open(newline="", encoding="utf-8") as file:
+        found = [row for row in csv.DictReader(file) if row["model"] == model]
+    return [row for row in found if row["condition"] == condition]
+
+
+def months(model: str, condition: str) -> list[int]:
+    return [int(row["sentence_months"]) for row in rows(model, condition) if not row["missing"]]
+
+
+@pytest.fixture(scope="module")
+def analyses() -> Mapping[str, Mapping[str, Any]]:
+    """The analyses of a run of all of them, by the subject's name."""
+    found = published.results(published.models())
+    return {analysis["model"].partition("/")[2]: analysis for analysis in found}
+
+
+def finding(analysis: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    (found,) = (v["finding"] for v in analysis["verdicts"] if v["id"] == name)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_every_name_of_the_table_is_a_subject() -> None:
+    assert published.models() == tuple(sorted(f"published/{name}" for name in NAMES.values()))
+
+
+@pytest.mark.filterwarnings("ignore:Precision loss")  # scipy's word for an arm without spread
+@pytest.mark.parametrize(("source", "name"), NAMES.items(), ids=NAMES.values())
+def test_difference_t_df_and_p_are_those_of_the_rows(
+    analyses: Mapping[str, Mapping[str, Any]], source: str, name: str
+) -> None:
+    high, low = months(source, "high"), months(source, "low")
+    found = finding(analyses[name], "sentence_months-high-low")
+    assert found["estimate"] == pytest.approx(np.mean(high) - np.mean(low), rel=0, abs=1e-9)
+    assert [arm["units"] for arm in found["arms"]] == [len(high), len(low)]
+    statistics = found["published"]["statistics"]
+    if name in NO_SPREAD:
+        assert len({*high}) == len({*low}) == 1
+        assert list(statistics) == ["not defined"]
+        return
+    expected = stats.ttest_ind(high, low, equal_var=False)
+    assert statistics["t"] == pytest.approx(expected.statistic, rel=0, abs=1e-9)
+    assert statistics["df"] == pytest.approx(expected.df, rel=0, abs=1e-9)
+    assert statistics["p"] == pytest.approx(expected.pvalue, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize(("source", "name"), NAMES.items(), ids=NAMES.values())
+def test_every_row_is_a_trial_and_nothing_is_said_to_be_known_that_is_not(
+    analyses: Mapping[str, Mapping[str, Any]], source: str, name: str
+) -> None:
+    analysis = analyses[name]
+    recording, (low, high) = analysis["recording"], analysis["counts"]
+    for count in (low, high):
+        of = rows(source, count["condition"])
+        lost = sum(row["missing"] == "error" for row in of)
+        assert (count["planned"], count["ok"]) == (len(of), len(of) - lost)
+        assert count["missing"] == ({"error": lost} if lost else {})
+        assert count["interactions"] is None
+    assert not analysis["simulated"]
+    assert (recording["interactions"], recording["served"], recording["wire"]) == (None, [], "")
+    known = recording["published"]
+    assert known["rows"] == low["planned"] + high["planned"]
+    assert known["licence"] == "MIT, © 2026 voder.ai"
+    assert "voder-ai/bAIs" in known["source"]
+    times = [row["collected_at"] for at in ("low", "high") for row in rows(source, at)]
+    assert (recording["oldest"], recording["newest"]) == (min(times), max(times))
+
+
+def test_too_high_is_taken_from_the_evaluation_by_the_experiments_own_measure(
+    analyses: Mapping[str, Mapping[str, Any]],
+) -> None:
+    for source, name in NAMES.items():
+        arms = {a["level"]: a["mean"] for a in analyses[name]["control"]["finding"]["arms"]}
+        for level, share in arms.items():
+            valid = [row for row in rows(source, level) if not row["missing"]]
+            called = [row["prosecutor_evaluation"] == "too high" for row in valid]
+            assert math.isclose(share, sum(called) / len(called), abs_tol=1e-12)
+
+
+def test_the_table_of_the_pre_registration_is_that_of_a_run(
+    analyses: Mapping[str, Mapping[str, Any]],
+) -> None:
+    page = published.PAGE.read_text(encoding="utf-8")
+    shown = page.partition(published.START)[2].partition(published.END)[0]
+    assert shown == published.table([analyses[name] for name in sorted(analyses)])

@@ -1,0 +1,492 @@
+"""Tables that others recorded: what becomes of their rows, and all that can be wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bias import Experiment, Factor, Items, Measure, Parameters, Subject, Trial
+from pytest_bias.errors import BadSetting, NotCovered, UnknownName, WrongTable
+from pytest_bias.settings.published import TableEntry
+from pytest_bias.settings.roster import Roster, parse_roster
+from pytest_bias.settings.settings import Settings
+from pytest_bias.tables.subjects import Replies, Tables
+
+
+class Reply:
+    """What the protocol gives, for its annotations."""
+
+    score: int
+    tone: str
+    kind: str
+    sure: bool
+
+
+async def asked(trial: Trial, subject: Subject) -> Reply:
+    raise AssertionError((trial, subject))
+
+
+TOY = Experiment(
+    id="toy",
+    name="Toy",
+    factors=[
+        Factor("cue", {"low": 3, "high": 9}),
+        Factor("group", {"a": "A", "b": "B"}, exemplars={"a": ["Ann", "Al"], "b": ["Bo"]}),
+    ],
+    items=Items("text", ["recipe", "letter"]),
+    protocol=asked,
+    measures=[
+        Measure("score", bounds=(0, 12), unit="points"),
+        Measure("tone", categories=["warm", "cold"]),
+        Measure("sure"),
+        Measure("long", lambda reply: reply.score > 6),
+    ],
+    replicates=5,
+)
+HEAD = "model,cue,group,group_exemplar,item,score,tone,sure,missing,at,n"
+GOOD = "m,low,a,Ann,recipe,5,warm,true,,2026-02-05T13:51:23.941Z,1"
+SCORED = "m,low,a,Ann,recipe,{},warm,true,,,{}"
+"""A row by its score and the index of its replicate."""
+COLUMNS = {"missing": "missing", "collected_at": "at", "replicate": "n"}
+
+
+def tables(
+    folder: Path, content: str | bytes | None, *, name: str = "toy", **entry: Any
+) -> Tables:
+    """A roster's tables: one, with what its file holds; None for no file at all."""
+    data = content.encode() if isinstance(content, str) else content
+    if data is not None:
+        (folder / "t.csv").write_bytes(data)
+    given = {"experiment": "toy", "model": "model", "columns": COLUMNS, **entry}
+    declared = TableEntry(path="t.csv", source="a paper", licence="CC0-1.0", **given)
+    return Tables(Roster(tables={name: declared}, folder=folder))
+
+
+def replies(folder: Path, *rows: str, model: str = "published/m", **entry: Any) -> Replies:
+    return tables(folder, "\n".join([HEAD, *rows]), **entry).of(TOY, model)
+
+
+def problems(folder: Path, *rows: str, **entry: Any) -> list[str]:
+    """The lines in which a table is refused, without the first."""
+    with pytest.raises(WrongTable) as refused:
+        replies(folder, *rows, **entry)
+    first, *rest = str(refused.value).splitlines()
+    count = len(refused.value.cells)
+    number = f"{count} problem{'s' * (count > 1)}"
+    assert first == (
+        f"[published.toy] path=t.csv: {number}, and no row is used before they are mended:"
+    )
+    return [line.removeprefix("  ") for line in rest]
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+def test_each_row_is_a_trial_numbered_within_its_cell_in_the_order_of_the_file(
+    tmp_path: Path,
+) -> None:
+    found = replies(
+        tmp_path,
+        "m,high,b,Bo,letter,7,cold,false,,,1",
+        GOOD,
+        "other,low,a,Ann,recipe,1,warm,true,,,1",
+        "m,low,a,Ann,recipe,6.0,warm,TRUE,,,2",
+        "m,low,a,Al,recipe,,,,refusal,,1",
+    )
+    assert [o.trial.id for o in found.outcomes] == [
+        "low-a/Ann/recipe#1",
+        "low-a/Ann/recipe#2",
+        "low-a/Al/recipe#1",
+        "high-b/Bo/letter#1",
+    ]
+    first, second, lost, last = found.outcomes
+    assert first.values == {"score": 5.0, "tone": "warm", "sure": True, "long": False}
+    assert last.values == {"score": 7.0, "tone": "cold", "sure": False, "long": True}
+    assert second.values is not None
+    assert second.values["score"] == 6.0
+    assert (lost.missing, lost.values) == ("refusal", {})
+    assert [each.at for each in first.origins] == ["2026-02-05T13:51:23.941Z"]
+    assert all(o.published and o.prompts == () and o.result is None for o in found.outcomes)
+    assert found.design.replicates == 2
+    assert (found.recording.interactions, found.recording.retention) == (None, "measures")
+
+
+def test_models_of_one_table_with_the_same_rows_are_not_the_same_replies(tmp_path: Path) -> None:
+    rows = [GOOD, GOOD.replace("m,", "n,", 1)]
+    one = replies(tmp_path, *rows).recording
+    two = replies(tmp_path, *rows, model="published/n").recording
+    assert one.checksum != two.checksum
+    assert one.published is not None
+    assert two.published is not None
+    assert one.published.checksum == two.published.checksum
+
+
+def test_words_of_the_source_are_translated_by_column(tmp_path: Path) -> None:
+    found = replies(
+        tmp_path,
+        "vendor/M 1,3mo,a,Ann,recipe,5,friendly,true,,,1",
+        "vendor/M 1,3mo,a,Ann,recipe,,,,Parse Error!,,2",
+        values={
+            "model": {"vendor/M 1": "m"},
+            "cue": {"3mo": "low"},
+            "tone": {"friendly": "warm"},
+            "missing": {"Parse Error!": "error"},
+        },
+    )
+    assert [(o.trial.condition.id, o.missing) for o in found.outcomes] == [
+        ("low-a", None),
+        ("low-a", "error"),
+    ]
+
+
+def test_columns_are_called_what_the_source_calls_them(tmp_path: Path) -> None:
+    content = "who,anchor,group,name,item,months,tone,sure\nm,low,a,Ann,recipe,5,warm,true\n"
+    columns = {"cue": "anchor", "group_exemplar": "name", "score": "months"}
+    found = tables(tmp_path, f"\ufeff{content}", model="who", columns=columns)
+    (outcome,) = found.of(TOY, "published/m").outcomes
+    assert outcome.values is not None
+    assert outcome.values["score"] == 5.0
+
+
+def test_without_a_column_of_replicates_a_repeated_row_is_another_trial(tmp_path: Path) -> None:
+    found = replies(tmp_path, GOOD, GOOD, columns={"missing": "missing"})
+    assert [o.trial.replicate for o in found.outcomes] == [1, 2]
+    assert all(each.at is None for o in found.outcomes for each in o.origins)
+
+
+def test_a_column_of_its_own_stands_for_a_measure_with_a_function(tmp_path: Path) -> None:
+    row = f"{HEAD},is_long\n{GOOD},true\n"
+    found = tables(tmp_path, row, columns={**COLUMNS, "long": "is_long"}).of(TOY, "published/m")
+    assert found.outcomes[0].values is not None
+    assert found.outcomes[0].values["long"] is True  # whatever the function would say
+
+
+# --- what is wrong -------------------------------------------------------------------------------
+
+NO_LABEL = "is no label (lower-case letters and digits, joined by '_')"
+WRONG = {
+    "level": (
+        ["m,mid,a,Ann,recipe,5,warm,true,,,1"],
+        ["line 2, column 'cue': 'mid' is no level of cue: low, high"],
+    ),
+    "level with a blank": (
+        ["m, low,a,Ann,recipe,5,warm,true,,,1"],
+        ["line 2, column 'cue': ' low' is no level of cue: low, high"],
+    ),
+    "exemplar": (
+        ["m,low,b,Ann,recipe,5,warm,true,,,1"],
+        ["line 2, column 'group_exemplar': 'Ann' is no exemplar of group at b: Bo"],
+    ),
+    "item": (
+        ["m,low,a,Ann,poem,5,warm,true,,,1"],
+        ["line 2, column 'item': 'poem' is no text: recipe, letter"],
+    ),
+    "repeated": (
+        [GOOD, GOOD.replace(",1", ",2"), GOOD, GOOD],
+        [
+            "lines 4-5, column 'n': repeats line 2: the same model, condition and replicate '1'",
+        ],
+    ),
+    "no replicate": (
+        [GOOD.removesuffix("1")],
+        ["line 2, column 'n': is empty, and replicates are told by it"],
+    ),
+    "out of range": (
+        [SCORED.format(number, number) for number in (13, -1, 12)],
+        [
+            "line 2, column 'score': '13' is not within 0 to 12 points",
+            "line 3, column 'score': '-1' is not within 0 to 12 points",
+        ],
+    ),
+    "no number": (
+        [SCORED.format(word, word) for word in ("six", "nan", "1_0", "1e999", "５")],
+        [
+            f"line {line}, column 'score': {word!r} is no whole number"
+            for line, word in enumerate(("six", "nan", "1_0", "1e999", "５"), 2)
+        ],
+    ),
+    "no whole number": (
+        [GOOD.replace(",5,", ",5.5,")],
+        ["line 2, column 'score': '5.5' is no whole number"],
+    ),
+    "category": (
+        [GOOD.replace("warm", "hot")],
+        ["line 2, column 'tone': 'hot' is no tone: cold, warm"],
+    ),
+    "flag": (
+        [GOOD.replace("true", "perhaps")],
+        ["line 2, column 'sure': 'perhaps' is neither true nor false"],
+    ),
+    "empty without a reason": (
+        [GOOD.replace(",5,", ",,")],
+        ["line 2, column 'score': is empty, and nothing says why the trial is missing"],
+    ),
+    "missing, and yet measured": (
+        [GOOD.replace("true,,", "true,error,")],
+        [
+            "line 2, column 'score': holds '5', and the trial is missing (error)",
+            "line 2, column 'sure': holds 'true', and the trial is missing (error)",
+            "line 2, column 'tone': holds 'warm', and the trial is missing (error)",
+        ],
+    ),
+    "a reason that may be a reply": (
+        ["m,low,a,Ann,recipe,,,,I cannot judge,,1"],
+        [f"line 2, column 'missing': 'I cannot judge' {NO_LABEL}"],
+    ),
+    "time": (
+        [GOOD.replace("2026-02-05T13:51:23.941Z", "yesterday")],
+        ["line 2, column 'at': 'yesterday' is no time as 2026-02-05T13:51:23Z"],
+    ),
+    "rows of nobody": (
+        [GOOD, GOOD.replace("m,", ",", 1), GOOD.replace("m,", " m,", 1)],
+        ["lines 3-4, column 'model': names no model, so these are the replies of nobody"],
+    ),
+    "too few cells": (
+        [GOOD, "m,low"],
+        ["line 3: has 2 cells, and the first line names 11 columns"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("rows", "said"), WRONG.values(), ids=WRONG)
+def test_a_wrong_row_is_refused_with_its_line_and_column(
+    tmp_path: Path, rows: list[str], said: list[str]
+) -> None:
+    assert problems(tmp_path, *rows) == said
+
+
+def test_all_problems_of_a_file_are_named_at_once_other_models_rows_too(tmp_path: Path) -> None:
+    rows = [line for lines, _ in WRONG.values() for line in lines]
+    found = problems(tmp_path, GOOD.replace(",1", ",0"), *rows)
+    for word in ("'mid'", "'Ann'", "'poem'", "'13'", "'six'", "'hot'", "'perhaps'", "'yesterday'"):
+        assert any(word in line for line in found), word
+    assert any("repeats line" in line for line in found)
+    assert any("replies of nobody" in line for line in found)
+    assert any("has 2 cells" in line for line in found)
+
+
+def test_lines_are_those_of_the_file_where_a_row_takes_several(tmp_path: Path) -> None:
+    quoted = 'm,low,a,Ann,recipe,5,"wa\nrm",true,,,1'
+    assert problems(tmp_path, "", quoted, GOOD.replace(",5,", ",99,").replace(",1", ",9")) == [
+        "line 3, column 'tone': 'wa\\nrm' is no tone: cold, warm",
+        "line 5, column 'score': '99' is not within 0 to 12 points",
+    ]
+
+
+def test_a_measure_of_no_declared_type_is_of_one_type(tmp_path: Path) -> None:
+    free = Experiment(
+        id="free",
+        name="Free",
+        factors=[Factor("cue", {"low": 3, "high": 9})],
+        protocol=asked,
+        measures=[Measure("length")],
+        replicates=5,
+    )
+    content = "model,cue,length\nm,low,1.5\nm,high,true\nm,low,2e3\nm,high,long\n"
+    with pytest.raises(WrongTable) as refused:
+        tables(tmp_path, content, experiment="free", columns={}).of(free, "published/m")
+    assert str(refused.value).splitlines()[1:] == [
+        "  line 3, column 'length': True is of another type than the value on line 2",
+        "  line 5, column 'length': 'long' is no number",
+    ]
+
+
+def test_columns_that_are_not_there_are_named_with_what_is_there(tmp_path: Path) -> None:
+    content = "model,group,group_exemplar,item,score,sure,sure\nm,a,Ann,recipe,99,true,true\n"
+    columns = {"missing": "why", "colour": "hue"}
+    given = tables(tmp_path, content, columns=columns, values={"hue": {"red": "r"}})
+    with pytest.raises(WrongTable) as refused:
+        given.of(TOY, "published/m")
+    has = "collected_at, cue, group, group_exemplar, item, long, missing, replicate, score, sure"
+    there = "there are model, group, group_exemplar, item, score, sure, sure"
+    assert str(refused.value).splitlines()[1:] == [
+        f"  columns of the roster has 'colour', and toy has {has}, tone",
+        f"  line 1, column 'cue': there is no such column (cue); {there}",
+        f"  line 1, column 'hue': there is no such column (values of the roster); {there}",
+        "  line 1, column 'sure': two columns have this name",
+        f"  line 1, column 'tone': there is no such column (tone); {there}",
+        f"  line 1, column 'why': there is no such column (missing); {there}",
+        "  line 2, column 'score': '99' is not within 0 to 12 points",
+    ]
+
+
+def test_a_measure_whose_function_needs_more_than_the_table_has(tmp_path: Path) -> None:
+    deep = Experiment(
+        id="deep",
+        name="Deep",
+        factors=[Factor("cue", {"low": 3, "high": 9})],
+        protocol=asked,
+        measures=[Measure("score", bounds=(0, 12)), Measure("words", lambda r: len(r.text))],
+        replicates=5,
+    )
+    content = "model,cue,score\nm,low,1\nm,high,2\n"
+    with pytest.raises(WrongTable) as refused:
+        tables(tmp_path, content, experiment="deep", columns={}).of(deep, "published/m")
+    (said,) = str(refused.value).splitlines()[1:]
+    assert said.startswith(
+        "  lines 2-3, column 'words': there is no such column, and its function cannot take it "
+        "from the others (AttributeError: "
+    )
+
+
+FILES = {
+    "no such file": (None, "the file cannot be read: No such file or directory"),
+    "empty": (b"", "the file holds no rows below the names of its columns"),
+    "only names": (
+        HEAD.encode(),
+        "line 1: the file holds no rows below the names of its columns",
+    ),
+    "not UTF-8": (
+        f"{HEAD}\n{GOOD}\nm\u00fc".encode("latin-1"),
+        "line 3: the file is not UTF-8 from here on; save it as CSV in UTF-8",
+    ),
+    "no CSV": (
+        f'{HEAD}\n{GOOD}\n"m"x,low'.encode(),
+        "line 3: the file is no CSV from here on: ',' expected after '\"'",
+    ),
+    "no column of models": (
+        b"who,cue\nm,low",
+        "line 1, column 'model': there is no such column (model); there are who, cue",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "said"), FILES.values(), ids=FILES)
+def test_a_file_that_is_no_table(tmp_path: Path, content: bytes | None, said: str) -> None:
+    with pytest.raises(WrongTable) as refused:
+        tables(tmp_path, content).of(TOY, "published/m")
+    assert str(refused.value) == (
+        "[published.toy] path=t.csv: 1 problem, and no row is used before they are mended:\n"
+        f"  {said}"
+    )
+
+
+# --- subjects ------------------------------------------------------------------------------------
+
+
+def settings(**given: Any) -> Settings:
+    folder = Path("cassettes")
+    return Settings(
+        **{"models": ("published/m",), "report": None, "results": None, "cassettes": folder}
+        | given
+    )
+
+
+def test_a_subject_of_no_table(tmp_path: Path) -> None:
+    given = tables(tmp_path, f"{HEAD}\n{GOOD}\n")
+    given.check(settings())
+    with pytest.raises(UnknownName, match="unknown published subject 'published/gpt'; known: pub"):
+        given.check(settings(models=("simulated/even", "published/gpt")))
+    with pytest.raises(
+        UnknownName, match=r"known: none; a table is declared in the roster, as \["
+    ):
+        Tables(Roster()).check(settings(models=(), baseline="published/old"))
+
+
+REFUSED = {
+    "recorded": ({"record": "all"}, "--bias-record=all: published/m is a table of what others"),
+    "planned": ({"plan": True}, "--bias-plan: published/m is a table of what others recorded"),
+    "screened": ({"design": "screen"}, "--bias-design=screen: the replies of published/m are as"),
+}
+
+
+@pytest.mark.parametrize(("given", "words"), REFUSED.values(), ids=REFUSED)
+def test_nobody_is_asked_again(tmp_path: Path, given: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadSetting, match=words):
+        tables(tmp_path, f"{HEAD}\n{GOOD}\n").check(settings(**given))
+
+
+def test_an_old_published_model_may_stand_beside_a_recording(tmp_path: Path) -> None:
+    given = settings(models=("openai/new",), baseline="published/m", record="missing")
+    tables(tmp_path, f"{HEAD}\n{GOOD}\n").check(given)
+
+
+def test_another_experiment_or_condition_is_not_covered(tmp_path: Path) -> None:
+    given = tables(tmp_path, f"{HEAD}\n{GOOD}\n")
+    other = Experiment(
+        id="other",
+        name="Other",
+        factors=TOY.factors,
+        protocol=asked,
+        measures=[Measure("score")],
+        replicates=5,
+    )
+    assert not given.covers(other, "published/m")
+    with pytest.raises(NotCovered, match="published/m has no replies to other: published are"):
+        given.of(other, "published/m")
+    found = given.of(TOY, "published/m")
+    assert len(found.of(TOY.conditions[0])) == 1
+    with pytest.raises(NotCovered, match="to condition high-b of toy: published are those to low"):
+        found.of(TOY.conditions[-1])
+
+
+def test_a_subject_of_two_tables_with_the_same_experiment(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(f"{HEAD}\n{GOOD}\n", encoding="utf-8")
+    entry = TableEntry(
+        path="t.csv", experiment="toy", model="model", source="x", licence="y", columns=COLUMNS
+    )
+    both = Tables(Roster(tables={"one": entry, "two": entry}, folder=tmp_path))
+    words = r"\[published.one\] and \[published.two\] both have replies of it to toy; rename it"
+    with pytest.raises(BadSetting, match=words):
+        both.of(TOY, "published/m")
+
+
+def test_who_graded_is_said_where_there_is_a_judge(tmp_path: Path) -> None:
+    async def judged(trial: Trial, subject: Subject, judge: Subject) -> Reply:
+        raise AssertionError((trial, subject, judge))
+
+    graded = Experiment(
+        id="toy",
+        name="Toy",
+        factors=[Factor("cue", {"low": 3, "high": 9})],
+        protocol=judged,
+        measures=[Measure("score", bounds=(0, 12))],
+        judge=Parameters(),
+        replicates=5,
+    )
+    content = "model,cue,score\nm,low,1\n"
+    with pytest.raises(WrongTable, match=r"has a judge, and the roster does not say who graded"):
+        tables(tmp_path, content, columns={}).of(graded, "published/m")
+    found = tables(tmp_path, content, columns={}, judge="gpt-4o").of(graded, "published/m")
+    assert found.recording.judge == "gpt-4o"
+
+
+# --- the roster ----------------------------------------------------------------------------------
+
+ENTRY = """
+[published.toy]
+path = "t.csv"
+experiment = "toy"
+model = "model"
+source = "a paper"
+licence = "CC0-1.0"
+"""
+ROSTERS = {
+    "a key too many": ("size = 3", "[published.toy] size: is not known here"),
+    "no text": ("[published.toy.columns]\ncue = 3", "[published.toy] columns.cue: "),
+    "no table": ("[published.toy.values]\ncue = 'low'", "[published.toy] values.cue: "),
+}
+
+
+@pytest.mark.parametrize(("line", "said"), ROSTERS.values(), ids=ROSTERS)
+def test_a_declaration_that_is_none(line: str, said: str) -> None:
+    with pytest.raises(BadSetting) as refused:
+        parse_roster(f"{ENTRY}{line}\n", Path("bias_models.toml"))
+    assert said in str(refused.value)
+
+
+def test_what_a_declaration_needs() -> None:
+    for line in ENTRY.strip().splitlines()[1:]:
+        with pytest.raises(BadSetting, match=f"{line.split()[0]}: is needed"):
+            parse_roster(ENTRY.replace(line, ""), Path("bias_models.toml"))
+    roster = parse_roster(ENTRY, Path("somewhere/bias_models.toml"))
+    assert roster.folder == Path("somewhere")
+    assert roster.tables["toy"].judge is None
+
+
+def test_no_endpoint_is_called_published() -> None:
+    text = "[endpoints.published]\nwire = 'openai-chat'\nbase_url = 'http://127.0.0.1'\n"
+    with pytest.raises(BadSetting, match="published is a provider already"):
+        parse_roster(text, Path("bias_models.toml"))
