@@ -264,13 +264,22 @@ def _reader(measure: Measure, experiment: Experiment) -> Reader:
         return _flag
     if kind in (int, float) or measure.bounds is not None:
         return lambda cell: _number(measure, cell, whole=kind is int)
-    return lambda cell: _FLAGS[cell.lower()] if cell.lower() in _FLAGS else _number(measure, cell)
+    return lambda cell: _number_or_flag(measure, cell)
 
 
 def _category(measure: Measure, cell: str) -> str:
     if not measure.declares(cell):
         raise _Wrong(cell, f"is no {measure.name}: {_list(sorted(measure.categories))}")
     return cell
+
+
+def _number_or_flag(measure: Measure, cell: str) -> MeasureValue:
+    """The value of a measure of which nothing says what it is."""
+    if cell.lower() in _FLAGS:
+        return _FLAGS[cell.lower()]
+    if not _NUMBER.fullmatch(cell):
+        raise _Wrong(cell, "is neither a number nor true or false")
+    return _number(measure, cell)
 
 
 def _flag(cell: str) -> bool:

@@ -289,7 +289,7 @@ def test_a_measure_of_no_declared_type_is_of_one_type(tmp_path: Path) -> None:
         tables(tmp_path, content, experiment="free", columns={}).of(free, "published/m")
     assert str(refused.value).splitlines()[1:] == [
         "  line 3, column 'length': True is of another type than the value on line 2",
-        "  line 5, column 'length': 'long' is no number",
+        "  line 5, column 'length': 'long' is neither a number nor true or false",
     ]
 
 

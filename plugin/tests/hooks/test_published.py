@@ -1,0 +1,287 @@
+"""Published replies in whole runs: judged, gated, compared and written like recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from pytest_bias.cli.entry import main
+
+from .suites import Suite, section
+from .test_baselines import WORDS
+
+pq = import_module("pyarrow.parquet")  # it has no types
+
+ROSTER = """\
+[published.coins]
+path = "tables/coins.csv"
+experiment = "game-coin"
+model = "who"
+source = "a paper"
+licence = "CC-BY-4.0"
+
+[published.coins.columns]
+collected_at = "at"
+missing = "why"
+"""
+SIZES = {"calm": (40, 25), "even": (60, 60), "moved": (30, 45), "worse": (30, 30)}
+"""Rows of each model of the table after the low cue and the high one."""
+EFFECT = {"calm": 0, "even": 0, "moved": 6, "worse": 9}
+CASES = "bias_tests/coin/test_coin.py"
+CALM, EVEN, MOVED, WORSE = (f"--bias-model=published/{name}" for name in SIZES)
+OLD = "--bias-baseline=published/moved"
+
+
+def lines() -> list[str]:
+    """The table: numbers around 10, some missing."""
+    rng = Random(7)  # noqa: S311  (numbers of a test, no secret)
+    found = ["who,cue,number,noticed,why,at"]
+    for name, sizes in SIZES.items():
+        for cue, size in zip(("low", "high"), sizes, strict=True):
+            pull = EFFECT[name] * (cue == "high")
+            noticed = "true" if cue == "high" else "false"
+            found += [
+                f"{name},{cue},{round(rng.gauss(10, 1)) + pull},{noticed},,2026-02-0{day}T00:00Z"
+                for day in (1 + number % 8 for number in range(size))
+            ]
+    found.append("calm,low,,,refusal,2026-02-09T00:00Z")
+    return found
+
+
+@pytest.fixture
+def told(suite: Suite) -> Suite:
+    """The suite of the coin with a table, and a case that reads prompts where they are known."""
+    suite.tests("all(condition[", "all(outcome.published or condition[")
+    suite.file("bias_models.toml", ROSTER)
+    return table(suite, lines())
+
+
+def table(suite: Suite, rows: Sequence[str]) -> Suite:
+    return suite.file("tables/coins.csv", "\n".join(rows))
+
+
+def analysis(suite: Suite) -> dict[str, Any]:
+    (found,) = suite.results()["analyses"]
+    assert isinstance(found, dict)
+    return found
+
+
+def outcomes(suite: Suite) -> dict[str, str]:
+    return {row["hypothesis"]: row["outcome"] for row in suite.results()["upgrade"]["rows"]}
+
+
+# --- judged --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_a_published_subject_is_judged_by_its_rows(told: Suite, workers: int | None) -> None:
+    result = told.run(CALM, workers=workers)
+    assert result.ret == 0
+    heading, *_ = (line for line in section(result) if line.startswith("game-coin"))
+    assert heading == (
+        "game-coin × published/calm (replies that others published, 65 of 66 trials valid, "
+        "1 missing: 1 refusal)"
+    )
+    found = analysis(told)
+    assert [(c["condition"], c["planned"]) for c in found["counts"]] == [("low", 41), ("high", 25)]
+    assert found["recording"]["cassette"] == "tables/coins.csv"
+    assert not found["simulated"]
+    assert told.run(MOVED, workers=workers).ret == 1
+    assert told.run(MOVED, "--bias-gate=off", workers=workers).ret == 0
+
+
+def test_no_cassette_is_written_or_read(told: Suite) -> None:
+    before = sorted(told.cassettes.rglob("*"))
+    for path in before:
+        if path.is_file():
+            path.write_text("not one", encoding="utf-8")
+    assert told.run(CALM).ret == 0
+    assert sorted(told.cassettes.rglob("*")) == before
+
+
+def test_a_failure_names_the_table_and_no_cassette(told: Suite) -> None:
+    result = told.run(MOVED)
+    result.stdout.fnmatch_lines(["  table: tables/coins.csv ([[]published.coins[]])"])
+    assert not any("cassette:" in line for line in result.outlines)
+
+
+def test_what_is_not_known_is_said_on_the_page_and_in_the_data_set(told: Suite) -> None:
+    result = told.run(CALM, "--bias-report=page.html", "--bias-dataset=data")
+    assert result.ret == 0
+    page = (told.path / "page.html").read_text(encoding="utf-8")
+    for words in (
+        "not known: the source&#39;s own, in its own words",
+        "the source&#39;s own: 66 trials (low 41, high 25)",
+        "a paper (not recorded by this suite)",
+        "2026-02-01T00:00Z to 2026-02-09T00:00Z",
+        "CC-BY-4.0",
+    ):
+        assert words in page, words
+    folder = told.path / "data" / "game-coin"
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    assert "subject: model, as others recorded it" in readme
+    assert "Collected: 2026-02-01T00:00Z to 2026-02-09T00:00Z" in readme
+    assert "Creative Commons Attribution 4.0" in readme
+    rows = pq.read_table(folder / "published--calm.parquet").to_pylist()
+    assert len(rows) == 66
+    assert {(row["interactions"], row["invalid_replies"]) for row in rows} == {(None, None)}
+    assert [row["replicate"] for row in rows] == [*range(1, 42), *range(1, 26)]
+
+
+def test_the_licence_of_a_data_set_is_the_sources(told: Suite) -> None:
+    told.change("bias_models.toml", "CC-BY-4.0", "the source's own terms")
+    assert told.run(CALM, "--bias-dataset=data", "-o", "bias_dataset_license=CC0-1.0").ret == 0
+    readme = (told.path / "data" / "game-coin" / "README.md").read_text(encoding="utf-8")
+    assert "This data set is licensed under `the source's own terms`." in readme
+    assert "CC0" not in readme
+
+
+def test_age_is_that_of_the_dates_the_source_gives(told: Suite) -> None:
+    result = told.run(CALM, "--bias-max-age=7")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["*the oldest reply that counts was recorded on 2026-02-01, more*"]
+    )
+    assert "To record it anew" not in result.stdout.str()
+    told.change("bias_models.toml", 'collected_at = "at"', "")
+    result = told.run(CALM, "--bias-max-age=7")
+    result.stdout.fnmatch_lines(["*66 replies do not say when they were recorded*"])
+
+
+def test_sizes_are_the_sources_whatever_design_is_asked_for(told: Suite) -> None:
+    assert told.run(CALM, "--bias-replicates=3").ret == 0
+    (found,) = told.results(partial=True)["analyses"]
+    assert (found["trials"], found["design"]) == (66, "published")
+
+
+# --- compared ------------------------------------------------------------------------------------
+
+
+def test_one_published_model_is_held_against_another(told: Suite) -> None:
+    result = told.run(WORSE, OLD)
+    assert result.ret == 1
+    assert outcomes(told) == {"number-high-low": "worse"}
+    result = told.run(CALM, OLD)
+    assert result.ret == 0
+    assert outcomes(told) == {"number-high-low": "improved"}
+    result.stdout.fnmatch_lines(["Compared with published/moved: 1 improved*"])
+
+
+def test_models_with_equal_estimates_of_one_table_are_not_taken_for_the_same_replies(
+    told: Suite,
+) -> None:
+    head, *rows = lines()
+    few = [row for row in rows if row.startswith("moved")]
+    again = [row.replace("moved", "again") for row in few]
+    table(told, [head, *few, *again])
+    result = told.run("--bias-model=published/again", OLD)
+    result.assert_outcomes(passed=3, xfailed=1)
+    (said,) = (line for line in section(result) if line.startswith("  known: game-coin"))
+    assert "; independent: larger by at most" in said
+
+
+def test_the_command_compares_them_as_well(
+    told: Suite, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(told.path)
+    monkeypatch.syspath_prepend(str(told.path))
+    status = main(["compare", "published/moved", "published/worse", "--suite", "bias_tests.coin"])
+    assert status == 1
+    assert "Compared with published/moved: 0 improved" in capsys.readouterr().out
+
+
+def test_an_accepted_baseline_is_held_and_not_by_rows_that_changed(told: Suite) -> None:
+    assert told.run(MOVED, *WORDS).ret == 0
+    kept = told.path / "bias_tests" / "baselines" / "published--moved.json"
+    assert kept.exists()
+    result = told.run(MOVED)
+    assert result.ret == 0
+    assert "accepted" in result.stdout.str()
+    assert told.run(f"--bias-baseline={kept}", WORSE).ret == 1
+    assert outcomes(told) == {"number-high-low": "worse"}
+    worse = [row.replace("worse,", "moved,") for row in lines() if not row.startswith("moved")]
+    assert table(told, worse).run(MOVED).ret == 1
+
+
+def test_a_recording_is_no_upgrade_of_what_was_asked_in_words_nobody_knows(told: Suite) -> None:
+    result = told.run("--bias-model=simulated/biased", OLD)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*BaselineDiffers*", "*what the subject is told changed in 2*"])
+
+
+# --- refused -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_a_wrong_table_is_refused_once_with_all_that_is_wrong(
+    told: Suite, workers: int | None
+) -> None:
+    rows = lines()
+    rows[1] = rows[1].replace("low", "lwo")
+    rows[5] = rows[5].replace(",false,", ",maybe,")
+    rows[-2] = "worse,high,99,true,,"
+    result = table(told, rows).run(CALM, workers=workers)
+    assert result.ret == 4
+    errors = [*result.outlines, *result.errlines]
+    assert sum("3 problems, and no row is used before they are mended:" in e for e in errors) == 1
+    assert [e.strip() for e in errors if e.startswith("  line")] == [
+        "line 2, column 'cue': 'lwo' is no level of cue: low, high",
+        "line 6, column 'noticed': 'maybe' is neither a number nor true or false",
+        f"line {len(rows) - 1}, column 'number': '99' is not within 0 to 30",
+    ]
+
+
+def test_a_model_that_no_table_has(told: Suite) -> None:
+    result = told.run("--bias-model=published/other")
+    assert result.ret == 4
+    known = ", ".join(f"published/{name}" for name in sorted(SIZES))
+    wanted = f"*unknown published subject 'published/other'; known: {known}*"
+    result.stderr.fnmatch_lines([wanted])
+    assert told.run("--bias-baseline=published/other").ret == 4
+
+
+@pytest.mark.parametrize("option", ["--bias-record=missing", "--bias-record=all", "--bias-plan"])
+def test_a_published_subject_is_never_recorded(told: Suite, option: str) -> None:
+    result = told.run(CALM, option)
+    assert result.ret == 4
+    words = f"*{option}: published/calm is a table of what others recorded: nobody can be asked*"
+    result.stderr.fnmatch_lines([words])
+
+
+def test_another_experiment_fails_its_cases_and_says_which_is_covered(told: Suite) -> None:
+    told.change("bias_models.toml", "game-coin", "game-card")
+    result = told.run(CALM)
+    assert result.ret == 1
+    words = "published/calm has no replies to game-coin: published are those to game-card"
+    result.stdout.fnmatch_lines([f"NotCovered: {words}", f"{words}. Others recorded them*"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_condition_without_rows_fails_its_case_and_nothing_is_cleared(told: Suite) -> None:
+    rows = [row for row in lines() if not row.startswith("calm,high")]
+    result = table(told, rows).run(CALM)
+    assert result.ret == 1
+    words = "to condition high of game-coin: published are those to low"
+    result.stdout.fnmatch_lines([f"NotCovered: published/calm has no replies {words}"])
+    (verdict,) = analysis(told)["verdicts"]
+    assert verdict["status"] == "INCONCLUSIVE"
+
+
+def test_the_example_of_the_documentation_is_a_roster_and_covers_the_shipped_table(
+    told: Suite,
+) -> None:
+    page = Path(__file__).parents[3] / "docs" / "published.md"
+    example = page.read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
+    shipped = page.parents[1] / "bias_tests" / "anchoring" / "published" / "anchoring_replies.csv"
+    copied = told.path / "bias_tests" / "anchoring" / "published" / shipped.name
+    copied.parent.mkdir(parents=True)
+    copied.write_bytes(shipped.read_bytes())
+    told.file("bias_models.toml", example)
+    result = told.run("--bias-model=published/gpt-4o")
+    wanted = "*has no replies to game-coin: published are those to anchoring-prosecutor-sent*"
+    result.stdout.fnmatch_lines([wanted])
