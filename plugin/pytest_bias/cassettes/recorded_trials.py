@@ -57,7 +57,8 @@ def reread(
     measured = _measured(experiment, _judge(experiment, players), wanted, cassette, anew=anew)
     if measured is None:
         raise Unrecorded(wanted)
-    return _outcome(wanted, measured)
+    always = Players(players) if isinstance(players, str) else players
+    return _outcome(wanted, measured, always)
 
 
 def recorded(
@@ -193,9 +194,9 @@ def _measured(
     return None
 
 
-def _outcome(wanted: Wanted, measured: MeasuredTrial) -> Outcome:
+def _outcome(wanted: Wanted, measured: MeasuredTrial, players: Players) -> Outcome:
     # Enough to tell conditions apart; digests, so that no assertion can print the text.
-    prompts = [digest(text) for text in newly_told(wanted.request)]
+    prompts = [digest(text) for text in newly_told(wanted.request, players)]
     if len({_question(cast("Any", call["place"])) for call in measured.calls}) > 1:
         # Of what came after the opening nothing is kept, so no two conditions can be shown to
         # tell the subject the same.

@@ -100,7 +100,7 @@ class Tracer:
                 text
                 for wanted in ordered
                 if wanted.place.attempt == 1
-                for text in newly_told(wanted.request)
+                for text in newly_told(wanted.request, self.players)
             ),
             spoken=tuple(self.spoken),
             origins=tuple(self.origins),
@@ -221,10 +221,15 @@ def spoken_of(completion: Completion) -> Spoken:
     return Spoken(words, completion.usage.get("output"), completion.latency, cut)
 
 
-def newly_told(request: Request) -> list[str]:
-    """Texts of the messages since the model spoke last."""
+def newly_told(request: Request, players: Players) -> list[str]:
+    """Texts of the messages since the model spoke last, without what the subject is always told."""
     spoken = [i for i, message in enumerate(request.messages) if message.role == "assistant"]
-    return [message.text for message in request.messages[spoken[-1] + 1 if spoken else 0 :]]
+    told = [message.text for message in request.messages[spoken[-1] + 1 if spoken else 0 :]]
+    always = players.subject_system
+    if always is not None and request.to == "subject" and not spoken:
+        told[0] = told[0].removeprefix(always).removeprefix("\n\n")
+        return told if told[0] else told[1:]
+    return told
 
 
 def rehearse(experiment: Experiment, players: Players, trial: Trial) -> int:

@@ -32,6 +32,9 @@ UNITS: dict[What, str] = {
 
 _LEVEL = 0.95
 _KEY_LENGTH = 16
+_FEWEST = 5
+"""Cells from which on an interval is given: of two it spanned 380 points of a share."""
+
 _ROUNDING = 1e-9
 """Spread of differences that counts as none, as a share of the values subtracted."""
 _REFUSED = ("refusal", "content_filter")
@@ -180,7 +183,7 @@ def _interval(differences: Sequence[float], magnitude: float) -> Interval | None
     from ..statistics.means import t_interval  # noqa: PLC0415  (scipy takes half a second)
 
     number = len(differences)
-    if number < 2:  # noqa: PLR2004  (a spread takes two)
+    if number < _FEWEST:
         return None
     spread = stdev(differences)
     if spread <= _ROUNDING * magnitude:

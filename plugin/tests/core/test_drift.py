@@ -126,9 +126,19 @@ def test_what_is_not_known_is_left_out() -> None:
     assert drift_of(Readings(), new) == ()
 
 
+@pytest.mark.parametrize(("items", "given"), [("ab", False), ("abcd", False), ("abcde", True)])
+def test_of_few_cells_no_interval_is_given(items: str, *, given: bool) -> None:
+    """Of two of a real model it was 5 ± 191 points of what was missing."""
+    old = read(*(outcome("low", item, 1, Spoken(10, 1, 0.1)) for item in items))
+    new = read(*(outcome("low", item, 1, Spoken(11 + n, 1, 0.1)) for n, item in enumerate(items)))
+    words = only(drift_of(old, new), "words")
+    assert words.difference == pytest.approx(1 + (len(items) - 1) / 2)
+    assert (words.interval is not None) == given
+
+
 def test_a_difference_that_is_the_same_everywhere_has_no_interval() -> None:
     old, new = (
-        read(*(outcome("low", item, 1, Spoken(words, 1, 0.1)) for item in "abcd"))
+        read(*(outcome("low", item, 1, Spoken(words, 1, 0.1)) for item in "abcde"))
         for words in (10, 11)
     )
     words = only(drift_of(old, new), "words")

@@ -41,6 +41,21 @@ def test_an_outcome() -> None:
     assert len(set(tape.keys)) == 2
 
 
+@pytest.mark.parametrize(
+    ("protocol", "told"),
+    [(ask_once, ("Rate Ada.",)), (ask_twice, ("Be brief.", "What of Ada?", "Now rate."))],
+)
+def test_a_model_that_is_always_told_something_is_told_the_same_by_an_experiment(
+    protocol: Any, told: tuple[str, ...]
+) -> None:
+    fair = Players(MODEL, subject_system="Be fair.")
+    tape, bare = Tape("7", '{"score": 7}'), Tape("7", '{"score": 7}')
+    told_so = replay(experiment(protocol), fair, first(), tape.lookup)
+    assert told_so.prompts == told
+    assert replay(experiment(protocol), MODEL, first(), bare.lookup).prompts == told
+    assert not {*tape.keys} & {*bare.keys}
+
+
 def test_attempts_are_counted_and_told_once() -> None:
     tape = Tape("?", "", '{"score": 7}')
     outcome = replay(experiment(), MODEL, first(), tape.lookup)
