@@ -222,7 +222,7 @@ def spoken_of(completion: Completion) -> Spoken:
 
 
 def newly_told(request: Request, players: Players) -> list[str]:
-    """Texts of the messages since the model spoke last, without what the subject is always told."""
+    """Texts of the messages since the model spoke last, less what the subject is always told."""
     spoken = [i for i, message in enumerate(request.messages) if message.role == "assistant"]
     told = [message.text for message in request.messages[spoken[-1] + 1 if spoken else 0 :]]
     always = players.subject_system
