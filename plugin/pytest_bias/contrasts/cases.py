@@ -155,7 +155,8 @@ def _declare(
 
     def decorate(function: Function) -> Function:
         name = f"{function.__module__}.{getattr(function, '__qualname__', '')}"
-        if not isinstance(function, FunctionType) or _yields(function):
+        yields = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+        if not isinstance(function, FunctionType) or yields:
             problem = "a bias decorator stands on a plain function or method that does not yield"
             raise BadDesign(what=name, problem=problem)
         if hasattr(function, ATTRIBUTE):
@@ -206,10 +207,6 @@ def _check_given(what: str, experiment: object, contrasts: Sequence[object]) -> 
         if isinstance(contrast, type) or not callable(getattr(contrast, "check", None)):
             expected = "contrasts, such as MeanDifference(…) (of a list, write *list)"
             raise wrong(what, "its further arguments", contrast, expected)
-
-
-def _yields(function: FunctionType) -> bool:
-    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
 
 
 def _guarded(function: FunctionType, declared: Declaration, name: str) -> Callable[..., object]:

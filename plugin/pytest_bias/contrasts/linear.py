@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import BadDesign, IncompleteDesign, TooFewUnits
 from ..experiments.canonical import digest
-from ..experiments.measures import MISSING
 from .declared import Declared, levels_of, null_of, units_of
 from .findings import Arm, Finding, Scale, UnitGroup
 from .published import Pooled, published_column
@@ -87,10 +86,15 @@ def analyse_linear(
     at = {name: levels_of(levels) for name, levels in declared.at.items()}
     grid = grid_of(experiment, records, asked.measure, at)
     used = weights.used(grid)
-    cells = [[cell for cell in used.cells if _is_in(cell, side)] for side in asked.sides]
+    cells = [
+        [c for c in used.cells if all(c.labels[name] in at for name, at in side.levels.items())]
+        for side in asked.sides
+    ]
     _check_complete(asked, experiment, used, cells)
-    if asked.flags is not None:
-        _require_kind(declared.id, grid, flags=asked.flags)
+    if asked.flags is False and grid.flags:
+        raise BadDesign(what=declared.id, problem="its measure is an event: compare its rates")
+    if asked.flags and not grid.flags:
+        raise BadDesign(what=declared.id, problem="its measure must be True or False")
     rates = bool(asked.flags)
     engine = engine or standard_engine(declared, experiment, asked.compared, rates=rates)
     tested = engine(grid, weights)
@@ -106,7 +110,7 @@ def analyse_linear(
         quantity=asked.quantity,
         contrast=" − ".join(bracketed(side.words) for side in asked.sides),
         measure=asked.measure,
-        unit="" if grid.flags else _unit(experiment, asked.measure),
+        unit="" if grid.flags else experiment.measure(asked.measure).unit,
         factor=" × ".join(asked.compared),
         arms=_arms(asked, experiment, cells, tested),
         margin=margin,
@@ -164,14 +168,6 @@ def standard_engine(
             grid, weights, margin=margin, null=null
         )
     return lambda grid, weights: fixed.fixed_contrast(grid, weights, margin=margin, null=null)
-
-
-def _require_kind(what: str, grid: Grid, *, flags: bool) -> None:
-    """Raise BadDesign where an event is taken for a number, or a number for an event."""
-    if grid.flags and not flags:
-        raise BadDesign(what=what, problem="its measure is an event: compare its rates")
-    if flags and not grid.flags:
-        raise BadDesign(what=what, problem="its measure must be True or False")
 
 
 def _arms(
@@ -233,10 +229,6 @@ def _unit_name(experiment: Experiment, unit: Unit) -> str:
     return " × ".join(parts)
 
 
-def _is_in(cell: Cell, side: Side) -> bool:
-    return all(cell.labels[name] in levels for name, levels in side.levels.items())
-
-
 def _check_complete(
     asked: Asked, experiment: Experiment, used: Grid, by_side: Sequence[Sequence[Cell]]
 ) -> None:
@@ -262,10 +254,6 @@ def _check_complete(
         replies[cell.name if whole else "/".join(labels)] += cell.values.size
     if bare := [name for name, count in replies.items() if not count]:
         raise IncompleteDesign(cells=bare)
-
-
-def _unit(experiment: Experiment, measure: str) -> str:
-    return "" if measure == MISSING else experiment.measure(measure).unit
 
 
 def _shown(experiment: Experiment, side: Side) -> str:

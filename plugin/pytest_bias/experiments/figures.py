@@ -57,16 +57,6 @@ class Heatmap:
     by: str | None = None
     title: str = ""
 
-    def check(self, experiment: Shown) -> None:
-        """Refuse what ``experiment`` has not, or what is shown twice.
-
-        Raises
-        ------
-        BadDesign, UnknownName
-            For one name used for two things, and for names the experiment does not have.
-        """
-        _check(f"Heatmap({self.measure!r})", experiment, self.measure, (self.x, self.y, self.by))
-
     @property
     def heading(self) -> str:
         """The title, or what stands in for one."""
@@ -99,16 +89,6 @@ class Means:
     by: str | None = None
     title: str = ""
 
-    def check(self, experiment: Shown) -> None:
-        """Refuse what ``experiment`` has not, or what is shown twice.
-
-        Raises
-        ------
-        BadDesign, UnknownName
-            For one name used for two things, and for names the experiment does not have.
-        """
-        _check(f"Means({self.measure!r})", experiment, self.measure, (self.over, self.by))
-
     @property
     def heading(self) -> str:
         """The title, or what stands in for one."""
@@ -129,7 +109,15 @@ def checked_figures(figures: Iterable[Figure], experiment: Shown) -> tuple[Figur
     what = f"Experiment({experiment.id!r})"
     found = need_several(what, "figures", figures, (Heatmap, Means), "Heatmap(…) or Means(…)")
     for figure in found:
-        figure.check(experiment)
+        across = (figure.x, figure.y) if isinstance(figure, Heatmap) else (figure.over,)
+        given = [name for name in (*across, figure.by) if name is not None]
+        if figure.measure != MISSING:
+            experiment.measure(figure.measure)
+        for name in given:
+            experiment.levels(name)
+        if len(set(given)) < len(given):
+            shown = f"{type(figure).__name__}({figure.measure!r})"
+            raise BadDesign(what=shown, problem="shows one factor in two ways")
     return found
 
 
@@ -204,13 +192,3 @@ class Illustration:
         """The spots of each level of ``by``; all of them under None where there is none."""
         for level in (None,) if self.by is None else self.by.levels:
             yield level, tuple(spot for spot in self.spots if spot.by == level)
-
-
-def _check(what: str, experiment: Shown, measure: str, names: tuple[str | None, ...]) -> None:
-    if measure != MISSING:
-        experiment.measure(measure)
-    given = [name for name in names if name is not None]
-    for name in given:
-        experiment.levels(name)
-    if len(set(given)) < len(given):
-        raise BadDesign(what=what, problem="shows one factor in two ways")

@@ -134,10 +134,11 @@ def krippendorff_alpha(
     dropped. `level` is that of the scale and sets the distance of two ratings: nominal
     ratings may be of any kind, the others are real numbers, and ratio ones not below 0. With
     `iterations` (100 or more) and a `seed` there is a percentile bootstrap interval at level
-    `confidence`, resampling units; perfect agreement gives it no width.
+    `confidence`, resampling units; perfect agreement gives it no width, and there is none where
+    fewer than 100 resamples have two categories.
 
     Raises `NoVariance` when all comparable ratings are of one category (alpha is 0 / 0, however
-    well they agree) and when fewer than 100 resamples have two.
+    well they agree).
     Source: Krippendorff (2011); bootstrap: Efron & Tibshirani (1993).
     """
     known(level, "level", MEASUREMENTS)
@@ -161,10 +162,9 @@ def krippendorff_alpha(
             for _ in range(iterations)
         ]
         defined = [value for value in drawn if value is not None]
-        if len(defined) < FEWEST_DRAWS:
-            raise NoVariance
-        low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
-        interval = Interval(low=low, high=high, level=confidence)
+        if len(defined) >= FEWEST_DRAWS:
+            low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
+            interval = Interval(low=low, high=high, level=confidence)
     return Alpha(
         alpha=alpha,
         level=level,

@@ -174,7 +174,12 @@ def factorial_anova(
     within = float(table.loc["Residual", "sum_sq"])
     df = found.size - cells
     rows = []
-    for chosen in _terms(len(factors)):
+    terms = (  # one factor, then in pairs, and so on
+        term
+        for size in range(1, len(factors) + 1)
+        for term in itertools.combinations(range(len(factors)), size)
+    )
+    for chosen in terms:
         line = table.loc[":".join(f"C(x{i}, Sum)" for i in chosen)]
         ss, f = max(0.0, float(line["sum_sq"])), max(0.0, float(line["F"]))
         df_term = math.prod(sizes[i] - 1 for i in chosen)
@@ -188,12 +193,3 @@ def factorial_anova(
             )
         )
     return AnovaTable(rows=tuple(rows))
-
-
-def _terms(factors: int) -> list[tuple[int, ...]]:
-    """Return the factors of each term: one by one, then in pairs, and so on."""
-    return [
-        chosen
-        for size in range(1, factors + 1)
-        for chosen in itertools.combinations(range(factors), size)
-    ]

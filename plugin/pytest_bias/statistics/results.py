@@ -9,6 +9,10 @@ from typing import Literal
 from ..errors import BadStatisticInput
 
 
+def _bad(function: str, argument: str, problem: str) -> BadStatisticInput:
+    return BadStatisticInput(function=function, argument=argument, problem=problem)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
     """A closed confidence interval from `low` to `high` at confidence `level` (0.95 = 95 %).
@@ -24,32 +28,22 @@ class Interval:
     def __post_init__(self) -> None:
         """Check the bounds and the level."""
         if not (math.isfinite(self.low) and math.isfinite(self.high)):
-            raise BadStatisticInput(
-                function="Interval", argument="low, high", problem="a bound is not finite"
-            )
+            raise _bad("Interval", "low, high", "a bound is not finite")
         if self.low > self.high:
-            raise BadStatisticInput(
-                function="Interval", argument="low", problem=f"{self.low} is above {self.high}"
-            )
+            raise _bad("Interval", "low", f"{self.low} is above {self.high}")
         if not 0 < self.level < 1:
-            raise BadStatisticInput(
-                function="Interval", argument="level", problem="must lie between 0 and 1"
-            )
+            raise _bad("Interval", "level", "must lie between 0 and 1")
 
     def excludes(self, value: float) -> bool:
         """Tell whether `value` lies outside; a bound itself lies inside. NaN raises."""
         if math.isnan(value):
-            raise BadStatisticInput(
-                function="Interval.excludes", argument="value", problem="is NaN"
-            )
+            raise _bad("Interval.excludes", "value", "is NaN")
         return value < self.low or value > self.high
 
     def within(self, margin: float) -> bool:
         """Tell whether the whole interval lies in the closed range from -margin to margin."""
         if not (math.isfinite(margin) and margin > 0):
-            raise BadStatisticInput(
-                function="Interval.within", argument="margin", problem="must be above 0"
-            )
+            raise _bad("Interval.within", "margin", "must be above 0")
         return -margin <= self.low and self.high <= margin
 
 

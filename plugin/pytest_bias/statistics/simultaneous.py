@@ -21,6 +21,7 @@ from .checks import (
     count,
     draws,
     fraction,
+    matrix,
     positive,
     probability,
     sample,
@@ -104,23 +105,18 @@ class PooledContrast:
 @checked
 def _root(correlation: ArrayLike, size: int) -> Floats:
     """Return a matrix whose product with its transpose is the checked correlation matrix."""
-    try:
-        matrix = np.asarray(correlation)
-    except ValueError:  # ragged nesting
-        matrix = np.empty(0)
+    given = matrix(correlation, "correlation")
     problem = None
-    if matrix.shape != (size, size):
+    if given.shape != (size, size):
         problem = f"not the {size} × {size} matrix of {size} statistics"
+    elif np.abs(np.diag(given) - 1).max() > ROUGHNESS:
+        problem = "its diagonal is not 1"
+    elif np.abs(given - given.T).max() > ROUGHNESS:
+        problem = "is not symmetric"
+    elif np.abs(given).max() > 1 + ROUGHNESS:
+        problem = "a correlation is outside -1 to 1"
     else:
-        matrix = sample(matrix.ravel(), "correlation").reshape(size, size)
-        if np.abs(np.diag(matrix) - 1).max() > ROUGHNESS:
-            problem = "its diagonal is not 1"
-        elif np.abs(matrix - matrix.T).max() > ROUGHNESS:
-            problem = "is not symmetric"
-        elif np.abs(matrix).max() > 1 + ROUGHNESS:
-            problem = "a correlation is outside -1 to 1"
-    if problem is None:
-        eigenvalues, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+        eigenvalues, vectors = np.linalg.eigh((given + given.T) / 2)
         if eigenvalues[0] >= -ROUGHNESS * size:
             # rank-deficient ones are usual: contrasts against the rest sum to 0
             kept = eigenvalues > ROUGHNESS * 1e-3
@@ -250,22 +246,18 @@ def sign_flip_max_t(contrasts: ArrayLike, *, resamples: int = 10_000, seed: int)
     twice `resamples`, else `resamples` are drawn from `seed`, the observed one counted.
     Source: Westfall & Young (1993); Phipson & Smyth (2010).
     """
-    try:
-        matrix = np.asarray(contrasts)
-    except ValueError:  # ragged nesting
-        matrix = np.empty(0)
-    if matrix.ndim != 2 or not matrix.shape[1]:  # noqa: PLR2004  (units and contrasts)
-        raise bad("contrasts", "is no matrix")
-    n = matrix.shape[0]
+    values = matrix(contrasts, "contrasts")
+    n = values.shape[0]
+    if not values.shape[1]:
+        raise bad("contrasts", "there are none")
     if n < SMALLEST_GROUP:
         raise TooFewUnits(group="units", found=n, needed=SMALLEST_GROUP)
-    matrix = sample(matrix.ravel(), "contrasts").reshape(matrix.shape)
     resamples = draws(resamples)
     seed = count(seed, "seed")
-    scale = np.sqrt((matrix**2).sum(axis=0))
+    scale = np.sqrt((values**2).sum(axis=0))
     if not scale.any():
         raise NoVariance
-    t = matrix / np.where(scale > 0, scale, 1.0)
+    t = values / np.where(scale > 0, scale, 1.0)
     observed = np.abs(t.sum(axis=0))
     # sums of the same terms in another order differ in their last bits
     threshold = observed - ROUNDING * np.abs(t).sum(axis=0)

@@ -266,14 +266,10 @@ def _alpha(pairs: Pairs, level: Level) -> tuple[float | None, Interval | None, s
     if level != "nominal":
         ratings = [tuple(float(rating) for rating in each) for each in ratings]
     try:
-        found = krippendorff_alpha(ratings, level=level)
+        found = krippendorff_alpha(ratings, level=level, iterations=_RESAMPLES, seed=_SEED)
     except NoVariance:
         return None, None, "all ratings are the same, so α is undefined"
-    try:
-        resampled = krippendorff_alpha(ratings, level=level, iterations=_RESAMPLES, seed=_SEED)
-    except NoVariance:
-        return found.alpha, None, ""
-    return found.alpha, resampled.interval, ""
+    return found.alpha, found.interval, ""
 
 
 def _kappa(pairs: Pairs) -> tuple[float | None, Interval | None]:

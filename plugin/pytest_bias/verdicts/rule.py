@@ -70,28 +70,28 @@ def decide(
     The two nulls of the rule are disjoint, so each keeps its whole α = .05.
     """
     return tuple(
-        _decide(
+        _verdict(
             experiment,
             model,
             question,
-            control,
+            _status(
+                question, control, adjusted.get(question.id), adjusted_worst.get(question.id, 1.0)
+            ),
             adjusted.get(question.id),
-            adjusted_worst.get(question.id, 1.0),
         )
         for question in questions
     )
 
 
-def _decide(
+def _verdict(
     experiment: str,
     model: str,
     question: Question,
-    control: Control | None,
+    ruled: tuple[Status, str],
     p_adjusted: float | None,
-    p_worst: float,
 ) -> Verdict:
     finding = question.finding if isinstance(question.finding, Finding) else None
-    status, reason = _status(question, control, p_adjusted, p_worst)
+    status, reason = ruled
     return Verdict(
         id=question.id,
         experiment=experiment,

@@ -48,28 +48,23 @@ class Counts:
         return [1 / len(self.n_a)] * len(self.n_a)
 
     @property
-    def rare(self) -> bool:
-        """Return whether events, or trials without one, are too few for a normal approximation."""
-        events = sum(self.events_a) + sum(self.events_b)
-        trials = sum(self.n_a) + sum(self.n_b)
-        return min(events, trials - events) < RARE
+    def sizes(self) -> tuple[int, int]:
+        """Trials of both sides."""
+        return sum(self.n_a), sum(self.n_b)
 
     @property
-    def alike(self) -> int | None:
-        """Trials of the smaller side where all events happened, or none; else None."""
+    def fewer(self) -> int:
+        """Events, or trials without one: whichever is less."""
         events = sum(self.events_a) + sum(self.events_b)
-        trials = sum(self.n_a) + sum(self.n_b)
-        return min(sum(self.n_a), sum(self.n_b)) if events in (0, trials) else None
+        return min(events, sum(self.sizes) - events)
 
     @property
     def df(self) -> float:
         """Degrees of freedom that go with a standard error read from a score interval."""
-        return float(max(sum(self.n_a) + sum(self.n_b) - 2, 1))
+        return float(max(sum(self.sizes) - 2, 1))
 
     @property
-    def as_given(
-        self,
-    ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    def as_given(self) -> tuple[tuple[int, ...], ...]:
         """In the order the statistics take them."""
         return self.events_a, self.n_a, self.events_b, self.n_b
 
@@ -116,7 +111,7 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
             margin,
         )
         method = f"{method}, against the margin"
-    elif len(counts.n_a) > 1 and counts.rare:
+    elif len(counts.n_a) > 1 and counts.fewer < RARE:  # too few for a normal approximation
         permuted = within_strata(weights.used(grid).cells, weights)
         p_alarm = permuted.p
         method = f"stratified score interval; {permutation_words(permuted, 'label permutation')}"
@@ -126,8 +121,8 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
         p_alarm=p_alarm,
         p_clear=None if tost is None else _clearing_p(tost.p, counts, margin),
         method=method if tost is None else f"{method}; two one-sided score tests at the margin",
-        units=sum(counts.n_a) + sum(counts.n_b),
-        fewest=min(sum(counts.n_a), sum(counts.n_b)),
+        units=sum(counts.sizes),
+        fewest=min(counts.sizes),
         unit_name=REPLIES,
         sides=sides,
         se=(interval.high - interval.low) / (2 * _Z95),
@@ -159,8 +154,8 @@ def rate_ratio(grid: Grid, weights: Weights, *, margin: float | None, null: Null
         p_alarm=p_alarm,
         p_clear=None if tost is None else tost.p,
         method=method if tost is None else f"{method}; two one-sided score tests at its limits",
-        units=sum(counts.n_a) + sum(counts.n_b),
-        fewest=min(sum(counts.n_a), sum(counts.n_b)),
+        units=sum(counts.sizes),
+        fewest=min(counts.sizes),
         unit_name=REPLIES,
         sides=(found.rate_a, found.rate_b),
         se=_log_se(found.interval),
@@ -181,9 +176,9 @@ def _log_se(interval: Interval) -> float | None:
 
 def _clearing_p(p: float, counts: Counts, margin: float | None) -> float:
     """Bound a score test's p where no trial differs: it is surer than so many alike can show."""
-    if counts.alike is None or margin is None:
+    if counts.fewer or margin is None:
         return p
-    found = identical_pairs(0.0, pairs=counts.alike, width=1.0, margin=margin)
+    found = identical_pairs(0.0, pairs=min(counts.sizes), width=1.0, margin=margin)
     return max(p, found.p_clear or 0.0)
 
 

@@ -192,7 +192,9 @@ def nested_contrast(grid: Grid, weights: Weights, factor: str, *, margin: float 
             raise TooFewUnits(group=group, found=sizes.get(level, 0), needed=FEWEST)
     name = Units("groups", (factor,))
     # Of the whole contrast's reach each group has half: its units differ between two sides.
-    bounds = grid.bounds if len(weights.parts) == 1 else _symmetric(grid, weights.reach / 2)
+    bounds, half = grid.bounds, (grid.width or 0.0) * weights.reach / 2
+    if bounds is not None and len(weights.parts) > 1:
+        bounds = (-half, half)
     if len(part) == 2:  # noqa: PLR2004  (two groups)
         high, low = sorted(part, key=lambda level: -part[level])
         scale = part[high]
@@ -212,10 +214,6 @@ def nested_contrast(grid: Grid, weights: Weights, factor: str, *, margin: float 
             tested = identical_exemplars(grid, weights, factor, groups, margin=margin)
     by_unit = parts_of(factor, found, part)
     return replace(tested, by_unit=by_unit).noting(*left_out(dropped, name))
-
-
-def _symmetric(grid: Grid, reach: float) -> tuple[float, float] | None:
-    return None if grid.width is None else (-grid.width * reach, grid.width * reach)
 
 
 def _several(

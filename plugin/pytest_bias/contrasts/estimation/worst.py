@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -14,12 +15,6 @@ from .tested import Tested
 
 TOLERATED_MISSING = 0.05
 """Share of missing trials, and difference of shares, above which worst cases must agree."""
-
-
-def share_missing(cells: Sequence[Cell]) -> float:
-    """Share of trials without a valid reply."""
-    missing = sum(cell.missing for cell in cells)
-    return missing / max(missing + sum(cell.values.size for cell in cells), 1)
 
 
 def worst_case(
@@ -39,12 +34,13 @@ def worst_case(
     if not any(cell.missing for cell in cells):
         return None
     signed = any(weights.of(cell) < 0 for cell in cells)
-    sides: dict[tuple[object, ...], list[Cell]] = {}
+    trials: Counter[tuple[object, ...]] = Counter()
+    missing: Counter[tuple[object, ...]] = Counter()
     for cell in cells:
-        sides.setdefault(_side(cell, weights) if signed else weights.combination(cell), []).append(
-            cell
-        )
-    needed = max(map(share_missing, sides.values())) > TOLERATED_MISSING
+        side = _side(cell, weights) if signed else weights.combination(cell)
+        missing[side] += cell.missing
+        trials[side] += cell.missing + cell.values.size
+    needed = any(missing[side] > TOLERATED_MISSING * trials[side] for side in trials)
     if grid.bounds is None or not signed:
         return WorstCase(needed=needed, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
     try:
