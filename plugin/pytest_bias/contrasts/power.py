@@ -128,20 +128,9 @@ def of_rates(
 
 
 def _of_estimates(se: float, df: float, margin: float, effect: float) -> float:
-    """Two independent estimates of one precision."""
-    from ..statistics.noninferiority_power import (  # noqa: PLC0415  (scipy)
-        power_to_pass_independent,
-    )
+    from ..statistics.noninferiority_power import power_to_pass_independent as passes  # noqa: PLC0415
 
-    return power_to_pass_independent(
-        se_candidate=se,
-        df_candidate=df,
-        se_baseline=se,
-        df_baseline=df,
-        margin=margin,
-        effect=effect,
-        alpha=ALPHA,
-    )
+    return passes(se=se, df=df, margin=margin, effect=effect, alpha=ALPHA)
 
 
 def _nearest(found: Finding | None, margin: float) -> float:

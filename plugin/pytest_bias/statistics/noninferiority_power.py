@@ -26,7 +26,6 @@ from .checks import Floats, bad, checked, count, fraction, number, positive
 from .power import (
     LARGEST_ALPHA,
     MOST_POWER,
-    STEEP,
     PowerDesign,
     average,
     bends,
@@ -43,7 +42,6 @@ SETTLED = 2.0
 """Margins from which on an effect's own size no longer matters to the chance of passing."""
 
 CHI_NODES = 64
-NORMAL_NODES = 96
 
 LARGEST_LISTED = 400
 """Variance of a difference of two counts beyond which it is taken as normal."""
@@ -125,88 +123,46 @@ def _both_ways(width: float, centre: float, *, t: float, df: float) -> float:
 @checked
 def power_to_pass_independent(
     *,
-    se_candidate: float,
-    df_candidate: float,
-    se_baseline: float,
-    df_baseline: float,
+    se: float,
+    df: float,
     margin: float,
     effect: float = 0.0,
     change: float = 0.0,
     alpha: float = 0.05,
 ) -> float:
-    """Return the probability that `non_inferior_from_estimates` passes.
+    """Return the probability that `non_inferior_from_estimates` passes estimates of one precision.
 
-    `effect` and `change` are those of `power_to_pass_paired`; `se_...` are the true standard
-    errors of two independent normal estimates, above 0, whose own estimates have `df_...` degrees
-    of freedom. For ratios give logarithms. Source: derived in the module docstring; Satterthwaite
-    (1946).
+    `effect` and `change` are those of `power_to_pass_paired`; `se` is the true standard error of
+    either of two independent normal estimates, whose own estimate has `df` degrees of freedom. For
+    ratios give logarithms. Source: derived in the module docstring; Satterthwaite (1946).
     """
-    unit = positive(se_baseline, "se_baseline")
+    unit = positive(se, "se")
     return _independent(
         positive(margin, "margin") / unit,
         effect=number(effect, "effect") / unit,
         change=number(change, "change") / unit,
-        ratio=positive(se_candidate, "se_candidate") / unit,
-        dfs=(
-            positive(df_candidate, "df_candidate"),
-            positive(df_baseline, "df_baseline"),
-        ),
         alpha=fraction(alpha, "alpha", below=LARGEST_ALPHA),
+        df=positive(df, "df"),
     )
 
 
-def _independent(
-    margin: float,
-    *,
-    effect: float,
-    change: float,
-    ratio: float,
-    dfs: tuple[float, float],
-    alpha: float,
-) -> float:
-    """The same in standard errors of the baseline; the candidate's is `ratio`."""
-    ours, mass_ours = spreads(dfs[0], nodes=CHI_NODES)
-    theirs, mass_theirs = spreads(dfs[1], nodes=CHI_NODES)
-    own, other = (ratio * ours[:, None]) ** 2, theirs[None, :] ** 2
-    df = (own + other) ** 2 / (own**2 / dfs[0] + other**2 / dfs[1])
-    edges = margin + special.stdtrit(df, alpha / 2) * np.sqrt(own + other)
-    inside = _sizes_within(
-        edges.ravel(), means=(effect + change, effect), sds=(ratio, 1.0)
-    ).reshape(edges.shape)
-    return min(1.0, max(0.0, float(mass_ours @ inside @ mass_theirs)))
+def _independent(margin: float, *, effect: float, change: float, alpha: float, df: float) -> float:
+    """The same in standard errors."""
+    s, mass = spreads(df, nodes=CHI_NODES)
+    own, other = s[:, None] ** 2, s[None, :] ** 2
+    dfs = (own + other) ** 2 / (own**2 / df + other**2 / df)
+    edges = margin + special.stdtrit(dfs, alpha / 2) * np.sqrt(own + other)
+    inside = _sizes_within(edges, effect + change, effect)
+    return min(1.0, max(0.0, float(mass @ inside @ mass)))
 
 
-def _sizes_within(
-    edges: Floats, *, means: tuple[float, float], sds: tuple[float, float]
-) -> Floats:
-    """Return P(|X| - |Y| < edge) of independent normal X and Y, for edges of shape (m,)."""
-    if sds[0] == sds[1]:
-        return _equal_sizes(edges, means=means, sd=sds[0])
-    if sds[0] < sds[1]:
-        # the steeper of the two is the one to be summed over
-        return np.asarray(
-            1 - _sizes_within(-edges, means=(means[1], means[0]), sds=(sds[1], sds[0]))
-        )
-    mean, sd = abs(means[1]), sds[1]
-    low = np.maximum(max(0.0, mean - STEEP * sd), -edges)[:, None]
-    half = np.maximum(mean + STEEP * sd - low, 0) / 2
-    nodes, weights = np.polynomial.legendre.leggauss(NORMAL_NODES)
-    y = low + half * (1 + nodes)
-    density = (_density((y - mean) / sd) + _density((y + mean) / sd)) / sd
-    reach = (y + edges[:, None]) / sds[0]
-    centre = means[0] / sds[0]
-    inside = special.ndtr(reach - centre) - special.ndtr(-reach - centre)
-    return np.asarray((half * weights * density * inside).sum(axis=1))
+def _sizes_within(edges: Floats, ours: float, theirs: float) -> Floats:
+    """Return P(|X| - |Y| < edge) of independent normal X and Y of these means and SD 1.
 
-
-def _density(z: Floats) -> Floats:
-    return np.asarray(np.exp(-z * z / 2) / math.sqrt(2 * math.pi))
-
-
-def _equal_sizes(edges: Floats, *, means: tuple[float, float], sd: float) -> Floats:
-    """The same where X - Y and X + Y are independent."""
-    scale = sd * math.sqrt(2)
-    difference, total = (means[0] - means[1]) / scale, (means[0] + means[1]) / scale
+    X - Y and X + Y are then independent.
+    """
+    scale = math.sqrt(2)
+    difference, total = (ours - theirs) / scale, (ours + theirs) / scale
     reach = np.abs(edges) / scale
     # beyond the edge on one side of one and on a side of the other
     up, down = special.ndtr(difference - reach), special.ndtr(-difference - reach)
@@ -237,18 +193,10 @@ def largest_sd_to_pass(
     alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
 
     def at(width: float, effect: float) -> float:
+        given = {"effect": effect * width, "change": 0.0, "alpha": alpha, "df": found.df}
         if models == "paired":
-            return _paired(
-                width, effect=effect * width, change=0, correlation=0, alpha=alpha, df=found.df
-            )
-        return _independent(
-            width,
-            effect=effect * width,
-            change=0,
-            ratio=1.0,
-            dfs=(found.df, found.df),
-            alpha=alpha,
-        )
+            return _paired(width, correlation=0.0, **given)
+        return _independent(width, **given)
 
     width = solve(lambda width: min(at(width, effect) for effect in (0, SETTLED)), power=power)
     return margin / (width * found.se)
@@ -279,15 +227,7 @@ def power_to_pass_rates(
     df = 2.0 * n - 2
     se = math.sqrt(sum(each * (1 - each) for each in rates) / n)
     if (n * se) ** 2 > LARGEST_LISTED:
-        return power_to_pass_independent(
-            se_candidate=se,
-            df_candidate=df,
-            se_baseline=se,
-            df_baseline=df,
-            margin=margin,
-            effect=effect,
-            alpha=alpha,
-        )
+        return power_to_pass_independent(se=se, df=df, margin=margin, effect=effect, alpha=alpha)
     sizes, mass, variance = _sizes(n, *rates)
     own, other = variance[:, None], variance[None, :]
     dfs = df * (own + other) ** 2 / (own**2 + other**2)

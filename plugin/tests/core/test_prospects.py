@@ -228,10 +228,8 @@ def test_the_upgrade_gates_chances_are_told_at_the_recorded_spread() -> None:
     se = np.sqrt(2 / 120)
     expected = [
         power_to_pass_independent(
-            se_candidate=se,
-            df_candidate=238,
-            se_baseline=se,
-            df_baseline=238,
+            se=se,
+            df=238,
             margin=0.6,
             effect=effect,
         )
@@ -321,10 +319,8 @@ def test_a_recorded_ratio_tells_the_gates_chances() -> None:
     assert finding.df is not None
     found = prospect_of(ratio, CROSSED, CROSSED.design(), finding)
     expected = power_to_pass_independent(
-        se_candidate=finding.se,
-        df_candidate=finding.df,
-        se_baseline=finding.se,
-        df_baseline=finding.df,
+        se=finding.se,
+        df=finding.df,
         margin=float(np.log(1.25)),
     )
     assert found.passing[0].passes == expected
