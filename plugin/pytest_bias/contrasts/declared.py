@@ -148,63 +148,138 @@ class Declared(ABC):
             over = [{"name": name, **entry} for name, entry in over.items()]
         return tuple(cls(*named, **{**declared, **entry}) for entry in over)
 
+    def refused(self, *, problem: str) -> BadDesign:
+        """Return the error of this declaration."""
+        return BadDesign(what=self.id, problem=problem)
 
-def settle_fields(declared: Declared) -> None:
-    """Freeze what was given, and refuse what no hypothesis can be declared with."""
-    what = declared.id
-    need_mapping(what, "at", declared.at, "a mapping, factor → level or levels")
-    at = {factor: levels_of(levels) for factor, levels in declared.at.items()}
-    object.__setattr__(declared, "at", frozen_mapping(at))
-    if declared.unit is not None:
-        object.__setattr__(declared, "unit", levels_of(declared.unit))
-    if declared.margin is not None:
-        expected = "a finite number above 0 (for rates a share: 0.15 is 15 points)"
-        margin = need_number(what, "margin", declared.margin, expected)
-        if margin <= 0:
-            raise wrong(what, "margin", declared.margin, expected)
-        object.__setattr__(declared, "margin", margin)
-    for name, given, known in (
-        ("claim", declared.claim, (None, *get_args(Claim))),
-        ("target", declared.target, get_args(Target)),
-        ("direction", declared.direction, (None, *get_args(Direction))),
-        ("null", declared.null, (None, *get_args(Null))),
-    ):
-        if given not in known:
-            words = " or ".join(repr(word) for word in known)
-            raise BadDesign(what=what, problem=f"{name} must be {words}")
-    need_text(
-        what,
-        scope=declared.scope,
-        family=declared.family,
-        name=declared.name,
-        title=declared.title,
-    )
-    statistics = getattr(declared.published, "statistics", None)
-    if declared.published is not None and (
-        isinstance(declared.published, type) or not callable(statistics)
-    ):
-        raise wrong(what, "published", declared.published, "a method, such as WelchTest()")
-    if declared.margin is None and (declared.claim == "clear" or declared.null == "margin"):
-        needs = "claim='clear'" if declared.claim == "clear" else "null='margin'"
-        raise BadDesign(what=what, problem=f"{needs} needs a margin")
-    if not declared.scope:
-        fixed = declared.target == "fixed"
-        object.__setattr__(declared, "scope", "these stimuli" if fixed else "stimuli like these")
-    if declared.name and not all(map(LABEL.fullmatch, declared.name.split("-"))):
-        raise BadDesign(what=what, problem=f"name={declared.name!r} is not lower-case words")
+    def settle_fields(self) -> None:
+        """Freeze what was given, and refuse what no hypothesis can be declared with."""
+        what = self.id
+        need_mapping(what, "at", self.at, "a mapping, factor → level or levels")
+        at = {factor: levels_of(levels) for factor, levels in self.at.items()}
+        object.__setattr__(self, "at", frozen_mapping(at))
+        if self.unit is not None:
+            object.__setattr__(self, "unit", levels_of(self.unit))
+        if self.margin is not None:
+            expected = "a finite number above 0 (for rates a share: 0.15 is 15 points)"
+            margin = need_number(what, "margin", self.margin, expected)
+            if margin <= 0:
+                raise wrong(what, "margin", self.margin, expected)
+            object.__setattr__(self, "margin", margin)
+        for name, given, known in (
+            ("claim", self.claim, (None, *get_args(Claim))),
+            ("target", self.target, get_args(Target)),
+            ("direction", self.direction, (None, *get_args(Direction))),
+            ("null", self.null, (None, *get_args(Null))),
+        ):
+            if given not in known:
+                words = " or ".join(repr(word) for word in known)
+                raise self.refused(problem=f"{name} must be {words}")
+        need_text(what, scope=self.scope, family=self.family, name=self.name, title=self.title)
+        statistics = getattr(self.published, "statistics", None)
+        if self.published is not None and (
+            isinstance(self.published, type) or not callable(statistics)
+        ):
+            raise wrong(what, "published", self.published, "a method, such as WelchTest()")
+        if self.margin is None and (self.claim == "clear" or self.null == "margin"):
+            needs = "claim='clear'" if self.claim == "clear" else "null='margin'"
+            raise self.refused(problem=f"{needs} needs a margin")
+        if not self.scope:
+            fixed = self.target == "fixed"
+            object.__setattr__(self, "scope", "these stimuli" if fixed else "stimuli like these")
+        if self.name and not all(map(LABEL.fullmatch, self.name.split("-"))):
+            raise self.refused(problem=f"name={self.name!r} is not lower-case words")
 
+    @property
+    def gates(self) -> bool:
+        """Return whether its verdict can fail a run: a control's or a description's cannot."""
+        return self.claim in ("clear", "detect")
 
-def gates(declared: Declared) -> bool:
-    """Return whether its verdict can fail a run: a control's or a description's cannot."""
-    return declared.claim in ("clear", "detect")
+    def check_undirected(self, problem: str) -> None:
+        """Refuse a margin and a direction where the estimate has no sign that means anything."""
+        if self.margin is not None:
+            raise self.refused(problem=f"{problem} has no margin")
+        if self.direction is not None:
+            raise self.refused(problem=f"{problem} has no direction")
 
+    def check_levels(self, experiment: Experiment, factor: str, levels: Iterable[str]) -> None:
+        """Raise BadDesign or UnknownName unless these are levels of that factor."""
+        known = experiment.levels(factor)
+        for level in levels:
+            if level not in known:
+                there = f"there are: {', '.join(known)}"
+                problem = f"{shortly(level)} is no level of {factor!r}; {there}"
+                raise self.refused(problem=problem)
 
-def check_undirected(declared: Declared, problem: str) -> None:
-    """Refuse a margin and a direction where the estimate has no sign that means anything."""
-    if declared.margin is not None:
-        raise BadDesign(what=declared.id, problem=f"{problem} has no margin")
-    if declared.direction is not None:
-        raise BadDesign(what=declared.id, problem=f"{problem} has no direction")
+    def check_measure(
+        self, experiment: Experiment, measure: str, *, bounded: bool = False
+    ) -> None:
+        """Raise UnknownName for a measure there is not, BadDesign without needed bounds."""
+        if measure == MISSING:
+            return
+        if bounded and experiment.measure(measure).bounds is None:
+            raise self.refused(
+                problem=f"measure {measure!r} declares no bounds; worst cases for missing "
+                "replies and statements about identical replies need them"
+            )
+        experiment.measure(measure)
+
+    def check_at(self, experiment: Experiment, compared: Iterable[str]) -> None:
+        """Refuse a confinement to what does not exist, or to one of the factors compared."""
+        for factor, levels in self.at.items():
+            self.check_levels(experiment, factor, levels)
+            if factor in compared:
+                raise self.refused(problem=f"at={factor!r} is what it compares")
+
+    def check_units(self, experiment: Experiment, compared: Sequence[str]) -> None:
+        """Refuse units that the design does not have."""
+        if self.target != "population":
+            if self.unit is not None:
+                raise self.refused(problem="unit= is of a population: target is 'fixed'")
+            sampled = any(has_exemplars(experiment, name) for name in compared)
+            if self.gates and self.margin is None and sampled:
+                raise self.refused(
+                    problem="between fixed sets of exemplars some difference is certain: ask of a "
+                    "population (target='population'), or against a margin"
+                )
+            return
+        if self.null == "margin":
+            raise self.refused(problem="null='margin' is of a fixed set, target a population")
+        units = self.units_of(experiment, compared)
+        nested = [name for name in units if name in compared]
+        for name in units:
+            experiment.levels(name)
+            if name in nested and not has_exemplars(experiment, name):
+                raise self.refused(problem=f"unit={name!r} is compared and has no exemplars")
+        if nested and len(units) > 1:
+            raise self.refused(problem="exemplars of what is compared are units by themselves")
+
+    def units_of(self, experiment: Experiment, compared: Sequence[str]) -> tuple[str, ...]:
+        """The names whose combinations are the units of a population.
+
+        Raises BadDesign when there is nothing to be a unit.
+        """
+        if self.unit is not None:
+            return levels_of(self.unit)
+        if sampled := [name for name in compared if has_exemplars(experiment, name)]:
+            return (sampled[0],)
+        if experiment.items is not None and experiment.items.name not in compared:
+            return (experiment.items.name,)
+        raise BadDesign(
+            what=type(self).__name__,
+            problem=(
+                "one stimulus is no sample of a population: target must be 'fixed', or the design "
+                "needs items or exemplars"
+            ),
+        )
+
+    def null_of(self, experiment: Experiment, compared: Sequence[str]) -> Null:
+        """Return the null that an alarm is raised against."""
+        if self.null is not None:
+            return self.null
+        sampled = any(has_exemplars(experiment, name) for name in compared)
+        fixed = self.target == "fixed" and self.margin is not None
+        return "margin" if fixed and sampled else "zero"
 
 
 def levels_of(levels: Levels) -> tuple[str, ...]:
@@ -212,65 +287,6 @@ def levels_of(levels: Levels) -> tuple[str, ...]:
     if isinstance(levels, str):
         return (levels,)
     return need_several("contrast", "levels", levels, str, "names, or one name")
-
-
-def check_levels(
-    declared: Declared, experiment: Experiment, factor: str, levels: Iterable[str]
-) -> None:
-    """Raise BadDesign or UnknownName unless these are levels of that factor."""
-    known = experiment.levels(factor)
-    for level in levels:
-        if level not in known:
-            there = f"there are: {', '.join(known)}"
-            problem = f"{shortly(level)} is no level of {factor!r}; {there}"
-            raise BadDesign(what=declared.id, problem=problem)
-
-
-def check_measure(
-    declared: Declared, experiment: Experiment, measure: str, *, bounded: bool = False
-) -> None:
-    """Raise UnknownName for a measure there is not, BadDesign for one without needed bounds."""
-    if measure == MISSING:
-        return
-    if bounded and experiment.measure(measure).bounds is None:
-        raise BadDesign(
-            what=declared.id,
-            problem=(
-                f"measure {measure!r} declares no bounds; worst cases for missing "
-                "replies and statements about identical replies need them"
-            ),
-        )
-    experiment.measure(measure)
-
-
-def check_at(declared: Declared, experiment: Experiment, compared: Iterable[str]) -> None:
-    """Refuse a confinement to what does not exist, or to one of the factors compared."""
-    for factor, levels in declared.at.items():
-        check_levels(declared, experiment, factor, levels)
-        if factor in compared:
-            raise BadDesign(what=declared.id, problem=f"at={factor!r} is what it compares")
-
-
-def units_of(
-    declared: Declared, experiment: Experiment, compared: Sequence[str]
-) -> tuple[str, ...]:
-    """The names whose combinations are the units of a population.
-
-    Raises BadDesign when there is nothing to be a unit.
-    """
-    if declared.unit is not None:
-        return levels_of(declared.unit)
-    if sampled := [name for name in compared if has_exemplars(experiment, name)]:
-        return (sampled[0],)
-    if experiment.items is not None and experiment.items.name not in compared:
-        return (experiment.items.name,)
-    raise BadDesign(
-        what=type(declared).__name__,
-        problem=(
-            "one stimulus is no sample of a population: target must be 'fixed', or the design "
-            "needs items or exemplars"
-        ),
-    )
 
 
 def has_exemplars(experiment: Experiment, name: str) -> bool:
@@ -288,40 +304,3 @@ def claim_under(hypothesis: Hypothesis, design: Design) -> Claim:
     if not design.screens or claim == "describe":
         return claim
     return "describe" if getattr(hypothesis, "margin", None) is None else "detect"
-
-
-def null_of(declared: Declared, experiment: Experiment, compared: Sequence[str]) -> Null:
-    """Return the null that an alarm is raised against."""
-    if declared.null is not None:
-        return declared.null
-    sampled = any(has_exemplars(experiment, name) for name in compared)
-    fixed = declared.target == "fixed" and declared.margin is not None
-    return "margin" if fixed and sampled else "zero"
-
-
-def check_units(declared: Declared, experiment: Experiment, compared: Sequence[str]) -> None:
-    """Refuse units that the design does not have."""
-    what = declared.id
-    if declared.target != "population":
-        if declared.unit is not None:
-            raise BadDesign(what=what, problem="unit= is of a population: target is 'fixed'")
-        sampled = any(has_exemplars(experiment, name) for name in compared)
-        if gates(declared) and declared.margin is None and sampled:
-            raise BadDesign(
-                what=what,
-                problem=(
-                    "between fixed sets of exemplars some difference is certain: ask of a "
-                    "population (target='population'), or against a margin"
-                ),
-            )
-        return
-    if declared.null == "margin":
-        raise BadDesign(what=what, problem="null='margin' is of a fixed set, target a population")
-    units = units_of(declared, experiment, compared)
-    nested = [name for name in units if name in compared]
-    for name in units:
-        experiment.levels(name)
-        if name in nested and not has_exemplars(experiment, name):
-            raise BadDesign(what=what, problem=f"unit={name!r} is compared and has no exemplars")
-    if nested and len(units) > 1:
-        raise BadDesign(what=what, problem="exemplars of what is compared are units by themselves")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..errors import BadDesign
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.fields import need_number, need_several, wrong
@@ -14,17 +13,12 @@ from ..experiments.records import Records
 from .declared import (
     Declared,
     Levels,
-    check_levels,
-    check_measure,
-    check_undirected,
     levels_of,
-    settle_fields,
-    units_of,
 )
 from .findings import Finding, PublishedColumn
 from .linear import Asked, Engine, Side, analyse_linear, bracketed, standard_engine
 from .published import GroupsTest, PublishedMethod
-from .reach import check_compared, layout_of
+from .reach import Reach, check_compared
 from .units import Layout
 
 REST = "rest"
@@ -65,7 +59,7 @@ class GroupContrast(Declared):
     published: PublishedMethod | None = field(default_factory=GroupsTest, kw_only=True)
 
     def __post_init__(self) -> None:
-        settle_fields(self)
+        self.settle_fields()
         among = need_several(self.id, "among", self.among, str, "levels")
         object.__setattr__(self, "among", among)
 
@@ -80,18 +74,17 @@ class GroupContrast(Declared):
 
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-        what = self.id
-        check_measure(self, experiment, self.measure)
+        self.check_measure(experiment, self.measure)
         groups = self._groups(experiment)
-        check_levels(self, experiment, self.factor, groups)
+        self.check_levels(experiment, self.factor, groups)
         sides = [{self.factor: [group]} for group in groups]
         check_compared(self, experiment, sides, pooled=True, flips=self.group is not None)
         if len(set(groups)) < len(groups) or len(groups) < 3:  # noqa: PLR2004  (or a pair)
-            raise BadDesign(what=what, problem="needs three groups or more, each named once")
+            raise self.refused(problem="needs three groups or more, each named once")
         if self.group is None:
-            check_undirected(self, "whether any group differs")
+            self.check_undirected("whether any group differs")
         elif self.group not in groups:
-            raise BadDesign(what=what, problem=f"{self.group!r} is not among the groups")
+            raise self.refused(problem=f"{self.group!r} is not among the groups")
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a group has too few units, or a condition no reply."""
@@ -129,13 +122,13 @@ class GroupContrast(Declared):
             return None
         rest = [group for group in self._groups(experiment) if group != self.group]
         sides = [{self.factor: [self.group]}, {self.factor: rest}]
-        return layout_of(self, experiment, design, sides, within=False, pooled=True)
+        return Reach(self, experiment, design, sides, pooled=True).layout(within=False)
 
     def _engine(self, experiment: Experiment, groups: Sequence[str]) -> Engine:
         from .estimation.groups import any_group, group_against_rest  # noqa: PLC0415
 
         population = self.target == "population"
-        unit = units_of(self, experiment, [self.factor]) if population else None
+        unit = self.units_of(experiment, [self.factor]) if population else None
         group = self.group
         if group is None:
             return lambda grid, _: any_group(grid, self.factor, groups, unit)
@@ -177,7 +170,7 @@ class TotalGap(Declared):
     called: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
-        settle_fields(self)
+        self.settle_fields()
         expected = "(high, low, weight)"
         given: tuple[Sequence[Any], ...] = need_several(
             self.id, "gaps", self.gaps, (tuple, list), expected
@@ -197,14 +190,14 @@ class TotalGap(Declared):
 
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-        check_measure(self, experiment, self.measure)
+        self.check_measure(experiment, self.measure)
         if not self.gaps:
-            raise BadDesign(what=self.id, problem="names no gap")
+            raise self.refused(problem="names no gap")
         for high, low, weight in self.gaps:
-            check_levels(self, experiment, self.factor, [*high, *low])
+            self.check_levels(experiment, self.factor, [*high, *low])
             if not weight > 0 or set(high) & set(low):
-                raise BadDesign(what=self.id, problem="a gap needs two sides and a weight above 0")
-        check_undirected(self, "a sum of absolute gaps")
+                raise self.refused(problem="a gap needs two sides and a weight above 0")
+        self.check_undirected("a sum of absolute gaps")
         sides = [
             {self.factor: levels_of(side)} for high, low, _ in self.gaps for side in (high, low)
         ]
@@ -231,7 +224,7 @@ class TotalGap(Declared):
             for h, low, weight in self.gaps
         ]
         population = self.target == "population"
-        unit = units_of(self, experiment, [self.factor]) if population else None
+        unit = self.units_of(experiment, [self.factor]) if population else None
         finding = analyse_linear(
             asked, experiment, records, lambda grid, _: total_gap(grid, self.factor, gaps, unit)
         ).finding

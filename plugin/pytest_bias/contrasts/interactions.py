@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from ..errors import BadDesign
 from ..experiments.design import Design, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.fields import is_pair, need_mapping, shortly, wrong
@@ -14,16 +13,11 @@ from ..experiments.records import Records
 from .declared import (
     Declared,
     Levels,
-    check_levels,
-    check_measure,
-    check_undirected,
     levels_of,
-    settle_fields,
-    units_of,
 )
 from .findings import Finding
 from .linear import Asked, Side, analyse_linear, bracketed
-from .reach import check_compared, layout_of
+from .reach import Reach, check_compared
 from .units import Layout
 
 Pair = tuple[Levels, Levels]
@@ -62,7 +56,7 @@ class Interaction(Declared):
                 raise wrong(what, f"factors[{name!r}]", pair, "(high, low) or None")
         object.__setattr__(self, "factors", frozen_mapping(self.factors))
         object.__setattr__(self, "called", frozen_mapping(self.called))
-        settle_fields(self)
+        self.settle_fields()
 
     @property
     def id(self) -> str:
@@ -71,22 +65,21 @@ class Interaction(Declared):
 
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-        what = self.id
-        check_measure(self, experiment, self.measure)
+        self.check_measure(experiment, self.measure)
         if len(self.factors) != 2:  # noqa: PLR2004
-            raise BadDesign(what=what, problem="an interaction is of two factors")
+            raise self.refused(problem="an interaction is of two factors")
         for name, pair in self.factors.items():
             experiment.levels(name)
             if pair is not None:
                 high, low = map(levels_of, pair)
-                check_levels(self, experiment, name, [*high, *low])
+                self.check_levels(experiment, name, [*high, *low])
                 if set(high) & set(low) or not high or not low:
-                    raise BadDesign(what=what, problem="compares a level with itself")
+                    raise self.refused(problem="compares a level with itself")
         for name in self.called:
             if self.factors.get(name) is None:
-                raise BadDesign(what=what, problem=f"called={name!r} names no two sides")
+                raise self.refused(problem=f"called={name!r} names no two sides")
         if self._largest:
-            check_undirected(self, "the largest of many contrasts")
+            self.check_undirected("the largest of many contrasts")
         check_compared(self, experiment, self._sides(experiment))
 
     def _sides(self, experiment: Experiment) -> list[dict[str, tuple[str, ...]]]:
@@ -133,7 +126,7 @@ class Interaction(Declared):
             ),
         )
         if self._largest:
-            unit = units_of(self, experiment, names) if self.target == "population" else None
+            unit = self.units_of(experiment, names) if self.target == "population" else None
             first, second = (tuple(part) for part in parts.values())
             table = Table((names[0], names[1]), (first, second))
             finding = analyse_linear(
@@ -154,7 +147,7 @@ class Interaction(Declared):
         """Return the observations ``design`` gives it; None for the largest of many contrasts."""
         if self._largest:
             return None
-        return layout_of(self, experiment, design, self._sides(experiment))
+        return Reach(self, experiment, design, self._sides(experiment)).layout(within=True)
 
     @property
     def _largest(self) -> bool:

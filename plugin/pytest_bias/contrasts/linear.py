@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..errors import BadDesign, IncompleteDesign, TooFewUnits
+from ..errors import IncompleteDesign, TooFewUnits
 from ..experiments.canonical import digest
-from .declared import Declared, levels_of, null_of, units_of
+from .declared import Declared, levels_of
 from .findings import Arm, Finding, Scale, UnitGroup
 from .published import Pooled, published_column
 from .units import REPLIES
@@ -92,14 +92,14 @@ def analyse_linear(
     ]
     _check_complete(asked, experiment, used, cells)
     if asked.flags is False and grid.flags:
-        raise BadDesign(what=declared.id, problem="its measure is an event: compare its rates")
+        raise declared.refused(problem="its measure is an event: compare its rates")
     if asked.flags and not grid.flags:
-        raise BadDesign(what=declared.id, problem="its measure must be True or False")
+        raise declared.refused(problem="its measure must be True or False")
     rates = bool(asked.flags)
     engine = engine or standard_engine(declared, experiment, asked.compared, rates=rates)
     tested = engine(grid, weights)
     margin = declared.margin
-    null = null_of(declared, experiment, asked.compared)
+    null = declared.null_of(experiment, asked.compared)
     worst = worst_case(
         grid,
         weights,
@@ -155,9 +155,9 @@ def standard_engine(
     """Return the test of a contrast: for this set, as rates or means, or for a population."""
     from .estimation import events, fixed, units  # noqa: PLC0415
 
-    margin, null = declared.margin, null_of(declared, experiment, compared)
+    margin, null = declared.margin, declared.null_of(experiment, compared)
     if declared.target == "population":
-        names = units_of(declared, experiment, compared)
+        names = declared.units_of(experiment, compared)
         if nested := [name for name in names if name in compared]:
             return lambda grid, weights: units.nested_contrast(
                 grid, weights, nested[0], margin=margin
@@ -247,7 +247,7 @@ def _check_complete(
         raise TooFewUnits(group=", ".join(empty[0]), found=0, needed=1)
     replies: Counter[str] = Counter()
     whole = asked.declared.target == "fixed"
-    units = () if whole else units_of(asked.declared, experiment, asked.compared)
+    units = () if whole else asked.declared.units_of(experiment, asked.compared)
     items = experiment.items.name if experiment.items is not None else ""
     for cell in used.cells:
         labels = [at for name, at in cell.labels.items() if name != items or name not in units]

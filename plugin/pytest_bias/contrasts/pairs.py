@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import ClassVar
 
-from ..errors import BadDesign
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.fields import is_pair, need, wrong
@@ -15,17 +14,12 @@ from ..statistics.results import Interval
 from .declared import (
     Declared,
     Levels,
-    check_levels,
-    check_measure,
-    gates,
     levels_of,
-    null_of,
-    settle_fields,
 )
 from .findings import Finding, HumanStudy, Index, Scale
 from .linear import Asked, Side, analyse_linear
 from .published import ChiSquareTest, PublishedMethod, WelchTest
-from .reach import check_compared, layout_of
+from .reach import Reach, check_compared
 from .units import Layout
 
 
@@ -43,7 +37,7 @@ class PairContrast(Declared):
     """Whether its measure is an event; else it is a number."""
 
     def __post_init__(self) -> None:
-        settle_fields(self)
+        self.settle_fields()
         called: object = self.called
         if called is not None and not is_pair(called):
             expected = "two texts: of the high side and of the low"
@@ -66,11 +60,11 @@ class PairContrast(Declared):
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
         high, low = self.levels
-        check_levels(self, experiment, self.factor, [*high, *low])
+        self.check_levels(experiment, self.factor, [*high, *low])
         if not high or not low:
-            raise BadDesign(what=self.id, problem="a side has no level")
+            raise self.refused(problem="a side has no level")
         if len({*high, *low}) < len(high) + len(low):
-            raise BadDesign(what=self.id, problem="compares a level with itself")
+            raise self.refused(problem="compares a level with itself")
         check_compared(self, experiment, [{self.factor: side} for side in self.levels])
 
     def asked(self, quantity: str, scale: Scale = "difference") -> Asked:
@@ -94,7 +88,7 @@ class PairContrast(Declared):
     def layout(self, experiment: Experiment, design: Design) -> Layout:
         """Return the observations ``design`` gives it."""
         sides = [{self.factor: levels} for levels in self.levels]
-        return layout_of(self, experiment, design, sides, within=not self.flags)
+        return Reach(self, experiment, design, sides).layout(within=not self.flags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +129,11 @@ class MeanDifference(PairContrast):
 
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-        check_measure(self, experiment, self.measure, bounded=gates(self))
+        self.check_measure(experiment, self.measure, bounded=self.gates)
         PairContrast.check(self, experiment)
         problem = self.layout(experiment, experiment.design()).problem
-        if problem and gates(self):
-            raise BadDesign(what=self.id, problem=problem)
+        if problem and self.gates:
+            raise self.refused(problem=problem)
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when there are too few replies, or a condition has none."""
@@ -193,9 +187,9 @@ class RateDifference(PairContrast):
 
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-        check_measure(self, experiment, self.measure)
+        self.check_measure(experiment, self.measure)
         if self.margin is not None and self.margin >= 1:
-            raise BadDesign(what=self.id, problem="margin is a share, below 1")
+            raise self.refused(problem="margin is a share, below 1")
         PairContrast.check(self, experiment)
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
@@ -221,18 +215,18 @@ class RateRatio(PairContrast):
 
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-        check_measure(self, experiment, self.measure)
+        self.check_measure(experiment, self.measure)
         if self.margin is not None and self.margin <= 1:
-            raise BadDesign(what=self.id, problem="margin is the larger limit of a ratio, above 1")
+            raise self.refused(problem="margin is the larger limit of a ratio, above 1")
         if self.target != "fixed":
-            raise BadDesign(what=self.id, problem="a ratio is of a fixed set: target is 'fixed'")
+            raise self.refused(problem="a ratio is of a fixed set: target is 'fixed'")
         PairContrast.check(self, experiment)
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a group has no valid reply, NoVariance without any event."""
         from .estimation.events import rate_ratio  # noqa: PLC0415
 
-        null = null_of(self, experiment, [self.factor])
+        null = self.null_of(experiment, [self.factor])
         finding = analyse_linear(
             self.asked("rate ratio", scale="ratio"),
             experiment,

@@ -13,7 +13,7 @@ from typing import cast
 
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
-from .declared import Claim, Declared, Hypothesis, claim_under, gates, null_of
+from .declared import Claim, Declared, Hypothesis, claim_under
 from .findings import ALPHA, Finding, Null
 from .interactions import Interaction
 from .pairs import RateDifference, RateRatio
@@ -229,7 +229,7 @@ def prospect_of(
     margin = declared.margin
     if margin is None:
         return given
-    gated = gates(declared) and not screens
+    gated = declared.gates and not screens
     if layout is None or isinstance(hypothesis, RateRatio):
         # Chances of ratios depend on all rates, which nobody knows before.
         return replace(given, passing=of_ratios(margin, found) if gated else ())
@@ -267,7 +267,7 @@ def _null(hypothesis: Hypothesis, experiment: Experiment, *, screens: bool) -> N
     """Return the null that BIASED is shown against; of a screen always the margin."""
     if screens:
         return "margin"
-    return null_of(cast("Declared", hypothesis), experiment, compared_by(hypothesis))
+    return cast("Declared", hypothesis).null_of(experiment, compared_by(hypothesis))
 
 
 def _of_spread(

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..errors import BadDesign, NoFinding
+from ..errors import NoFinding
 from ..experiments.canonical import compact, digest
 from ..experiments.design import frozen_mapping
 from ..experiments.fields import need_mapping, shortly
-from .declared import Declared, Levels, check_at, levels_of, settle_fields
+from .declared import Declared, Levels, levels_of
 from .findings import Arm, Finding, PublishedColumn, UnitGroup, WorstCase
 from .linear import DIGITS, bracketed, taken_over
 from .published import NOT_DEFINED
@@ -52,7 +52,7 @@ class Selection(Declared):
         what = f"Selection({shortly(self.selected)})"
         need_mapping(what, "feature", self.feature, "a mapping, item → group")
         object.__setattr__(self, "feature", frozen_mapping(self.feature))
-        settle_fields(self)
+        self.settle_fields()
 
     @property
     def id(self) -> str:
@@ -66,15 +66,14 @@ class Selection(Declared):
         groups = set(self.feature.values())
         unknown = sorted(set(levels_of(self.group)) - groups)
         if unknown or groups <= set(levels_of(self.group)):
-            raise BadDesign(
-                what=self.id,
-                problem=f"no item has {unknown[0]!r}" if unknown else "there are no other items",
+            raise self.refused(
+                problem=f"no item has {unknown[0]!r}" if unknown else "there are no other items"
             )
         if self.margin is not None and self.margin <= 1:
-            raise BadDesign(what=self.id, problem="margin is the larger limit of a ratio, above 1")
+            raise self.refused(problem="margin is the larger limit of a ratio, above 1")
         if self.target != "fixed" or self.unit is not None or self.null is not None:
-            raise BadDesign(what=self.id, problem="its units are pools: leave target and unit")
-        check_at(self, experiment, ())
+            raise self.refused(problem="its units are pools: leave target and unit")
+        self.check_at(experiment, ())
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding below ten pools, BadDesign for items of no known group."""
@@ -143,9 +142,8 @@ class Selection(Declared):
                 )
                 unknown = (set(shown) - set(self.feature)) | (set(selected) - set(shown))
                 if unknown:
-                    raise BadDesign(
-                        what=self.id,
-                        problem=f"{row.trial.id}: {min(unknown)!r} was not shown, or has no group",
+                    raise self.refused(
+                        problem=f"{row.trial.id}: {min(unknown)!r} was not shown, or has no group"
                     )
                 pools.append(Pool(shown, selected))
         return pools
