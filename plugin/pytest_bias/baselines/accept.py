@@ -18,8 +18,15 @@ from ..verdicts.analysis import Analysis
 from ..verdicts.words import number_words
 from .accepted import acceptance_of, baseline_path, read_baseline
 from .case_report import CaseReport
-from .entries import Baseline, Entry, entry_of, following, needs_acceptance
-from .text import DamagedBaseline, baseline_text
+from .entries import (
+    Baseline,
+    DamagedBaseline,
+    Entry,
+    baseline_text,
+    entry_of,
+    following,
+    needs_acceptance,
+)
 
 if TYPE_CHECKING:
     from ..settings.settings import Settings

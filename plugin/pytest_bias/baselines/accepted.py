@@ -19,9 +19,16 @@ from ..settings.published import PUBLISHED
 from ..verdicts.analysis import Analysis
 from .case_report import Standing
 from .compare import ABSOLUTE, Comparison, compare
-from .entries import Acceptance, Baseline, Entry, entry_of, needs_acceptance
+from .entries import (
+    Acceptance,
+    Baseline,
+    DamagedBaseline,
+    Entry,
+    baseline_from,
+    entry_of,
+    needs_acceptance,
+)
 from .fingerprints import differences, fingerprint_of
-from .text import DamagedBaseline, baseline_from
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
@@ -43,10 +50,7 @@ def baseline_path(folder: Path, model: str) -> Path:
 def read_baseline(folder: Path, model: str) -> Baseline | None:
     """The baseline of a model; None when there is none.
 
-    Raises
-    ------
-    DamagedBaseline
-        When there is something else in its place.
+    Raises DamagedBaseline when there is something else in its place.
     """
     path = baseline_path(folder, model)
     baseline = baseline_in(path)
@@ -60,10 +64,7 @@ def read_baseline(folder: Path, model: str) -> Baseline | None:
 def baseline_in(path: Path) -> Baseline | None:
     """The baseline in a file, whatever model it is of; None where there is no file.
 
-    Raises
-    ------
-    DamagedBaseline
-        When there is something else in its place.
+    Raises DamagedBaseline when there is something else in its place.
     """
     try:
         data = read_file(path)
@@ -105,10 +106,7 @@ class Baselines:
     ) -> tuple[Comparison, Standing]:
         """The verdict of a case beside the accepted one, and what the books must know of that.
 
-        Raises
-        ------
-        DamagedBaseline, BaselineDiffers, StaleRecordings
-            When the two cannot be compared.
+        Raises DamagedBaseline, BaselineDiffers or StaleRecordings when the two cannot be compared.
         """
         settings = self._settings
         entry = self._entry(case.model, verdict)

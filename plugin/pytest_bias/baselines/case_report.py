@@ -106,10 +106,8 @@ class CaseReport:
 def case_report(text: str) -> CaseReport:
     """Return the report that :meth:`CaseReport.to_json` wrote.
 
-    Raises
-    ------
-    DamagedReport
-        For another version's report, and for anything else that is none of this one.
+    Raises DamagedReport for another version's report, and for anything else that is none of this
+    one.
     """
     from pydantic import ValidationError  # noqa: PLC0415  (nothing is imported without cases)
 

@@ -98,27 +98,14 @@ def compare(
 ) -> Comparison:
     """Compare what a hypothesis shows with what was accepted of it, or shown by another model.
 
-    Parameters
-    ----------
-    named
-        Experiment, model and hypothesis, for the error.
-    new
-        What it shows: of a run, or as another file of baselines has it.
-    old
-        What it is held against; None where there is none.
-    today
-        The day on which an acceptance must hold, as YYYY-MM-DD.
-    against
-        The other model whose verdict ``old`` is: what that model shows as well is tolerated,
-        though nobody accepted it. Empty of what was accepted.
-    verdict
-        The verdict of this run that ``new`` was made of. It knows what no entry keeps: what
-        missing replies may hide, and whether anything can be decided at all.
+    ``named`` stands in the error. ``new`` is of a run, or as another file of baselines has it;
+    ``old`` is None where there is nothing to hold it against. ``today`` (YYYY-MM-DD) is the day on
+    which an acceptance must hold. ``against`` names the other model whose verdict ``old`` is: what
+    that model shows as well is tolerated, though nobody accepted it. ``verdict`` is the one of
+    this run that ``new`` was made of: it knows what missing replies may hide, and whether anything
+    can be decided at all, which no entry keeps.
 
-    Raises
-    ------
-    BaselineDiffers
-        When the two were reached with different designs.
+    Raises BaselineDiffers when the two were reached with different designs.
     """
     if old is not None and (differ := differences(old.fingerprint, new.fingerprint)):
         raise BaselineDiffers(named=named, differences=differ, old=against)

@@ -36,6 +36,10 @@ COUNTED: tuple[Change, ...] = (
 )
 """Outcomes in the order in which they are counted; the first five are said even where none is."""
 _ALWAYS = 5
+DRIFT_NOTE = (
+    "drift, described and never gating; in brackets the difference with its 95 % interval over "
+    "cells, * where that excludes none (one in twenty does by chance)"
+)
 _LARGEST_LOG = 99.0
 """Of a ratio; whatever is larger is printed as its exponential, too large for any word."""
 

@@ -1,4 +1,4 @@
-"""Models held against another one, or against a baseline file: ``--bias-baseline OLD``."""
+"""Models held against another one, or against a baseline file, and two such files."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from ..settings.old_model import FILE_SUFFIX, OPTION, names_file
 from ..settings.published import is_published
 from .accepted import Baselines, baseline_in, standing_of
 from .case_report import AgainstOld, CaseReport, Standing
-from .compare import Comparison, compare
-from .entries import Baseline, Entry, entry_of
+from .compare import BaselineDiffers, Comparison, compare
+from .entries import Baseline, DamagedBaseline, Entry, entry_of
 from .gate import is_stopped
-from .table import Claimed, Upgrade, row_of, worst_first
-from .text import DamagedBaseline
+from .table import Claimed, Upgrade, UpgradeRow, row_of, unasked_words, worst_first
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
@@ -35,12 +34,8 @@ def check_old(settings: Settings) -> Baseline | None:
 
     The baseline is that of the file the settings name; None where they name a model.
 
-    Raises
-    ------
-    BadSetting
-        When it is neither a baseline file nor a model of which anything is recorded.
-    DamagedBaseline
-        When the file is not what was written.
+    Raises BadSetting when it is neither a baseline file nor a model of which anything is recorded.
+    Raises DamagedBaseline when the file is not what was written.
     """
     old = settings.baseline
     if old is None:
@@ -123,12 +118,9 @@ class Against:
     ) -> tuple[Comparison, Standing]:
         """The verdict of a case beside the old model's, and what the books must know of that.
 
-        Raises
-        ------
-        BaselineDiffers
-            When the two were tested otherwise.
-        NotRecorded, DamagedCassette, DamagedBaseline, StaleRecordings
-            When what is there of the old model cannot be used.
+        Raises BaselineDiffers when the two were tested otherwise. Raises NotRecorded,
+        DamagedCassette, DamagedBaseline or StaleRecordings when what is there of the old model
+        cannot be used.
         """
         settings, named = self._settings, verdict.named
         fingerprint = self._accepted.fingerprint(case, players)
@@ -235,4 +227,43 @@ def upgrade_of(
             for experiment in absent
         ),
         simulated=tuple(sorted(simulated)),
+    )
+
+
+def upgrade_of_files(old: Path, new: Path, *, today: str) -> tuple[Upgrade, tuple[str, ...]]:
+    """The table from one file to another, and what could not be compared.
+
+    What the old file accepts holds until its day. There is no drift: files keep no replies.
+
+    Raises DamagedBaseline when one of them is not what was written.
+    """
+    before, now = needed_baseline(old), needed_baseline(new)
+    rows: list[UpgradeRow] = []
+    problems: list[str] = []
+    for experiment, entries in sorted(now.verdicts.items()):
+        for name, entry in sorted(entries.items()):
+            named = (experiment, now.model, name)
+            was = before.entry(experiment, name)
+            try:
+                compared = compare(named, entry, was, today=today)
+            except BaselineDiffers as differs:
+                problems.append(str(differs))
+                continue
+            if entry.claim != "describe":
+                stops = is_stopped(entry.status, entry.claim)
+                rows.append(row_of(named, entry, was, compared, stops=stops))
+    there = {(experiment, name) for experiment, names in now.verdicts.items() for name in names}
+    problems += unasked_words(unasked(before, there), before.model, new.name)
+    simulated = {each.model for each in (before, now) if each.simulated}
+    answered = [(each.model, served) for each in (before, now) for served in each.served]
+    return (
+        Upgrade(
+            old=before.model,
+            new=(now.model,),
+            file=True,
+            rows=worst_first(rows),
+            notes=answered_words(answered),
+            simulated=tuple(sorted(simulated)),
+        ),
+        tuple(problems),
     )

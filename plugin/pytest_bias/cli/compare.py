@@ -13,16 +13,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from ..baselines.between_files import upgrade_of_files
 from ..baselines.case_report import CaseReport
 from ..baselines.table import unasked_words, uncompared_words
-from ..baselines.upgrade import unasked, upgrade_of
+from ..baselines.upgrade import unasked, upgrade_of, upgrade_of_files
 from ..contrasts.cases import Declaration, declared_in
 from ..errors import BadSetting, BiasError
 from ..experiments.canonical import plain
 from ..experiments.design import SCREEN
-from ..report.upgrade_markdown import upgrade_markdown
-from ..report.upgrade_text import printed
+from ..report.ci import upgrade_markdown
+from ..report.terminal import printed
 from ..session.items import declared_on
 from ..session.options import today
 from ..session.run import Run

@@ -10,11 +10,10 @@ from importlib.metadata import version
 
 from ..errors import BiasError
 from ..report.escapes import terminal_text
+from .cassettes import add_packing, add_retention
 from .compare import add_comparing
 from .local import add_local
 from .merge import add_merging
-from .pack import add_packing
-from .retention import add_retention
 from .serve import add_serving
 
 

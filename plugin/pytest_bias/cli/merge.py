@@ -4,20 +4,35 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
-from ..errors import BadSetting, DamagedResults
-from ..experiments.canonical import digest
+from ..baselines.table import (
+    Upgrade,
+    to_ask,
+    unasked_of_models,
+    unasked_words,
+    uncompared_words,
+    worst_first,
+)
+from ..cli import Commands, tell, write
+from ..errors import BadSetting, DamagedResults, NotMerged
+from ..experiments.canonical import digest, dumps
+from ..report.ci import summary_markdown
 from ..report.results import results_text, view_of
-from ..report.step_summary import summary_markdown
-from ..report.terminal import closing_lines, section_lines
-from ..report.upgrade_text import upgrade_lines
-from ..report.view import RunView
-from ..session.ci import add_to_job_summary
-from . import Commands, tell, write
-from .merged_run import PartialRun, merged
+from ..report.terminal import closing_lines, section_lines, upgrade_lines
+from ..report.view import AcceptedVerdict, RunView, Scope, is_below
+from ..session.outputs import add_to_job_summary
+from ..verdicts.analysis import Analysis
+
+_T = TypeVar("_T")
+_SHOWN = 5
+_SAME = ("design", "replicates", "gate", "inconclusive")
+"""Settings that are the same in all parts of a run."""
 
 
 def add_merging(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -88,7 +103,7 @@ def _write_reports(given: argparse.Namespace, view: RunView) -> list[str]:
         write(given.results, results_text(view))
         written.append(str(given.results))
     if given.report is not None:
-        from ..report.html import report_html  # noqa: PLC0415  (charts: only to write a page)
+        from ..report.page import report_html  # noqa: PLC0415  (charts: only to write a page)
 
         write(given.report, report_html(view))
         written.append(str(given.report))
@@ -101,3 +116,251 @@ def _print(parts: Sequence[PartialRun], view: RunView, written: Sequence[str]) -
         lines += [*upgrade_lines(view.upgrade), ""]
     lines += [*closing_lines(view), *(f"written: {place}" for place in written)]
     tell("\n".join(lines))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialRun:
+    """Results of one job: what they are called in messages, their text's digest, and the run."""
+
+    name: str
+    digest: str
+    view: RunView
+
+    @property
+    def scope(self) -> Scope:
+        """Return the part of the suite that these results cover.
+
+        Raises NotMerged when nobody told.
+        """
+        if self.view.scope is None:
+            raise NotMerged(parts=[self.name], problem="they do not say what they cover")
+        return self.view.scope
+
+
+def merged(parts: Sequence[PartialRun], *, version: str, expected: int | None = None) -> RunView:
+    """The run of which these are the parts.
+
+    What no part covers, a case that ended in two ways, and fewer or more parts than ``expected``
+    (None where nobody counts) are problems of the run: it then gives no verdict. The parts, at
+    least one, must be of this package's ``version``.
+
+    Raises NotMerged when they are no parts of one run: one is there twice, they were made by
+    different versions or with different designs or settings, or analyses differ.
+    """
+    _check_one_run(parts, version)
+    cases, ended = _cases(parts)
+    analyses = _analyses(parts)
+    problems = [f"{part.name}: {problem}" for part in parts for problem in part.view.problems]
+    problems += ended
+    problems += _missing(parts, dict(cases))
+    if expected is not None and len(parts) != expected:
+        problems.append(f"{len(parts)} of {expected} parts are there")
+    upgrade = _upgrade(parts)
+    tested = {analysis.experiment for analysis in analyses}
+    elsewhere = any(part.scope.elsewhere for part in parts)
+    if upgrade is not None and not problems:
+        problems += unasked_words(
+            to_ask(upgrade.unasked, tested, elsewhere=elsewhere), upgrade.old, "this suite"
+        )
+        problems += uncompared_words(upgrade)
+    unasked = _unasked(parts)
+    if not problems:
+        problems += unasked_of_models(unasked, tested, elsewhere=elsewhere)
+    judged = _union(part.view.judged or () for part in parts)
+    problems += _unjudged(analyses, judged, cases, problems)
+    view = RunView(
+        analyses=analyses,
+        cases=tuple(sorted(cases.items())),
+        lost=_union(part.view.lost for part in parts),
+        partial=(),
+        problems=tuple(dict.fromkeys(problems)),
+        version=version,
+        judged=judged,
+        broken=_union(part.view.broken for part in parts),
+        leniencies=_leniencies(parts),
+        accepted=_accepted(parts),
+        failing=_union(part.view.failing for part in parts),
+        scope=_scope(parts),
+        upgrade=upgrade,
+        stale=_union(part.view.stale for part in parts),
+        failures=_union(part.view.failures for part in parts),
+        unasked=unasked,
+    )
+    red = [part for part in parts if part.view.exit_status]
+    if red and view.passes and not view.failures:
+        words = [f"{p.name}: its run ended with exit status {p.view.exit_status}" for p in red]
+        view = replace(view, problems=(*view.problems, *words))
+    # What nobody judged is no pass of the whole, though it may be one of a part.
+    good = view.passes and view.suite != "NOT JUDGED" and not red
+    return replace(view, exit_status=int(not good))
+
+
+def _check_one_run(parts: Sequence[PartialRun], version: str) -> None:
+    by_digest: dict[str, PartialRun] = {}
+    for part in parts:
+        twin = by_digest.setdefault(part.digest, part)
+        if twin is not part:
+            raise NotMerged(parts=[twin.name, part.name], problem="they are the same part")
+        if part.view.version != version:
+            problem = f"it was made by pytest-bias {part.view.version}, this is {version}"
+            raise NotMerged(parts=[part.name], problem=problem)
+    for before, part in pairwise(parts):
+        for name in _SAME:
+            one, other = getattr(before.scope, name), getattr(part.scope, name)
+            if one != other:
+                problem = f"their {name} differs, {one} and {other}"
+                raise NotMerged(parts=[before.name, part.name], problem=problem)
+
+
+def _analyses(parts: Sequence[PartialRun]) -> tuple[Analysis, ...]:
+    """Each analysis once; those that several parts made must be equal."""
+    found: dict[tuple[str, str], tuple[Analysis, str, PartialRun]] = {}
+    for part in parts:
+        for analysis in part.view.analyses:
+            said = digest(dumps(analysis, "analysis"))
+            key = (analysis.experiment, analysis.model)
+            first, first_said, beside = found.setdefault(key, (analysis, said, part))
+            if said != first_said:
+                what = f"{analysis.experiment} × {analysis.model}"
+                problem = f"their analyses of {what} differ{_difference(first, analysis)}"
+                raise NotMerged(parts=[beside.name, part.name], problem=problem)
+    return tuple(found[key][0] for key in sorted(found))
+
+
+def _difference(one: Analysis, other: Analysis) -> str:
+    """Name the difference of two analyses, first of all in the replies they rest on."""
+    if one.recording.checksum != other.recording.checksum:
+        return ": they rest on different recordings"
+    names = [f.name for f in fields(Analysis) if getattr(one, f.name) != getattr(other, f.name)]
+    return f" in {', '.join(names)}"
+
+
+def _cases(parts: Sequence[PartialRun]) -> tuple[dict[str, str], list[str]]:
+    """Return the end of each case, and the cases of which two parts say different things."""
+    ends: dict[str, tuple[str, PartialRun]] = {}
+    problems: list[str] = []
+    for part in parts:
+        for case, outcome in part.view.cases:
+            before, beside = ends.setdefault(case, (outcome, part))
+            if before != outcome:
+                problems.append(f"{case}: {before} in {beside.name}, {outcome} in {part.name}")
+                # The worse of the two stays on the books.
+                ends[case] = ("failed", part) if "failed" in (before, outcome) else ends[case]
+    return {case: outcome for case, (outcome, _) in ends.items()}, problems
+
+
+def _missing(parts: Sequence[PartialRun], cases: dict[str, str]) -> Iterator[str]:
+    """Name the rest of the suite that no part covers, as far as the parts know of it."""
+    for part in parts:
+        for reason in part.scope.cut:
+            yield f"{part.name} is no whole part: {reason}"
+    everything = _union(part.scope.files for part in parts)
+    for model in _union(part.scope.models for part in parts):
+        asked = [part.scope.asked for part in parts if model in part.scope.models]
+        if not all(asked):
+            continue  # one of them asked for all there is
+        lacking = [f for f in everything if not any(is_below(f, p) for a in asked for p in a)]
+        if lacking:
+            yield f"no part asked for {_some(lacking)} with {model}"
+    unselected = _union(part.scope.unselected for part in parts)
+    lost = _union(part.view.lost for part in parts)
+    lacking = [case for case in unselected if case not in cases and case not in lost]
+    if lacking:
+        yield f"{len(lacking)} case{'s' * (len(lacking) > 1)} in no part: {_some(lacking)}"
+
+
+def _unjudged(
+    analyses: Iterable[Analysis],
+    judged: Sequence[tuple[str, str, str]],
+    cases: dict[str, str],
+    problems: Sequence[str],
+) -> Iterator[str]:
+    """Hypotheses that were analysed and judged by nobody, where nothing else said why."""
+    if problems or "failed" in cases.values():
+        return
+    for analysis in analyses:
+        for verdict in analysis.verdicts:
+            named = (verdict.experiment, verdict.model, verdict.id)
+            if named not in judged:
+                yield f"no part judged {verdict.id} of {verdict.experiment} × {verdict.model}"
+
+
+def _unasked(parts: Sequence[PartialRun]) -> tuple[tuple[str, str, str], ...]:
+    """Return the claims of accepted baselines that no part with their model asked."""
+    return tuple(
+        named
+        for named in _union(part.view.unasked for part in parts)
+        if all(named in p.view.unasked for p in parts if named[1] in p.scope.models)
+    )
+
+
+def _leniencies(parts: Sequence[PartialRun]) -> tuple[str, ...]:
+    """The parts' own words; where an xfail covers some of what was stopped, that it is some."""
+    said = [part.view.leniencies for part in parts]
+    words = _union(said, order=False)
+    by_mark = [each for each in words if each.endswith("accepted by xfail")]
+    if len(by_mark) > 1 or (by_mark and any(part.view.failing for part in parts)):
+        return ("some accepted by xfail", *(each for each in words if each not in by_mark))
+    return words
+
+
+def _accepted(parts: Sequence[PartialRun]) -> tuple[AcceptedVerdict, ...]:
+    found = {
+        (each.experiment, each.model, each.id): each
+        for part in parts
+        for each in part.view.accepted
+    }
+    return tuple(found[key] for key in sorted(found))
+
+
+def _upgrade(parts: Sequence[PartialRun]) -> Upgrade | None:
+    """The table of the upgrade, where the parts were held against an old model: all of them."""
+    found = [(part, part.view.upgrade) for part in parts]
+    for (before, one), (part, other) in pairwise(found):
+        if _against(one) != _against(other):
+            problem = f"they were held against {_against(one)} and {_against(other)}"
+            raise NotMerged(parts=[before.name, part.name], problem=problem)
+    tables = [table for _, table in found if table is not None]
+    if not tables:
+        return None
+    rows = {(row.experiment, row.model, row.hypothesis): row for t in tables for row in t.rows}
+    drift = {(each.experiment, each.new): each for table in tables for each in table.drift}
+    return replace(
+        tables[0],
+        new=_union(table.new for table in tables),
+        rows=worst_first(rows.values()),
+        drift=tuple(drift[key] for key in sorted(drift)),
+        notes=_union(table.notes for table in tables),
+        simulated=_union(table.simulated for table in tables),
+        unasked=tuple(sorted(set.intersection(*(set(table.unasked) for table in tables)))),
+    )
+
+
+def _against(table: Upgrade | None) -> str:
+    return "no other model" if table is None else table.held_against
+
+
+def _scope(parts: Sequence[PartialRun]) -> Scope:
+    first = parts[0].scope
+    return Scope(
+        models=_union(part.scope.models for part in parts),
+        design=first.design,
+        replicates=first.replicates,
+        gate=first.gate,
+        inconclusive=first.inconclusive,
+        asked=(),
+        files=_union(part.scope.files for part in parts),
+        unselected=(),
+        cut=(),
+    )
+
+
+def _union(groups: Iterable[Iterable[_T]], *, order: bool = True) -> tuple[_T, ...]:
+    """Everything in ``groups`` once, sorted unless its own ``order`` is of no use."""
+    found = list(dict.fromkeys(each for group in groups for each in group))
+    return tuple(sorted(found, key=repr) if order else found)
+
+
+def _some(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + rest

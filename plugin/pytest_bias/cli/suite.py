@@ -12,8 +12,8 @@ from types import ModuleType
 
 from ..errors import BadSetting
 from ..experiments.experiment import Experiment
-from ..session.declarations import declares, imported, python_files
 from ..session.process_exit import hold_exit
+from ..session.suite import declares, imported, python_files
 
 TESTS = "tests"
 """Folder below a suite that checks an experiment's own code, and needs what only tests need."""

@@ -14,9 +14,7 @@ from ..experiments.records import Retention
 from ..providers.base import Call, Provider
 from ..settings.model_names import other_model
 from ..settings.roster import ModelEntry, Price
-from .budget import Spending
-from .stop import Stop
-from .throttle import Throttle
+from .limits import Spending, Stop, Throttle
 
 _CHARACTERS_PER_TOKEN = 4
 _TYPICAL_REPLY = 256

@@ -30,11 +30,10 @@ from ..experiments.replay import rehearse
 from ..providers.base import Provider, ProviderContext, is_simulated, open_provider, split_model
 from ..settings.roster import FREE, ModelEntry, Roster
 from ..settings.settings import Limits, RecordMode
-from .budget import Spending
 from .caller import Caller, Retries, Tally
-from .gaps import is_finished, is_whole, missing
-from .job import Job, JobRecording, JobReport, Progress
+from .job import Job, JobRecording, JobReport, Progress, is_finished, is_whole, missing
 from .keeper import Keeping, KeepsMeasures, KeepsReplies
+from .limits import Spending, Stop, Throttle
 from .process import (
     HeldSignals,
     ends_the_process,
@@ -43,8 +42,6 @@ from .process import (
     quiet_sdks,
     signals_told,
 )
-from .stop import Stop
-from .throttle import Throttle
 
 __all__ = ["CollectionReport", "Job", "JobReport", "Progress", "Terms", "collect"]
 

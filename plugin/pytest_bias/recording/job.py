@@ -1,4 +1,4 @@
-"""The recording of one experiment with one model: trial by trial, each replayed at once."""
+"""The recording of one experiment with one model: what it lacks, trial by trial."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..cassettes.files import is_there, refuse_links, remove_leftovers
+from ..cassettes.places import journals_of, packed_path, standing
+from ..cassettes.recorded_trials import is_recorded
+from ..cassettes.store import Cassette
 from ..errors import (
     BiasError,
     CallFailed,
@@ -16,19 +20,20 @@ from ..errors import (
     NotKept,
     OtherModel,
     ReplayDiffers,
+    Unfinished,
 )
-from ..experiments.design import Trial
+from ..experiments.design import Design, Trial
 from ..experiments.driver import drive
-from ..experiments.experiment import Experiment, Players
+from ..experiments.experiment import Experiment, Players, plan
 from ..experiments.keys import trial_seed
 from ..experiments.messages import Completion, Place, Request
 from ..experiments.records import Outcome
 from ..experiments.replay import Tracer, check_replay
-from .budget import Capped, PromisedCalls, StopBeforeFirst
+from ..settings.settings import RecordMode
 from .caller import Caller, CallTerms, Tally
 from .keeper import Keeping, Kept
+from .limits import Capped, Halted, PromisedCalls, Stop, StopBeforeFirst, wake
 from .process import ends_the_process
-from .stop import Halted, Stop, wake
 
 _FAILURES_IN_A_ROW = 5
 
@@ -274,3 +279,39 @@ class _LiveExecutor(Tracer):
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
         return list(await asyncio.gather(*awaitables, return_exceptions=True))
+
+
+def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial]]:
+    """The cassette of a job, and the trials that have no recording, or only a part of one.
+
+    Raises Unfinished when what is missing cannot be told from what is being recorded anew. Raises
+    LinkedFile when nothing can be written, because a file of it is a link.
+    """
+    refuse_links(path, packed_path(path), *journals_of(path))
+    remove_leftovers(path)
+    cassette = Cassette(path, anew=anew)
+    if not anew and cassette.unfinished:
+        raise Unfinished(journal=cassette.rerecording_path)
+    return cassette, [trial for trial in job.trials if not _recorded(job, trial, cassette, anew)]
+
+
+def is_whole(job: Job, path: Path, mode: RecordMode) -> bool:
+    """Return whether there is nothing to do at all, not even to merge: then nothing is locked."""
+    if mode == "all" or standing(path) is None or any(map(is_there, journals_of(path))):
+        return False
+    cassette = Cassette(path)
+    if cassette.lost & {trial.id for trial in job.trials}:
+        return False
+    return all(_recorded(job, trial, cassette, anew=False) for trial in job.trials)
+
+
+def is_finished(job: Job, cassette: Cassette) -> bool:
+    """Return whether all to be recorded anew is, in this run and in those it goes on with."""
+    scope = cassette.scope | {trial.id for trial in job.trials}
+    highest = max(int(name.rpartition("#")[2]) for name in scope)
+    trials = plan(job.experiment, Design(highest))
+    return all(_recorded(job, each, cassette, anew=True) for each in trials if each.id in scope)
+
+
+def _recorded(job: Job, trial: Trial, cassette: Cassette, anew: bool) -> bool:  # noqa: FBT001
+    return is_recorded(job.experiment, job.players, trial, cassette, anew=anew)

@@ -92,11 +92,8 @@ def dataset_of(
     Nothing that was asked or replied is in it: labels of levels and items, exemplars, measures,
     and reasons that are labels (others become ``unspecified``).
 
-    Raises
-    ------
-    BadDesign
-        When two columns would have one name, a measure's values are of several types, or text
-        that it does not declare.
+    Raises BadDesign when two columns would have one name, a measure's values are of several types,
+    or text that it does not declare.
     """
     records = [record_of(outcome, experiment.measures) for outcome in outcomes]
     columns: list[DataColumn] = []

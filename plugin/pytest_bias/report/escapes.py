@@ -1,8 +1,8 @@
-r"""Escapes of text from outside, where it leaves: on a terminal and in a CI log, and in CSV.
+r"""Escapes of text from outside, where it leaves: on a terminal, in a CI log, in Markdown, in CSV.
 
 A served model's name, a vendor's error or a level's label may hold anything. What is shown of it
-stays as it is; what would be obeyed is shown instead (``\x1b[2K``). HTML and Markdown are escaped
-where these are written, workflow commands in :mod:`.report.annotations`.
+stays as it is; what would be obeyed is shown instead (``\x1b[2K``). HTML is escaped where it is
+written, workflow commands in :mod:`.report.ci`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,12 @@ _KEPT = frozenset("\t\u200c\u200d")
 _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\w*\[)")
 """GitHub takes "::" at the start of a line for a command, and like others "##[" anywhere."""
 
+_ACTIVE = re.compile(r"([\\`*_{}\[\]<>#|~@&!])")
+"""What Markdown, HTML and a forge's mentions would take for more than a character."""
+
+_MARKS = re.compile(r"([\\`*_|<>\[\]])")
+"""What Markdown would."""
+
 _FORMULA = frozenset("=+-@＝＋－＠")
 
 
@@ -43,6 +49,22 @@ def terminal_line(text: str) -> str:
     if not text.isprintable():
         text = "".join(map(_visible, text))
     return _COMMAND.sub(lambda found: f"{found[1] or ''}\\x{ord(found[0][-1]):02x}", text)
+
+
+def flat_markdown(text: str) -> str:
+    """Text of an author's own as one line in which nothing is taken for Markdown."""
+    return _MARKS.sub(r"\\\1", " ".join(text.split()))
+
+
+def plain_markdown(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    return _ACTIVE.sub(r"\\\1", terminal_line(" ".join(text.split())))
+
+
+def code_markdown(text: str) -> str:
+    """``text`` as code, whatever it holds; in tables no bar may stand in it."""
+    flat = " ".join(text.split()).replace("`", "ʼ").replace("|", "¦")
+    return f"`{flat}`" if flat else ""
 
 
 def csv_text(rows: Iterable[Iterable[CsvValue]]) -> str:

@@ -29,7 +29,13 @@ class Distribution:
     raw: tuple[tuple[str, str], ...] = ()
 
 
-def numeric(analysis: Analysis) -> Iterator[Distribution]:
+def distributions(analysis: Analysis) -> Iterator[Distribution]:
+    """Every measure over the conditions: numbers first, then categories and flags."""
+    yield from _numeric(analysis)
+    yield from _categorical(analysis)
+
+
+def _numeric(analysis: Analysis) -> Iterator[Distribution]:
     """Every numeric measure over the conditions: chart, description, raw values."""
     header = (
         "Condition",
@@ -89,7 +95,7 @@ def _histogram(summaries: Sequence[MeasureSummary], title: str) -> Chart:
     return histogram_chart(summaries, title=title, label=label)
 
 
-def categorical(analysis: Analysis) -> Iterator[Distribution]:
+def _categorical(analysis: Analysis) -> Iterator[Distribution]:
     """Every category or flag over the conditions: how often each value came."""
     for measure in _distinct(summary.measure for summary in analysis.categories):
         found = {s.condition: s for s in analysis.categories if s.measure == measure}

@@ -1,33 +1,81 @@
-"""One hypothesis on the page: what was found, what decided, and what stands beside it."""
+"""One hypothesis on the page: what was found, and what decided."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ..contrasts.findings import Finding
-from ..verdicts.explanation import explanation, settling_words
 from ..verdicts.verdict import Verdict
 from ..verdicts.words import interval_words, margin_words, unit_words
 from .figures import Band, Chart, Row, human_interval, interval_chart
-from .numbers import level_words, p_value, unbroken, unbroken_bounds
-from .page_facts import AnalysisRow, Fact, all_facts, analysis_rows, people_facts
+from .numbers import level_words, p_value, plain_number, unbroken, unbroken_bounds
 
-_CLAIMS = {
-    "clear": "clear: the suite passes only when this is shown to be CLEAR",
-    "describe": "describe: it is reported, and never keeps the suite from passing",
-    "detect": "detect: it can show bias; left undecided, it does not keep the suite from passing",
+RELATIONS = {
+    "LESS": "LESS than in people",
+    "SIMILAR": "SIMILAR to people",
+    "GREATER": "GREATER than in people",
+    "not distinguishable": "not distinguishable from people",
 }
+_ABSENT = "not part of it"
+_NONE = "–"
 _DIRECTIONS = {
     "supported": "supported: the difference found has the sign its source reports",
     "opposite": "opposite: a difference was found, with the other sign than its source reports",
     "not shown": "not shown: the data do not exclude that there is no effect",
 }
 _NOT_BEYOND = "not shown: the verdict asks for an effect beyond the margin, and none is shown"
-_NONE = "–"
 _SHORT = 24
 """Characters up to which a contrast stays on one line."""
+
+
+def analysis_rows(finding: Finding, p_adjusted: float | None) -> Iterator[tuple[str, str, str]]:
+    """The primary analysis beside the published one, row by row: a name, and what either says."""
+    published = finding.published
+    statistics: Mapping[str, float | str] = published.statistics if published else {}
+    yield ("Method", finding.method, published.method if published else "")
+    yield ("Role", "gives the verdict", "stands beside it; it never gates")
+    yield (finding.quantity.capitalize(), f"{interval_words(finding)}{unit_words(finding)}", _NONE)
+    adjusted = "" if p_adjusted is None else f"; after Holm {p_value(p_adjusted)}"
+    test = ", ".join(
+        f"{name} = {value:{form}}"
+        for name, form in (
+            ("t", ".2f"),
+            ("F", ".2f"),
+            ("chi2", ".2f"),
+            ("U", ".1f"),
+            ("df", ".1f"),
+        )
+        if isinstance(value := statistics.get(name), float)
+    )
+    p = statistics.get("p")
+    alarm = [part for part in (test, f"{p_value(p)}" if isinstance(p, float) else "") if part]
+    yield (
+        "Against no effect" if finding.null == "zero" else "Against the margin",
+        f"{p_value(finding.p_alarm)}{adjusted}",
+        ", ".join(alarm) or _ABSENT,
+    )
+    if finding.margin is not None and finding.p_clear is not None:
+        cleared = f"{p_value(finding.p_clear)} at {margin_words(finding)}"
+        yield ("Clearing it", cleared, _ABSENT)
+    sizes = [
+        f"{name} = {value:+.2f}"
+        for name in ("d", "g")
+        if isinstance(value := statistics.get(name), float)
+    ]
+    size = finding.effect_size
+    primary = (
+        f"g = {size.g:+.2f}, d = {size.d:+.2f} {unbroken_bounds(size.interval)}" if size else ""
+    )
+    if primary or sizes:
+        yield ("Effect size", primary or "not defined", ", ".join(sizes) or _ABSENT)
+    for name in sorted(statistics.keys() - {"t", "F", "chi2", "U", "df", "p", "d", "g"}):
+        value = statistics[name]
+        yield (name, _ABSENT, value if isinstance(value, str) else plain_number(value))
+    if finding.human is not None:
+        human = finding.human
+        yield ("Beside people", RELATIONS[human.primary], RELATIONS[human.published])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,31 +88,16 @@ class VerdictPage:
     verdict: Verdict
     judged: bool
     accepted: str
-    claim: str
-    meaning: str
-    explanation: tuple[str, ...]
-    settles: str
-    direction: str
-    chart: Chart | None
-    caption: str
-    columns: tuple[AnalysisRow, ...]
-    published: bool
-    facts: tuple[Fact, ...]
-    people: tuple[Fact, ...]
-    notes: tuple[str, ...]
-    overview: tuple[str, str, str, str]
-    """Estimate, interval, margin, units."""
 
 
 def verdict_page(
     verdict: Verdict, anchor: str, *, judged: bool, accepted: str = ""
 ) -> VerdictPage:
-    """All there is to say on one hypothesis.
+    """One hypothesis by its title, and by its contrast where that is not the title.
 
     ``judged`` when it counts for the suite's verdict, ``accepted`` says by whom it is tolerated.
     """
     finding = verdict.finding
-    human = finding.human if finding else None
     contrast = contrast_words(finding) if finding else verdict.id
     return VerdictPage(
         anchor=anchor,
@@ -73,19 +106,6 @@ def verdict_page(
         verdict=verdict,
         judged=judged,
         accepted=accepted,
-        claim=_CLAIMS[verdict.claim],
-        meaning=_meaning(verdict),
-        explanation=tuple(explanation(verdict).split("\n")[1:]),
-        settles=settling_words(verdict),
-        direction=_direction(verdict),
-        chart=_chart(finding, verdict.model) if finding else None,
-        caption=_caption(finding) if finding else "",
-        columns=tuple(analysis_rows(finding, verdict.p_adjusted)) if finding else (),
-        published=finding is not None and finding.published is not None,
-        facts=tuple(all_facts(finding)) if finding else (),
-        people=tuple(people_facts(human)) if human else (),
-        notes=finding.notes if finding else (),
-        overview=_overview(finding),
     )
 
 
@@ -118,7 +138,8 @@ def contrast_words(finding: Finding) -> str:
     return f"{finding.measure}, {unbroken(finding.contrast) if short else finding.contrast}"
 
 
-def _overview(finding: Finding | None) -> tuple[str, str, str, str]:
+def overview_cells(finding: Finding | None) -> tuple[str, str, str, str]:
+    """Return estimate, interval, margin and units."""
     if finding is None:
         return (_NONE, _NONE, _NONE, _NONE)
     margin = "none" if finding.margin is None else margin_words(finding)
@@ -126,7 +147,8 @@ def _overview(finding: Finding | None) -> tuple[str, str, str, str]:
     return (estimate, unbroken(interval) or _NONE, unbroken(margin), str(finding.units))
 
 
-def _meaning(verdict: Verdict) -> str:
+def meaning_words(verdict: Verdict) -> str:
+    """Say what a verdict rejects, and how surely; '' where nothing was decided."""
     finding = verdict.finding
     if finding is None or verdict.status == "INCONCLUSIVE":
         return ""
@@ -143,7 +165,8 @@ def _meaning(verdict: Verdict) -> str:
     return f"An effect beyond {margin_words(finding)} in either direction is rejected{clear}."
 
 
-def _direction(verdict: Verdict) -> str:
+def direction_words(verdict: Verdict) -> str:
+    """Say if the direction its source reports was found; '' where it reports none."""
     finding = verdict.finding
     if verdict.direction is None:
         return ""
@@ -152,9 +175,9 @@ def _direction(verdict: Verdict) -> str:
     return _DIRECTIONS[verdict.direction]
 
 
-def _chart(finding: Finding, model: str) -> Chart | None:
-    if finding.interval is None:
-        return None
+def verdict_chart(finding: Finding, model: str) -> Chart:
+    """The estimate over the margin, beside its bootstrap interval and people's difference."""
+    assert finding.interval is not None  # noqa: S101  (the template draws no other)
     estimate = interval_words(finding)
     inner = finding.equivalence.interval if finding.equivalence else None
     rows = [
@@ -210,9 +233,9 @@ def _chart(finding: Finding, model: str) -> Chart | None:
     return interval_chart(rows, band=band, title=title, label=label, no_effect=finding.no_effect)
 
 
-def _caption(finding: Finding) -> str:
-    if finding.interval is None:
-        return ""
+def chart_caption(finding: Finding) -> str:
+    """Say what the chart shows."""
+    assert finding.interval is not None  # noqa: S101  (the template draws no other)
     parts = [f"{finding.quantity.capitalize()} of {contrast_words(finding)}{_in(finding)}."]
     line = f"Lines are {level_words(finding.interval)} intervals"
     if finding.equivalence is not None:

@@ -41,10 +41,8 @@ def results_text(view: RunView) -> str:
 def view_of(text: str, path: str) -> RunView:
     """The view from the text :func:`results_text` made of it; ``path`` names it in errors.
 
-    Raises
-    ------
-    DamagedResults
-        When the text is not what was written: cut off, changed by hand, or of another format.
+    Raises DamagedResults when the text is not what was written: cut off, changed by hand, or of
+    another format.
     """
     from pydantic import ValidationError  # noqa: PLC0415  (only to read)
 

@@ -1,4 +1,4 @@
-"""The terminal section: one line per hypothesis."""
+"""The terminal section: one line per hypothesis, and how it compares with an old model."""
 
 from __future__ import annotations
 
@@ -6,14 +6,33 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ..baselines.accepted import SOON
+from ..baselines.table import (
+    DRIFT_NOTE,
+    Upgrade,
+    UpgradeRow,
+    compared_words,
+    counts_words,
+    drift_words,
+    notes_words,
+    shipping_words,
+    side_words,
+)
 from ..settings.model_names import answered_by
+from ..statistics.results import Interval
 from ..verdicts.analysis import Analysis, is_screen
+from ..verdicts.judge_agreement import AgreementFound, alpha_words
 from ..verdicts.rule import SCREENED
 from ..verdicts.verdict import Control, Status, Verdict
-from ..verdicts.words import beside_margin, interval_words, settle_words, unit_words, units_words
-from .judge import judge_line
+from ..verdicts.words import (
+    beside_margin,
+    interval_words,
+    number_words,
+    settle_words,
+    unit_words,
+    units_words,
+)
 from .numbers import reasons_words
-from .view import SIMULATED_WARNING, AcceptedVerdict, RunView
+from .view import AcceptedVerdict, RunView, simulated_words
 
 NAMED = 5
 """Names of one kind that are printed; of more only the number is said."""
@@ -28,7 +47,7 @@ _KNOWN = {
 def section_lines(view: RunView) -> Iterator[str]:
     """The lines of the section, without the outputs' paths."""
     if view.simulated:
-        yield SIMULATED_WARNING.format(", ".join(view.simulated))
+        yield simulated_words(view.simulated)
     for analysis in view.analyses:
         yield ""
         yield _heading(analysis)
@@ -206,3 +225,85 @@ def _why_none(view: RunView) -> str:
         return "see the problems above"
     count = len(view.broken)
     return f"{count} case{'s' * (count > 1)} failed for another reason than a verdict"
+
+
+# --- a judge ----------------------------------------------------------------------------------
+
+
+def judge_line(found: AgreementFound) -> str:
+    """An agreement as one line of the terminal section."""
+    trials = number_words(found.trials, "trial")
+    if found.needed is None:
+        said = _agreement_numbers(found) if found.alpha is not None else found.why
+        return f"judge beside people on {found.measure}: {said}, {trials} labelled"
+    if found.holds:
+        return (
+            f"judge agrees with itself on {found.measure}: {_agreement_numbers(found)}, at least "
+            f"{found.needed:g} needed, {trials} scored twice"
+        )
+    return f"judge NOT RELIED ON: {found.why}{held_words(found)}"
+
+
+def _agreement_numbers(found: AgreementFound) -> str:
+    kappa = "" if found.kappa is None else f", κ = {alpha_words(found.kappa)}"
+    return f"α = {alpha_value(found)} ({found.level}){kappa}"
+
+
+def alpha_value(found: AgreementFound) -> str:
+    """``0.81 [0.70, 0.90]``, of an agreement that is defined."""
+    assert found.alpha is not None  # noqa: S101  (who calls this has looked)
+    return f"{alpha_words(found.alpha, found.needed)}{agreement_bounds(found.interval)}"
+
+
+def agreement_bounds(interval: Interval | None) -> str:
+    """`` [0.70, 0.90]``; '' of no interval."""
+    if interval is None:
+        return ""
+    return f" [{alpha_words(interval.low)}, {alpha_words(interval.high)}]"
+
+
+def held_words(found: AgreementFound) -> str:
+    """Name what an agreement holds back, after a semicolon; '' where that is nothing."""
+    if not found.held:
+        return ""
+    return f"; held back: {', '.join(found.held)}"
+
+
+# --- an upgrade -------------------------------------------------------------------------------
+
+
+def upgrade_lines(upgrade: Upgrade) -> Iterator[str]:
+    """The lines of the summary, without a heading; those of what stops the upgrade first."""
+    found = counts_words(upgrade) if upgrade.rows else "nothing could be compared"
+    yield f"Compared with {upgrade.held_against}: {found}"
+    several = len(upgrade.new) > 1
+    for row in upgrade.apart:
+        yield f"  {row_line(row, several=several)}"
+    for note in notes_words(upgrade):
+        yield f"  {note}"
+    if upgrade.drift:
+        yield f"  {DRIFT_NOTE}:"
+    for drift in upgrade.drift:
+        of = f" × {drift.new}" if several else ""
+        yield f"    {drift.experiment}{of}: {'; '.join(drift_words(drift))}"
+
+
+def row_line(row: UpgradeRow, *, several: bool) -> str:
+    """One hypothesis: outcome, what it is, before → now, and how the two were compared."""
+    model = f" × {row.model}" if several else ""
+    before = side_words(row.before) if row.before is not None else "not there"
+    held = compared_words(row)
+    return (
+        f"{row.outcome}: {row.experiment}{model}, {row.hypothesis}: {before} → "
+        f"{side_words(row.now)}{f'; {held}' if held else ''}"
+    )
+
+
+def printed(upgrade: Upgrade, but: str = "") -> Iterator[str]:
+    """The same on its own, where no section stands before it and no verdict of a run after it."""
+    if upgrade.simulated:
+        yield simulated_words(upgrade.simulated)
+        yield ""
+    yield from upgrade_lines(upgrade)
+    yield ""
+    yield f"{shipping_words(upgrade, but)}."

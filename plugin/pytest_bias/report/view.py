@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
@@ -13,10 +14,13 @@ from ..verdicts.verdict import HypothesisName, Status, Verdict
 
 SuiteVerdict = Literal["PASS", "FAIL", "INCONCLUSIVE", "NOT JUDGED", "NO VERDICT"]
 
-SIMULATED_WARNING = (
-    "Simulated subjects, programs that stand in for models: {}. "
-    "Nothing about them says anything about a real model."
-)
+
+def simulated_words(models: Iterable[str]) -> str:
+    """The warning that some models are programs."""
+    return (
+        f"Simulated subjects, programs that stand in for models: {', '.join(models)}. "
+        "Nothing about them says anything about a real model."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +138,18 @@ class RunView:
         gating = any(verdict.gates for verdict in verdicts)
         suite = suite_verdict(verdicts) if gating else "NOT JUDGED"
         return "NO VERDICT" if self.broken and suite != "FAIL" else suite
+
+    @property
+    def ended(self) -> str:
+        """How the cases ended: ``3 failed, 120 passed``."""
+        found = Counter(outcome for _, outcome in self.cases)
+        return ", ".join(f"{count} {outcome}" for outcome, count in sorted(found.items()))
+
+    @property
+    def lost_words(self) -> tuple[str, ...]:
+        """The cases that reported nothing, each after its outcome, if it had any."""
+        outcomes = dict(self.cases)
+        return tuple(f"{outcomes.get(case, 'no report')}: {case}" for case in self.lost)
 
     @property
     def known_in_old(self) -> int:

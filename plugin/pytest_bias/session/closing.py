@@ -1,28 +1,33 @@
-"""The end of a session: balance the books, hear everybody, say how it ended."""
+"""The end of a session: balance the books, compare with an old model, hear everybody."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Literal
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pytest
 
 from ..baselines.accept import accept, refused
-from ..baselines.accepted import ends_soon
+from ..baselines.accepted import ends_soon, read_baseline
+from ..baselines.entries import DamagedBaseline
+from ..baselines.table import to_ask, unasked_of_models, unasked_words, uncompared_words
+from ..baselines.upgrade import check_old, unasked, upgrade_of
 from ..errors.said import Said
-from ..report.view import AcceptedVerdict, RunView
+from ..report.view import AcceptedVerdict, RunView, Section
 from ..verdicts.analysis import Analysis
 from .outputs import write_all
 from .scope import Coverage, coverage_of
-from .upgrade import unasked_of_run, upgrade_of_run
 
 if TYPE_CHECKING:
     from ..baselines.case_report import CaseReport
-    from ..report.view import Section
-    from .ledger import Ledger
-    from .state import State
+    from ..baselines.table import Claimed, Upgrade
+    from .state import Ledger, State
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,8 @@ def close_books(state: State, exitstatus: int) -> Closed:
         version=version("pytest-bias"),
     )
     if not internal_error:
-        said += _told_by_plugins(state.config, view)
+        told, failed = _heard(state.config, "pytest_bias_results", view, _read_said)
+        said += sum(told, start=failed)
     if state.settings.accept is not None:
         said += _accept(state, analyses, coverage, exitstatus, said.problems)
     said = replace(said, problems=tuple(map(state.portable, said.problems)))
@@ -77,9 +83,9 @@ def close_books(state: State, exitstatus: int) -> Closed:
         view = replace(view, partial=(*view.partial, "nothing could be analysed"))
     if internal_error:
         return Closed(exitstatus, said, None)
-    sections, of_sections = _sections(state.config, view)
-    said += of_sections
-    view, said = write_all(state, replace(view, sections=sections), said, exitstatus)
+    sections, failed = _heard(state.config, "pytest_bias_report_sections", view, tuple[Section])
+    view = replace(view, sections=tuple(chain.from_iterable(sections)))
+    view, said = write_all(state, view, said + failed, exitstatus)
     return Closed(view.exit_status, said + Said(notes=tuple(_leniencies(state))), view)
 
 
@@ -216,23 +222,123 @@ def _leniencies_shortly(state: State) -> Iterator[str]:
 # --- other plugins ----------------------------------------------------------------------------
 
 
-def _told_by_plugins(config: pytest.Config, view: RunView) -> Said:
-    """What plugins say of the results; an error of one of them is a problem of the run."""
-    try:
-        answers = config.hook.pytest_bias_results(config=config, view=view)
-    except Exception as error:  # noqa: BLE001  (a plugin's code: anything)
-        return _failed("pytest_bias_results", error)
-    return sum((answer for answer in answers if isinstance(answer, Said)), start=Said())
+def _heard(
+    config: pytest.Config, hook: str, view: RunView, read: Callable[[Any], _T]
+) -> tuple[list[_T], Said]:
+    """What each plugin answers, as ``read`` takes it; an error of one is a problem of the run."""
+    manager = config.pluginmanager
+    plugins = [
+        each
+        for each in getattr(manager.hook, hook).get_hookimpls()
+        if not (each.wrapper or each.hookwrapper)
+    ]
+    found: list[_T] = []
+    problems: list[str] = []
+    for plugin in reversed(plugins):
+        ask = manager.subset_hook_caller(hook, [p.plugin for p in plugins if p is not plugin])
+        try:
+            found += map(read, ask(config=config, view=view))
+        except Exception as error:  # noqa: BLE001  (a plugin's code: anything)
+            name = plugin.plugin_name.removeprefix(f"{config.rootpath}{os.sep}")
+            problems.append(f"{hook} of {name} failed with {type(error).__name__}: {error}")
+    return found, Said(problems=tuple(problems))
 
 
-def _sections(config: pytest.Config, view: RunView) -> tuple[tuple[Section, ...], Said]:
-    """The sections plugins add to the reports."""
-    try:
-        answers = config.hook.pytest_bias_report_sections(config=config, view=view)
-        return tuple(section for answer in answers for section in answer), Said()
-    except Exception as error:  # noqa: BLE001  (a plugin's code: anything)
-        return (), _failed("pytest_bias_report_sections", error)
+def _read_said(answer: object) -> Said:
+    if not isinstance(answer, Said):
+        problem = f"it returned a {type(answer).__name__}, not a Said"
+        raise TypeError(problem)
+    return answer
 
 
-def _failed(hook: str, error: Exception) -> Said:
-    return Said(problems=(f"{hook} of a plugin failed with {type(error).__name__}: {error}",))
+def upgrade_of_run(
+    state: State, analyses: Iterable[Analysis], coverage: Coverage
+) -> tuple[Upgrade | None, Said]:
+    """Compare the verdicts with the old model's; None where none was named.
+
+    And what is wrong with the books, and what the old model's file claims and a run of the whole
+    suite does not ask.
+    """
+    ledger, settings = state.ledger, state.settings
+    if settings.baseline is None:
+        return None, Said()
+    known = {(analysis.experiment, analysis.model): analysis for analysis in analyses}
+    problems: list[str] = []
+    accepted = check_old(settings)
+
+    def old(experiment: str, model: str, digest: str) -> Analysis | None:
+        made = state.workspace.read(experiment, model)
+        if made is not None and made.digest == digest:
+            return made.analysis
+        problems.append(f"the analysis of {experiment} with {model} is lost or was changed")
+        return None
+
+    upgrade = upgrade_of(
+        settings,
+        ledger.results,
+        accepted=accepted,
+        tolerated=lambda case: ledger.outcomes.get(case) == "xfailed",
+        new=lambda experiment, model: known.get((experiment, model)),
+        old=old,
+    )
+    if upgrade is None:
+        return None, Said(problems=tuple(problems))
+    if not coverage.is_part and _is_complete(ledger):
+        problems += uncompared_words(upgrade)
+    if accepted is not None:
+        lacking: tuple[Claimed, ...] = ()
+        if settings.gate != "off" and _is_complete(ledger):
+            lacking = unasked(accepted, _asked(ledger))
+        if not coverage.is_part:
+            expected = to_ask(lacking, _tested(ledger), elsewhere=not coverage.is_all)
+            problems += unasked_words(expected, upgrade.old, "this suite")
+        upgrade = replace(upgrade, unasked=lacking)
+    return upgrade, Said(problems=tuple(problems))
+
+
+def unasked_of_run(
+    state: State, coverage: Coverage
+) -> tuple[tuple[tuple[str, str, str], ...], Said]:
+    """Return what accepted baselines of the models claim and this run did not ask.
+
+    As experiment, model and hypothesis; of a run of the whole suite it is a problem.
+    """
+    settings, ledger = state.settings, state.ledger
+    if settings.baselines is None or settings.baseline or settings.accept is not None:
+        return (), Said()
+    if settings.gate == "off" or not _is_complete(ledger):
+        return (), Said()
+    found: list[tuple[str, str, str]] = []
+    for model in settings.models:
+        try:
+            accepted = read_baseline(settings.baselines, model)
+        except DamagedBaseline:
+            continue  # its cases say so
+        if accepted is not None:
+            lacking = unasked(accepted, _asked(ledger, model))
+            found += [(experiment, model, name) for experiment, name in lacking]
+    if coverage.is_part:
+        return tuple(found), Said()
+    words = unasked_of_models(found, _tested(ledger), elsewhere=not coverage.is_all)
+    return tuple(found), Said(problems=tuple(words))
+
+
+def _is_complete(ledger: Ledger) -> bool:
+    """Return true where every case has a result.
+
+    Of one that has none it is not known what it asked; the run fails for that already.
+    """
+    return ledger.results.keys() >= set(ledger.selected)
+
+
+def _asked(ledger: Ledger, model: str = "") -> Collection[Claimed]:
+    """Experiment and hypothesis of what was asked, of ``model`` where one is given."""
+    return {
+        (result.experiment, result.id)
+        for result in ledger.results.values()
+        if result.kind == "hypothesis" and model in ("", result.model)
+    }
+
+
+def _tested(ledger: Ledger) -> Collection[str]:
+    return {result.experiment for result in ledger.results.values()}

@@ -21,8 +21,8 @@ from .items import (
     origin_of,
     set_property,
 )
-from .ledger import CASE
 from .options import is_given
+from .state import CASE
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case, Declaration
@@ -187,7 +187,7 @@ class Collection:
                 )
                 state.workspace.write_selected(told)
             if self.exporting and not state.refused:
-                from .exports import announce  # noqa: PLC0415
+                from .published import announce  # noqa: PLC0415
 
                 announce(state.workspace, self.exporting)
         except NoWorkspace as error:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from html import escape
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,7 +15,7 @@ import pytest
 
 from ..contrasts.register import ATTRIBUTE
 from ..report.escapes import terminal_text
-from .ledger import NOT_RECORDED, RESULT, SEEN
+from .state import NOT_RECORDED, RESULT, SEEN
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case, Declaration
@@ -252,3 +253,30 @@ def amend_unjudged(call: pytest.CallInfo[None], report: pytest.TestReport) -> No
         del report.wasxfail
     report.outcome = "failed"
     report.longrepr = terminal_text(f"{type(error).__name__}: {error}")
+
+
+def row_words(properties: Iterable[tuple[str, object]]) -> str:
+    """A hypothesis' numbers as HTML for its row of pytest-html's report; empty for other tests."""
+    found = {name: str(value) for name, value in properties}
+    if "bias_verdict" not in found:
+        return ""
+    numbers = [
+        f"{label} {_short(found[name])}"
+        for name, label in (
+            ("bias_estimate", "estimate"),
+            ("bias_interval", "95 % interval"),
+            ("bias_margin", "margin ±"),
+            ("bias_units", "units"),
+        )
+        if name in found
+    ]
+    lines = (found.get("bias_title", ""), found["bias_verdict"], ", ".join(numbers))
+    return f"<div>{'<br>'.join(escape(line) for line in lines if line)}</div>"
+
+
+def _short(text: str) -> str:
+    """Numbers of a property to four significant digits."""
+    if text.startswith("["):
+        low, high = text[1:-1].split(", ")
+        return f"[{float(low):+.4g}, {float(high):+.4g}]"
+    return f"{float(text):.4g}"

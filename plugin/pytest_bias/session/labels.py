@@ -34,11 +34,8 @@ def read_labels(
 ) -> Labels | None:
     """The labels of ``experiment`` with ``model``; None where there is no such file.
 
-    Raises
-    ------
-    BadLabels
-        For a file that is no CSV in UTF-8 with a column ``trial`` and one per labelled measure,
-        and for trials and measures that the experiment does not have.
+    Raises BadLabels for a file that is no CSV in UTF-8 with a column ``trial`` and one per
+    labelled measure, and for trials and measures that the experiment does not have.
     """
     if folder is None:
         return None

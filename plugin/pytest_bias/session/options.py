@@ -150,7 +150,7 @@ def check_settings(config: pytest.Config) -> None:
     try:
         settings = settings_of(config)
         if settings.dataset is not None:
-            from ..report.parquet import check_installed  # noqa: PLC0415
+            from ..report.dataset_files import check_installed  # noqa: PLC0415
 
             check_installed()
         if config.getoption("bias_baseline"):

@@ -1,4 +1,4 @@
-"""Files of a run: its reports and summary, and what is published beside them."""
+"""Files of a run: its reports, and its summary, which a CI service is given as well."""
 
 from __future__ import annotations
 
@@ -16,20 +16,6 @@ from ..report.results import results_text
 if TYPE_CHECKING:
     from ..report.view import RunView
     from .state import State
-
-
-def published(state: State, view: RunView) -> Said:
-    """Write data sets and exports, where they are asked for."""
-    settings, said = state.settings, Said()
-    if settings.dataset is not None:
-        from . import datasets  # noqa: PLC0415  (only where data sets are asked for)
-
-        said += datasets.write_datasets(state, settings.dataset, view.fewer)
-    if settings.exports is not None:
-        from . import exports  # noqa: PLC0415  (only where exports are asked for)
-
-        said += exports.write_exports(state, settings.exports, view.fewer)
-    return said
 
 
 def write_all(state: State, view: RunView, said: Said, exitstatus: int) -> tuple[RunView, Said]:
@@ -61,7 +47,7 @@ def _write_reports(state: State, view: RunView) -> Said:
         asked = settings.results_asked
         said += _write(state, view, settings.results, results_text(view), asked=asked)
     if settings.report is not None:
-        from ..report.html import report_html  # noqa: PLC0415  (charts: only to write a page)
+        from ..report.page import report_html  # noqa: PLC0415  (charts: only to write a page)
 
         asked = settings.report_asked
         said += _write(state, view, settings.report, report_html(view), asked=asked)
@@ -70,8 +56,7 @@ def _write_reports(state: State, view: RunView) -> Said:
 
 def _summarise(state: State, view: RunView, written: tuple[Path, ...]) -> Said:
     """Write the summary: last, so that it says where the reports are."""
-    from ..report.step_summary import summary_markdown  # noqa: PLC0415
-    from .ci import add_to_job_summary  # noqa: PLC0415  (only where a summary is wanted)
+    from ..report.ci import summary_markdown  # noqa: PLC0415  (only where one is wanted)
 
     settings, said = state.settings, Said()
     text = summary_markdown(view, [state.shown(path) for path in written])
@@ -97,3 +82,16 @@ def _write(state: State, view: RunView, path: Path, text: str, *, asked: bool) -
         words = (str(ReportNotWritten(path=state.shown(path), problem=problem)),)
         return Said(problems=words) if asked or path.is_file() else Said(notes=words)
     return Said(written=(path,))
+
+
+def add_to_job_summary(path: Path, text: str) -> tuple[str, ...]:
+    """Add ``text`` to the file a CI service shows beside a job; says why it could not.
+
+    What other steps have written stays.
+    """
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"\n{text}\n")
+    except OSError as error:
+        return (f"the job's summary was not written: {error.strerror or error}",)
+    return ()

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from ..cassettes.files import write_atomically
-from ..errors import BiasError
+from ..cassettes.staleness import dated
+from ..cassettes.store import cassette_path
+from ..contrasts.cases import Case, wanted_of
+from ..contrasts.power import Prospect, prospect_of
+from ..errors import BadSetting, BiasError, NoControl
 from ..errors.said import Said
+from ..experiments.records import Origin
+from ..providers.base import ProviderContext
+from ..recording.collector import CollectionReport, Progress, Terms, collect
+from ..recording.job import Job, JobReport
+from ..recording.plan import PlanJob, RecordingPlan, plan_recording
+from ..recording.process import HeldSignals
 from ..report.escapes import say, terminal_text
 from ..report.plan_text import plan_lines
 from ..report.progress import recording_progress
-from .jobs import record
-from .plan import make_plan
+from ..settings.environment import read_environment
+from .run import Run
 
 if TYPE_CHECKING:
-    from ..contrasts.cases import Case
-    from ..recording.collector import CollectionReport
-    from ..recording.process import HeldSignals
-    from .run import Run
+    from ..cassettes.store import Cassette
+    from ..settings.settings import Limits
     from .state import State
 
 
@@ -83,3 +92,157 @@ def print_plan(state: State, run: Run, session: pytest.Session, cases: Sequence[
     if plan.problems:
         what = "the plan has problems"
         raise session.Failed(what)
+
+
+def record(
+    run: Run,
+    cases: Iterable[Case],
+    progress: Progress,
+    say: Callable[[str], None],
+    held: HeldSignals | None = None,
+) -> CollectionReport:
+    """Record what the selected cases lack; see :func:`.collect`."""
+    settings = run.settings
+    assert settings.record != "none"  # noqa: S101  (the caller's condition)
+    selected = list(cases)
+    limits, words = capped(settings.limits, [case for case, _ in wanted_of(selected)])
+    if words:
+        say(words)
+    terms = Terms(
+        mode=settings.record,
+        folder=settings.cassettes,
+        context=context_of(run),
+        roster=run.roster,
+        limits=limits,
+        order_seed=settings.order_seed,
+        gates=settings.gate != "off",
+    )
+    jobs, refused = jobs_of(run, selected)
+    report = collect(jobs, terms, progress, say, held)
+    report.jobs += refused
+    run.forget()
+    return report
+
+
+def capped(limits: Limits, cases: Sequence[Case]) -> tuple[Limits, str]:
+    """``limits`` with the cap on calls that the designs themselves have, and words for it.
+
+    ``cases`` are one for each experiment and model.
+    """
+    caps = [case.design.max_calls for case in cases]
+    own = [cap for cap in caps if cap is not None]
+    if not own:
+        return limits, ""
+    if len(own) < len(caps):
+        names = sorted({c.experiment.id for c in cases if c.design.max_calls is not None})
+        return limits, (
+            f"{', '.join(names)}: the design's own cap on calls holds only where nothing else is "
+            "recorded in the same run; --bias-max-calls caps the whole run"
+        )
+    total = sum(own)
+    if limits.max_calls is not None and limits.max_calls <= total:
+        return limits, ""
+    return replace(limits, max_calls=total), f"at most {total:,} calls, as the design says"
+
+
+def jobs_of(run: Run, cases: Iterable[Case]) -> tuple[list[Job], list[JobReport]]:
+    """One job for each experiment and model, with the trials its selected cases need.
+
+    And a report of each that is refused, as where nobody is named who grades, or where what is
+    claimed could not be shown whatever is paid: the others go on.
+    """
+    jobs, refused = [], []
+    for case, trials in wanted_of(cases):
+        try:
+            run.registry[case.experiment.id].check_control(case.design)
+            players = run.players(case.experiment, case.model)
+        except (BadSetting, NoControl) as error:
+            path = cassette_path(run.settings.cassettes, case.experiment.id, case.model)
+            report = JobReport(case.experiment.id, case.model, path, problems=[str(error)])
+            refused.append(report)
+        else:
+            jobs.append(Job(case.experiment, players, trials))
+    return jobs, refused
+
+
+def context_of(run: Run) -> ProviderContext:
+    """Return what providers are opened with."""
+    experiments = [registered.experiment for registered in run.registry]
+    settings = run.settings
+    return ProviderContext(
+        environ=read_environment(settings.environ, settings.env_file),
+        answers=[each.simulated for each in experiments if each.simulated is not None],
+        simulated_url=settings.simulated_url,
+        simulated_wire=settings.simulated_wire,
+        endpoints=run.roster.endpoints,
+        providers=settings.providers,
+        local=run.roster.local,
+        wires={
+            name: entry.wire for name, entry in run.roster.models.items() if entry.wire is not None
+        },
+    )
+
+
+def make_plan(run: Run, cases: Iterable[Case]) -> RecordingPlan:
+    """Plan what recording the selected ``cases`` would do.
+
+    Raises BadSetting when the roster is none.
+    """
+    settings = run.settings
+    return plan_recording(
+        [
+            PlanJob(case.experiment, case.model, case.design, trials, *_prospects(run, case))
+            for case, trials in wanted_of(cases)
+        ],
+        folder=settings.cassettes,
+        roster=run.roster,
+        limits=settings.limits,
+        mode="all" if settings.record == "all" else "missing",
+        players_of=run.players,
+    )
+
+
+def _prospects(run: Run, case: Case) -> tuple[tuple[Prospect, ...], str, tuple[str, ...]]:
+    """Return what the design gives each hypothesis, at the spread that is recorded where any is.
+
+    And why its trials cannot be carried out, where the author's own code fails; and why what is
+    recorded of them no longer represents the model.
+    """
+    experiment = case.experiment
+    problem = ""
+    registered = run.registry[experiment.id]
+    hypotheses, controlled = registered.hypotheses, registered.control is not None
+    try:
+        found = {verdict.id: verdict.finding for verdict in run.analysis(case)[0].verdicts}
+    except BiasError:
+        found = {}  # not recorded, or not as a whole: the plan says what of it
+    except Exception as error:  # noqa: BLE001  (the author's code: its cases show the traceback)
+        found = {}
+        problem = f"its protocol fails with {type(error).__name__}: {error}"
+    prospects = tuple(
+        prospect_of(hypothesis, experiment, case.design, found.get(name), controlled=controlled)
+        for name, hypothesis in sorted(hypotheses.items())
+    )
+    return prospects, problem, why_outdated(run, case)
+
+
+def why_outdated(run: Run, case: Case) -> tuple[str, ...]:
+    """Return why recordings represent the model no longer; of a part only their age is known."""
+    try:
+        recording = run.analysis(case)[0].recording
+    except Exception:  # noqa: BLE001  (missing, damaged, or the author's code: told elsewhere)
+        try:
+            recording = dated(run.recording(case), _replies(run.cassette(case)))
+        except (BiasError, OSError):
+            return ()
+    found = run.stale(case, recording)
+    return () if found is None else found.reasons
+
+
+def _replies(cassette: Cassette) -> Iterator[Origin]:
+    """Yield when the replies of a cassette were recorded, whoever gave them."""
+    for interaction in cassette.interactions():
+        yield Origin("subject", "", interaction.completion.recorded_at)
+    for trial in cassette.measured_trials():
+        for call in trial.calls:
+            yield Origin("subject", "", cast("str | None", call["recorded_at"]))

@@ -122,12 +122,9 @@ class Run(Recordings):
     def result(self, case: Case) -> CaseResult:
         """Return what a case found, and what the gate says to it; worked out once in a process.
 
-        Raises
-        ------
-        NotRecorded, DamagedCassette, NotManipulated, StaleRecordings
-            When there is nothing to judge.
-        DamagedBaseline, BaselineDiffers
-            When there is an accepted verdict that cannot be compared.
+        Raises NotRecorded, DamagedCassette, NotManipulated or StaleRecordings when there is
+        nothing to judge. Raises DamagedBaseline or BaselineDiffers when there is an accepted
+        verdict that cannot be compared.
         """
         about = case.condition or case.contrast
         key = (case.experiment.id, case.model, case.kind, about.id if about else "")

@@ -1,20 +1,23 @@
-"""The bias section at the end of pytest's output."""
+"""The bias section at the end of pytest's output, and what stands in a CI job's log for it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 import pytest
 
+from ..report.ci import FileLine, annotations_of, commands
 from ..report.escapes import say, terminal_line
-from ..report.terminal import closing_lines, section_lines
+from ..report.terminal import closing_lines, section_lines, upgrade_lines
 
 if TYPE_CHECKING:
     from ..errors.said import Said
     from ..report.view import RunView
-    from .ledger import Ledger
-    from .state import State
+    from ..verdicts.verdict import HypothesisName
+    from .state import Ledger, State
 
 
 def print_section(
@@ -38,8 +41,6 @@ def print_section(
     for path in told.written:
         say(reporter, f"written: {state.shown(path)}")
     if state.settings.annotations:
-        from .ci import workflow_commands  # noqa: PLC0415  (only in a job that takes them)
-
         for command in workflow_commands(state, view):
             reporter.write_line(command)  # escaped, and to be obeyed
 
@@ -47,8 +48,6 @@ def print_section(
 def _lines(view: RunView) -> Iterator[str]:
     yield from (*section_lines(view), "")
     if view.upgrade is not None:
-        from ..report.upgrade_text import upgrade_lines  # noqa: PLC0415  (only for an upgrade)
-
         yield from (*upgrade_lines(view.upgrade), "")
     for section in view.sections:
         yield from (section.title, *(f"  {line}" for line in section.lines), "")
@@ -62,3 +61,29 @@ def _first_failure(ledger: Ledger) -> Iterator[str]:
         stopped = result is not None and result.stopped
         words = (result.status or "a control that was not seen") if result and stopped else ""
         yield f"failed first: {first}{f' ({words})' if words else ''}"
+
+
+def workflow_commands(state: State, view: RunView) -> Iterator[str]:
+    """The workflow commands of a run."""
+    found = annotations_of(view, dict(_places(state)), today=state.settings.today)
+    yield from commands(found)
+
+
+def _places(state: State) -> Iterator[tuple[HypothesisName, FileLine]]:
+    """Where the functions of hypotheses and controls stand, as seen from the repository's root."""
+    prefix = below_repository(state.config.rootpath, state.settings.environ)
+    for case, result in sorted(state.ledger.results.items()):
+        if result.id and case in state.ledger.places:
+            file, line = state.ledger.places[case]
+            yield result.named, (PurePath(os.path.normpath(prefix / file)).as_posix(), line)
+
+
+def below_repository(root: Path, environ: Mapping[str, str]) -> PurePath:
+    """A folder as seen from the root of the repository it is in, or of the job's workspace."""
+    for folder in (root, *root.parents):
+        if (folder / ".git").exists():
+            return root.relative_to(folder)
+    workspace = environ.get("GITHUB_WORKSPACE")
+    if workspace and root.is_relative_to(workspace):
+        return root.relative_to(workspace)
+    return PurePath()

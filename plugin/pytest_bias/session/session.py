@@ -15,11 +15,10 @@ import pytest
 
 from ..report.escapes import say, terminal_text
 from .collection import Collection
-from .items import amend, amend_unjudged, case_of, judged, set_property, watched
-from .ledger import RESULT
+from .items import amend, amend_unjudged, case_of, judged, row_words, set_property, watched
 from .options import check_settings, is_given, is_looking, is_planning, is_recording
 from .process_exit import ExitStatus
-from .state import WORKER_KEY, State
+from .state import RESULT, WORKER_KEY, State
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
@@ -164,7 +163,7 @@ class BiasSession:
 
     def _note(self, item: pytest.Item, case: Case) -> BaseException | None:
         if self.state.settings.dataset is not None:
-            from .datasets import keep  # noqa: PLC0415
+            from .published import keep  # noqa: PLC0415
 
             keep(self.run, case)
         result = self.run.result(case)
@@ -217,7 +216,7 @@ class BiasSession:
         """Balance the books, write the reports, settle the exit status."""
         if not is_looking(self.config):
             if self.collection.exporting:
-                from .exports import prepare  # noqa: PLC0415
+                from .published import prepare  # noqa: PLC0415
 
                 prepare(self.run, self.collection.exporting)  # a controller has no experiments
             late = self.collection.late()
@@ -255,11 +254,13 @@ class BiasSession:
                 say(reporter, words, red=True, bold=True)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_bias_results(self, view: RunView) -> Said:
+    def pytest_bias_results(self, view: RunView) -> Said | None:
         """Write the plugin's own files of a run beside its reports: data sets and exports."""
-        from .outputs import published  # noqa: PLC0415  (only where cases are)
+        if self.state.settings.dataset is None and self.state.settings.exports is None:
+            return None
+        from .published import write_published  # noqa: PLC0415  (only where it is asked for)
 
-        return published(self.state, view)
+        return write_published(self.state, view.fewer)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the bias section; it is made when the session finishes."""
@@ -273,8 +274,6 @@ class BiasSession:
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
         """Add a hypothesis' numbers to its row in pytest-html's report."""
-        from ..report.html_row import row_words  # noqa: PLC0415
-
         words = row_words(getattr(report, "user_properties", ()))
         if words and len(cells) > 1:
             cells[1] = cells[1].replace("</td>", f"{words}</td>")

@@ -1,5 +1,6 @@
-"""Knowledge one process has of its session; passive, and below all that works with it.
+"""Knowledge one process has of its session, its books among it; below all that works with it.
 
+Selected cases are held against reported ones: a run whose books do not balance gives no verdict.
 Loaded in every pytest run, so it imports nothing heavy: the rest comes in when it is asked for.
 """
 
@@ -7,22 +8,167 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from .ledger import Ledger
 from .options import settings_of
 
 if TYPE_CHECKING:
+    from ..baselines.case_report import CaseReport
     from ..errors.said import Said
     from ..settings.settings import Settings
     from .suite import Suite
     from .workspace import Workspace
 
+CASE = "bias_case"
+"""Report property that names the case; set when it is collected."""
+
+RESULT = "bias_result"
+"""Report property with what a case found, a :class:`~..baselines.case_report.CaseReport`."""
+
+SEEN = "bias_seen"
+"""Report property with the outcome as the plugin left it: what comes after may not better it."""
+
+NOT_RECORDED = "bias_not_recorded"
+"""Report property with the explanation of what is not recorded."""
+
+
+_SETTLING_SETUPS = ("skipped", "xfailed")
+_WELL = ("passed", "skipped", "xfailed", "xpassed")
 WORKER_KEY = "pytest_bias_workspace"
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Books of what was selected and what was reported, as the process that decides sees it.
+
+    ``outcomes`` holds pytest's words: passed, failed, skipped, xfailed, xpassed. ``unselected``
+    names cases that were not selected, ``places`` says where the function of a case stands: its
+    file as seen from rootdir, and the line, counted from 1. ``bettered`` are cases whose report
+    said "failed" when the plugin let it go, and no more when it arrived; ``damaged`` says of which
+    cases what they found cannot be read, and why. ``failures`` is what failed and is no case, in
+    the order it did.
+    """
+
+    selected: list[str] = field(default_factory=list)
+    unselected: list[str] = field(default_factory=list)
+    places: dict[str, tuple[str, int]] = field(default_factory=dict)
+    outcomes: dict[str, str] = field(default_factory=dict)
+    results: dict[str, CaseReport] = field(default_factory=dict)
+    damaged: dict[str, str] = field(default_factory=dict)
+    not_recorded: dict[str, str] = field(default_factory=dict)
+    bettered: set[str] = field(default_factory=set)
+    failures: dict[str, None] = field(default_factory=dict)
+
+    def select(self, cases: Iterable[str], *, unselected: Iterable[str]) -> None:
+        """Take note of the selected cases and of those that were not."""
+        self.selected = list(cases)
+        self.unselected = list(unselected)
+
+    def report(
+        self,
+        properties: Iterable[object],
+        when: str | None,
+        outcome: str,
+        place: tuple[str, int | None] = ("", None),
+    ) -> None:
+        """Take note of a report; only those of bias cases count, and a failure stays one.
+
+        A case is settled by its call, or by a set-up that did not pass; a tear-down that fails
+        unsettles it again. An attempt that is to be rerun ("rerun") settles nothing.
+        """
+        found = _texts(properties)
+        case = found.get(CASE)
+        if case is None or outcome == "rerun":
+            return
+        file, line = place
+        if file and line is not None:
+            self.places[case] = (file, line + 1)
+        settles = when == "call" or (when == "setup" and outcome in _SETTLING_SETUPS)
+        if outcome == "failed" or (settles and self.outcomes.get(case) != "failed"):
+            self.outcomes[case] = outcome
+        if found.get(SEEN) == "failed" and outcome in _WELL:
+            self.bettered.add(case)
+        elif settles:
+            self.bettered.discard(case)
+        if NOT_RECORDED in found:
+            self.not_recorded[case] = found[NOT_RECORDED]
+        if when == "call" and RESULT in found:
+            self._enter(case, found[RESULT])
+
+    def _enter(self, case: str, text: str) -> None:
+        """Enter what a case found: the last time it ran, if it ran again."""
+        from ..baselines.case_report import case_report  # noqa: PLC0415  (only with cases)
+        from ..errors import DamagedReport  # noqa: PLC0415
+
+        self.results.pop(case, None)
+        self.damaged.pop(case, None)
+        try:
+            self.results[case] = case_report(text)
+        except DamagedReport as damaged:
+            self.damaged[case] = str(damaged)
+
+    def fail(self, name: str, properties: Iterable[object] = ()) -> None:
+        """Take note of what failed and is no case: an ordinary test, or a module."""
+        if CASE not in _texts(properties):
+            self.failures[name] = None
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Selected cases of which no usable report arrived, sorted.
+
+        A case that did not fail and yet does not say what it found counts as lost, whether it
+        passed or was skipped: nothing was tested.
+        """
+        return tuple(
+            sorted(
+                case
+                for case in self.selected
+                if self.outcomes.get(case) != "failed"
+                and (case not in self.outcomes or case not in self.results)
+            )
+        )
+
+    @property
+    def stopped(self) -> tuple[str, ...]:
+        """Cases that the gate stopped, sorted."""
+        return tuple(sorted(case for case, result in self.results.items() if result.stopped))
+
+    @property
+    def overruled(self) -> tuple[str, ...]:
+        """Cases that failed or that the gate stopped, and that were reported as if not, sorted."""
+        let = {c for c in self.stopped if self.outcomes.get(c) not in ("failed", "xfailed")}
+        return tuple(sorted(let | self.bettered))
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """Cases that failed by themselves and not by the gate, sorted."""
+        return tuple(
+            sorted(
+                case
+                for case, outcome in self.outcomes.items()
+                if outcome == "failed"
+                and not (case in self.results and self.results[case].stopped)
+            )
+        )
+
+    @property
+    def concerned(self) -> bool:
+        """True where there are cases in this session."""
+        return bool(self.selected or self.outcomes)
+
+
+def _texts(properties: Iterable[object]) -> dict[str, str]:
+    """The properties that are pairs of texts; anybody may have put anything among them."""
+    pairs = [p for p in properties if isinstance(p, tuple | list) and len(p) == 2]  # noqa: PLR2004
+    return {
+        name: value for name, value in pairs if isinstance(name, str) and isinstance(value, str)
+    }
 
 
 class State:

@@ -57,14 +57,9 @@ class Workspace:
 
         What is handed out is always what the file holds, so every process sees the same values.
 
-        Raises
-        ------
-        NotRecorded
-            When ``compute`` did; it is kept too, so that it is looked for once.
-        Unserialisable
-            When the analysis holds a value that cannot be written as JSON.
-        NoWorkspace
-            When it cannot be kept for the others.
+        Raises NotRecorded when ``compute`` did; it is kept too, so that it is looked for once.
+        Raises Unserialisable when the analysis holds a value that cannot be written as JSON.
+        Raises NoWorkspace when it cannot be kept for the others.
         """
         name = _analysis_file(experiment_id, model)
         if name not in self._known:
@@ -120,12 +115,8 @@ class Workspace:
     def once(self, name: str, make: Callable[[], str], *, timeout: float = -1) -> str:
         """The text of a file in the folder: made by the first process that asks, read by others.
 
-        Raises
-        ------
-        filelock.Timeout
-            When another process has been at it for ``timeout`` seconds.
-        NoWorkspace
-            When the folder cannot be written to.
+        Raises Timeout when another process has been at it for ``timeout`` seconds. Raises
+        NoWorkspace when the folder cannot be written to.
         """
         path = self.folder / name
         lock = FileLock(path.with_suffix(".lock"))

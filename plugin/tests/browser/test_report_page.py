@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 
 from pytest_bias.contrasts.findings import WorstCase
-from pytest_bias.report.html import report_html
+from pytest_bias.report.page import report_html
 from pytest_bias.report.view import RunView
 
 from ..core.report import drawn, factory

@@ -14,8 +14,7 @@ from pytest_bias.baselines import accept as accepting
 from pytest_bias.baselines.accept import accept
 from pytest_bias.baselines.accepted import baseline_path, read_baseline
 from pytest_bias.baselines.case_report import CaseReport, Standing
-from pytest_bias.baselines.entries import Baseline
-from pytest_bias.baselines.text import baseline_text
+from pytest_bias.baselines.entries import Baseline, baseline_text
 from pytest_bias.errors.said import Said
 from pytest_bias.report.terminal import closing_lines
 from pytest_bias.report.view import AcceptedVerdict

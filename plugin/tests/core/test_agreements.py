@@ -23,7 +23,8 @@ from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.measures import MeasureValue
 from pytest_bias.experiments.records import Outcome, Records
-from pytest_bias.report.judge import judge_line, judge_pages
+from pytest_bias.report.page import report_html
+from pytest_bias.report.terminal import judge_line
 from pytest_bias.session.labels import labels_path, read_labels
 from pytest_bias.statistics.agreement import cohen_kappa, krippendorff_alpha
 from pytest_bias.verdicts.analysis import Analysis, analyse
@@ -32,6 +33,8 @@ from pytest_bias.verdicts.judge_agreement import AgreementFound, Label, Labels, 
 
 from .factories import experiment as tiny
 from .factories import recording
+from .report.factory import view
+from .report.reading import Reader
 
 MODEL = "openai/tiny"
 RECORDING = recording(judge="openai/judge")
@@ -581,15 +584,17 @@ def test_the_terminal_says_what_was_found() -> None:
 
 def test_the_page_says_what_was_found_and_what_it_holds_back() -> None:
     rated = ratings(noise=1.0)
-    own, people = judge_pages(
-        analysed(judged(OF_SCORE), rated, labels=labels("score", [1, 2])).agreements
-    )
-    assert (own.title, own.badge) == ("The judge beside itself: score", "not relied on")
-    facts = dict(own.facts)
-    assert facts["Needed"] == "at least 0.667, from at least 20 trials"
-    assert facts["Trials scored twice"].startswith("40, of which ")
-    assert facts["Holds back"] == SCORE.id
-    assert own.meaning.startswith("The judge does not agree with itself on score: α = ")
-    assert (people.badge, dict(people.facts)["Labels"]) == ("reported", "tiny/openai--tiny.csv")
-    held = analysed(judged(OF_SCORE), ratings(twice=0)).agreements
-    assert dict(judge_pages(held)[0].facts)["Krippendorff’s α"] == "not defined (ordinal)"
+    found = analysed(judged(OF_SCORE), rated, labels=labels("score", [1, 2]))
+    own, _, people = Reader(report_html(view(found))).text.partition("The judge beside people")
+    for words in (
+        "beside itself: score not relied on The judge does not agree with itself on score: α = ",
+        "Needed at least 0.667, from at least 20 trials",
+        "Trials scored twice 40, of which ",
+        f"Holds back {SCORE.id}",
+    ):
+        assert words in own
+    assert people.startswith(": score reported ")
+    assert "Labels tiny/openai--tiny.csv" in people
+    held = analysed(judged(OF_SCORE), ratings(twice=0))
+    text = Reader(report_html(view(held))).text
+    assert "Krippendorff’s α not defined (ordinal)" in text

@@ -17,14 +17,16 @@ from pytest_bias.baselines.compare import BaselineDiffers, Comparison
 from pytest_bias.baselines.entries import (
     Acceptance,
     Baseline,
+    DamagedBaseline,
     Entry,
+    baseline_from,
+    baseline_text,
     entry_of,
     is_day,
     needs_acceptance,
 )
 from pytest_bias.baselines.fingerprints import differences, fingerprint_of
 from pytest_bias.baselines.gate import describe_verdict
-from pytest_bias.baselines.text import DamagedBaseline, baseline_from, baseline_text
 from pytest_bias.contrasts.declared import Claim
 from pytest_bias.contrasts.findings import Finding, UnitGroup
 from pytest_bias.contrasts.pairs import MeanDifference

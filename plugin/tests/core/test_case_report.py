@@ -9,7 +9,7 @@ import pytest
 from pytest_bias.baselines.case_report import AgainstOld, CaseReport, Standing, case_report
 from pytest_bias.baselines.entries import Acceptance
 from pytest_bias.errors import DamagedReport
-from pytest_bias.session.ledger import CASE, RESULT, Ledger
+from pytest_bias.session.state import CASE, RESULT, Ledger
 
 FOUND = CaseReport(
     kind="hypothesis",

@@ -23,7 +23,7 @@ WAYS_OUT = {
     "report/escapes.py": ["reporter.write_line("],  # say()
     "session/section.py": ["reporter.write_line("],  # of workflow commands, escaped
     "cli/__init__.py": ["stream.write("],  # tell()
-    "cli/retention.py": ["stdout.writelines("],  # JSON in ASCII, for programs
+    "cli/cassettes.py": ["stdout.writelines("],  # JSON in ASCII, for programs
     "report/progress.py": ["console.print("],  # a Text of rich
 }
 """File → what writes to a terminal there; everything else goes through these."""

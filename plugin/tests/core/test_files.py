@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.baselines.accepted import read_baseline
-from pytest_bias.baselines.text import DamagedBaseline
+from pytest_bias.baselines.entries import DamagedBaseline
 from pytest_bias.cassettes.files import is_there
 from pytest_bias.cassettes.packed import pack
 from pytest_bias.cassettes.places import cassette_path, journals_of, packed_path, tell_git
@@ -28,9 +28,8 @@ from pytest_bias.errors import (
 )
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.providers.players import check_models
-from pytest_bias.recording.gaps import missing
-from pytest_bias.recording.job import Job
-from pytest_bias.recording.plan.planner import PlanJob, plan_recording
+from pytest_bias.recording.job import Job, missing
+from pytest_bias.recording.plan import PlanJob, plan_recording
 from pytest_bias.session.workspace import Workspace
 from pytest_bias.settings.model_names import LONGEST_STEM, file_stem
 from pytest_bias.settings.roster import Roster

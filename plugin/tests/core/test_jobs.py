@@ -6,7 +6,7 @@ import pytest
 
 from pytest_bias.contrasts.cases import Case
 from pytest_bias.experiments.design import Design
-from pytest_bias.session.jobs import capped
+from pytest_bias.session.recording import capped
 from pytest_bias.settings.settings import Limits
 
 from .factories import experiment

@@ -49,8 +49,8 @@ from pytest_bias.experiments.messages import Completion, Parameters, Place, Requ
 from pytest_bias.experiments.protocol import Subject, together
 from pytest_bias.experiments.records import Outcome, record_of
 from pytest_bias.experiments.replay import Tracer, Unrecorded, Wanted
+from pytest_bias.recording.estimate import measured_use
 from pytest_bias.recording.keeper import Keeping, KeepsMeasures, KeepsReplies, Kept
-from pytest_bias.recording.plan.use import measured_use
 
 from . import factories
 from .factories import MODEL, PROVENANCE, Score, always_five, ask_twice, completion, experiment

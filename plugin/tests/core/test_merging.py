@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_bias.cli.entry import main
-from pytest_bias.cli.merged_run import PartialRun, merged
+from pytest_bias.cli.merge import PartialRun, merged
 from pytest_bias.errors import DamagedResults, NotMerged
 from pytest_bias.experiments.canonical import digest
 from pytest_bias.report.results import results_text, view_of

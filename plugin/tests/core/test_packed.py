@@ -43,9 +43,8 @@ from pytest_bias.errors import (
 )
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.experiments.replay import Unrecorded, replay
-from pytest_bias.recording.gaps import is_whole, missing
-from pytest_bias.recording.job import Job
-from pytest_bias.recording.plan.estimate import Estimator
+from pytest_bias.recording.estimate import Estimator
+from pytest_bias.recording.job import Job, is_whole, missing
 
 from . import test_measured
 from .factories import (

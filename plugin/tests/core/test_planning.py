@@ -12,10 +12,8 @@ from pytest_bias.experiments.design import Design, Factor, Trial
 from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.protocol import Subject
-from pytest_bias.recording.plan.data import PlanRow, RecordingPlan
-from pytest_bias.recording.plan.estimate import SAMPLE
-from pytest_bias.recording.plan.planner import PlanJob, plan_recording
-from pytest_bias.recording.plan.use import Calls
+from pytest_bias.recording.estimate import SAMPLE, Calls
+from pytest_bias.recording.plan import PlanJob, PlanRow, RecordingPlan, plan_recording
 from pytest_bias.settings.roster import ModelEntry, Price, Roster
 from pytest_bias.settings.settings import Limits, RecordMode
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.measures import Measure
-from pytest_bias.recording.plan.use import Calls
+from pytest_bias.recording.estimate import Calls
 
 from . import factories
 from .factories import ask_twice, experiment

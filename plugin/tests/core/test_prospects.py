@@ -22,7 +22,7 @@ from pytest_bias.contrasts.power import Prospect, prospect_of
 from pytest_bias.experiments.design import Design, Factor, Items
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
-from pytest_bias.report.prospect_text import prospect_words
+from pytest_bias.report.plan_text import prospect_words
 from pytest_bias.statistics.noninferiority_power import (
     largest_sd_to_pass,
     power_to_pass_independent,

@@ -10,8 +10,8 @@ import pytest
 from pytest_bias.errors import BadSetting
 from pytest_bias.errors.said import Said
 from pytest_bias.report.dataset import dataset_text
-from pytest_bias.report.parquet import parquet_bytes
-from pytest_bias.session.datasets import written_from
+from pytest_bias.report.dataset_files import parquet_bytes
+from pytest_bias.session.published import written_from
 
 from .report.test_dataset import made
 from .test_settings import HERE, ROOT, settings

@@ -13,8 +13,7 @@ from pytest_bias.cassettes.salvage import salvage
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import DamagedCassette
 from pytest_bias.experiments.experiment import Players, plan
-from pytest_bias.recording.gaps import is_finished, missing
-from pytest_bias.recording.job import Job
+from pytest_bias.recording.job import Job, is_finished, missing
 
 from . import test_measured
 from .factories import MODEL, PROVENANCE, ask_twice, experiment, interrupt, record

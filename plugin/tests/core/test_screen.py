@@ -19,7 +19,7 @@ from pytest_bias.contrasts.power import prospect_of
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Design, Factor, Items, derived_screen
 from pytest_bias.experiments.experiment import Experiment, plan
-from pytest_bias.report.prospect_text import prospect_words
+from pytest_bias.report.plan_text import prospect_words
 from pytest_bias.verdicts.analysis import analyse, is_screen
 from pytest_bias.verdicts.rule import SCREENED
 from pytest_bias.verdicts.verdict import Verdict

@@ -8,11 +8,18 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.baselines.table import Upgrade
-from pytest_bias.report.annotations import MOST, Annotation, annotations_of, command, commands
-from pytest_bias.report.step_summary import summary_markdown
-from pytest_bias.report.upgrade_text import row_line
+from pytest_bias.report.ci import (
+    MOST,
+    Annotation,
+    annotations_of,
+    command,
+    commands,
+    summary_markdown,
+)
+from pytest_bias.report.terminal import row_line
 from pytest_bias.report.view import AcceptedVerdict, RunView
-from pytest_bias.session.ci import add_to_job_summary, below_repository
+from pytest_bias.session.outputs import add_to_job_summary
+from pytest_bias.session.section import below_repository
 
 from .report.factory import analysis, finding, undecided, verdict, view
 from .test_upgrade_words import OLD, ROW

@@ -10,11 +10,10 @@ import pytest
 
 from pytest_bias.baselines.table import Observed, Upgrade, UpgradeRow, drift_words
 from pytest_bias.cli.entry import main
-from pytest_bias.report.page import page_of
+from pytest_bias.report.ci import summary_markdown, upgrade_markdown
+from pytest_bias.report.page import report_html
 from pytest_bias.report.results import results_text
-from pytest_bias.report.step_summary import summary_markdown
-from pytest_bias.report.upgrade_markdown import upgrade_markdown
-from pytest_bias.report.upgrade_text import printed, upgrade_lines
+from pytest_bias.report.terminal import printed, upgrade_lines
 from pytest_bias.report.view import RunView, Scope
 from pytest_bias.verdicts.drift import Drift, Drifted
 
@@ -53,9 +52,7 @@ def clear(**changed: Any) -> RunView:
 
 def test_where_the_run_passes_nothing_stops_the_upgrade() -> None:
     assert clear().standing == "PASS"
-    page = page_of(clear()).upgrade
-    assert page is not None
-    assert page.verdict == f"{NOTHING}."
+    assert f"<strong>{NOTHING}.</strong>" in report_html(clear())
     assert f"**{NOTHING}**: 1 improved" in summary_markdown(clear())
 
 
@@ -71,9 +68,7 @@ def test_where_the_run_passes_nothing_stops_the_upgrade() -> None:
 def test_a_run_that_gives_no_verdict_does_not_say_that_nothing_stops_it(
     of: RunView, but: str
 ) -> None:
-    page = page_of(of).upgrade
-    assert page is not None
-    assert page.verdict == f"No hypothesis stops this upgrade, but {but}."
+    assert f"<strong>No hypothesis stops this upgrade, but {but}.</strong>" in report_html(of)
     text = summary_markdown(of)
     assert f"**No hypothesis stops this upgrade, but {but}**: 1 improved" in text
     assert NOTHING not in text

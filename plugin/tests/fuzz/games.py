@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_bias import Experiment, Factor, Measure, SimulatedPrompt, dice
-from pytest_bias.baselines.text import baseline_text
+from pytest_bias.baselines.entries import baseline_text
 from pytest_bias.cassettes.packed import pack
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.seals import KEY_VARIABLE, new_key

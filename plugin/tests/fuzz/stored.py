@@ -10,23 +10,20 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from pytest_bias.baselines.between_files import upgrade_of_files
-from pytest_bias.baselines.entries import Baseline
-from pytest_bias.baselines.text import baseline_from, baseline_text
-from pytest_bias.baselines.upgrade import needed_baseline
+from pytest_bias.baselines.entries import Baseline, baseline_from, baseline_text
+from pytest_bias.baselines.upgrade import needed_baseline, upgrade_of_files
 from pytest_bias.cassettes.measured import SEALED_START, MeasuredTrial
 from pytest_bias.cassettes.places import PACKED_SUFFIX, packed_path
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import REJOURNAL_SUFFIX, Cassette, cassette_path
-from pytest_bias.cli.merge import _part
-from pytest_bias.cli.merged_run import merged
+from pytest_bias.cli.merge import _part, merged
 from pytest_bias.experiments.canonical import compact, digest
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.records import Origin, Outcome, Spoken, lost_to_cap
 from pytest_bias.experiments.replay import Unrecorded
+from pytest_bias.report.ci import summary_markdown
 from pytest_bias.report.results import results_text
-from pytest_bias.report.step_summary import summary_markdown
 from pytest_bias.report.terminal import section_lines
 from pytest_bias.report.view import RunView
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pytest_bias.report.html import report_html
+from pytest_bias.report.page import report_html
 
 from ..core.report.factory import usual
 from ..core.report.reading import Reader

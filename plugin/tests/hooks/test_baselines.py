@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_bias.baselines.text import baseline_from, baseline_text
+from pytest_bias.baselines.entries import baseline_from, baseline_text
 from pytest_bias.contrasts.findings import Effect
 
 from . import suites

@@ -60,7 +60,21 @@ def test_a_problem_of_a_plugin_leaves_no_verdict(suite: Suite) -> None:
     assert section(result)[-2:][0].startswith("NO VERDICT: ")
     assert suite.results()["problems"] == [
         "the register was not reached",
-        "pytest_bias_report_sections of a plugin failed with LookupError: no section",
+        "pytest_bias_report_sections of conftest.py failed with LookupError: no section",
+    ]
+
+
+def test_what_a_plugin_returns_that_is_no_result_is_a_problem_that_names_it(suite: Suite) -> None:
+    suite.conftest(
+        """
+        def pytest_bias_results():
+            return {"problems": ["the register was not reached"]}
+        """
+    )
+    result = suite.run()
+    assert result.ret == 1
+    assert suite.results()["problems"] == [
+        "pytest_bias_results of conftest.py failed with TypeError: it returned a dict, not a Said"
     ]
 
 

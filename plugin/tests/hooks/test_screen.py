@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_bias.baselines.text import baseline_from, baseline_text
+from pytest_bias.baselines.entries import baseline_from, baseline_text
 
 from .suites import Suite, section
 from .test_baselines import BY_ANN, ID, WORDS, path

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_bias.baselines.text import baseline_from, baseline_text
+from pytest_bias.baselines.entries import baseline_from, baseline_text
 
 from .suites import INI, Suite, record, section
 from .test_baselines import BY_ANN, WORDS

@@ -16,10 +16,8 @@ from pytest_bias.experiments.canonical import compact
 from pytest_bias.experiments.keys import request_parts
 from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers.base import Call
-from pytest_bias.recording.budget import Capped, Spending
 from pytest_bias.recording.caller import Caller, CallTerms, Retries
-from pytest_bias.recording.stop import Halted, Stop
-from pytest_bias.recording.throttle import Concurrency, Throttle
+from pytest_bias.recording.limits import Capped, Concurrency, Halted, Spending, Stop, Throttle
 from pytest_bias.settings.roster import ModelEntry, Price
 
 from .virtual_time import most_in_a_window, now, run_virtually

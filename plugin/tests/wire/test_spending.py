@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.recording.budget import Capped, Spending
-from pytest_bias.recording.stop import Halted, Stop
+from pytest_bias.recording.limits import Capped, Halted, Spending, Stop
 
 from .virtual_time import now, run_virtually
 

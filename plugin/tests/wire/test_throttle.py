@@ -14,8 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.recording.stop import Halted, Stop, Waiting, wake
-from pytest_bias.recording.throttle import Concurrency, Pace, Throttle, TokenWindow
+from pytest_bias.recording.limits import (
+    Concurrency,
+    Halted,
+    Pace,
+    Stop,
+    Throttle,
+    TokenWindow,
+    Waiting,
+    wake,
+)
 
 from .virtual_time import (
     Deadlock,

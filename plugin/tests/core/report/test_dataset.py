@@ -27,8 +27,15 @@ from pytest_bias.report.dataset import (
     dataset_of,
     dataset_text,
 )
-from pytest_bias.report.dataset_page import LICENCES, licence_notice, readme_text
-from pytest_bias.report.parquet import ABOUT, about_file, check_installed, parquet_bytes
+from pytest_bias.report.dataset_files import (
+    ABOUT,
+    LICENCES,
+    about_file,
+    check_installed,
+    licence_notice,
+    parquet_bytes,
+    readme_text,
+)
 from pytest_bias.settings.options import OPTIONS
 
 from ...helpers import fewer

@@ -18,11 +18,15 @@ from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Factor, Items
 from pytest_bias.experiments.figures import Axis, Heatmap, Illustration, Means, Spot
 from pytest_bias.experiments.measures import MISSING, Measure
-from pytest_bias.report.figures_heatmap import STEPS, heatmap_chart, step_of
-from pytest_bias.report.figures_means import means_chart
-from pytest_bias.report.html import report_html
+from pytest_bias.report.illustrations import (
+    STEPS,
+    figure_page,
+    heatmap_chart,
+    means_chart,
+    step_of,
+)
 from pytest_bias.report.numbers import value_words
-from pytest_bias.report.page_figures import figure_page
+from pytest_bias.report.page import report_html
 from pytest_bias.report.results import results_text
 from pytest_bias.verdicts.analysis import analyse
 

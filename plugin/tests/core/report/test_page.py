@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from pytest_bias.contrasts.findings import PublishedColumn, WorstCase
-from pytest_bias.report.html import report_html
-from pytest_bias.report.page import page_of
+from pytest_bias.report.page import page_of, report_html
 from pytest_bias.report.terminal import section_lines
-from pytest_bias.report.view import SIMULATED_WARNING, RunView
+from pytest_bias.report.view import RunView, simulated_words
 from pytest_bias.statistics.results import Interval
 
 from . import factory
@@ -108,7 +107,7 @@ def test_a_run_without_analyses_has_a_page() -> None:
 
 def test_simulated_subjects_are_named_first() -> None:
     text = usual().text
-    assert f"{SIMULATED_WARNING.format('simulated/biased, simulated/even')} Bias report" in text
+    assert f"{simulated_words(['simulated/biased', 'simulated/even'])} Bias report" in text
     assert "stand in for models" not in one(factory.verdict(factory.finding()), simulated=False)
 
 

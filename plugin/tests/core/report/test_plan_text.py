@@ -9,9 +9,8 @@ from bias_tests.anchoring.experiment import ANCHORING
 from pytest_bias.experiments.design import Design
 from pytest_bias.experiments.experiment import Players, SimulatedPrompt, plan
 from pytest_bias.experiments.messages import Parameters
-from pytest_bias.recording.plan.data import RecordingPlan
-from pytest_bias.recording.plan.planner import PlanJob, plan_recording
-from pytest_bias.recording.plan.use import Calls
+from pytest_bias.recording.estimate import Calls
+from pytest_bias.recording.plan import PlanJob, RecordingPlan, plan_recording
 from pytest_bias.report.plan_text import WIDTH, plan_lines
 from pytest_bias.settings.roster import ModelEntry, Price, Roster, read_roster
 from pytest_bias.settings.settings import Limits, RecordMode

@@ -1,4 +1,4 @@
-"""Limits of one model's calls: requests and tokens per minute, and calls in flight.
+"""Limits of a recording: a stop, each model's requests and tokens, the hard caps over all models.
 
 Everything here runs in one event loop and takes its time from it.
 """
@@ -11,17 +11,87 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
-from .stop import Halted, Stop, Waiting, wake
+from ..errors import BiasError
 
 _MINUTE = 60.0
 _START_SHARE = 4
 """Calls in flight begin at the ceiling divided by this."""
-
 _FIRST_GROWTH = 4
 """Calls in flight that a success adds until the first rate limit: after one round, the ceiling."""
-
 _PATIENCE = 10.0
 """Seconds that what has begun may still wait for its turn once a stop was requested."""
+
+
+class Halted(Exception):
+    """No further call is to be made."""
+
+
+class Stop:
+    """A switch for new calls; what is told to one is told to those made under it."""
+
+    def __init__(self, above: Stop | None = None) -> None:
+        self.requested: bool = above.requested if above is not None else False
+        self.below: list[Stop] = []
+        self._waiting: set[asyncio.Future[None]] = set()
+        if above is not None:
+            above.below.append(self)
+
+    def request(self) -> None:
+        """Start nothing new; whoever waits for leave to start is told at once."""
+        self.requested = True
+        self._wake()
+        for stop in self.below:
+            stop.request()
+
+    def _wake(self) -> None:
+        """Have whoever waits look again."""
+        for waiting in self._waiting:
+            if not waiting.done():
+                waiting.set_result(None)
+
+    @property
+    def promised(self) -> bool:
+        """Return whether the next call is one of those that were put aside for it."""
+        return False
+
+    def check(self) -> None:
+        """Raise Halted once a stop was requested."""
+        if self.requested:
+            raise Halted
+
+    @property
+    def pressed(self) -> bool:
+        """Return whether a stop was requested, heeded or not: nothing is to be tried again."""
+        return self.requested
+
+    def sent(self) -> None:
+        """Take note that a call is being sent."""
+
+    async def wait(self, seconds: float | None = None, *, until: Waiting | None = None) -> None:
+        """Wait ``seconds``, or until woken through ``until``; Halted when a stop is requested."""
+        self.check()
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.add(future)
+        if until is not None:
+            until.append(future)
+        try:
+            await asyncio.wait([future], timeout=seconds)
+        finally:
+            self._waiting.discard(future)
+        self.check()
+
+
+Waiting = deque["asyncio.Future[None]"]
+"""Futures of those that wait for something, the first in front."""
+
+
+def wake(waiting: Waiting, number: int | None = None) -> None:
+    """Wake the first ``number`` (or all) that wait; each looks again whether its turn has come."""
+    while waiting and number != 0:
+        future = waiting.popleft()
+        if not future.done():
+            future.set_result(None)
+            number = number - 1 if number is not None else None
 
 
 @dataclass(slots=True)
@@ -226,3 +296,147 @@ class Throttle:
     def pause(self, seconds: float) -> None:
         """Send nothing for so long."""
         self.paused_until = max(self.paused_until, self.clock() + seconds)
+
+
+class Capped(BiasError):
+    """A cap leaves no room for a further call; ``what`` says which, and how to raise it."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        super().__init__(what)
+
+
+@dataclass(slots=True)
+class Spending:
+    """The calls and money that may still be spent.
+
+    A call is let through only if its highest possible price fits beside what was spent and what
+    the calls in flight may come to, so that the budget holds whatever the replies cost. ``spent``
+    and ``budget`` are in US dollars; ``calls`` counts attempts, failed ones included,
+    ``promised`` those put aside for trials under way.
+    """
+
+    max_calls: int | None = None
+    budget: float | None = None
+    calls: int = 0
+    spent: float = 0.0
+    _reserved: float = 0.0
+    _over: str | None = None
+    promised: int = 0
+    _waiting: Waiting = field(default_factory=deque)
+
+    def check(self, *, promised: bool = False) -> None:
+        """Raise Capped when no further call is allowed.
+
+        A call that was ``promised`` is; any other one must leave room for those that were.
+        """
+        aside = 0 if promised else self.promised
+        if self.max_calls is not None and self.calls + aside >= self.max_calls:
+            what = f"--bias-max-calls={self.max_calls} is reached"
+            raise Capped(what)
+
+    async def reserve(self, highest: float, stop: Stop) -> None:
+        """Put aside the ``highest`` price of a call; waits while calls in flight hold the money.
+
+        Raises Capped when it does not fit, and nothing in flight can free any more.
+        """
+        self.check(promised=stop.promised)
+        if highest > 0 and self._over is not None:
+            # A cheaper call might still fit; but then what is missing would hang on its length.
+            raise Capped(self._over)
+        while self.budget is not None and self.spent + self._reserved + highest > self.budget:
+            if self._reserved <= 0:
+                self._over = (
+                    f"--bias-budget={self.budget:g} is reached: ${self.spent:.4f} are spent, and "
+                    f"the next call may cost up to ${highest:.4f}"
+                )
+                raise Capped(self._over)
+            await stop.wait(until=self._waiting)
+            self.check(promised=stop.promised)
+        self._reserved += highest
+
+    @contextmanager
+    def promising(self, calls: int) -> Iterator[PromisedCalls]:
+        """Put aside ``calls`` for a trial that counts only as a whole.
+
+        A trial that a cap ends in the middle would be paid for nothing.
+
+        Raises Capped when they do not fit.
+        """
+        self.check()
+        if self.max_calls is not None and self.calls + self.promised + calls > self.max_calls:
+            what = f"--bias-max-calls={self.max_calls} leaves no room for a whole trial"
+            raise Capped(what)
+        promise = PromisedCalls(self, calls)
+        self.promised += calls
+        try:
+            yield promise
+        finally:
+            self.promised -= promise.left
+
+    def called(self, *, promised: bool = False) -> None:
+        """Count an attempt that is being sent."""
+        self.check(promised=promised)
+        self.calls += 1
+
+    def settle(self, highest: float, price: float) -> None:
+        """Give back what was put aside, and count what the call did cost."""
+        self._reserved -= highest
+        # What is left of sums and differences of floats is no money.
+        if self._reserved < 1e-9:  # noqa: PLR2004  (a billionth of a dollar)
+            self._reserved = 0.0
+        self.spent += price
+        wake(self._waiting)
+
+
+@dataclass(slots=True)
+class PromisedCalls:
+    """Calls that were put aside for one trial; ``left`` are not made yet."""
+
+    spending: Spending
+    left: int
+
+    def redeem(self) -> None:
+        """One of them is made; a trial may need more than was put aside for it."""
+        if self.left:
+            self.left -= 1
+            self.spending.promised -= 1
+
+
+class StopBeforeFirst(Stop):
+    """Stops what has sent nothing yet; whatever has begun comes to its end.
+
+    ``promise`` holds the calls that were put aside for it.
+    """
+
+    def __init__(self, above: Stop, promise: PromisedCalls) -> None:
+        super().__init__(above)
+        self._above = above
+        self._begun = False
+        self._promise = promise
+
+    @property
+    def pressed(self) -> bool:
+        """See :class:`Stop`."""
+        return self._above.requested
+
+    def sent(self) -> None:
+        """From now on no stop is heeded."""
+        self._begun = True
+        self._promise.redeem()
+
+    @property
+    def promised(self) -> bool:
+        """See :class:`Stop`."""
+        return self._promise.left > 0
+
+    def request(self) -> None:
+        """Start nothing new; what has begun looks how long it still has to wait."""
+        if self._begun:
+            self._wake()
+        else:
+            super().request()
+
+    def release(self) -> None:
+        """Be told nothing any more: what this was for is over."""
+        self._above.below.remove(self)

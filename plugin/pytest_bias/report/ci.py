@@ -1,24 +1,63 @@
-"""Failures as GitHub's workflow commands: they show at the test function that declares each."""
+"""What a CI service shows of a run: a summary in Markdown beside the job, and failures in its log.
+
+Names, numbers and verdicts only: no prompt and no reply.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from ..baselines.accepted import ends_soon
+from ..baselines.table import Upgrade
 from ..verdicts.verdict import HypothesisName, Verdict
 from .escapes import terminal_text
-from .terminal import closing_lines, control_line, verdict_line
-from .upgrade_text import row_line
+from .jinja import rendered
+from .terminal import closing_lines, control_line, row_line, verdict_line
 from .view import RunView
+
+MOST = 10
+"""Annotations of a level that GitHub shows of one step; what comes after is dropped there."""
+
+
+def summary_markdown(view: RunView, written: Sequence[str] = ()) -> str:
+    """Return all to know before opening the report; ``written`` says where the files are."""
+    *_, closing = closing_lines(view)
+    judged = [verdict for verdict in view.verdicts if view.is_judged(verdict)]
+    stopped = [verdict for verdict in judged if verdict.gates and verdict.status != "CLEAR"]
+    failing = [verdict for verdict in stopped if verdict.named in view.failing]
+    rest = [verdict for verdict in stopped if verdict not in failing]
+    known = [verdict for verdict in rest if view.acceptance(verdict) or view.known(verdict)]
+    passing = [verdict for verdict in rest if verdict not in known]
+    biased = [verdict for verdict in passing if verdict.status == "BIASED"]
+    served: dict[str, set[str]] = {}
+    for analysis in view.analyses:
+        served.setdefault(analysis.model, set()).update(analysis.recording.served)
+    return rendered(
+        "summary.md.j2",
+        view=view,
+        closing=closing,
+        passed_or_not={"What fails": failing, "BIASED, and let through": biased},
+        known=known,
+        undecided=[verdict for verdict in passing if verdict not in biased],
+        judged=judged,
+        served={model: sorted(names) for model, names in served.items()},
+        written=written,
+    )
+
+
+def upgrade_markdown(upgrade: Upgrade, but: str = "", reasons: Sequence[str] = ()) -> str:
+    """Return the upgrade: what stops it in a short table, everything else behind a fold.
+
+    ``but`` and ``reasons`` say what keeps it from passing beside its rows.
+    """
+    return rendered("upgrade.md.j2", upgrade=upgrade, but=but, reasons=reasons)
+
 
 Severity = Literal["error", "warning", "notice"]
 FileLine = tuple[str, int]
 """A file as seen from the repository's root, and a line, counted from 1."""
-
-MOST = 10
-"""Annotations of a level that GitHub shows of one step; what comes after is dropped there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,15 +75,8 @@ def annotations_of(
 ) -> Iterator[Annotation]:
     """Return a run's notes in its log's margin: errors, then warnings, then notices.
 
-    Parameters
-    ----------
-    view
-        The run.
-    places
-        Where the function of a hypothesis or control stands, by experiment, model and id; what is
-        not among them was not selected.
-    today
-        The day of the run as YYYY-MM-DD.
+    ``places`` says where the functions of hypotheses and controls stand; what is not among them
+    was not selected. ``today`` is the day of the run as YYYY-MM-DD.
     """
     if view.suite == "NO VERDICT":
         *_, closing = closing_lines(view)

@@ -1,0 +1,305 @@
+"""Estimates of what trials that are not recorded would use: calls and their tokens. Calls nothing.
+
+They come from the best that is there: the recorded trials of the same cassette, those of another
+model's, a dry run of the protocol in memory in which the experiment's own simulated subject
+answers, or the opening request alone. Tokens that no provider counted are characters divided by
+four.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple, dataclass, field
+from functools import reduce
+from operator import add, sub
+from pathlib import Path
+from typing import Literal
+
+from ..cassettes.measured import MeasuredTrial
+from ..cassettes.places import cassettes_in
+from ..cassettes.recorded_trials import measured_in
+from ..cassettes.store import Cassette
+from ..errors import (
+    BadSetting,
+    BiasError,
+    DamagedCassette,
+    InvalidReply,
+    NotReadable,
+    TwoCassettes,
+)
+from ..experiments.design import Trial
+from ..experiments.driver import run
+from ..experiments.experiment import Experiment, Players
+from ..experiments.messages import Completion, Place, Request, believable_counts
+from ..experiments.replay import Answered, Answers, Unrecorded, Wanted, simulated_reply
+
+_CHARACTERS_PER_TOKEN = 4
+SAMPLE = 200
+"""Trials an estimate is taken from, at most: spread over those that are there."""
+_GOLDEN = 0.618033988749895
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """A number of calls and their tokens."""
+
+    calls: float = 0
+    input_tokens: float = 0
+    output_tokens: float = 0
+
+    def plus(self, other: Calls) -> Calls:
+        """The sum of both."""
+        return Calls(*map(add, astuple(self), astuple(other)))
+
+    def times(self, factor: float) -> Calls:
+        """So many times as much."""
+        return Calls(*(value * factor for value in astuple(self)))
+
+    def rest(self, done: Calls) -> Calls:
+        """Return the rest beside ``done``; never below none."""
+        return Calls(*(max(value, 0) for value in map(sub, astuple(self), astuple(done))))
+
+    def whole(self) -> Calls:
+        """Rounded up to whole numbers, where more than rounding errors are over."""
+        return Calls(*(math.ceil(round(value, 6)) for value in astuple(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Calls of the subject and of the judge."""
+
+    subject: Calls = field(default_factory=Calls)
+    judge: Calls = field(default_factory=Calls)
+
+    @property
+    def calls(self) -> float:
+        """Number of calls of both."""
+        return self.subject.calls + self.judge.calls
+
+    def plus(self, other: Use) -> Use:
+        """The sum of both."""
+        return Use(self.subject.plus(other.subject), self.judge.plus(other.judge))
+
+    def rest(self, done: Use) -> Use:
+        """Return the rest of a trial of which ``done`` is recorded.
+
+        A trial that is not complete asks for one call of average size at least.
+        """
+        rest = Use(self.subject.rest(done.subject), self.judge.rest(done.judge))
+        if rest.calls < 1 <= self.subject.calls:
+            return Use(self.subject.times(1 / self.subject.calls))
+        return rest
+
+    def whole(self) -> Use:
+        """Rounded up to whole numbers."""
+        return Use(self.subject.whole(), self.judge.whole())
+
+
+NOTHING = Use()
+
+
+def total(uses: Iterable[Use]) -> Use:
+    """The sum of ``uses``."""
+    return reduce(Use.plus, uses, NOTHING)
+
+
+def use_of(to: object, calls: Calls) -> Use:
+    """``calls`` of the judge where they go ``to`` it, else of the subject."""
+    return Use(judge=calls) if to == "judge" else Use(subject=calls)
+
+
+class Walk(Answered):
+    """One trial carried out in memory as far as ``answer`` answers; nothing is called.
+
+    ``complete`` is whether it came to its end, ``missing`` the interaction at which it did not.
+    """
+
+    def __init__(
+        self, experiment: Experiment, players: Players, trial: Trial, answer: Answers
+    ) -> None:
+        super().__init__(experiment, players, trial, answer)
+        self._answered: list[tuple[Wanted, Completion]] = []
+        self.missing: Wanted | None = None
+        try:
+            run(self.start(), self)
+        except Unrecorded as unrecorded:
+            self.missing = unrecorded.wanted
+        except InvalidReply:
+            pass  # a trial that is missing by its replies is recorded all the same
+        except BiasError:
+            raise
+        except Exception:  # noqa: BLE001, S110  (the protocol's own error: its case will show it)
+            pass
+
+    @property
+    def complete(self) -> bool:
+        """Return whether every interaction was answered."""
+        return self.missing is None
+
+    @property
+    def keys(self) -> list[str]:
+        """Keys of the interactions that were answered."""
+        return [wanted.key for wanted, _ in self._answered]
+
+    def use(self, counts: Callable[[str], bool] | None = None, *, counted: bool = True) -> Use:
+        """Return the use of the answered interactions (whose keys ``counts``).
+
+        Tokens are what the provider counted, where it did and ``counted`` is set; else they are
+        estimated from the characters.
+        """
+        return total(
+            use_of(wanted.request.to, _calls_of(wanted.request, completion, counted=counted))
+            for wanted, completion in self._answered
+            if counts is None or counts(wanted.key)
+        )
+
+    async def perform(self, request: Request, place: Place) -> Completion:
+        """Answer, or end the trial."""
+        completion = await super().perform(request, place)
+        self._answered.append((self.interactions[-1], completion))
+        return completion
+
+
+def _calls_of(request: Request, completion: Completion, *, counted: bool) -> Calls:
+    usage = completion.usage if counted else {}
+    asked = usage.get("input")
+    said = usage.get("output")
+    return Calls(
+        1,
+        tokens_of(message.text for message in request.messages) if asked is None else asked,
+        tokens_of([completion.text]) if said is None else said,
+    )
+
+
+def measured_use(measured: MeasuredTrial) -> Use:
+    """Return the use of a trial of which measures are kept, as the provider counted tokens."""
+    counted = ((call["to"], believable_counts(call["usage"])) for call in measured.calls)
+    return total(
+        use_of(to, Calls(1, usage.get("input", 0), usage.get("output", 0)))
+        for to, usage in counted
+    )
+
+
+def tokens_of(texts: Iterable[str]) -> float:
+    """Tokens of ``texts``, estimated from their characters."""
+    return sum(map(len, texts)) / _CHARACTERS_PER_TOKEN
+
+
+Mark = Literal["exact", "estimate", "at least"]
+Basis = Literal[
+    "nothing to record", "this cassette", "another cassette", "dry run", "opening request"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The basis of figures: ``trials`` of ``basis``; ``model`` is another cassette's."""
+
+    mark: Mark
+    basis: Basis
+    trials: int = 0
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimator:
+    """Estimates what a trial of ``experiment`` uses.
+
+    ``cassette`` is the path of the cassette that is planned, ``players_of`` says for a model with
+    which the experiment was recorded who answered in its trials.
+    """
+
+    experiment: Experiment
+    cassette: Path
+    players_of: Callable[[str], Players]
+
+    def per_trial(
+        self, missing: Sequence[Trial], complete: Sequence[Use], players: Players
+    ) -> tuple[Estimate, Use]:
+        """The mean use of a trial; ``complete`` are the uses of this cassette's whole trials."""
+        if complete:
+            return Estimate("estimate", "this cassette", len(complete)), _mean(complete)
+        sample = _spread(missing)
+        return (
+            self._elsewhere(sample) or self._dry(sample, players) or self._opening(sample, players)
+        )
+
+    def _elsewhere(self, sample: Sequence[Trial]) -> tuple[Estimate, Use] | None:
+        """From the same trials recorded with another model; a real one before a simulated one."""
+        others = []
+        for path in cassettes_in(self.cassette.parent):
+            if path != self.cassette:
+                try:
+                    cassette = Cassette(path)
+                except (DamagedCassette, NotReadable, TwoCassettes):
+                    continue  # of another model; a plan or a run of it names the damage
+                if cassette.header is not None:
+                    others.append((cassette.provenance.simulated, cassette.header.model, cassette))
+        for simulated, model, cassette in sorted(others, key=lambda other: other[:2]):
+            try:
+                players = self.players_of(model)
+            except BadSetting:
+                continue  # nobody is named who would judge that model
+            if self.experiment.retention == "raw":
+                uses = _uses(
+                    (Walk(self.experiment, players, trial, _lookup(cassette)) for trial in sample),
+                    # What a simulated endpoint counts are words.
+                    counted=not simulated,
+                )
+            elif simulated or cassette.keeps_text:
+                continue  # without the text, those words cannot be counted otherwise
+            else:
+                found = (measured_in(self.experiment, players, t, cassette) for t in sample)
+                uses = [measured_use(measured) for measured in found if measured is not None]
+            if uses:
+                return Estimate("estimate", "another cassette", len(uses), model), _mean(uses)
+        return None
+
+    def _dry(self, sample: Sequence[Trial], players: Players) -> tuple[Estimate, Use] | None:
+        """From the experiment's own simulated subject, if it answers all that is asked."""
+
+        def answer(wanted: Wanted) -> Completion | None:
+            return simulated_reply(self.experiment, wanted)
+
+        uses = _uses(Walk(self.experiment, players, trial, answer) for trial in sample)
+        return (Estimate("estimate", "dry run", len(uses)), _mean(uses)) if uses else None
+
+    def _opening(self, sample: Sequence[Trial], players: Players) -> tuple[Estimate, Use]:
+        """From the first request alone, which no reply can change."""
+        uses = []
+        for trial in sample:
+            missing = Walk(self.experiment, players, trial, lambda _: None).missing
+            if missing is not None:
+                calls = Calls(1, tokens_of(message.text for message in missing.request.messages))
+                uses.append(use_of(missing.request.to, calls))
+        return Estimate("at least", "opening request", len(uses)), _mean(uses)
+
+
+def worst(marks: Iterable[Mark]) -> Mark:
+    """The weakest of ``marks``."""
+    order: tuple[Mark, ...] = ("exact", "estimate", "at least")
+    return max(marks, key=order.index, default="exact")
+
+
+def _lookup(cassette: Cassette) -> Answers:
+    return lambda wanted: cassette.lookup(wanted.key)
+
+
+def _uses(walks: Iterable[Walk], *, counted: bool = True) -> list[Use]:
+    """Return the use of the trials that came to their end."""
+    return [walk.use(counted=counted) for walk in walks if walk.complete]
+
+
+def _mean(uses: Sequence[Use]) -> Use:
+    share, use = 1 / max(len(uses), 1), total(uses)
+    return Use(use.subject.times(share), use.judge.times(share))
+
+
+def _spread(trials: Sequence[Trial]) -> Sequence[Trial]:
+    """At most :data:`SAMPLE` of ``trials``, spread so that no factor or item falls out of step."""
+    if len(trials) <= SAMPLE:
+        return trials
+    # Multiples of the golden ratio cover a range evenly and repeat no period of the design.
+    places = {int(len(trials) * (number * _GOLDEN % 1)) for number in range(SAMPLE)}
+    return [trials[place] for place in sorted(places)]

@@ -1,0 +1,188 @@
+"""Files of data sets: Parquet, the same bytes for the same data, and the README beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from ..errors import MissingPackage
+from .dataset import About, DataColumn, DataSet, DataValue, about_from, about_text
+from .escapes import flat_markdown
+from .jinja import rendered
+from .published import published_facts
+from .view import simulated_words
+
+LICENCES: Mapping[str, tuple[str, str]] = {
+    "CC-BY-4.0": (
+        "Creative Commons Attribution 4.0 International",
+        "https://creativecommons.org/licenses/by/4.0/",
+    ),
+    "CC0-1.0": (
+        "CC0 1.0 Universal",
+        "https://creativecommons.org/publicdomain/zero/1.0/",
+    ),
+}
+"""Names and links of licences that a notice can name; of any other it gives the identifier."""
+
+_STORED = {
+    "category": "string, dictionary-encoded",
+    "integer": "int64",
+    "number": "double",
+    "boolean": "boolean",
+    "unknown": "null: no trial has a value",
+}
+ABOUT = b"pytest_bias.dataset"
+"""Key of the file's metadata under which the data dictionary and the provenance stand as JSON."""
+_PACKAGE = "pyarrow"
+
+
+def readme_text(files: Mapping[str, About]) -> str:
+    """The text of ``README.md`` for ``files``, each by its name: data sets of one experiment.
+
+    It depends on what is said of them alone, and not on the order in which they were written.
+    """
+    named = dict(sorted(files.items()))
+    return rendered(
+        "dataset.md.j2",
+        files=named,
+        first=next(iter(named.values())),
+        simulated=sorted({each.model for each in named.values() if each.recording.simulated}),
+        dictionaries=_dictionaries(named),
+        stored=_STORED,
+        subject=_subject,
+        published_facts=published_facts,
+        sources=_said(named, lambda about: flat_markdown(about.source) or "None is declared."),
+        licences=_said(named, lambda about: licence_notice(about.licence)),
+    )
+
+
+def _subject(about: About) -> str:
+    if about.recording.published is not None:
+        return "model, as others recorded it"
+    return "simulated: a program" if about.recording.simulated else "model"
+
+
+def licence_notice(licence: str) -> str:
+    """The notice of a licence, by its name and with its link where both are known."""
+    if licence not in LICENCES:
+        return f"This data set is licensed under `{licence}`."
+    name, link = LICENCES[licence]
+    return f"This data set is licensed under [{name}]({link}) (`{licence}`)."
+
+
+def _dictionaries(named: Mapping[str, About]) -> list[tuple[list[str], list[DataColumn]]]:
+    """A dictionary per set of columns, and its files: those of other versions may have others.
+
+    The levels of a column are those of all these files.
+    """
+    groups: dict[tuple[DataColumn, ...], list[str]] = {}
+    for name, about in named.items():
+        groups.setdefault(tuple(replace(c, levels=()) for c in about.columns), []).append(name)
+    return [
+        (
+            names,
+            [
+                _together(columns)
+                for columns in zip(*(named[n].columns for n in names), strict=True)
+            ],
+        )
+        for names in groups.values()
+    ]
+
+
+def _together(columns: Sequence[DataColumn]) -> DataColumn:
+    levels = dict.fromkeys(level for column in columns for level in column.levels)
+    return replace(columns[0], levels=tuple(levels))
+
+
+def _said(named: Mapping[str, About], say: Callable[[About], str]) -> list[str]:
+    """Word what holds of all files, or of which of them where it is not the same of all."""
+    of: dict[str, list[str]] = {}
+    for name, about in named.items():
+        of.setdefault(say(about), []).append(f"`{name}`")
+    return list(of) if len(of) == 1 else [f"{', '.join(of[text])}: {text}" for text in of]
+
+
+def check_installed() -> None:
+    """Raise MissingPackage where pyarrow is not there; looks for it without importing it."""
+    if find_spec(_PACKAGE) is None:
+        raise MissingPackage(package=_PACKAGE, extra="dataset")
+
+
+def parquet_bytes(data: DataSet) -> bytes:
+    """The file of a data set, uncompressed, so that everybody can search its bytes for text.
+
+    Raises MissingPackage when pyarrow is not installed.
+    """
+    pa, pq = _imported(_PACKAGE), _imported(f"{_PACKAGE}.parquet")
+    about = data.about
+    arrays = [
+        _array(pa, column, [row[place] for row in data.rows])
+        for place, column in enumerate(about.columns)
+    ]
+    fields = [
+        pa.field(column.name, array.type)
+        for column, array in zip(about.columns, arrays, strict=True)
+    ]
+    simulated = about.recording.simulated
+    metadata = {
+        ABOUT: about_text(about),
+        "licence": about.licence,
+        "simulated": "true" if simulated else "false",
+    }
+    if simulated:
+        metadata["notice"] = simulated_words([about.model])
+    table = pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata=metadata))
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        table,
+        sink,
+        version="2.6",
+        data_page_version="1.0",
+        compression="none",
+        use_dictionary=True,
+        write_statistics=True,
+        store_schema=True,
+        row_group_size=1 << 20,
+    )
+    written: bytes = sink.getvalue().to_pybytes()
+    return written
+
+
+def about_file(content: bytes) -> About | None:
+    """Return the description in a file's metadata; None where it is not one of ours.
+
+    Raises MissingPackage when pyarrow is not installed.
+    """
+    pa, pq = _imported(_PACKAGE), _imported(f"{_PACKAGE}.parquet")
+    try:
+        metadata: dict[bytes, bytes] = pq.read_schema(pa.BufferReader(content)).metadata or {}
+    except (pa.ArrowException, OSError):
+        return None
+    return about_from(metadata[ABOUT]) if ABOUT in metadata else None
+
+
+def _imported(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        raise MissingPackage(package=_PACKAGE, extra="dataset") from None
+
+
+def _array(pa: Any, column: DataColumn, cells: list[DataValue]) -> Any:
+    if column.kind == "category":
+        places = {level: place for place, level in enumerate(column.levels)}
+        indices = [None if cell is None else places[str(cell)] for cell in cells]
+        return pa.DictionaryArray.from_arrays(
+            pa.array(indices, pa.int32()), pa.array(column.levels, pa.string())
+        )
+    kinds = {
+        "integer": pa.int64(),
+        "number": pa.float64(),
+        "boolean": pa.bool_(),
+        "unknown": pa.null(),
+    }
+    return pa.array(cells, kinds[column.kind])

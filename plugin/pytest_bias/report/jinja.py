@@ -1,0 +1,82 @@
+"""The templates of the reports, and the words they know; HTML escapes whatever it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from ..baselines.table import (
+    DRIFT_NOTE,
+    bound_words,
+    compared_words,
+    counts_words,
+    difference_words,
+    drift_words,
+    drifted_value,
+    notes_words,
+    shipping_words,
+    side_words,
+)
+from ..settings.model_names import answered_by
+from ..verdicts.words import (
+    interval_words,
+    margin_words,
+    number_words,
+    settle_words,
+    unit_words,
+    units_words,
+)
+from .escapes import code_markdown, flat_markdown, plain_markdown
+from .numbers import level_words, p_value, plain_number, unbroken, unbroken_bounds, writable
+from .published import NOT_KNOWN
+from .view import simulated_words
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_FILTERS = {
+    "code": code_markdown,
+    "fixed": format,
+    "flat": flat_markdown,
+    "plain": plain_markdown,
+    "unbroken": unbroken,
+}
+_WORDS = (
+    *(answered_by, number_words, simulated_words),
+    *(level_words, p_value, plain_number, unbroken_bounds),
+    *(interval_words, margin_words, number_words, settle_words, unit_words, units_words),
+    *(bound_words, compared_words, counts_words, notes_words, shipping_words, side_words),
+    *(difference_words, drift_words, drifted_value),
+)
+"""Functions that templates call by their names."""
+
+
+def rendered(template: str, **given: object) -> str:
+    """A template with what it is given: no clock, no path, no network."""
+    return writable(_environment().get_template(template).render(given))
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import (  # noqa: PLC0415  (only where a report is written)
+        Environment,
+        PackageLoader,
+        StrictUndefined,
+        select_autoescape,
+    )
+
+    environment = Environment(
+        loader=PackageLoader("pytest_bias", "report/templates"),
+        autoescape=select_autoescape(["html.j2"]),  # Markdown has escapes of its own
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.tests["nested"] = lambda value: isinstance(value, Mapping)
+    environment.tests["listed"] = lambda value: isinstance(value, list | tuple)
+    environment.filters.update(_FILTERS)
+    environment.globals.update({function.__name__: function for function in _WORDS})
+    environment.globals["not_known"] = NOT_KNOWN
+    environment.globals["drift_note"] = f"{DRIFT_NOTE[:1].upper()}{DRIFT_NOTE[1:]}."
+    return environment
