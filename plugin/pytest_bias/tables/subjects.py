@@ -171,9 +171,9 @@ class Tables:
 
     def _checked(self, name: str, experiment: Experiment) -> dict[str, Replies]:
         entry, table = self._entries[name], self._table(name)
-        found = trials_of_table(table, entry, experiment)
-        if found.problems:
-            raise WrongTable(table=name, path=entry.path, cells=found.problems)
+        found, problems = trials_of_table(table, entry, experiment)
+        if problems:
+            raise WrongTable(table=name, path=entry.path, cells=problems)
         order = {condition.id: place for place, condition in enumerate(experiment.conditions)}
         return {
             (model := f"{PUBLISHED}/{value}"): Replies(
@@ -183,7 +183,7 @@ class Tables:
                 model=model,
                 outcomes=tuple(sorted(rows, key=lambda row: order[row.trial.condition.id])),
             )
-            for value, rows in found.outcomes.items()
+            for value, rows in found.items()
         }
 
     def _table(self, name: str) -> RawTable:

@@ -288,7 +288,7 @@ def test_a_measure_of_no_declared_type_is_of_one_type(tmp_path: Path) -> None:
     with pytest.raises(WrongTable) as refused:
         tables(tmp_path, content, experiment="free", columns={}).of(free, "published/m")
     assert str(refused.value).splitlines()[1:] == [
-        "  line 3, column 'length': True is of another type than the value on line 2",
+        "  line 3, column 'length': 'true' is of another type than the value on line 2",
         "  line 5, column 'length': 'long' is neither a number nor true or false",
     ]
 
@@ -296,16 +296,19 @@ def test_a_measure_of_no_declared_type_is_of_one_type(tmp_path: Path) -> None:
 def test_columns_that_are_not_there_are_named_with_what_is_there(tmp_path: Path) -> None:
     content = "model,group,group_exemplar,item,score,sure,sure\nm,a,Ann,recipe,99,true,true\n"
     columns = {"missing": "why", "colour": "hue"}
-    given = tables(tmp_path, content, columns=columns, values={"hue": {"red": "r"}})
+    given = tables(
+        tmp_path, content, columns=columns, values={"hue": {"red": "r"}, "item": {}, "tint": {}}
+    )
     with pytest.raises(WrongTable) as refused:
         given.of(TOY, "published/m")
     has = "collected_at, cue, group, group_exemplar, item, long, missing, replicate, score, sure"
     there = "there are model, group, group_exemplar, item, score, sure, sure"
     assert str(refused.value).splitlines()[1:] == [
-        f"  columns of the roster has 'colour', and toy has {has}, tone",
+        f"  columns of the roster names colour, and toy has {has}, tone",
         f"  line 1, column 'cue': there is no such column (cue); {there}",
         f"  line 1, column 'hue': there is no such column (values of the roster); {there}",
         "  line 1, column 'sure': two columns have this name",
+        f"  line 1, column 'tint': there is no such column (values of the roster); {there}",
         f"  line 1, column 'tone': there is no such column (tone); {there}",
         f"  line 1, column 'why': there is no such column (missing); {there}",
         "  line 2, column 'score': '99' is not within 0 to 12 points",
@@ -326,8 +329,8 @@ def test_a_measure_whose_function_needs_more_than_the_table_has(tmp_path: Path) 
         tables(tmp_path, content, experiment="deep", columns={}).of(deep, "published/m")
     (said,) = str(refused.value).splitlines()[1:]
     assert said.startswith(
-        "  lines 2-3, column 'words': there is no such column, and its function cannot take it "
-        "from the others (AttributeError: "
+        "  lines 2-3, column 'words': is no column, and its function cannot take it from the "
+        "other measures (AttributeError: "
     )
 
 
