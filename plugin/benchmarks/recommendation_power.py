@@ -21,7 +21,7 @@ from bias_tests.recommendation.experiment import CORPORA, PICKS, POOL, RECOMMEND
 from bias_tests.recommendation.hypotheses import GROUPS, MARGIN
 from bias_tests.recommendation.simulated import weight_of
 
-from pytest_bias.statistics.bootstrap import bootstrap_log_ratio
+from pytest_bias.statistics.resampling import bootstrap_log_ratio
 
 RUNS = 200
 SEED = 1

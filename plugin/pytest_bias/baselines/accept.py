@@ -15,7 +15,7 @@ from ..cassettes.files import refuse_links, write_atomically
 from ..errors import BiasError, LinkedFile
 from ..errors.said import Said
 from ..verdicts.analysis import Analysis
-from ..verdicts.words import number_words
+from ..verdicts.verdict import number_words
 from .accepted import acceptance_of, baseline_path, read_baseline
 from .case_report import CaseReport
 from .entries import (

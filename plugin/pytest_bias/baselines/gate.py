@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..contrasts.findings import p_words
 from ..errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
-from ..verdicts.verdict import Control, Status, Verdict
-from ..verdicts.words import arms_words, estimate_words, settle_words
+from ..verdicts.verdict import Control, Status, Verdict, arms_words, estimate_words, settle_words
 from .compare import ABSOLUTE, Comparison
 
 if TYPE_CHECKING:

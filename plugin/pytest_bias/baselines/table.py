@@ -12,8 +12,10 @@ from ..contrasts.declared import Claim
 from ..contrasts.findings import Compared, Scale
 from ..statistics.results import Interval
 from ..verdicts.drift import Drift, Drifted
-from ..verdicts.verdict import HypothesisName, Status, Verdict
-from ..verdicts.words import (
+from ..verdicts.verdict import (
+    HypothesisName,
+    Status,
+    Verdict,
     interval_words,
     number_form,
     range_words,

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import IncompleteDesign, TooFewUnits
 from ..experiments.canonical import digest
+from ..experiments.experiment import Experiment
+from ..experiments.records import Records
 from .declared import Declared, levels_of
 from .findings import Arm, Finding, Scale, UnitGroup
 from .published import Pooled, published_column
 from .units import REPLIES
 
 if TYPE_CHECKING:
-    from ..experiments.experiment import Experiment
-    from ..experiments.records import Records
     from .estimation.cells import Cell, Grid, Weights
     from .estimation.tested import Tested, Unit
 
@@ -79,8 +79,7 @@ def analyse_linear(
     Raises NoFinding when there are too few replies, or a condition has none.
     """
     from .estimation.cells import grid_of  # noqa: PLC0415  (scipy takes half a second to import)
-    from .estimation.tested import units_needed  # noqa: PLC0415
-    from .estimation.worst import worst_case  # noqa: PLC0415
+    from .estimation.tested import units_needed, worst_case  # noqa: PLC0415
 
     declared, weights = asked.declared, asked.weights
     at = {name: levels_of(levels) for name, levels in declared.at.items()}

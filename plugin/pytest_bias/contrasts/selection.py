@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from ..errors import NoFinding
 from ..experiments.canonical import compact, digest
 from ..experiments.design import frozen_mapping
+from ..experiments.experiment import Experiment
 from ..experiments.fields import need_mapping, shortly
+from ..experiments.records import Records
 from .declared import Declared, Levels, levels_of
 from .findings import Arm, Finding, PublishedColumn, UnitGroup, WorstCase
 from .linear import DIGITS, bracketed, taken_over
 from .published import NOT_DEFINED
 
 if TYPE_CHECKING:
-    from ..experiments.experiment import Experiment
-    from ..experiments.records import Records
     from .estimation.selection import Pool
 
 
@@ -78,7 +78,7 @@ class Selection(Declared):
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding below ten pools, BadDesign for items of no known group."""
         from .estimation.selection import selection_ratio  # noqa: PLC0415  (numpy, scipy)
-        from .estimation.worst import TOLERATED_MISSING  # noqa: PLC0415
+        from .estimation.tested import TOLERATED_MISSING  # noqa: PLC0415
 
         rows = self._rows(experiment, records)
         pools = self._pools(rows)
@@ -120,16 +120,12 @@ class Selection(Declared):
 
     def _rows(self, experiment: Experiment, records: Records) -> Records:
         """The rows at the levels, and of the items, that it is confined to."""
-        from ..experiments.records import (  # noqa: PLC0415  (named for its type above)
-            Records as Rows,
-        )
-
         at = {name: levels_of(levels) for name, levels in self.at.items()}
         items = at.pop(experiment.items.name, None) if experiment.items is not None else None
         rows = records.at(at)
         if items is None:
             return rows
-        return Rows(tuple(row for row in rows.rows if row.trial.item in items))
+        return Records(tuple(row for row in rows.rows if row.trial.item in items))
 
     def _pools(self, rows: Records) -> list[Pool]:
         from .estimation.selection import Pool  # noqa: PLC0415

@@ -19,7 +19,7 @@ from ..baselines.table import (
     side_words,
 )
 from ..settings.model_names import answered_by
-from ..verdicts.words import (
+from ..verdicts.verdict import (
     interval_words,
     margin_words,
     number_words,

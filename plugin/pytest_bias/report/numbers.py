@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..contrasts.findings import p_words
 from ..statistics.results import Interval
-from ..verdicts.words import bounds_words
+from ..verdicts.verdict import bounds_words
 
 _TOGETHER = "\N{NO-BREAK SPACE}"
 _SMALL, _LARGE = 0.1, 1e12  # where a fixed number of decimals says too little, or too much

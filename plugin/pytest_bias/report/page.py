@@ -13,8 +13,7 @@ from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.explanation import explanation, settling_words
 from ..verdicts.judge_agreement import alpha_words
 from ..verdicts.rule import SCREENED
-from ..verdicts.verdict import HypothesisName
-from ..verdicts.words import number_form
+from ..verdicts.verdict import HypothesisName, number_form
 from .figures import human_interval
 from .illustrations import figure_page
 from .jinja import rendered

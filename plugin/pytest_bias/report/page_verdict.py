@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ..contrasts.findings import Finding
-from ..verdicts.verdict import Verdict
-from ..verdicts.words import interval_words, margin_words, unit_words
+from ..verdicts.verdict import Verdict, interval_words, margin_words, unit_words
 from .figures import Band, Chart, Row, human_interval, interval_chart
 from .numbers import level_words, p_value, plain_number, unbroken, unbroken_bounds
 

@@ -22,8 +22,10 @@ from ..statistics.results import Interval
 from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.judge_agreement import AgreementFound, alpha_words
 from ..verdicts.rule import SCREENED
-from ..verdicts.verdict import Control, Status, Verdict
-from ..verdicts.words import (
+from ..verdicts.verdict import (
+    Control,
+    Status,
+    Verdict,
     beside_margin,
     interval_words,
     number_words,

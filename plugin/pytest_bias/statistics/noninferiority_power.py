@@ -77,7 +77,7 @@ def power_to_pass_paired(
     2n - 2, which `non_inferior_paired_groups` reaches where spreads are equal.
     Source: derived in the module docstring; averages as in Owen (1965).
     """
-    found = checked_plan(n, design=design, strata=1)
+    found = checked_plan(n, design=design)
     correlation = number(correlation, "correlation")
     if not -1 < correlation < 1:
         raise bad("correlation", f"{correlation} is not within ±1")
@@ -187,7 +187,7 @@ def largest_sd_to_pass(
     are compared on contrasts of the same units, taken as uncorrelated ("paired"), or as
     independent estimates. Source: that of `power_to_pass_paired`.
     """
-    found = checked_plan(n, design=design, strata=1)
+    found = checked_plan(n, design=design)
     margin = positive(margin, "margin")
     power = fraction(power, "power", below=MOST_POWER)
     alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)

@@ -19,13 +19,14 @@ from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scip
 
 from ..errors import TooFewUnits
 from ._distributions import crossing, t_isf
+from .bounded import unseen_p
 from .checks import Floats, bad, checked, count, fraction, known, number, positive, scale_bounds
-from .deterministic import unseen_p
 
 PowerDesign = Literal["independent", "paired"]
 PowerNull = Literal["zero", "margin"]
 
 LARGEST_ALPHA = 0.5
+SMALLEST = 2  # units that leave a degree of freedom
 MOST_POWER = 1 - 1e-9  # nearer to 1 the quadrature's own error decides
 NODES = 80
 TAIL = 1e-16  # the share of the SD's distribution left out at each end
@@ -43,24 +44,19 @@ class Plan:
     df: float
 
 
-def power_plan(n: float, *, design: PowerDesign, strata: int = 1) -> Plan:
-    """Return what `n` units (per group, or pairs) in `strata` strata give; n may be fractional."""
+def power_plan(n: float, *, design: PowerDesign) -> Plan:
+    """Return what `n` units (per group, or pairs) give; n may be fractional."""
     if design == "paired":
-        return Plan(se=1 / math.sqrt(n), df=n - strata)
-    return Plan(se=math.sqrt(2 / n), df=2 * n - 2 * strata)
+        return Plan(se=1 / math.sqrt(n), df=n - 1)
+    return Plan(se=math.sqrt(2 / n), df=2 * n - 2)
 
 
-def checked_plan(n: int, *, design: PowerDesign, strata: int) -> Plan:
+def checked_plan(n: int, *, design: PowerDesign) -> Plan:
     """Return the plan of a whole number of units, leaving at least one degree of freedom."""
-    n = count(n, "n")
-    strata = count(strata, "strata")
-    if strata < 1:
-        raise bad("strata", "is not 1 or more")
-    if design not in {"independent", "paired"}:
-        raise bad("design", f"{design!r} is not independent or paired")
-    if n <= strata:
-        raise TooFewUnits(group="n", found=n, needed=strata + 1)
-    return power_plan(n, design=design, strata=strata)
+    known(design, "design", ("independent", "paired"))
+    if count(n, "n") < SMALLEST:
+        raise TooFewUnits(group="n", found=n, needed=SMALLEST)
+    return power_plan(n, design=design)
 
 
 @lru_cache(maxsize=4)
@@ -168,19 +164,18 @@ def power_to_alarm(
     design: PowerDesign = "independent",
     null: PowerNull = "zero",
     margin: float | None = None,
-    strata: int = 1,
 ) -> float:
     """Return the probability that the two-sided t interval at 1 - alpha excludes the null.
 
     The null is 0, or with `null="margin"` every difference within ±margin (a bias beyond the
     margin). Alarms that are also cleared are counted: see `verdict_chances`.
 
-    `n` is units per group (independent) or pairs (paired); `sd` is that of the units of a group
-    within a stratum, or of the pair differences; `difference` is the true one; all in one unit.
-    Normal units, equal groups and variances. `strata` each cost one degree of freedom per group.
+    `n` is units per group (independent) or pairs (paired); `sd` is that of the units of a group,
+    or of the pair differences; `difference` is the true one; all in one unit.
+    Normal units, equal groups and variances.
     Source: Owen (1965).
     """
-    found = checked_plan(n, design=design, strata=strata)
+    found = checked_plan(n, design=design)
     unit = positive(sd, "sd") * found.se
     return alarm_power(
         number(difference, "difference") / unit,
@@ -200,14 +195,13 @@ def verdict_chances(
     alpha: float = 0.05,
     design: PowerDesign = "independent",
     null: PowerNull = "zero",
-    strata: int = 1,
 ) -> Chances:
     """Return the probabilities of CLEAR, else BIASED, else INCONCLUSIVE at a true `difference`.
 
     CLEAR is that the equivalence test at `alpha` clears `difference` within `margin`; all else is
     as in `power_to_alarm`. Source: Phillips (1990); Schuirmann (1987); Owen (1965).
     """
-    found = checked_plan(n, design=design, strata=strata)
+    found = checked_plan(n, design=design)
     unit = positive(sd, "sd") * found.se
     effect = number(difference, "difference") / unit
     width = positive(margin, "margin") / unit
@@ -236,13 +230,12 @@ def largest_sd_to_clear(
     power: float = 0.90,
     alpha: float = 0.05,
     design: PowerDesign = "independent",
-    strata: int = 1,
 ) -> float:
     """Return the SD up to which no difference is cleared within `margin` with probability `power`.
 
     In the unit of `margin`; all else is as in `verdict_chances`.
     """
-    found = checked_plan(n, design=design, strata=strata)
+    found = checked_plan(n, design=design)
     margin = positive(margin, "margin")
     power = fraction(power, "power", below=MOST_POWER)
     alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
@@ -303,9 +296,9 @@ def _levels(*, alpha: float, power: float) -> tuple[float, float]:
     return alpha, power
 
 
-def _fewest(power_at: Callable[[int], float], *, power: float, smallest: int) -> int | None:
-    """Return the smallest n from `smallest` up with that power; None past `LARGEST_GROUP`."""
-    low, high = smallest - 1, smallest
+def _fewest(power_at: Callable[[int], float], *, power: float) -> int | None:
+    """Return the smallest n from `SMALLEST` up with that power; None past `LARGEST_GROUP`."""
+    low, high = SMALLEST - 1, SMALLEST
     while power_at(high) < power:
         low, high = high, 2 * high
         if high > LARGEST_GROUP:
@@ -329,38 +322,33 @@ def units_to_settle(
     power: float = 0.90,
     design: PowerDesign = "independent",
     null: PowerNull = "zero",
-    strata: int = 1,
 ) -> Settling | None:
     """Return the fewest units that clear or alarm if the true difference is the `estimate`.
 
-    Units per group, or pairs; in a stratified design all strata together, each costing one degree
-    of freedom per group. `sd` is that of units within a group and stratum, or of the pair
-    differences; `estimate`, `sd` and `margin` are in one unit. Clearing is by the equivalence
+    Units per group, or pairs; `sd` is that of units within a group, or of the pair differences;
+    `estimate`, `sd` and `margin` are in one unit. Clearing is by the equivalence
     test, alarming by `power_to_alarm` against `null`. None where 1e12 units would do neither.
     Source: Phillips (1990).
     """
     alpha, power = _levels(alpha=alpha, power=power)
     known(null, "null", ("zero", "margin"))
-    smallest = count(strata, "strata") + 1
-    checked_plan(smallest, design=design, strata=strata)
+    checked_plan(SMALLEST, design=design)
     sd = positive(sd, "sd")
     effect = number(estimate, "estimate") / sd
     width = positive(margin, "margin") / sd
 
     def clearing(n: int) -> float:
-        found = power_plan(n, design=design, strata=strata)
+        found = power_plan(n, design=design)
         return clear_power(effect / found.se, margin=width / found.se, alpha=alpha, df=found.df)
 
     def alarming(n: int) -> float:
-        found = power_plan(n, design=design, strata=strata)
+        found = power_plan(n, design=design)
         start = width / found.se if null == "margin" else 0.0
         return alarm_power(effect / found.se, start=start, alpha=alpha, df=found.df)
 
     found: list[Settling] = []
-    if abs(effect) < width and (n := _fewest(clearing, power=power, smallest=smallest)):
+    if abs(effect) < width and (n := _fewest(clearing, power=power)):
         found.append(Settling(units=n, outcome="clear", power=clearing(n)))
-    if abs(effect) > (width if null == "margin" else 0) and (
-        n := _fewest(alarming, power=power, smallest=smallest)
-    ):
+    if abs(effect) > (width if null == "margin" else 0) and (n := _fewest(alarming, power=power)):
         found.append(Settling(units=n, outcome="alarm", power=alarming(n)))
     return min(found, key=lambda settling: settling.units, default=None)

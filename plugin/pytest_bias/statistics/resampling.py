@@ -1,24 +1,51 @@
-"""Permutation of the labels of two groups, and exchange of two models' values within units."""
+"""Resampling: permutation of two groups' labels, exchange of two models' values, and bootstraps.
+
+Sums over equal values need only how often each was drawn: where values repeat, a bootstrap draws
+those counts at once (multinomial), which has the distribution of drawing the values one by one.
+Its percentile intervals are too narrow for few units: of normal means at level .95, some .83 of
+them hold the truth with 5 units, .90 with 10 and .92 with 20.
+"""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 from numpy.typing import ArrayLike
 
-from ..errors import TooFewUnits
-from .checks import ROUNDING, Floats, alike, bad, checked, count, draws, probability, sample, units
-from .results import Permutation
+from ..errors import NoVariance, TooFewUnits
+from .checks import (
+    MOST_UNITS,
+    ROUNDING,
+    Floats,
+    alike,
+    bad,
+    checked,
+    constant,
+    count,
+    draws,
+    fraction,
+    number,
+    probability,
+    sample,
+    units,
+)
+from .results import Bootstrap, Interval, Permutation
 
 Size = Callable[[Floats], Floats]
 
 CHUNK = 2**19  # resampled values held at once, 4 MiB
 
 FEWEST_GROUPS = 2
+
+FEW_VALUES = 64  # up to so many distinct values their counts are drawn
+DRAWN = 2**18  # values held at once, 2 MiB
+UNCOUNTED = 0.5  # what a sum of no counts counts as in a log ratio
 
 
 def _mean_difference(a: Floats, b: Floats, axis: int) -> Floats:
@@ -158,4 +185,170 @@ def exchange_size(
         resamples=resamples,
         seed=seed,
         error=float(np.sqrt(p * (1 - p) / resamples)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRatioBootstrap:
+    """A log ratio of two rates with its bootstrap interval; `draws` are its sorted resamples.
+
+    For equivalence `share_below` the lower bound and `share_above` the upper are both to be small.
+    """
+
+    log_ratio: float
+    interval: Interval
+    iterations: int
+    seed: int
+    draws: tuple[float, ...] = field(repr=False)
+
+    @checked
+    def share_below(self, bound: float) -> float:
+        """Return the share of draws at or below `bound`, a log ratio, with one draw added.
+
+        It is a one-sided p-value of a true log ratio at most `bound`, never 0. Raises
+        `BadStatisticInput` for a bound that is not finite.
+        """
+        below = bisect_right(self.draws, number(bound, "bound"))
+        return probability((below + 1) / (len(self.draws) + 1))
+
+    @checked
+    def share_above(self, bound: float) -> float:
+        """Return the share of draws at or above `bound`, a log ratio, with one draw added.
+
+        It is a one-sided p-value of a true log ratio at least `bound`, never 0. Raises
+        `BadStatisticInput` for a bound that is not finite.
+        """
+        below = bisect_left(self.draws, number(bound, "bound"))
+        return probability((len(self.draws) - below + 1) / (len(self.draws) + 1))
+
+
+def _settings(iterations: int, seed: int, level: float) -> tuple[int, np.random.Generator, float]:
+    """Return checked iterations, a generator of the checked seed, and the checked level."""
+    iterations = draws(iterations, "iterations")
+    rng = np.random.default_rng(count(seed, "seed"))
+    return iterations, rng, fraction(level, "level")
+
+
+def _percentile(draws: Floats, level: float) -> Interval:
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(low=float(low), high=float(high), level=level)
+
+
+def _means(values: Floats, rng: np.random.Generator, iterations: int) -> Floats:
+    """Return `iterations` means of resamples of `values`."""
+    distinct, counts = np.unique(values, return_counts=True)
+    n = values.size
+    if distinct.size <= FEW_VALUES and distinct.size < n:
+        drawn = rng.multinomial(n, counts / n, size=iterations)
+        found = drawn @ distinct / n
+    else:
+        rows = max(1, DRAWN // n)
+        parts = []
+        for start in range(0, iterations, rows):
+            shape = (min(rows, iterations - start), n)
+            # 32 bits choose among up to two thousand million units, in a third of the time
+            parts.append(values[rng.integers(0, n, shape, dtype=np.int32)].mean(axis=1))
+        found = np.concatenate(parts)
+    clipped: Floats = np.clip(found, distinct[0], distinct[-1])  # of rounding
+    return clipped
+
+
+@checked
+def bootstrap_difference(
+    a: ArrayLike, b: ArrayLike, *, iterations: int = 10_000, seed: int, level: float = 0.95
+) -> Bootstrap:
+    """Return the percentile bootstrap interval of mean(a) - mean(b), in the unit of the values.
+
+    Each group, of at least 2 independent units, is resampled on its own. Two constant groups give
+    an interval of zero width, allowed because this interval describes and gives no verdict: see
+    `deterministic_difference`. Source: Efron & Tibshirani (1993).
+    """
+    first = units(a, "a")
+    second = units(b, "b")
+    iterations, rng, level = _settings(iterations, seed, level)
+    draws = _means(first, rng, iterations) - _means(second, rng, iterations)
+    return Bootstrap(interval=_percentile(draws, level), iterations=iterations, seed=seed)
+
+
+def _cluster_sums(columns: Floats, rng: np.random.Generator, iterations: int) -> Floats:
+    """Return the column sums of `iterations` resamples of the rows."""
+    n = len(columns)
+    rows = max(1, DRAWN // n)
+    parts = []
+    for start in range(0, iterations, rows):
+        size = min(rows, iterations - start)
+        drawn = rng.integers(0, n, (size, n), dtype=np.int32) + n * np.arange(size)[:, None]
+        times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
+        parts.append(times.astype(np.float64) @ columns)
+    return np.concatenate(parts)
+
+
+def _columns(**arrays: ArrayLike) -> Floats:
+    """Return one row per cluster, checked to be as many in every array."""
+    found = {argument: units(values, argument) for argument, values in arrays.items()}
+    n = next(iter(found.values())).size
+    for argument, array in found.items():
+        alike(array, argument, n=n, of="clusters")
+    return np.column_stack(list(found.values()))
+
+
+def _log_ratios(sums: Floats) -> Floats:
+    logs = np.log(np.where(sums > 0, sums, UNCOUNTED))
+    found: Floats = logs[:, 0] - logs[:, 1] - logs[:, 2] + logs[:, 3]
+    return found
+
+
+@checked
+def bootstrap_log_ratio(
+    selected_in: ArrayLike,
+    shown_in: ArrayLike,
+    selected_out: ArrayLike,
+    shown_out: ArrayLike,
+    *,
+    iterations: int = 10_000,
+    seed: int,
+    level: float = 0.95,
+) -> LogRatioBootstrap:
+    """Return the log ratio of two selection rates with its bootstrap interval over pools.
+
+    Estimand: log of (selected / shown of the items in a group) / (the same of the others), each a
+    ratio of sums over pools. The four arrays are counts per independent pool, of shape (n,),
+    n >= 2, with selected <= shown. Pools are resampled whole; a sum that is 0 counts as
+    0.5, observed or drawn, so that the ratio stays finite. The interval is a percentile one on
+    the log scale. `share_below` and `share_above` of the result are the shares of draws beyond
+    any bound, (count + 1) / (iterations + 1), the larger of which is the equivalence p-value. For
+    few pools that is too small: at a true ratio of 1.25 and alpha .05 it clears some .11 of the
+    time with 5 pools, .07 with 10 and .06 with 20.
+
+    Raises `NoVariance` where every resample has the same ratio, which would clear whatever lies
+    within the bounds. Source: Davison & Hinkley (1997); the added half as in Haldane (1956).
+    """
+    columns = _columns(
+        selected_in=selected_in,
+        shown_in=shown_in,
+        selected_out=selected_out,
+        shown_out=shown_out,
+    )
+    for i, group in ((0, "in"), (2, "out")):
+        chosen, shown = columns[:, i], columns[:, i + 1]
+        problem = None
+        if chosen.min() < 0 or (chosen > shown).any():
+            problem = "a count is below 0 or above what was shown"
+        elif (np.floor(columns[:, i : i + 2]) != columns[:, i : i + 2]).any():
+            problem = "a count is not whole"
+        elif not 0 < shown.sum() <= MOST_UNITS:
+            problem = f"{shown.sum():g} items were shown"
+        if problem:
+            argument = f"selected_{group}, shown_{group}"
+            raise bad(argument, problem)
+    iterations, rng, level = _settings(iterations, seed, level)
+    found = np.sort(_log_ratios(_cluster_sums(columns, rng, iterations)))
+    if constant(found, magnitude=1.0):
+        raise NoVariance
+    return LogRatioBootstrap(
+        log_ratio=float(_log_ratios(columns.sum(axis=0)[None])[0]),
+        interval=_percentile(found, level),
+        iterations=iterations,
+        seed=seed,
+        draws=tuple(found.tolist()),
     )

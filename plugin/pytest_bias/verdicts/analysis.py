@@ -132,7 +132,7 @@ def analyse(
 
 def cut_short(experiment: Experiment, records: Records) -> Mapping[str, str]:
     """Measure → why nothing is decided of it, where the limit on tokens ended too many replies."""
-    from ..contrasts.estimation.worst import TOLERATED_MISSING  # noqa: PLC0415  (numpy)
+    from ..contrasts.estimation.tested import TOLERATED_MISSING  # noqa: PLC0415  (numpy)
 
     found = [row for row in records.rows if row.missing is None]
     cut = sum(row.cut for row in found)

@@ -8,8 +8,7 @@ from ..contrasts.declared import FEWEST_UNITS
 from ..contrasts.findings import ALPHA, Finding, p_words
 from ..contrasts.published import NOT_DEFINED
 from ..contrasts.units import REPLIES
-from .verdict import Verdict
-from .words import margin_words, settle_words, unit_words
+from .verdict import Verdict, margin_words, settle_words, unit_words
 
 _CLAIMS = {
     "clear": "The design is sized to clear it.",

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from ..contrasts.declared import FEWEST_UNITS, Claim, Direction
 from ..contrasts.findings import ALPHA, Finding
 from ..errors import NoFinding
-from .verdict import DESCRIBED, Control, Status, Support, Verdict
-from .words import margin_words
+from .verdict import DESCRIBED, Control, Status, Support, Verdict, margin_words
 
 _UNDECIDED = "the data neither clear it nor show bias"
 SCREENED = "screen: can only find large effects; the gate design clears"

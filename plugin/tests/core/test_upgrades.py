@@ -16,7 +16,7 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 from pytest_bias.baselines.noninferiority import STRETCH, compared, effect_of
 from pytest_bias.contrasts.findings import Compared, Effect, How, Scale, UnitGroup
 from pytest_bias.experiments.canonical import dumps
-from pytest_bias.statistics.deterministic import identical_pairs
+from pytest_bias.statistics.bounded import identical_pairs
 from pytest_bias.statistics.noninferiority import (
     non_inferior_from_estimates,
     non_inferior_paired_groups,

@@ -16,9 +16,13 @@ from numpy.typing import ArrayLike
 
 from ...errors import NoVariance
 from ...statistics.blocks import sign_flip
-from ...statistics.bounded import bounded_equivalence, bounded_equivalence_paired, skewness
+from ...statistics.bounded import (
+    bounded_equivalence,
+    bounded_equivalence_paired,
+    identical_pairs,
+    skewness,
+)
 from ...statistics.checks import ROUNDING, Floats
-from ...statistics.deterministic import identical_pairs
 from ...statistics.permutation import contrast_permutation
 from ..findings import ALPHA
 from ..units import Units

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from ...statistics.bounded import identical_pairs
 from ...statistics.counts import newcombe
-from ...statistics.deterministic import identical_pairs
 from ...statistics.results import Interval
 from ...statistics.score import (
     score_difference,

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from ...errors import NoVariance
+from ...statistics.bounded import identical_pairs
 from ...statistics.checks import ROUNDING, Floats
-from ...statistics.deterministic import identical_pairs
 from ...statistics.permutation import contrast_permutation
 from ...statistics.results import Permutation
 from ...statistics.stratified import StratifiedContrast, stratified_contrast

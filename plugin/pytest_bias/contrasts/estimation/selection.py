@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...errors import NoVariance, TooFewUnits
-from ...statistics.bootstrap import bootstrap_log_ratio
 from ...statistics.checks import Floats
 from ...statistics.permutation import label_shuffle_ratio
+from ...statistics.resampling import bootstrap_log_ratio
 from ...statistics.results import Interval
 from ..units import Units
 from .bounded import are_alike

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from ...errors import NoFinding
 from ...experiments.design import frozen_mapping
 from ...statistics.means import Welch, p_from_t, tost_from_estimate
 from ...statistics.power import deterministic_units, units_to_settle
 from ...statistics.results import EffectSize, Interval, Permutation, Tost
 from ...statistics.simultaneous import PooledContrast
 from ...statistics.stratified import StratifiedContrast
-from ..findings import ALPHA, Null
+from ..findings import ALPHA, Null, WorstCase
 from ..units import Units
-from .cells import Grid
+from .cells import Cell, Grid, Weights
 
 SEED = 1
 """Seed of all resampling; fixed, not searched."""
@@ -33,6 +37,9 @@ POWER = 0.90
 
 NEGLIGIBLE = 1e-6
 """Distance from a limit, in margins, that no number of units could settle."""
+
+TOLERATED_MISSING = 0.05
+"""Share of missing trials, and difference of shares, above which worst cases must agree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,3 +160,66 @@ def units_needed(
     if at_estimate is None or at_no_effect is None:
         return None
     return max(at_estimate.units, at_no_effect.units, FEW_UNITS)
+
+
+def worst_case(
+    grid: Grid,
+    weights: Weights,
+    analyse: Callable[[Grid], Tested],
+    *,
+    no_effect: float = 0.0,
+) -> WorstCase | None:
+    """Both extreme fillings of what is missing; None when nothing is.
+
+    Above 5 % missing on a side (then only can the shares differ by more) a verdict must hold under
+    both. A scale without ends has no worst case, nor has a quantity without sides (the spread of
+    groups, the largest of many contrasts), which no filling moves furthest: so nothing holds.
+    """
+    cells = weights.used(grid).cells
+    if not any(cell.missing for cell in cells):
+        return None
+    signed = any(weights.of(cell) < 0 for cell in cells)
+    trials: Counter[tuple[object, ...]] = Counter()
+    missing: Counter[tuple[object, ...]] = Counter()
+    for cell in cells:
+        side = _side(cell, weights) if signed else weights.combination(cell)
+        missing[side] += cell.missing
+        trials[side] += cell.missing + cell.values.size
+    needed = any(missing[side] > TOLERATED_MISSING * trials[side] for side in trials)
+    if grid.bounds is None or not signed:
+        return WorstCase(needed=needed, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
+    try:
+        lowest, highest = (analyse(_filled(grid, weights, sign)) for sign in (-1, 1))
+    except NoFinding:
+        return WorstCase(needed=needed, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
+    same_side = (lowest.estimate - no_effect) * (highest.estimate - no_effect) > 0
+    clear = [each.p_clear for each in (lowest, highest) if each.p_clear is not None]
+    return WorstCase(
+        needed=needed,
+        lowest=lowest.estimate,
+        highest=highest.estimate,
+        p_alarm=max(lowest.p_alarm, highest.p_alarm) if same_side else 1.0,
+        p_clear=max(clear) if clear else None,
+    )
+
+
+def _side(cell: Cell, weights: Weights) -> tuple[bool, ...]:
+    """Return the side of each comparison a cell is on: an interaction has four, not two."""
+    return tuple(levels[cell.labels[factor]] > 0 for factor, levels in weights.parts.items())
+
+
+def _filled(grid: Grid, weights: Weights, sign: int) -> Grid:
+    """The grid with every missing reply where it moves the contrast furthest to one side."""
+    assert grid.bounds is not None  # noqa: S101  (the caller has looked)
+    low, high = grid.bounds
+    cells = tuple(
+        replace(
+            cell,
+            values=np.concatenate(
+                [cell.values, np.full(cell.missing, high if weights.of(cell) * sign > 0 else low)]
+            ),
+            reasons={},
+        )
+        for cell in grid.cells
+    )
+    return replace(grid, cells=cells)

@@ -9,12 +9,11 @@ import numpy as np
 
 from ...errors import NoVariance, TooFewUnits
 from ...statistics import means
-from ...statistics.bootstrap import bootstrap_difference
+from ...statistics.bounded import deterministic_difference
 from ...statistics.checks import Floats
-from ...statistics.deterministic import deterministic_difference
 from ...statistics.effect_size import standardized_difference
 from ...statistics.means import Welch, compare_differences, p_from_t, se_from_t, tost_welch
-from ...statistics.resampling import label_permutation
+from ...statistics.resampling import bootstrap_difference, label_permutation
 from ...statistics.results import Bootstrap
 from ..findings import ALPHA, HumanComparison, HumanStudy, Relation
 from ..units import REPLIES, Units

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.statistics.bootstrap import bootstrap_difference, bootstrap_log_ratio
+from pytest_bias.statistics.resampling import bootstrap_difference, bootstrap_log_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,9 +14,9 @@ from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
 from pytest_bias.statistics.bounded import (
     bounded_equivalence,
     bounded_equivalence_paired,
+    deterministic_difference,
     skewness,
 )
-from pytest_bias.statistics.deterministic import deterministic_difference
 from pytest_bias.statistics.means import tost_welch
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
-from pytest_bias.statistics.deterministic import deterministic_difference, unseen_p
+from pytest_bias.statistics.bounded import deterministic_difference, unseen_p
 from pytest_bias.statistics.power import deterministic_units
 from pytest_bias.statistics.resampling import exact_separation_p
 

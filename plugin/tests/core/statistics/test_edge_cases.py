@@ -22,8 +22,8 @@ from pytest_bias.experiments.measures import MISSING, Measure, MeasureValue
 from pytest_bias.experiments.records import Record, Records
 from pytest_bias.statistics.anova import one_way
 from pytest_bias.statistics.blocks import cohen_dz, one_sample, tost_one_sample
+from pytest_bias.statistics.bounded import deterministic_difference, identical_pairs
 from pytest_bias.statistics.counts import newcombe, wilson
-from pytest_bias.statistics.deterministic import deterministic_difference, identical_pairs
 from pytest_bias.statistics.means import tost_welch, welch
 from pytest_bias.statistics.score import score_difference, score_ratio
 from pytest_bias.verdicts.rule import Question, decide

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from pytest_bias.errors import BadStatisticInput, BiasError, NoVariance, TooFewUnits
-from pytest_bias.statistics.bootstrap import bootstrap_difference, bootstrap_log_ratio
 from pytest_bias.statistics.checks import probability
 from pytest_bias.statistics.counts import newcombe, wilson
 from pytest_bias.statistics.effect_size import cohen_d, hedges_j, standardized_difference
@@ -23,7 +22,12 @@ from pytest_bias.statistics.means import (
     welch,
 )
 from pytest_bias.statistics.power import deterministic_units
-from pytest_bias.statistics.resampling import exact_separation_p, label_permutation
+from pytest_bias.statistics.resampling import (
+    bootstrap_difference,
+    bootstrap_log_ratio,
+    exact_separation_p,
+    label_permutation,
+)
 from pytest_bias.statistics.results import Interval
 from pytest_bias.statistics.simultaneous import (
     benjamini_hochberg,

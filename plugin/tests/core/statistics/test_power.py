@@ -138,14 +138,6 @@ def test_chances_are_coherent(n: int, sd: float, difference: float, margin: floa
     assert power_to_clear(n, sd=sd, margin=margin, difference=margin) <= 0.05 + 1e-9
 
 
-def test_strata_cost_degrees_of_freedom_only() -> None:
-    plain = power_to_clear(30, sd=1, margin=0.8)
-    assert power_to_clear(30, sd=1, margin=0.8, strata=10) < plain
-    assert power_to_clear(30, sd=1, margin=0.8, strata=1) == plain
-    with pytest.raises(TooFewUnits):
-        power_to_clear(10, sd=1, margin=0.8, strata=10)
-
-
 @pytest.mark.parametrize("design", ["independent", "paired"])
 def test_the_largest_sd_has_the_power_asked_for(design: Design) -> None:
     sd = largest_sd_to_clear(25, margin=0.25, design=design)
@@ -153,19 +145,16 @@ def test_the_largest_sd_has_the_power_asked_for(design: Design) -> None:
 
 
 @pytest.mark.parametrize("design", ["independent", "paired"])
-@pytest.mark.parametrize("strata", [1, 6])
 @pytest.mark.parametrize("estimate", [-1.3, 0.0, 0.2, 0.5, 0.6])
-def test_settling_takes_no_unit_more_than_needed(
-    design: Design, strata: int, estimate: float
-) -> None:
-    found = units_to_settle(estimate=estimate, sd=1, margin=0.6, design=design, strata=strata)
+def test_settling_takes_no_unit_more_than_needed(design: Design, estimate: float) -> None:
+    found = units_to_settle(estimate=estimate, sd=1, margin=0.6, design=design)
     assert found is not None
     assert found.power >= 0.9
 
     def chances(n: int) -> tuple[float, float]:
         return (
-            power_to_clear(n, sd=1, margin=0.6, difference=estimate, design=design, strata=strata),
-            power_to_alarm(n, sd=1, difference=estimate, design=design, strata=strata),
+            power_to_clear(n, sd=1, margin=0.6, difference=estimate, design=design),
+            power_to_alarm(n, sd=1, difference=estimate, design=design),
         )
 
     assert found.power == close(chances(found.units)[found.outcome == "alarm"])
@@ -192,9 +181,7 @@ GOOD: dict[str, Any] = {"sd": 1, "margin": 1, "difference": 1}
         (lambda: power_to_alarm(5, sd=1, difference=math.nan), BadStatisticInput),
         (lambda: verdict_chances(5, **GOOD | {"design": "crossed"}), BadStatisticInput),
         (lambda: verdict_chances(5, **GOOD | {"margin": 0}), BadStatisticInput),
-        (lambda: verdict_chances(5, **GOOD | {"strata": 0}), BadStatisticInput),
         (lambda: largest_sd_to_clear(5, margin=1, power=1), BadStatisticInput),
-        (lambda: units_to_settle(estimate=0, sd=1, margin=1, strata=0), BadStatisticInput),
         (lambda: units_to_settle(estimate=0, sd=1, margin=1, power=0.04), BadStatisticInput),
         (
             lambda: units_to_settle(estimate=0, sd=1, margin=1, null="one"),  # type: ignore[arg-type]  # wrong on purpose

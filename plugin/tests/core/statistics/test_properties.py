@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.errors import BiasError, NoVariance
-from pytest_bias.statistics.bootstrap import bootstrap_difference
+from pytest_bias.statistics.bounded import deterministic_difference
 from pytest_bias.statistics.counts import newcombe, wilson
-from pytest_bias.statistics.deterministic import deterministic_difference
 from pytest_bias.statistics.effect_size import hedges_j, standardized_difference
 from pytest_bias.statistics.means import describe, tost_welch, welch
 from pytest_bias.statistics.power import deterministic_units
-from pytest_bias.statistics.resampling import exact_separation_p
+from pytest_bias.statistics.resampling import bootstrap_difference, exact_separation_p
 from pytest_bias.statistics.simultaneous import benjamini_hochberg, holm
 
 from .reference import assert_sound
