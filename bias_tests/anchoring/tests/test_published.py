@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -93,6 +94,8 @@ def test_every_row_is_a_trial_and_nothing_is_said_to_be_known_that_is_not(
     assert not analysis["simulated"]
     assert (recording["interactions"], recording["served"], recording["wire"]) == (None, [], "")
     known = recording["published"]
+    assert known["checksum"] == hashlib.sha256(TABLE.read_bytes()).hexdigest()
+    assert known["checksum"] in TABLE.with_name("README.md").read_text(encoding="utf-8")
     assert known["rows"] == low["planned"] + high["planned"]
     assert known["licence"] == "MIT, © 2026 voder.ai"
     assert "voder-ai/bAIs" in known["source"]
