@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from benchmarks import published
+from benchmarks import real_models
 
 TABLE = Path(__file__).parents[1] / "published" / "anchoring_replies.csv"
 NAMES = {
@@ -45,7 +45,7 @@ def months(model: str, condition: str) -> list[int]:
 @pytest.fixture(scope="module")
 def analyses() -> Mapping[str, Mapping[str, Any]]:
     """The analyses of a run of all of them, by the subject's name."""
-    found = published.results(published.models())
+    found = real_models.analyses(*real_models.models(), real_models.ACCEPTED_NOTHING)
     return {analysis["model"].partition("/")[2]: analysis for analysis in found}
 
 
@@ -56,7 +56,7 @@ def finding(analysis: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def test_every_name_of_the_table_is_a_subject() -> None:
-    assert published.models() == tuple(sorted(f"published/{name}" for name in NAMES.values()))
+    assert real_models.models() == tuple(sorted(f"published/{name}" for name in NAMES.values()))
 
 
 @pytest.mark.filterwarnings("ignore:Precision loss")  # scipy's word for an arm without spread
@@ -117,6 +117,12 @@ def test_too_high_is_taken_from_the_evaluation_by_the_experiments_own_measure(
 def test_the_table_of_the_pre_registration_is_that_of_a_run(
     analyses: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    page = published.PAGE.read_text(encoding="utf-8")
-    shown = page.partition(published.START)[2].partition(published.END)[0]
-    assert shown == published.table([analyses[name] for name in sorted(analyses)])
+    shown = real_models.shown(real_models.ANCHORING, "published")
+    assert shown == real_models.table([analyses[name] for name in sorted(analyses)])
+
+
+@pytest.mark.parametrize(
+    ("page", "name"), [each for each in real_models.TABLES if "published" not in each]
+)
+def test_the_tables_of_the_local_model_are_those_of_runs(page: Path, name: str) -> None:
+    assert real_models.shown(page, name) == real_models.TABLES[page, name]()
