@@ -46,13 +46,9 @@ if TYPE_CHECKING:
     from .experiments.figures import Heatmap, Means
     from .experiments.judges import NOT_SCORED, Agreement, scored_again
     from .experiments.masking import masked
-    from .experiments.measures import MISSING, Measure
-    from .experiments.messages import Message, Parameters
-    from .experiments.protocol import Reply, Subject, together
-    from .experiments.records import Outcome, Record, Records
-    from .experiments.replies import Within
-    from .experiments.stimuli import PromptTemplate, Stimuli
-    from .experiments.text_measures import (
+    from .experiments.measures import (
+        MISSING,
+        Measure,
         Refusals,
         count_words,
         error_rates,
@@ -61,6 +57,11 @@ if TYPE_CHECKING:
         response_length,
         sentiment,
     )
+    from .experiments.messages import Message, Parameters
+    from .experiments.protocol import Reply, Subject, together
+    from .experiments.records import Outcome, Record, Records
+    from .experiments.replies import Within
+    from .experiments.stimuli import PromptTemplate, Stimuli
     from .providers.simulator.subjects import dice
     from .report.escapes import csv_text
     from .statistics.blocks import one_sample
@@ -119,7 +120,7 @@ _HOMES = {
     "Record": "experiments.records",
     "Recorded": "contrasts.cases",
     "Records": "experiments.records",
-    "Refusals": "experiments.text_measures",
+    "Refusals": "experiments.measures",
     "Reply": "experiments.protocol",
     "Selection": "contrasts.selection",
     "SimulatedAnswer": "experiments.experiment",
@@ -138,23 +139,23 @@ _HOMES = {
     "chi_square": "statistics.counts",
     "cohen_d": "statistics.effect_size",
     "conditions": "contrasts.cases",
-    "count_words": "experiments.text_measures",
+    "count_words": "experiments.measures",
     "csv_text": "report.escapes",
     "dice": "providers.simulator.subjects",
-    "error_rates": "experiments.text_measures",
+    "error_rates": "experiments.measures",
     "holm": "statistics.simultaneous",
     "hypotheses": "contrasts.cases",
-    "is_refusal": "experiments.text_measures",
-    "log_length": "experiments.text_measures",
+    "is_refusal": "experiments.measures",
+    "log_length": "experiments.measures",
     "mann_whitney": "statistics.ranks",
     "masked": "experiments.masking",
     "one_sample": "statistics.blocks",
     "plan": "experiments.experiment",
     "positive_control": "contrasts.cases",
     "recorded": "cassettes.recorded_trials",
-    "response_length": "experiments.text_measures",
+    "response_length": "experiments.measures",
     "scored_again": "experiments.judges",
-    "sentiment": "experiments.text_measures",
+    "sentiment": "experiments.measures",
     "together": "experiments.protocol",
     "welch": "statistics.means",
 }

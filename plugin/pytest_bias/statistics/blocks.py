@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,14 +18,12 @@ from ..errors import NoVariance
 from .checks import (
     ROUNDING,
     Floats,
-    bad,
     checked,
     count,
     draws,
     fraction,
     mean_and_sd,
     not_negative,
-    number,
     probability,
     units,
 )
@@ -139,17 +137,14 @@ def _random_flips(n: int, resamples: int, seed: int) -> Iterator[Floats]:
 def sign_flip(
     differences: ArrayLike,
     *,
-    null: float = 0.0,
-    alternative: Literal["two-sided", "greater", "less"] = "two-sided",
     resamples: int = 10_000,
     seed: int,
 ) -> Permutation:
-    """Test the mean of unit-level differences against `null` by flipping signs around it.
+    """Test the mean of unit-level differences against 0 by flipping signs, two-sided.
 
-    Null: each unit's difference is distributed symmetrically around `null` (as it is, around 0,
-    where the two sides of a unit are exchangeable). `differences` has shape (n,), n >= 2, one per
-    independent unit, in the unit of `null`. Two-sided by |mean - null|; "greater" is evidence for
-    a mean above `null`. Flips that tie with the observed one, up to rounding, count as extreme.
+    Null: each unit's difference is distributed symmetrically around 0, as it is where the two
+    sides of a unit are exchangeable. `differences` has shape (n,), n >= 2, one per independent
+    unit. Flips that tie with the observed one, up to rounding, count as extreme.
 
     All 2^n flips are counted for up to 16 units and wherever 2^n <= 2 `resamples`; otherwise
     `resamples` random ones are drawn, with the observed one counted among them, so that p is valid
@@ -159,30 +154,16 @@ def sign_flip(
     Source: Fisher (1935); Phipson & Smyth (2010) for random flips.
     """
     values = units(differences, "differences")
-    null = number(null, "null")
     resamples = draws(resamples)
     seed = count(seed, "seed")
-
-    centred = values - null
-    observed = math.fsum(centred)
-    if alternative == "two-sided":
-        observed = abs(observed)
-    elif alternative == "less":
-        observed = -observed
-    elif alternative != "greater":
-        raise bad("alternative", f"{alternative!r} is not known")
     n = values.size
-    threshold = observed - ROUNDING * (float(np.abs(values).sum()) + n * abs(null))
-
     # Flipping sorted absolute values gives the same distribution, whatever the order and signs.
-    sizes = np.sort(np.abs(centred))
+    sizes = np.sort(np.abs(values))
+    threshold = abs(math.fsum(values)) - ROUNDING * float(sizes.sum())
     exact = n <= ALWAYS_EXACT or 2**n <= 2 * resamples
     extreme = 0
     for signs in _every_flip(n) if exact else _random_flips(n, resamples, seed):
-        sums = signs @ sizes
-        if alternative == "two-sided":
-            sums = np.abs(sums)
-        extreme += int((sums >= threshold).sum())
+        extreme += int((np.abs(signs @ sizes) >= threshold).sum())
     if exact:
         p, error = extreme / 2**n, 0.0
     else:

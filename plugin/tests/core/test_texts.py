@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.errors import BadDesign, BadStatisticInput, TooFewUnits
-from pytest_bias.experiments.measures import Measure
-from pytest_bias.experiments.text_measures import (
+from pytest_bias.experiments.measures import (
     DOCUMENTED,
     ErrorRates,
+    Measure,
     Refusals,
     count_words,
     error_rates,
