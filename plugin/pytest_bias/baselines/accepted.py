@@ -18,7 +18,6 @@ from ..settings.model_names import file_stem
 from ..settings.published import PUBLISHED
 from ..verdicts.analysis import Analysis
 from .case_report import Standing
-from .compare import ABSOLUTE, Comparison, compare
 from .entries import (
     Acceptance,
     Baseline,
@@ -29,6 +28,7 @@ from .entries import (
     needs_acceptance,
 )
 from .fingerprints import differences, fingerprint_of
+from .gate import ABSOLUTE, Comparison, compare
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case

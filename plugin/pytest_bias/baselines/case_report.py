@@ -10,30 +10,27 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..errors import DamagedReport
 from ..experiments.canonical import dumps
 from ..verdicts.verdict import HypothesisName, Status
-from .entries import Acceptance
+from .entries import Acceptance, Strict
 from .table import UpgradeRow
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 FORMAT = 1
-_STRICT: Mapping[str, object] = {"extra": "forbid", "allow_inf_nan": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgainstOld:
+class AgainstOld(Strict):
     """How a verdict stands beside that of the old model of an upgrade.
 
     ``digest`` is that of the old model's analysis, None where a file tells of it; ``absent`` is
     whether nothing of it is recorded, ``row`` the line of the table, None of what gates nothing.
     """
-
-    __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
 
     digest: str | None = None
     absent: bool = False
@@ -41,7 +38,7 @@ class AgainstOld:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(Strict):
     """How a verdict stands beside what was accepted, as far as the books must know.
 
     ``accepted`` let through what the gate stopped, ``expired`` did so until it ended, and nothing
@@ -49,8 +46,6 @@ class Standing:
     ``fingerprint`` is what the verdict depends on besides replies, and ``kept`` whether its entry
     stays as it is.
     """
-
-    __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
 
     accepted: Acceptance | None = None
     expired: Acceptance | None = None
@@ -61,15 +56,13 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CaseReport:
+class CaseReport(Strict):
     """What a case found.
 
     ``analysis`` is the digest of the analysis it rests on, ``id`` the hypothesis or control, both
     empty of a condition. ``stopped`` is whether the gate stopped it, ``stale`` why its recordings
     no longer represent the model, where no gate says so.
     """
-
-    __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
 
     kind: Literal["condition", "control", "hypothesis"]
     experiment: str

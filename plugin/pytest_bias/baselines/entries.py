@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 _OF_FINDING = ("margin", "target", "scope", "p_alarm", "p_clear")
 _DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
-_STRICT: Mapping[str, object] = {"extra": "forbid", "allow_inf_nan": False}
 FORMAT = 2
 _DESIGNS = "designs"
 """Where the table stands that entries refer to."""
@@ -46,11 +45,19 @@ _UNITS = "values"
 """Where the contrasts of units stand: many small numbers, so they share a line."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Acceptance:
-    """A person's acceptance of a verdict the gate stops: who, why, and the last day it holds."""
+class Strict:
+    """Values that are read as they were written, and refused with anything else."""
 
-    __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
+    __slots__ = ()
+    __pydantic_config__: ClassVar[Mapping[str, object]] = {
+        "extra": "forbid",
+        "allow_inf_nan": False,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance(Strict):
+    """A person's acceptance of a verdict the gate stops: who, why, and the last day it holds."""
 
     reason: str
     owner: str
@@ -61,10 +68,8 @@ class Acceptance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class Past(Strict):
     """An earlier accepted verdict of the same design; ``effect`` is without its units."""
-
-    __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
 
     words: str
     status: Status
@@ -74,7 +79,7 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Strict):
     """An accepted verdict; ``cassette`` is the checksum of the replies it rests on.
 
     ``effect`` is the estimate, with what each unit contributes where the claim gates; ``best`` the
@@ -82,8 +87,6 @@ class Entry:
     ``history`` what this entry replaced, oldest first. ``served`` are the models that the
     provider said answered. What a finding would say is None where there was none.
     """
-
-    __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
 
     status: Status
     words: str
@@ -106,10 +109,8 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Baseline:
+class Baseline(Strict):
     """The accepted verdicts of one model: experiment → hypothesis → entry."""
-
-    __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
 
     model: str
     simulated: bool

@@ -21,12 +21,12 @@ from ..verdicts.verdict import (
     range_words,
     with_interval,
 )
-from .compare import Change
+from .gate import Change
 
 if TYPE_CHECKING:
     from ..contrasts.findings import Finding
-    from .compare import Comparison
     from .entries import Entry
+    from .gate import Comparison
 
 WORST_FIRST: tuple[Change, ...] = (
     *("worse", "new", "expired", "known", "not in the baseline"),

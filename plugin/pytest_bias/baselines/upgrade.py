@@ -15,9 +15,8 @@ from ..settings.old_model import FILE_SUFFIX, OPTION, names_file
 from ..settings.published import is_published
 from .accepted import Baselines, baseline_in, standing_of
 from .case_report import AgainstOld, CaseReport, Standing
-from .compare import BaselineDiffers, Comparison, compare
 from .entries import Baseline, DamagedBaseline, Entry, entry_of
-from .gate import is_stopped
+from .gate import BaselineDiffers, Comparison, compare, is_stopped
 from .table import Claimed, Upgrade, UpgradeRow, row_of, unasked_words, worst_first
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..contrasts.findings import CategorySummary, MeasureSummary
@@ -38,18 +38,8 @@ def distributions(analysis: Analysis) -> Iterator[Distribution]:
 def _numeric(analysis: Analysis) -> Iterator[Distribution]:
     """Every numeric measure over the conditions: chart, description, raw values."""
     header = (
-        "Condition",
-        "ok",
-        "Errors",
-        "n",
-        "Mean",
-        "SD",
-        "SE",
-        "Min",
-        "Q1",
-        "Median",
-        "Q3",
-        "Max",
+        *("Condition", "ok", "Errors", "n", "Mean", "SD", "SE"),
+        *("Min", "Q1", "Median", "Q3", "Max"),
     )
     for measure in _distinct(summary.measure for summary in analysis.numbers):
         found = {s.condition: s for s in analysis.numbers if s.measure == measure}
@@ -71,13 +61,8 @@ def _described(count: CellCount, summary: MeasureSummary | None) -> Cells:
         return (*start, str(len(summary.values) if summary else 0), *[_NONE] * 8)
     spread = (_NONE if value is None else plain_number(value) for value in (values.sd, values.se))
     places = (values.minimum, values.q1, values.median, values.q3, values.maximum)
-    return (
-        *start,
-        str(values.n),
-        f"{values.mean:.2f}",
-        *spread,
-        *(f"{place:g}" for place in places),
-    )
+    found = str(values.n), f"{values.mean:.2f}", *spread
+    return (*start, *found, *(f"{place:g}" for place in places))
 
 
 def _histogram(summaries: Sequence[MeasureSummary], title: str) -> Chart:
@@ -119,47 +104,25 @@ def _tallied(count: CellCount, summary: CategorySummary | None, values: Iterable
 
 def completeness(counts: Sequence[CellCount]) -> Iterator[Cells]:
     """Planned, valid and missing trials of each condition, and of all."""
-    for count in counts:
-        yield _complete(
-            count.condition,
-            count.planned,
-            count.ok,
-            count.missing,
-            count.invalid,
-            count.cut,
-            count.interactions,
-        )
-    if len(counts) > 1:
-        missing: Counter[str] = sum((Counter(count.missing) for count in counts), Counter())
-        invalid: Counter[str] = sum((Counter(count.invalid) for count in counts), Counter())
-        yield _complete(
-            "all",
-            sum(count.planned for count in counts),
-            sum(count.ok for count in counts),
-            dict(sorted(missing.items())),
-            dict(sorted(invalid.items())),
-            sum(count.cut for count in counts),
-            known_sum(count.interactions for count in counts),
-        )
+    for count in (*counts, _all(counts)) if len(counts) > 1 else counts:
+        start = count.condition, str(count.planned), str(count.ok), reasons_words(count.missing)
+        if count.interactions is None:
+            yield (*start, NOT_KNOWN, NOT_KNOWN, NOT_KNOWN)
+        else:
+            yield (*start, reasons_words(count.invalid), str(count.cut), str(count.interactions))
 
 
-def _complete(
-    name: str,
-    planned: int,
-    ok: int,
-    missing: Mapping[str, int],
-    invalid: Mapping[str, int],
-    cut: int,
-    calls: int | None,
-) -> Cells:
-    return (
-        name,
-        str(planned),
-        str(ok),
-        reasons_words(missing),
-        NOT_KNOWN if calls is None else reasons_words(invalid),
-        NOT_KNOWN if calls is None else str(cut),
-        NOT_KNOWN if calls is None else str(calls),
+def _all(counts: Sequence[CellCount]) -> CellCount:
+    missing: Counter[str] = sum((Counter(count.missing) for count in counts), Counter())
+    invalid: Counter[str] = sum((Counter(count.invalid) for count in counts), Counter())
+    return CellCount(
+        condition="all",
+        planned=sum(count.planned for count in counts),
+        ok=sum(count.ok for count in counts),
+        missing=missing,
+        invalid=invalid,
+        interactions=known_sum(count.interactions for count in counts),
+        cut=sum(count.cut for count in counts),
     )
 
 

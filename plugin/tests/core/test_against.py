@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_bias.baselines.compare import BaselineDiffers
+from pytest_bias.baselines.gate import BaselineDiffers
 from pytest_bias.baselines.upgrade import Against
 from pytest_bias.contrasts.cases import Case
 from pytest_bias.errors import StaleRecordings

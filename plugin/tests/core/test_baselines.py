@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.baselines.accepted import ends_soon
-from pytest_bias.baselines.compare import BaselineDiffers, Comparison
 from pytest_bias.baselines.entries import (
     Acceptance,
     Baseline,
@@ -26,7 +25,7 @@ from pytest_bias.baselines.entries import (
     needs_acceptance,
 )
 from pytest_bias.baselines.fingerprints import differences, fingerprint_of
-from pytest_bias.baselines.gate import describe_verdict
+from pytest_bias.baselines.gate import BaselineDiffers, Comparison, describe_verdict
 from pytest_bias.contrasts.declared import Claim
 from pytest_bias.contrasts.findings import Finding, UnitGroup
 from pytest_bias.contrasts.pairs import MeanDifference

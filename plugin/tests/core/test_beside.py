@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.baselines.compare import ABSOLUTE, Change, Comparison, compare
 from pytest_bias.baselines.entries import Acceptance, Entry, entry_of
-from pytest_bias.baselines.gate import describe_verdict
+from pytest_bias.baselines.gate import ABSOLUTE, Change, Comparison, compare, describe_verdict
 from pytest_bias.baselines.noninferiority import effect_of
 from pytest_bias.contrasts.findings import UnitGroup, WorstCase
 from pytest_bias.experiments.records import Recording

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.baselines.compare import BaselineDiffers
 from pytest_bias.baselines.entries import baseline_text
+from pytest_bias.baselines.gate import BaselineDiffers
 from pytest_bias.baselines.upgrade import needed_baseline
 from pytest_bias.cassettes.store import Cassette, write_cassette
 from pytest_bias.cli.entry import main
