@@ -191,7 +191,8 @@ def _level(place: tuple[str, ...], before: Leaves, after: Leaves) -> str:
 def _prompts(old: object, new: object) -> Iterator[str]:
     """Name the differences of what is told, by condition."""
     before, after = (_by_condition(each, "subject") for each in (old, new))
-    dropped, added = ([c for c in one if c not in two] for one, two in _ways(before, after))
+    dropped = [condition for condition in before if condition not in after]
+    added = [condition for condition in after if condition not in before]
     for conditions, word in ((dropped, "dropped"), (added, "added")):
         if conditions:
             yield f"{_conditions(conditions)} {'was' if len(conditions) == 1 else 'were'} {word}"
@@ -201,12 +202,6 @@ def _prompts(old: object, new: object) -> Iterator[str]:
     # Where a trial could not be followed as far as the judge, nobody knows what it is told.
     if changed := [c for c in before if c in after and before[c] != after[c]]:
         yield f"what the judge is told changed in {_conditions(changed)}"
-
-
-def _ways(
-    one: Mapping[str, object], two: Mapping[str, object]
-) -> tuple[tuple[Mapping[str, object], Mapping[str, object]], ...]:
-    return (one, two), (two, one)
 
 
 def _by_condition(prompts: object, player: str) -> Mapping[str, object]:

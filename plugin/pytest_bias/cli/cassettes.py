@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from ..cassettes.files import is_there
@@ -51,17 +52,13 @@ def add_packing(commands: Commands[argparse.ArgumentParser]) -> None:
             metavar="PATH",
             help="a cassette, or a folder of which all cassettes are meant, at any depth",
         )
-        command.set_defaults(run=_command(change))
+        command.set_defaults(run=partial(_change_all, change))
 
 
-def _command(change: Callable[[Path], Repacked]) -> Callable[[argparse.Namespace], int]:
-    return lambda given: _change_all(given.paths, change)
-
-
-def _change_all(paths: Sequence[Path], change: Callable[[Path], Repacked]) -> int:
-    """Change all cassettes of ``paths``; 2 when one was left as it was, else 0."""
+def _change_all(change: Callable[[Path], Repacked], given: argparse.Namespace) -> int:
+    """Change all cassettes of the paths; 2 when one was left as it was, else 0."""
     # What is no cassette is said before anything is changed.
-    places = list(dict.fromkeys(place for path in paths for place in _places(path)))
+    places = list(dict.fromkeys(place for path in given.paths for place in _places(path)))
     status, changed = 0, []
     for place in places:
         try:

@@ -60,7 +60,7 @@ def close_books(state: State, exitstatus: int) -> Closed:
         problems=said.problems,
         broken=state.ledger.broken,
         leniencies=tuple(_leniencies_shortly(state)),
-        judged=tuple(sorted(_judged(state.ledger))),
+        judged=tuple(sorted(r.named for r in _results(state) if r.kind == "hypothesis")),
         accepted=let,
         ending=tuple(each for each in let if ends_soon(each.until, state.settings.today)),
         expired=tuple(_let_through(state.ledger, "expired", "failed")),
@@ -121,11 +121,6 @@ def _analyses(state: State) -> tuple[tuple[Analysis, ...], Said]:
         if made is not None and not differ:
             found.append(made.analysis)
     return tuple(found), Said(problems=tuple(wrong))
-
-
-def _judged(ledger: Ledger) -> Iterator[tuple[str, str, str]]:
-    """The hypotheses among the cases of this run, as experiment, model and id."""
-    return (each.named for each in ledger.results.values() if each.kind == "hypothesis")
 
 
 def _failing(ledger: Ledger) -> Iterator[tuple[str, str, str]]:
