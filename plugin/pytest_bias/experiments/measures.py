@@ -80,7 +80,7 @@ class Measure:
         What it is, in words, for the data dictionary of a published data set.
     whole
         Whether it says nothing of a reply that the limit on tokens ended, such as its length:
-        where that is more than one reply in twenty, nothing on it is decided.
+        where that is more than one reply in twenty, nothing on it is cleared.
     categories
         The closed set of a measure that is text: a value is one of these, or several with a space
         between. Where no text is kept, and in published data sets, there is no other text.

@@ -77,7 +77,7 @@ def analyse(
     outcomes = tuple(outcomes)
     records = Records(tuple(record_of(outcome, experiment.measures) for outcome in outcomes))
     agreed = (*with_itself(experiment, records), *with_people(experiment, records, labels))
-    held = {**cut_short(experiment, records), **held_back(agreed)}
+    held, cut = held_back(agreed), cut_short(experiment, records)
     rests: dict[str, frozenset[str]] = {}
     seen = None
     if control is not None:
@@ -95,6 +95,7 @@ def analyse(
             direction=hypothesis.direction,
             finding=finding,
             held=_held(held, rests[hypothesis.id]),
+            cut=_held(cut, rests[hypothesis.id]),
             screened=design.screens,
             title=getattr(hypothesis, "title", ""),
         )
@@ -131,7 +132,10 @@ def analyse(
 
 
 def cut_short(experiment: Experiment, records: Records) -> Mapping[str, str]:
-    """Measure → why nothing is decided of it, where the limit on tokens ended too many replies."""
+    """Measure → why it clears nothing, where the limit on tokens ended too many replies.
+
+    Replies of one length look alike. What differs all the same still differs.
+    """
     from ..contrasts.estimation.tested import TOLERATED_MISSING  # noqa: PLC0415  (numpy)
 
     found = [row for row in records.rows if row.missing is None]

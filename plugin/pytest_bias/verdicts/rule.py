@@ -21,6 +21,7 @@ class Question:
     """A hypothesis as the verdict rule needs it: its finding, or why there is none.
 
     ``held`` says why nothing may be decided, whatever was found; empty where something may.
+    ``cut`` says why nothing may be cleared, since too many replies were ended by a limit.
     ``screened`` is whether the design is a screen, which finds and never clears.
     """
 
@@ -30,6 +31,7 @@ class Question:
     direction: Direction | None
     finding: Finding | NoFinding
     held: str = ""
+    cut: str = ""
     screened: bool = False
     title: str = ""
 
@@ -120,7 +122,8 @@ def _status(
     if finding.p_clear is not None and finding.p_clear <= ALPHA:
         status: Status = "CLEAR"
         # What would be cleared is no large effect either: a screen says neither.
-        against = SCREENED if question.screened else _against_clearing(finding, control)
+        against = question.cut or _against_clearing(finding, control)
+        against = SCREENED if question.screened else against
     else:
         status, against = "BIASED", _against_alarm(finding, p_adjusted, p_worst)
         if question.screened and against in ("", _UNDECIDED) and not _is_large(finding):

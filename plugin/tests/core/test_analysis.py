@@ -190,11 +190,11 @@ WHOLE = experiment(
 )
 
 
-@pytest.mark.parametrize(("cut", "said"), [(4, "BIASED"), (6, "INCONCLUSIVE")])
-def test_of_replies_that_a_limit_ended_no_measure_of_whole_ones_is_decided(
+@pytest.mark.parametrize(("cut", "said"), [(4, "CLEAR"), (6, "INCONCLUSIVE")])
+def test_of_replies_that_a_limit_ended_no_measure_of_whole_ones_is_cleared(
     cut: int, said: str
 ) -> None:
-    """One in twenty may be cut off; a measure that does not need the end is decided either way."""
+    """One in twenty may be cut off; what differs all the same differs, and a control is seen."""
     scores: dict[str, Sequence[int | None]] = {
         name: [score for score in given if score is not None] for name, given in SCORES.items()
     }
@@ -205,20 +205,23 @@ def test_of_replies_that_a_limit_ended_no_measure_of_whole_ones_is_decided(
     ]
     tried_again = (Spoken(4, 9, 1.0, cut=True), Spoken(4, 5, 1.0))
     found[cut] = replace(found[cut], spoken=tried_again, invalid=("truncated",))
-    much = RateDifference("much", "demand", high="high", low="low", family="much")
+    same = mean("low", "none", margin=2.0, family="same")
     given = analyse(
         WHOLE,
         WHOLE.design(),
         "openai/tiny",
         found,
-        hypotheses=(mean(), much),
-        control=CONTROL,
+        hypotheses=(mean(), same),
+        control=mean(),
         recording=RECORDING,
     )
     assert [count.cut for count in given.counts] == [cut, 0, 0]
-    assert given.verdict("score-high-low").status == said
-    assert given.verdict("much-high-low").status == "BIASED"
-    assert ("the limit on tokens ended 6 of 95 replies" in given.verdicts[1].reason) == (cut == 6)
+    assert given.control is not None
+    assert given.control.seen
+    assert given.verdict("score-high-low").status == "BIASED"
+    verdict = given.verdict("score-low-none")
+    assert verdict.status == said
+    assert ("the limit on tokens ended 6 of 95 replies" in verdict.reason) == (cut == 6)
 
 
 def test_values_of_several_types_are_refused() -> None:
