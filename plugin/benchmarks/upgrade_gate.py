@@ -34,7 +34,7 @@ import numpy as np
 from benchmarks.common import Share, note, say
 from pytest_bias.baselines.noninferiority import compared
 from pytest_bias.contrasts.estimation.cells import Cell, Grid, pairwise
-from pytest_bias.contrasts.estimation.events import rate_difference, rate_ratio
+from pytest_bias.contrasts.estimation.fixed import rate_difference, rate_ratio
 from pytest_bias.contrasts.findings import Effect, UnitGroup
 from pytest_bias.statistics import means
 

@@ -152,7 +152,7 @@ def standard_engine(
     declared: Declared, experiment: Experiment, compared: Sequence[str], *, rates: bool
 ) -> Engine:
     """Return the test of a contrast: for this set, as rates or means, or for a population."""
-    from .estimation import events, fixed, units  # noqa: PLC0415
+    from .estimation import fixed, units  # noqa: PLC0415
 
     margin, null = declared.margin, declared.null_of(experiment, compared)
     if declared.target == "population":
@@ -163,9 +163,7 @@ def standard_engine(
             )
         return lambda grid, weights: units.crossed_contrast(grid, weights, names, margin=margin)
     if rates:
-        return lambda grid, weights: events.rate_difference(
-            grid, weights, margin=margin, null=null
-        )
+        return lambda grid, weights: fixed.rate_difference(grid, weights, margin=margin, null=null)
     return lambda grid, weights: fixed.fixed_contrast(grid, weights, margin=margin, null=null)
 
 

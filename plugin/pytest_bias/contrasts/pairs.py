@@ -224,7 +224,7 @@ class RateRatio(PairContrast):
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a group has no valid reply, NoVariance without any event."""
-        from .estimation.events import rate_ratio  # noqa: PLC0415
+        from .estimation.fixed import rate_ratio  # noqa: PLC0415
 
         null = self.null_of(experiment, [self.factor])
         finding = analyse_linear(

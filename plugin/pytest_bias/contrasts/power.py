@@ -52,20 +52,6 @@ class Passing:
     rate: float | None = None
 
 
-def largest_sd(layout: Layout, margin: float, power: float) -> float:
-    """The spread up to which an unchanged model passes with ``power``, at each of the effects."""
-    from ..statistics.noninferiority_power import largest_sd_to_pass  # noqa: PLC0415  (scipy)
-
-    return largest_sd_to_pass(
-        layout.per_group,
-        margin=margin,
-        power=power,
-        alpha=ALPHA,
-        design=layout.shape,
-        models="paired" if layout.unit_name.pair else "independent",
-    )
-
-
 def of_means(
     layout: Layout, margin: float, found: Finding | None, *, sd: float
 ) -> tuple[Passing, ...]:
@@ -246,11 +232,20 @@ def prospect_of(
     given = _of_spread(given, hypothesis, experiment, layout, margin, found, effects)
     if not gated:
         return given
+    from ..statistics.noninferiority_power import largest_sd_to_pass  # noqa: PLC0415  (scipy)
+
     sd = given.sd or given.largest_sd
     return replace(
         given,
         passing=of_means(layout, margin, found, sd=sd) if sd else (),
-        gate_sd=largest_sd(layout, margin, POWER),
+        gate_sd=largest_sd_to_pass(
+            layout.per_group,
+            margin=margin,
+            power=POWER,
+            alpha=ALPHA,
+            design=layout.shape,
+            models="paired" if layout.unit_name.pair else "independent",
+        ),
         pairs=layout.unit_name.pair,
     )
 

@@ -72,7 +72,7 @@ def test_analysing_needs_neither_data_frames_nor_models_nor_charts() -> None:
     program = (
         "import sys\n"
         "import pytest_bias.verdicts.analysis, pytest_bias.statistics\n"
-        "from pytest_bias.contrasts.estimation import events, fixed, groups\n"
+        "from pytest_bias.contrasts.estimation import fixed, groups\n"
         "from pytest_bias.contrasts.estimation import interactions, units\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )

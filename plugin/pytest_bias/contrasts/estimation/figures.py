@@ -17,9 +17,8 @@ from ...experiments.figures import Axis, Heatmap, Illustration, Means, Spot
 from ...experiments.measures import MISSING
 from ...experiments.records import Records
 from ...statistics.counts import wilson
-from ...statistics.means import describe, t_interval
+from ...statistics.means import describe, stratified_contrast, t_interval
 from ...statistics.results import Interval
-from ...statistics.stratified import stratified_contrast
 from .cells import Cell, Grid, grid_of
 
 LEVEL = 0.95

@@ -11,11 +11,10 @@ import numpy as np
 
 from ...errors import NoFinding
 from ...experiments.design import frozen_mapping
-from ...statistics.means import Welch, p_from_t, tost_from_estimate
+from ...statistics.means import StratifiedContrast, Welch, p_from_t, tost_from_estimate
 from ...statistics.power import deterministic_units, units_to_settle
 from ...statistics.results import EffectSize, Interval, Permutation, Tost
 from ...statistics.simultaneous import PooledContrast
-from ...statistics.stratified import StratifiedContrast
 from ..findings import ALPHA, Null, WorstCase
 from ..units import Units
 from .cells import Cell, Grid, Weights

@@ -11,9 +11,9 @@ import numpy as np
 from ...errors import NoVariance, TooFewUnits
 from ...statistics.blocks import cohen_dz, one_sample, sign_flip, tost_one_sample
 from ...statistics.checks import Floats
+from ...statistics.means import stratified_contrast
 from ...statistics.permutation import contrast_permutation
 from ...statistics.results import Permutation
-from ...statistics.stratified import stratified_contrast
 from ..findings import ALPHA
 from ..units import Units
 from .bounded import are_alike, bounded_p_of_units, identical_exemplars, identical_units, is_skewed

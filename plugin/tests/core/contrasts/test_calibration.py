@@ -23,8 +23,7 @@ from pytest_bias.contrasts.estimation.cells import (
     level_against_rest,
     pairwise,
 )
-from pytest_bias.contrasts.estimation.events import rate_difference
-from pytest_bias.contrasts.estimation.fixed import fixed_contrast
+from pytest_bias.contrasts.estimation.fixed import fixed_contrast, rate_difference
 from pytest_bias.contrasts.estimation.tested import Tested as Result  # "Test…" would be collected
 from pytest_bias.contrasts.estimation.units import crossed_contrast, nested_contrast
 from pytest_bias.statistics.means import welch

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.statistics.means import welch
-from pytest_bias.statistics.stratified import stratified_contrast
+from pytest_bias.statistics.means import stratified_contrast, welch
 
 from .reference import SLEEP, TOOTH_GROWTH, assert_sound
 
