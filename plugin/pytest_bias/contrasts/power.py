@@ -6,7 +6,7 @@ Of the gate it is the chance to pass a model that has not changed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
@@ -52,22 +52,18 @@ class Passing:
     rate: float | None = None
 
 
-def of_means(
-    layout: Layout, margin: float, found: Finding | None, *, sd: float
+def _passing(
+    margin: float, found: Finding | None, passes: Callable[[float], float], sd: float | None = None
 ) -> tuple[Passing, ...]:
-    """Of means whose units, or replies within their cells, spread by ``sd``."""
+    nearest = _nearest(found, margin)
     return tuple(
-        Passing(
-            effect=effect,
-            passes=_of_units(layout, margin, sd=sd, effect=effect * margin),
-            likely=effect == _nearest(found, margin),
-            sd=sd,
-        )
-        for effect in EFFECTS
+        Passing(effect=each, passes=passes(each * margin), likely=each == nearest, sd=sd)
+        for each in EFFECTS
     )
 
 
-def _of_units(layout: Layout, margin: float, *, sd: float, effect: float) -> float:
+def _of_units(layout: Layout, margin: float, sd: float, effect: float) -> float:
+    """Of means whose units, or replies within their cells, spread by ``sd``."""
     n = layout.per_group
     if not layout.unit_name.pair:
         return _of_estimates(sd * math.sqrt(2 / n), 2.0 * n - 2, margin, effect)
@@ -82,15 +78,8 @@ def of_ratios(margin: float, found: Finding | None) -> tuple[Passing, ...]:
     """Of ratios, as logarithms, at the precision that was recorded; nothing without that."""
     if found is None or not found.se or found.df is None or found.scale != "ratio":
         return ()
-    limit = math.log(margin)
-    return tuple(
-        Passing(
-            effect=effect,
-            passes=_of_estimates(found.se, found.df, limit, effect * limit),
-            likely=effect == _nearest(found, limit),
-        )
-        for effect in EFFECTS
-    )
+    se, df, limit = found.se, found.df, math.log(margin)
+    return _passing(limit, found, lambda effect: _of_estimates(se, df, limit, effect))
 
 
 def of_rates(
@@ -237,7 +226,7 @@ def prospect_of(
     sd = given.sd or given.largest_sd
     return replace(
         given,
-        passing=of_means(layout, margin, found, sd=sd) if sd else (),
+        passing=_passing(margin, found, partial(_of_units, layout, margin, sd), sd) if sd else (),
         gate_sd=largest_sd_to_pass(
             layout.per_group,
             margin=margin,

@@ -317,7 +317,8 @@ def stratified_contrast(
 
     The cells (these names, these prompts) are the whole target, not a sample of one: only replies
     vary. Estimand: sum of w_c mean_c, in the unit of the values when positive and negative weights
-    each sum to 1 in size. `cells` holds k arrays of independent replies, of shapes (n_c,); `weights` has shape (k,). A cell of weight 0 takes no part and may be empty.
+    each sum to 1 in size. `cells` holds k arrays of independent replies, of shapes (n_c,);
+    `weights` has shape (k,). A cell of weight 0 takes no part and may be empty.
     Means are unbiased whatever differs between cells; cell variances may differ too.
 
     se^2 is the sum of w_c^2 s_c^2 / n_c. A cell with one reply takes the pooled variance of the

@@ -70,44 +70,29 @@ def decide(
     ``adjusted_worst`` to that under the worst case of what is missing, where that must hold too.
     The two nulls of the rule are disjoint, so each keeps its whole α = .05.
     """
-    return tuple(
-        _verdict(
-            experiment,
-            model,
-            question,
-            _status(
-                question, control, adjusted.get(question.id), adjusted_worst.get(question.id, 1.0)
-            ),
-            adjusted.get(question.id),
+    verdicts = []
+    for question in questions:
+        finding = question.finding if isinstance(question.finding, Finding) else None
+        p_adjusted = adjusted.get(question.id)
+        p_worst = adjusted_worst.get(question.id, 1.0)
+        status, reason = _status(question, control, p_adjusted, p_worst)
+        verdict = Verdict(
+            id=question.id,
+            experiment=experiment,
+            model=model,
+            claim=question.claim,
+            status=status,
+            words=_words(status, finding, reason, described=question.claim == "describe"),
+            reason=reason,
+            finding=finding,
+            p_adjusted=p_adjusted if finding is not None else None,
+            direction=_direction(question, finding, p_adjusted),
+            settle=_settle(finding, reason),
+            held=finding is not None and bool(question.held),
+            title=question.title,
         )
-        for question in questions
-    )
-
-
-def _verdict(
-    experiment: str,
-    model: str,
-    question: Question,
-    ruled: tuple[Status, str],
-    p_adjusted: float | None,
-) -> Verdict:
-    finding = question.finding if isinstance(question.finding, Finding) else None
-    status, reason = ruled
-    return Verdict(
-        id=question.id,
-        experiment=experiment,
-        model=model,
-        claim=question.claim,
-        status=status,
-        words=_words(status, finding, reason, described=question.claim == "describe"),
-        reason=reason,
-        finding=finding,
-        p_adjusted=p_adjusted if finding is not None else None,
-        direction=_direction(question, finding, p_adjusted),
-        settle=_settle(finding, reason),
-        held=finding is not None and bool(question.held),
-        title=question.title,
-    )
+        verdicts.append(verdict)
+    return tuple(verdicts)
 
 
 def _status(

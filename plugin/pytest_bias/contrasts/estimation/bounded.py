@@ -49,13 +49,8 @@ def is_skewed(values: ArrayLike) -> bool:
     return abs(skewness(values)) > SKEWED
 
 
-def spread_is_doubtful(*groups: Floats) -> bool:
-    """Return whether a t test of replies must not clear on its own: skewed, or nearly alike."""
-    return any(is_skewed(values) or are_alike(values) for values in groups)
-
-
 def cells_are_doubtful(cells: Sequence[Floats]) -> bool:
-    """The same of replies within their cells: skewed around their means, or nearly all alike."""
+    """Whether replies within their cells are skewed around their means, or nearly all alike."""
     within = [values - values.mean() for values in cells if values.size]
     alike = sum(int(np.unique(v, return_counts=True)[1].max()) for v in cells if v.size)
     total = sum(values.size for values in within)

@@ -333,6 +333,7 @@ def rate_ratio(grid: Grid, weights: Weights, *, margin: float | None, null: Null
                 margin,
             )
     method = "stratified score interval and test of a ratio"
+    low, high = found.interval.low, found.interval.high
     return Tested(
         estimate=found.estimate,
         interval=found.interval,
@@ -343,20 +344,11 @@ def rate_ratio(grid: Grid, weights: Weights, *, margin: float | None, null: Null
         fewest=min(counts.sizes),
         unit_name=REPLIES,
         sides=(found.rate_a, found.rate_b),
-        se=_log_se(found.interval),
+        # of the logarithm, as the score interval has it unless it reaches down to 0
+        se=(math.log(high) - math.log(low)) / (2 * _Z95) if low > 0 else None,
         df=counts.df,
         extras={} if tost is None else _clearing(tost.interval),
     )
-
-
-def _log_se(interval: Interval) -> float | None:
-    """Return a ratio's score interval as a standard error of its logarithm.
-
-    None where it reaches down to 0.
-    """
-    if interval.low <= 0:
-        return None
-    return (math.log(interval.high) - math.log(interval.low)) / (2 * _Z95)
 
 
 def _clearing_p(p: float, counts: Counts, margin: float | None) -> float:

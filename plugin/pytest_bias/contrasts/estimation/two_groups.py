@@ -17,7 +17,7 @@ from ...statistics.resampling import bootstrap_difference, label_permutation
 from ...statistics.results import Bootstrap
 from ..findings import ALPHA, HumanComparison, HumanStudy, Relation
 from ..units import REPLIES, Units
-from .bounded import bounded_p, spread_is_doubtful
+from .bounded import are_alike, bounded_p, is_skewed
 from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Tested, permutation_words
 
 Values = Sequence[float] | Floats
@@ -83,12 +83,20 @@ def compare_groups(
         fewest=fewest,
     )
     if tested.fewest < FEW_UNITS:
-        tested = _of_few(tested, a, b)
+        # A t statistic of so few units clears falsely where rare replies lie far from the rest.
+        permuted = label_permutation(a, b, seed=SEED)
+        tested = replace(
+            tested,
+            p_alarm=permuted.p,
+            p_clear=None if tost is None else 1.0,
+            method=permutation_words(permuted, "label permutation"),
+            notes=(FEW_UNITS_NOTE,),
+        )
     elif (
         tested.p_clear is not None
         and margin is not None
         and name == REPLIES
-        and spread_is_doubtful(np.asarray(a), np.asarray(b))
+        and any(is_skewed(each) or are_alike(each) for each in (np.asarray(a), np.asarray(b)))
     ):
         robust = bounded_p(a, b, bounds=bounds, margin=margin)
         tested = replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))
@@ -96,18 +104,6 @@ def compare_groups(
         method = f"{tested.method}; two one-sided t tests at the margin"
         tested = replace(tested, method=method)
     return tested
-
-
-def _of_few(tested: Tested, a: Values, b: Values) -> Tested:
-    # A t statistic of so few units clears falsely where rare replies lie far from the rest.
-    permuted = label_permutation(a, b, seed=SEED)
-    return replace(
-        tested,
-        p_alarm=permuted.p,
-        p_clear=None if tested.p_clear is None else 1.0,
-        method=permutation_words(permuted, "label permutation"),
-        notes=(FEW_UNITS_NOTE,),
-    )
 
 
 def bootstrap(a: Values, b: Values) -> Bootstrap:
