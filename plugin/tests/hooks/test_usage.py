@@ -19,7 +19,7 @@ def error_lines(result: pytest.RunResult) -> list[str]:
     [
         (
             "--bias-model=acme/gpt",
-            "unknown provider 'acme'; known: anthropic, codex, google, openai, simulated",
+            "'acme'; known: anthropic, codex, google, local, openai, published, simulated",
         ),
         ("--bias-model=gpt", "write it as provider/model"),
         ("--bias-model=simulated/even", "names one twice"),
