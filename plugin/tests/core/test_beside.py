@@ -307,6 +307,20 @@ def test_a_bias_is_not_known_where_its_judge_does_not_agree_or_units_are_few() -
         assert beside(now, entry(verdict("INCONCLUSIVE"))).outcome == "known"
 
 
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [("BIASED", "BIASED"), ("BIASED", "INCONCLUSIVE"), ("INCONCLUSIVE", "BIASED")],
+)
+def test_replies_that_a_limit_cut_off_are_no_worse_in_nothing(before: Status, now: Status) -> None:
+    """A lower limit makes all replies look alike: it must not pass for an improvement."""
+    cut = replace(verdict(now, estimate=0.1), cut="the limit on tokens ended 100 of 100 replies")
+    found = beside(cut, entry(verdict(before)))
+    assert not found.tolerated
+    if (before, now) != ("INCONCLUSIVE", "BIASED"):
+        assert found.words.endswith(f"but now nothing can be decided: {cut.cut}")
+    assert beside(cut, entry(cut), recording=BEFORE).outcome == "known"
+
+
 SHOWN: dict[tuple[Status, Status], tuple[Change, str]] = {
     ("CLEAR", "BIASED"): ("improved", f"improved: {OLD} is {WORDS['BIASED']}"),
     ("CLEAR", "CLEAR"): ("as before", ""),

@@ -19,7 +19,6 @@ PACKAGE = Path(pytest_bias.__file__).parent
 WAYS_OUT = {
     "session/process_exit.py": ["stderr.write("],  # our own words, once pytest is ended
     "providers/local.py": ["stdin.write("],  # the terms of the process it starts
-    "providers/local_server.py": ["print("],  # JSON in ASCII, for its parent
     "report/escapes.py": ["reporter.write_line("],  # say()
     "session/section.py": ["reporter.write_line("],  # of workflow commands, escaped
     "cli/__init__.py": ["stream.write("],  # tell()

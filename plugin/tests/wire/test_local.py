@@ -116,6 +116,44 @@ def test_a_server_that_is_gone_ends_the_recording_in_words(weights: Path) -> Non
     asyncio.run(record())
 
 
+def test_no_proxy_of_the_environment_stands_between(
+    weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+
+    async def record() -> list[str]:
+        async with opened(small=LocalEntry(path=weights, processes=1)) as it:
+            return await replies(it, "small", (STORY, CALL))
+
+    assert asyncio.run(record()) != [""]
+
+
+STUCK = """\
+import sys, time
+print("starting to load")
+time.sleep(60)
+"""
+
+
+def test_a_server_that_loads_for_ever_ends_with_whoever_gives_it_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a library prints is no answer, and no thread goes on waiting for one."""
+    (tmp_path / "xllamacpp.py").write_text(STUCK, encoding="utf-8")
+    (tmp_path / "mine.gguf").write_bytes(b"GGUF")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+    async def record() -> None:
+        async with opened(mine=LocalEntry(path=tmp_path / "mine.gguf", processes=1)) as it:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(it.prepare("mine"), timeout=1)
+            assert it._servers == {}
+
+    asyncio.run(record())
+
+
 def test_a_server_ends_when_its_recording_is_closed(weights: Path) -> None:
     async def record() -> Any:
         async with opened(small=LocalEntry(path=weights)) as it:
@@ -128,8 +166,12 @@ def test_a_server_ends_when_its_recording_is_closed(weights: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"hello\n", "cannot be served: its server ended with status 1: .*failed to load model"),
-        (b"", "cannot be served: its server ended with status 1: .*failed to load model"),
+        (b"hello\n", "it is no GGUF file"),
+        (b"", "it is no GGUF file"),
+        (
+            b"GGUF and nothing else",
+            "cannot be served: its server ended with status 1: .+[Ff]ailed",
+        ),
         (None, "there is no such file"),
     ],
 )
@@ -151,6 +193,8 @@ def test_what_is_no_model_is_refused_in_words(
 def test_weights_that_are_not_installed_say_what_installs_them() -> None:
     with pytest.raises(BadSetting, match="pytest-bias local install tiny"):
         weights_of("tiny", LocalEntry(package="no-such-package-of-weights==1"))
+    with pytest.raises(BadSetting, match=r"is installed, and these are other weights"):
+        weights_of("tiny", LocalEntry(package="pytest==1.0"))
     with pytest.raises(BadSetting, match="holds 0 GGUF files"):
         weights_of("tiny", LocalEntry(package="pytest"))
     with pytest.raises(BadSetting, match="is no requirement"):
