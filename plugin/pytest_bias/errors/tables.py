@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from .runs import NotRecorded
@@ -11,10 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class WrongTable(BadSetting):
-    """A table holds what its experiment does not have; all of it is named, and no row is used.
+_SHOWN = 20
+"""Kinds of problems of a table that are worded, and runs of lines of one."""
 
-    ``cells`` are its problems: line (0 where it is the file's), column, and what it is.
+
+class WrongTable(BadSetting):
+    """A table holds what its experiment does not have; all of it is told, and no row is used.
+
+    ``cells`` are its problems: line (0 where it is the file's), column, and what it is. The first
+    of them are worded, each once for all of its lines.
     """
 
     def __init__(self, *, table: str, path: str, cells: Iterable[tuple[int, str, str]]) -> None:
@@ -23,8 +29,11 @@ class WrongTable(BadSetting):
         for line, column, problem in sorted(self.cells):
             where.setdefault((column, problem), []).append(line)
         words = [
-            f"  {_place(lines, column)}{problem}" for (column, problem), lines in where.items()
+            f"  {_place(lines, column)}{problem}"
+            for (column, problem), lines in islice(where.items(), _SHOWN)
         ]
+        if more := sum(map(len, islice(where.values(), _SHOWN, None))):
+            words.append(f"  and {more} more")
         count = f"{len(self.cells)} problem{'s' * (len(self.cells) != 1)}"
         super().__init__(
             option=f"[published.{table}] path",
@@ -49,7 +58,9 @@ def _place(lines: Iterable[int], column: str) -> str:
             runs[-1][1] = line
         else:
             runs.append([line, line])
-    shown = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+    shown = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs[:_SHOWN])
+    if more := sum(b - a + 1 for a, b in runs[_SHOWN:]):
+        shown = f"{shown} and {more} more"
     several = len(runs) > 1 or any(a != b for a, b in runs)
     parts = [f"line{'s' * several} {shown}"] if runs else []
     parts += [f"column {column!r}"] if column else []

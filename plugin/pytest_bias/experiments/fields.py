@@ -20,12 +20,17 @@ _LONGEST = 60
 
 def one_line(text: str) -> str:
     """``text`` in one short line."""
-    text = " ".join(text.split())
+    return _cut(" ".join(text.split()))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def shortly(value: object) -> str:
-    """``value`` as it is written, in one short line."""
+    """``value`` as it is written, in one short line; a text with every blank it has."""
+    if isinstance(value, str):
+        return _cut(repr(value))
     return one_line(value.__name__ if isinstance(value, type) else repr(value))
 
 

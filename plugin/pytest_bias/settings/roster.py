@@ -37,6 +37,8 @@ BUILT_IN = ("anthropic", "codex", "google", "local", "openai", "simulated")
 
 _MILLION = 1_000_000
 _KEY_WORDS = {"key", "apikey", "token", "secret", "password", "authorization", "credentials"}
+_OF_SOURCES = {"columns", "values"}
+"""Tables under [published.NAME] whose keys are words of a source, which may well be "key"."""
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _LATEST = re.compile(r"(?:^|[^a-z0-9])latest(?:[^a-z0-9]|$)")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -276,6 +278,8 @@ def _refuse_keys(value: object, place: tuple[str, ...], path: Path) -> None:
     if not isinstance(value, dict):
         return
     for name, inner in value.items():
+        if place[:-1] == (PUBLISHED,) and name in _OF_SOURCES:
+            continue
         # A table's own name ([endpoints.token]) is a name, not a key somebody wrote down.
         words = set(re.split(r"[^a-z]+", name.lower()))
         if isinstance(inner, str) and words & _KEY_WORDS and name != "api_key_env":

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from ..experiments.design import LABEL, Trial
+from ..experiments.fields import one_line, shortly
 from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, kind_of
 from ..experiments.records import Origin, Outcome
 from .reader import WrongCell
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from .reader import RawTable, TableRow
 
 _OPTIONAL = ("replicate", "missing", "collected_at")
-_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _FLAGS = {"true": True, "false": False}
 
 
@@ -60,6 +61,7 @@ class _Check:
         self._conditions = {tuple(c.levels.values()): c for c in experiment.conditions}
         self._counts: Counter[tuple[object, ...]] = Counter()
         self._lines: dict[tuple[object, ...], int] = {}
+        self._sources: dict[str, str] = {}
         self._types: dict[str, tuple[type, int]] = {}
         self._row: TableRow
         given = {*entry.columns, *table.columns}
@@ -94,6 +96,7 @@ class _Check:
         model = self._cell("model")
         if not model or model != model.strip() or not model.isprintable():
             self._wrong("model", "names no model, so these are the replies of nobody")
+        self._check_alone(model)
         trial, at = self._trial(model), self._collected()
         missing, values = self._measured()
         if trial is None or len(self.problems) > before:
@@ -124,7 +127,7 @@ class _Check:
     def _one_of(self, name: str, known: Iterable[str], what: str) -> str:
         cell, names = self._cell(name), tuple(known)
         if cell not in names:
-            self._wrong(name, f"{cell!r} is no {what}: {', '.join(names)}")
+            self._wrong(name, f"{shortly(cell)} is no {what}: {', '.join(names)}")
         return cell
 
     def _trial(self, model: str) -> Trial | None:
@@ -134,7 +137,8 @@ class _Check:
             name = factor.name
             levels.append(level := self._one_of(name, factor.levels, f"level of {name}"))
             if factor.exemplars:
-                members, what = factor.exemplars.get(level, ()), f"exemplar of {name} at {level}"
+                members, at = factor.exemplars.get(level, ()), one_line(level)
+                what = f"exemplar of {name} at {at}"
                 exemplars[name] = self._one_of(f"{name}_exemplar", members, what)
         item = None if items is None else self._one_of("item", items.items, items.name)
         cell = (model, *levels, *exemplars.values(), item)
@@ -147,6 +151,17 @@ class _Check:
         condition = self._conditions[tuple(levels)]
         return Trial(condition, exemplars, item, value, self._counts[cell])
 
+    def _check_alone(self, model: str) -> None:
+        """Note a row whose model shares its name with another model of the source."""
+        column = self._columns.get("model")
+        if column is None:
+            return
+        word = self._row.cells[column]
+        first = self._sources.setdefault(model, word)
+        if first != word:
+            both = f"{shortly(word)} and {shortly(first)} are both {shortly(model)}"
+            self._wrong("model", f"{both} in our words, and replies of two models are not pooled")
+
     def _check_first(self, cell: tuple[object, ...], replicate: str) -> None:
         """Note a trial that stands in the table twice, or does not say which it is."""
         if not replicate:
@@ -154,8 +169,8 @@ class _Check:
             return
         first = self._lines.setdefault((*cell, replicate), self._row.line)
         if first != self._row.line:
-            words = f"repeats line {first}: the same model, condition and replicate {replicate!r}"
-            self._wrong("replicate", words)
+            same = f"the same model, condition and replicate {shortly(replicate)}"
+            self._wrong("replicate", f"repeats line {first}: {same}")
 
     def _collected(self) -> str | None:
         cell = self._cell("collected_at")
@@ -163,27 +178,28 @@ class _Check:
             if cell:
                 datetime.fromisoformat(cell)
         except ValueError:
-            self._wrong("collected_at", f"{cell!r} is no time as 2026-02-05T13:51:23Z")
+            self._wrong("collected_at", f"{shortly(cell)} is no time as 2026-02-05T13:51:23Z")
         return cell or None
 
     def _measured(self) -> tuple[str | None, Mapping[str, MeasureValue]]:
         """Why the trial is missing, or its measures; and their problems."""
         missing = self._cell("missing")
         if missing and not (len(missing) <= LONGEST_REASON and LABEL.fullmatch(missing)):
-            words = f"{missing!r} is no label (lower-case letters and digits, joined by '_')"
-            self._wrong("missing", words)
+            form = "lower-case letters and digits, joined by '_'"
+            self._wrong("missing", f"{shortly(missing)} is no label ({form})")
         values: dict[str, MeasureValue] = {}
         for measure in self._measures:
             name, cell = measure.name, self._cell(measure.name)
             if missing and cell:
-                self._wrong(name, f"holds {cell!r}, and the trial is missing ({missing})")
+                why = one_line(missing)
+                self._wrong(name, f"holds {shortly(cell)}, and the trial is missing ({why})")
             elif not missing and not cell:
                 self._wrong(name, "is empty, and nothing says why the trial is missing")
             elif not missing:
                 try:
                     values[name] = self._value(measure, cell)
                 except _Wrong as wrong:
-                    self._wrong(name, f"{cell!r} {wrong}")
+                    self._wrong(name, f"{shortly(cell)} {wrong}")
         if not missing and len(values) == len(self._measures):
             self._derive(values)
         return missing or None, values
@@ -205,7 +221,7 @@ class _Check:
                 values[measure.name] = measure.of(result)
             except Exception as error:  # noqa: BLE001  (the author's function: anything)
                 words = "is no column, and its function cannot take it from the other measures"
-                problem = f"{words} ({type(error).__name__}: {error})"
+                problem = f"{words} ({type(error).__name__}: {one_line(str(error))})"
                 self.problems.append(WrongCell(self._row.line, measure.name, problem))
 
 

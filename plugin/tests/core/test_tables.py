@@ -257,9 +257,67 @@ def test_a_wrong_row_is_refused_with_its_line_and_column(
     assert problems(tmp_path, *rows) == said
 
 
+MERGED = {
+    "both translated": ({"x": "m", "y": "m"}, ("x", "y")),
+    "one called so by the source": ({"y": "m"}, ("m", "y")),
+}
+
+
+@pytest.mark.parametrize(("words", "names"), MERGED.values(), ids=MERGED)
+def test_two_models_of_a_source_are_never_one_subject(
+    tmp_path: Path, words: dict[str, str], names: tuple[str, str]
+) -> None:
+    first, second = (GOOD.replace("m,", f"{name},", 1) for name in names)
+    again = second.replace(",1", ",2")
+    assert problems(tmp_path, first, second, again, values={"model": words})[0] == (
+        f"lines 3-4, column 'model': {names[1]!r} and {names[0]!r} are both 'm' in our words, and "
+        "replies of two models are not pooled"
+    )
+
+
+def test_numbers_are_taken_with_the_point_at_either_end(tmp_path: Path) -> None:
+    rows = [SCORED.format(cell, n) for n, cell in enumerate(("5.", ".5e1", "+5", "05.0"))]
+    found = replies(tmp_path, *rows).outcomes
+    assert [o.values and o.values["score"] for o in found] == [5.0] * 4
+    for cell in (".", "5.5.", ".e1", "-"):
+        row = SCORED.format(cell, 1)
+        said = f"line 2, column 'score': {cell!r} is no whole number"
+        assert problems(tmp_path, row) == [said]
+
+
+def test_a_wrong_cell_is_shortened_wherever_it_is_quoted(tmp_path: Path) -> None:
+    reply = "I  would rather not " * 5000
+    rows = [
+        f"m,{reply},{reply},a,{reply},{reply},{reply},{reply},,{reply},1",
+        f"m,low,a,Ann,recipe,{reply},{reply},{reply},{reply},,2",
+        *[SCORED.format(5, reply)] * 2,
+        *[GOOD.replace("m,", f"{word},", 1).replace(",1", ",9") for word in (reply, "n")],
+    ]
+    found = problems(tmp_path, *rows, values={"model": {reply.strip(): "a", "n": reply.strip()}})
+    assert len(found) > 8
+    assert all(len(line) < 250 for line in found)
+    assert any("'I  would rather not I  would" in line for line in found)
+
+
+def test_kinds_of_problems_and_their_lines_beyond_the_first_twenty_are_counted(
+    tmp_path: Path,
+) -> None:
+    rows = [SCORED.format(100 + n, n) for n in range(40)]
+    found = problems(tmp_path, *rows, SCORED.format(139, 40))
+    assert found[0] == "line 2, column 'score': '100' is not within 0 to 12 points"
+    assert found[19].startswith("line 21, ")
+    assert found[20:] == ["and 21 more"]
+    every = [SCORED.format(99 if n % 2 else 5, n) for n in range(100)]
+    (said,) = problems(tmp_path, *every)
+    shown = ", ".join(str(3 + 2 * n) for n in range(20))
+    assert said.startswith(f"lines {shown} and 30 more, column 'score': '99' is not within")
+
+
 def test_all_problems_of_a_file_are_named_at_once_other_models_rows_too(tmp_path: Path) -> None:
     rows = [line for lines, _ in WRONG.values() for line in lines]
-    found = problems(tmp_path, GOOD.replace(",1", ",0"), *rows)
+    with pytest.raises(WrongTable) as refused:
+        replies(tmp_path, GOOD.replace(",1", ",0"), *rows)
+    found = [problem for _, _, problem in refused.value.cells]
     for word in ("'mid'", "'Ann'", "'poem'", "'13'", "'six'", "'hot'", "'perhaps'", "'yesterday'"):
         assert any(word in line for line in found), word
     assert any("repeats line" in line for line in found)
@@ -487,6 +545,44 @@ def test_what_a_declaration_needs() -> None:
     roster = parse_roster(ENTRY, Path("somewhere/bias_models.toml"))
     assert roster.folder == Path("somewhere")
     assert roster.tables["toy"].judge is None
+
+
+WORDS = """
+[published.toy.columns]
+score = "Secret score"
+key = "token"
+"secret" = "s"
+
+[published.toy.values.item]
+"key" = "recipe"
+"secret" = "letter"
+
+[published.toy.values.model]
+"Token" = "m"
+"""
+
+
+def test_words_of_a_source_may_be_those_that_keys_go_by() -> None:
+    entry = parse_roster(f"{ENTRY}{WORDS}", Path("bias_models.toml")).tables["toy"]
+    assert entry.word("item", "key") == "recipe"
+    assert entry.columns["key"] == "token"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{ENTRY}api_key = 'sk-1'\n",
+        f"{ENTRY}[published.toy.extra]\ntoken = 'sk-1'\n",
+        f"{ENTRY}[published.toy.extra.values]\ntoken = 'sk-1'\n",
+        "[values]\ntoken = 'sk-1'\n",
+        "[models.columns]\ntoken = 'sk-1'\n",
+        "[published.values]\ntoken = 'sk-1'\n",
+    ],
+)
+def test_a_key_elsewhere_in_a_declaration_is_refused(text: str) -> None:
+    with pytest.raises(BadSetting, match="keys belong in the environment") as refused:
+        parse_roster(text, Path("bias_models.toml"))
+    assert "sk-1" not in str(refused.value)
 
 
 def test_no_endpoint_is_called_published() -> None:
