@@ -86,7 +86,7 @@ class Baselines:
     """The baselines of a run's models, each read once in a process.
 
     ``recorded`` gives the replies of a case's cassette by key, None where no text is kept;
-    ``published`` says of a case which table others recorded its replies in, "" where we did.
+    ``published`` says of a case what others published its replies as, "" where we recorded them.
     """
 
     def __init__(
@@ -151,9 +151,9 @@ class Baselines:
         """Return the fingerprint of a case: all its verdict depends on besides the replies."""
         assert case.contrast is not None  # noqa: S101  (only hypotheses come here)
         experiment = case.experiment
-        table = self._published(case) if self._published is not None else ""
-        if table:  # its prompts are not known, but that all of its models were told the same
-            told = Told(subject={c.id: f"as in {table}" for c in experiment.conditions})
+        source = self._published(case) if self._published is not None else ""
+        if source:  # its prompts are not known, but that all of its models were told the same
+            told = Told(subject={c.id: f"as in {source}" for c in experiment.conditions})
             design, judged = Design(1, PUBLISHED), experiment.judged_by(players)
             return fingerprint_of(experiment, design, case.contrast, judged, told=told)
         return fingerprint_of(

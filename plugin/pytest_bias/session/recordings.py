@@ -97,10 +97,10 @@ class Recordings:
             return case
         return replace(case, design=self.tables.of(case.experiment, case.model).design)
 
-    def table(self, case: Case) -> str:
-        """The table in which others recorded a case's replies; empty where we did."""
+    def source(self, case: Case) -> str:
+        """What others published a case's replies as; empty where we recorded them."""
         found = self.published(case)
-        return found.name if found is not None else ""
+        return found.source if found is not None else ""
 
     def place(self, case: Case) -> str:
         """Where a case's replies stand, in words."""

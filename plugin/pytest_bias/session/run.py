@@ -54,7 +54,7 @@ class Run(Recordings):
         self._results: dict[tuple[str, str, str, str], CaseResult] = {}
 
     def _held_against(self) -> Baselines | Against:
-        accepted = Baselines(self.settings, self.lookup, self.table)
+        accepted = Baselines(self.settings, self.lookup, self.source)
         if self.settings.baseline is None:
             return accepted
         from ..baselines.upgrade import Against  # noqa: PLC0415  (only for an upgrade)

@@ -45,14 +45,14 @@ class Replies:
         return Design(max(cells.values()), PUBLISHED)
 
     @property
-    def name(self) -> str:
-        """The table by its name in the roster."""
-        return f"[published.{self.table}]"
+    def source(self) -> str:
+        """What they were published as: who asked, and what; models of one were told the same."""
+        return f"{self.entry.experiment}, as asked by: {self.entry.source}"
 
     @property
     def place(self) -> str:
         """Where they stand, in words."""
-        return f"table: {self.entry.path} ({self.name})"
+        return f"table: {self.entry.path} ([published.{self.table}])"
 
     @property
     def recording(self) -> Recording:

@@ -205,6 +205,19 @@ def test_an_accepted_baseline_is_held_and_not_by_rows_that_changed(told: Suite) 
     assert table(told, worse).run(MOVED).ret == 1
 
 
+def test_a_baseline_is_held_by_what_a_table_is_of_and_not_by_its_name(told: Suite) -> None:
+    assert told.run(MOVED, *WORDS).ret == 0
+    told.change("bias_models.toml", "[published.coins]", "[published.renamed]")
+    told.change("bias_models.toml", "[published.coins.columns]", "[published.renamed.columns]")
+    result = told.run(MOVED)
+    assert result.ret == 0
+    assert "accepted" in result.stdout.str()
+    told.change("bias_models.toml", "a paper", "another paper")
+    result = told.run(MOVED)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*BaselineDiffers*", "*what the subject is told changed in 2*"])
+
+
 def test_a_recording_is_no_upgrade_of_what_was_asked_in_words_nobody_knows(told: Suite) -> None:
     result = told.run("--bias-model=simulated/biased", OLD)
     assert result.ret == 1
