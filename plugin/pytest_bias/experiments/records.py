@@ -46,7 +46,8 @@ class Published:
     """The table of others that replies stand in, as the roster declares it, and their rows.
 
     ``checksum`` is the SHA-256 of the whole file, which may hold other models' rows as well. What
-    is not in such a table is not known: prompts, attempts, the model that was served.
+    is not in such a table is not known: prompts, attempts, the model that was served. ``note`` is
+    what the roster says must be known of them.
     """
 
     table: str
@@ -54,6 +55,7 @@ class Published:
     licence: str
     checksum: str
     rows: int
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,8 @@ NOT_KNOWN = "not known"
 def published_facts(recording: Recording, published: Published) -> Iterator[tuple[str, str]]:
     """The facts of a table of published replies, each with its name."""
     yield "Published replies of", f"{published.source} (not recorded by this suite)"
+    if published.note:
+        yield "Note", published.note
     yield "Licence of the replies", published.licence
     yield "Table", f"{recording.cassette} ([published.{published.table}] of the roster)"
     yield "SHA-256 of the table", published.checksum

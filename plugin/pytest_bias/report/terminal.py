@@ -53,6 +53,7 @@ def section_lines(view: RunView) -> Iterator[str]:
     for analysis in view.analyses:
         yield ""
         yield _heading(analysis)
+        yield from _note(analysis)
         if is_screen(analysis):
             yield f"  {SCREENED}"
         if analysis.control is not None:
@@ -217,6 +218,13 @@ def _heading(analysis: Analysis) -> str:
     if recording.dropped:
         parts.append(f"{', '.join(recording.dropped)} not sent")
     return f"{analysis.experiment} × {analysis.model} ({', '.join(parts)})"
+
+
+def _note(analysis: Analysis) -> Iterator[str]:
+    """Give what the roster says must be known of replies that others published."""
+    published = analysis.recording.published
+    if published is not None and published.note:
+        yield f"  note: {published.note}"
 
 
 def _why_none(view: RunView) -> str:

@@ -25,7 +25,8 @@ class TableEntry:
     belong to, ``model`` the column that says who answered. ``columns`` maps what our own data sets
     have as columns (factors, ``item``, measures, ``replicate``, ``missing``, ``collected_at``) to
     the source's names; ``values`` maps, by column of the source, its words to ours. ``judge`` is
-    who graded, where the experiment has a judge.
+    who graded, where the experiment has a judge. ``note`` is what must be said with every verdict
+    on the table, ``notes`` the same of one model, by the name we give it.
     """
 
     path: _Text
@@ -36,6 +37,8 @@ class TableEntry:
     columns: _Texts = field(default_factory=dict)
     values: Annotated[dict[_Text, _Texts], Field(strict=True)] = field(default_factory=dict)
     judge: _Text | None = None
+    note: _Text | None = None
+    notes: _Texts = field(default_factory=dict)
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
     def __post_init__(self) -> None:
@@ -44,10 +47,15 @@ class TableEntry:
         }
         object.__setattr__(self, "columns", frozen_mapping(self.columns))
         object.__setattr__(self, "values", frozen_mapping(ours))
+        object.__setattr__(self, "notes", frozen_mapping(self.notes))
 
     def word(self, column: str, cell: str) -> str:
         """Return a cell of the source in our words."""
         return self.values.get(column, {}).get(cell, cell)
+
+    def noted(self, model: str) -> str:
+        """Return what is to be said of a model's replies, by its name in our words."""
+        return "; ".join(filter(None, (self.notes.get(model), self.note)))
 
 
 def is_published(model: str) -> bool:

@@ -39,6 +39,7 @@ def trials_of_table(
     check = _Check(table, entry, experiment)
     for row in table.rows:
         check.take(row)
+    check.check_notes()
     return check.outcomes, check.problems
 
 
@@ -113,6 +114,15 @@ class _Check:
             published=True,
         )
         self.outcomes[model].append(outcome)
+
+    def check_notes(self) -> None:
+        """Note what the roster says of models that no row is of; to be called after all rows."""
+        if not self._sources:
+            return  # there is no column of models, as has been said
+        if unknown := sorted(self._entry.notes.keys() - self._sources.keys()):
+            has = f"the table has {', '.join(map(one_line, sorted(self._sources)))}"
+            words = f"notes of the roster names {', '.join(unknown)}, and {has}"
+            self.problems.append(WrongCell(0, "", words))
 
     def _cell(self, name: str) -> str:
         """The row's cell in our words; empty in a column that is not there."""

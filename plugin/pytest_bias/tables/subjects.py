@@ -74,6 +74,7 @@ class Replies:
                 licence=self.entry.licence,
                 checksum=self.checksum,
                 rows=len(self.outcomes),
+                note=self.entry.noted(self.model.partition("/")[2]),
             ),
         )
 

@@ -494,6 +494,23 @@ def test_a_subject_of_two_tables_with_the_same_experiment(tmp_path: Path) -> Non
         both.of(TOY, "published/m")
 
 
+def test_a_note_is_of_the_table_or_of_one_model_of_it(tmp_path: Path) -> None:
+    rows = [GOOD, GOOD.replace("m,", "vendor/n,", 1)]
+    given: dict[str, Any] = {"values": {"model": {"vendor/n": "n"}}, "notes": {"n": "two routes"}}
+    for model, note, said in (
+        ("m", None, ""),
+        ("n", None, "two routes"),
+        ("m", "selected", "selected"),
+        ("n", "selected", "two routes; selected"),
+    ):
+        found = replies(tmp_path, *rows, model=f"published/{model}", note=note, **given)
+        assert found.recording.published is not None
+        assert found.recording.published.note == said
+    assert problems(tmp_path, *rows, values={}, notes={"n": "two routes"}) == [
+        "notes of the roster names n, and the table has m, vendor/n"
+    ]
+
+
 def test_who_graded_is_said_where_there_is_a_judge(tmp_path: Path) -> None:
     async def judged(trial: Trial, subject: Subject, judge: Subject) -> Reply:
         raise AssertionError((trial, subject, judge))
@@ -527,6 +544,8 @@ licence = "CC0-1.0"
 ROSTERS = {
     "a key too many": ("size = 3", "[published.toy] size: is not known here"),
     "no text": ("[published.toy.columns]\ncue = 3", "[published.toy] columns.cue: "),
+    "a note of no words": ("note = ' '", "[published.toy] note: "),
+    "a note for no model": ("notes = 'mixed'", "[published.toy] notes: "),
     "no table": ("[published.toy.values]\ncue = 'low'", "[published.toy] values.cue: "),
 }
 

@@ -133,6 +133,29 @@ def test_what_is_not_known_is_said_on_the_page_and_in_the_data_set(told: Suite) 
     assert [row["replicate"] for row in rows] == [*range(1, 42), *range(1, 26)]
 
 
+@pytest.mark.parametrize("workers", [None, 2])
+def test_a_note_stands_beside_the_verdict_in_every_report(
+    told: Suite, workers: int | None
+) -> None:
+    note = "rows of <five> temperatures"
+    declared = 'licence = "CC-BY-4.0"\n'
+    told.change("bias_models.toml", declared, f'{declared}notes = {{ calm = "{note}" }}\n')
+    options = ("--bias-report=page.html", "--bias-dataset=data")
+    result = told.run(CALM, *options, workers=workers)
+    assert result.ret == 0
+    heading = [line for line in section(result) if line.startswith(("game-coin ×", "  note: "))]
+    assert heading[0].startswith("game-coin × published/calm (")
+    assert heading[1:] == [f"  note: {note}"]
+    assert analysis(told)["recording"]["published"]["note"] == note
+    page = (told.path / "page.html").read_text(encoding="utf-8")
+    assert "rows of &lt;five&gt; temperatures" in page
+    readme = (told.path / "data" / "game-coin" / "README.md").read_text(encoding="utf-8")
+    assert "temperatures" in readme
+    result = told.run(EVEN, *options, workers=workers)
+    assert "note:" not in result.stdout.str()
+    assert analysis(told)["recording"]["published"]["note"] == ""
+
+
 def test_the_licence_of_a_data_set_is_the_sources(told: Suite) -> None:
     told.change("bias_models.toml", "CC-BY-4.0", "the source's own terms")
     assert told.run(CALM, "--bias-dataset=data", "-o", "bias_dataset_license=CC0-1.0").ret == 0
