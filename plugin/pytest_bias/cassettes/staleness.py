@@ -59,7 +59,8 @@ def stale(
     UTC.
     """
     reasons = [*_others(model, recording, roster)]
-    again = recording.published is None  # nobody can ask again what others did
+    published = recording.published is not None
+    again = not published  # nobody can ask again what others did
     if not recording.simulated:
         if max_age is not None:
             reasons += _aged(recording, max_age, date.fromisoformat(today))
@@ -74,7 +75,12 @@ def stale(
     if not reasons:
         return None
     return StaleRecordings(
-        experiment=experiment, model=model, cassette=cassette, reasons=reasons, again=again
+        experiment=experiment,
+        model=model,
+        cassette=cassette,
+        reasons=reasons,
+        again=again,
+        published=published,
     )
 
 

@@ -140,7 +140,8 @@ class CassetteBusy(BiasError):
 class StaleRecordings(BiasError):
     """Recordings are not, or no longer, what the model under this name would answer.
 
-    ``cassette`` says where they stand, ``again`` whether recording it anew would mend it.
+    ``cassette`` says where they stand, ``again`` whether recording it anew would mend it, and
+    ``published`` that others recorded them.
     """
 
     def __init__(
@@ -151,9 +152,13 @@ class StaleRecordings(BiasError):
         cassette: str,
         reasons: Iterable[str],
         again: bool = True,
+        published: bool = False,
     ) -> None:
         self.reasons = tuple(reasons)
         self.summary = f"recordings of {experiment} no longer represent this model, {model}"
+        if published:
+            replies = f"the replies of {model} to {experiment}, as published"
+            self.summary = f"{replies}, no longer represent this model"
         lines = [f"{self.summary}:", *(f"  {reason}." for reason in self.reasons)]
         lines.append(f"  {cassette[:1].upper()}{cassette[1:]}")
         if again:

@@ -170,6 +170,9 @@ def test_age_is_that_of_the_dates_the_source_gives(told: Suite) -> None:
     result.stdout.fnmatch_lines(
         ["*the oldest reply that counts was recorded on 2026-02-01, more*"]
     )
+    words = "the replies of published/calm to game-coin, as published, no longer represent this"
+    result.stdout.fnmatch_lines([f"*{words} model*"])
+    assert "recordings of game-coin" not in result.stdout.str()
     assert "To record it anew" not in result.stdout.str()
     told.change("bias_models.toml", 'collected_at = "at"', "")
     result = told.run(CALM, "--bias-max-age=7")
