@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from .experiments.records import Outcome, Record, Records
     from .experiments.replies import Within
     from .experiments.stimuli import PromptTemplate, Stimuli
-    from .providers.simulator.subjects import dice
+    from .providers.simulator.exchange import dice
     from .report.escapes import csv_text
     from .statistics.blocks import one_sample
     from .statistics.counts import chi_square
@@ -141,7 +141,7 @@ _HOMES = {
     "conditions": "contrasts.cases",
     "count_words": "experiments.measures",
     "csv_text": "report.escapes",
-    "dice": "providers.simulator.subjects",
+    "dice": "providers.simulator.exchange",
     "error_rates": "experiments.measures",
     "holm": "statistics.simultaneous",
     "hypotheses": "contrasts.cases",

@@ -12,7 +12,7 @@ import pytest
 from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.records import record_of
-from pytest_bias.providers.simulator.subjects import SUBJECTS
+from pytest_bias.providers.simulator.exchange import SUBJECTS
 
 from ..experiment import CV_SCREENING, CVS, VARIANTS
 from ..hypotheses import BY_SCAFFOLD, CONTRASTS, HYPOTHESES, IMPACT, PRIMARY

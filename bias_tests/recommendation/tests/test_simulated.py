@@ -16,7 +16,7 @@ from pytest_bias.contrasts.estimation import selection as selecting
 from pytest_bias.experiments.experiment import SimulatedPrompt, plan
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.records import record_of
-from pytest_bias.providers.simulator.subjects import SUBJECTS
+from pytest_bias.providers.simulator.exchange import SUBJECTS
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from tests.core.in_memory import NOTHING_KEPT
 

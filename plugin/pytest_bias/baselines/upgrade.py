@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from ..cassettes.staleness import of_others
 from ..errors import BadSetting
 from ..settings.model_names import answered_words, file_stem
-from ..settings.old_model import FILE_SUFFIX, OPTION, names_file
 from ..settings.published import is_published
+from ..settings.settings import FILE_SUFFIX, OPTION, names_file
 from .accepted import Baselines, baseline_in, standing_of
 from .case_report import AgainstOld, CaseReport, Standing
 from .entries import Baseline, DamagedBaseline, Entry, entry_of

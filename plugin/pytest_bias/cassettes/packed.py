@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ..errors import NoCassette, NotRepacked, TwoCassettes
 from .files import is_there, refuse_links, remove_leftovers
-from .lock import recording_lock
 from .places import content, journals_of, packed_path, place_of, write_content
+from .recorder import recording_lock
 from .store import Cassette
 
 

@@ -1,4 +1,8 @@
-"""Adding to a cassette: a reply is on disk, in a journal, before the next is counted."""
+"""Recording into a cassette: one recorder at a time, each reply on disk before the next counts.
+
+It stands in a journal until it is merged. What is intact of a damaged journal goes on, and the
+file as it was is kept beside it.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,58 @@ import asyncio
 import os
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
+from typing import Any, cast
 
-from ..errors import NotKept
+from filelock import FileLock, Timeout
+
+from ..errors import CassetteBusy, NotKept
+from ..experiments.canonical import digest
+from ..experiments.design import Condition, Trial
 from ..experiments.messages import Completion
 from ..experiments.replay import Wanted
 from . import format as cassette_format
-from .files import make_folder, sync_folder
+from .files import is_there, make_folder, read_file, refuse_links, sync_folder, write_atomically
 from .format import Provenance, encode_provenance, encode_scope
+from .intact_lines import damaged_journal, sifted, spoilt_words
 from .measured import MeasuredTrial, encode_measured, encode_sealed, replies_on
-from .places import tell_git
+from .places import REJOURNAL_SUFFIX, content, journals_of, tell_git
 from .store import LONGEST_LINE, Cassette
+
+LOCK_SUFFIX = ".lock"
+DAMAGED_SUFFIX = ".damaged-"
+"""Of a journal that is set aside; it and a part of the file's digest add to the journal's name."""
+
+
+@contextmanager
+def recording_lock(path: Path, *, stays: bool = True) -> Iterator[None]:
+    """Hold a cassette for recording; CassetteBusy when another process does.
+
+    The lock file stands beside the cassette, so that every process that could write the one meets
+    the other. It stays behind, empty, unless nothing was recorded: then its folder goes with it.
+    Without ``stays`` it goes as well, unless it was there before.
+    """
+    make_folder(path.parent)
+    file = path.with_name(path.name + LOCK_SUFFIX)
+    stays = stays or file.exists()
+    lock = FileLock(file)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise CassetteBusy(path=path) from None
+    try:
+        yield
+    finally:
+        # While it is held: whoever opened it before finds it unlinked, and tries again.
+        with suppress(OSError):
+            if not stays or list(path.parent.iterdir()) == [file]:
+                file.unlink()
+        lock.release()
+        with suppress(OSError):
+            path.parent.rmdir()  # only when it is empty
 
 
 class Recorder:
@@ -185,3 +227,49 @@ def _opened(journal: Path) -> FileIO:
     if rest:
         file.truncate(len(whole) + len(separator))
     return file
+
+
+def salvage(place: Path, *, anew: bool) -> list[str]:
+    """Have the intact lines of damaged journals stand in their place; says what became of each.
+
+    Only for who holds the cassette's lock, and is about to record what is lost. ``anew`` is
+    whether everything is recorded anew.
+
+    Raises DamagedCassette when no reply of a journal is intact: it may be something else
+    altogether.
+    """
+    journals = journals_of(place)[: 2 if anew else 1]
+    return [said for journal in journals if is_there(journal) and (said := _mended(journal))]
+
+
+def _mended(journal: Path) -> str:
+    whole, end, _ = content(journal).rpartition(b"\n")
+    found = sifted(whole + end)
+    if not found.spoilt:
+        return ""
+    if not found.replies:
+        raise damaged_journal(journal, found)
+    lines = list(found.lines)
+    if found.unscoped and journal.name.endswith(REJOURNAL_SUFFIX):
+        # Nobody knows any more what was to be replaced as a whole: all of the old recording then.
+        place = journal.with_name(journal.name.removesuffix(REJOURNAL_SUFFIX))
+        lines.append(encode_scope(_recorded(Cassette(place))))
+    refuse_links(journal)
+    before = read_file(journal) or b""
+    aside = journal.with_name(f"{journal.name}{DAMAGED_SUFFIX}{digest(before)[:8]}")
+    write_atomically(aside, before)
+    write_atomically(journal, (line + b"\n" for line in lines))
+    return (
+        f"{journal.name}: {spoilt_words(found)} damaged and do not count, so what stood there is "
+        f"recorded again; the {found.replies} replies on the others count. The file as it was is "
+        f"kept as {aside.name}"
+    )
+
+
+def _recorded(cassette: Cassette) -> Iterator[str]:
+    """The ids of all trials of which anything is recorded."""
+    known: Iterable[Any] = (*cassette.interactions(), *cassette.measured_trials())
+    for each in known:
+        trial = cast("dict[str, Any]", each.trial)
+        condition = Condition(trial["condition"], {})
+        yield Trial(condition, trial["exemplars"], trial["item"], replicate=trial["replicate"]).id

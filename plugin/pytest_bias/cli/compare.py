@@ -26,9 +26,8 @@ from ..session.items import declared_on
 from ..session.options import today
 from ..session.run import Run
 from ..session.workspace import Workspace
-from ..settings.old_model import OPTION, check_other, names_file
 from ..settings.options import OPTIONS
-from ..settings.settings import Settings
+from ..settings.settings import OPTION, Settings, check_other, names_file
 from . import tell, write
 from .suite import suite_modules
 

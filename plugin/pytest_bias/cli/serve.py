@@ -11,9 +11,9 @@ from typing import cast
 
 from ..errors import BadSetting
 from ..experiments.replay import JUDGE
+from ..providers.simulator.exchange import SUBJECTS
 from ..providers.simulator.faults import FAULTS, Fault, chooser
 from ..providers.simulator.server import SimulatorServer
-from ..providers.simulator.subjects import SUBJECTS
 from . import Commands, tell
 from .suite import find_experiments
 

@@ -9,8 +9,7 @@ from ..experiments.canonical import plain
 from ..experiments.messages import Finish, Request
 from .base import Call, Endpoint, Provider, ProviderContext, api_key
 from .client import Api, Client, ClientAdapter, Vendor, base_url
-from .completion import ReadReply, counts, filtered, is_filtered, text_of
-from .failures import schema_fields
+from .completion import ReadReply, counts, filtered, is_filtered, schema_fields, text_of
 
 ANTHROPIC = Vendor(
     "anthropic",

@@ -33,8 +33,8 @@ _FACTORIES = {
 WIRES = {
     "anthropic": "pytest_bias.providers.anthropic_messages:AnthropicMessages",
     "google": "pytest_bias.providers.google_contents:GoogleContents",
-    "openai-chat": "pytest_bias.providers.openai_chat:OpenAIChat",
-    "openai-responses": "pytest_bias.providers.openai_responses:OpenAIResponses",
+    "openai-chat": "pytest_bias.providers.openai:OpenAIChat",
+    "openai-responses": "pytest_bias.providers.openai:OpenAIResponses",
 }
 """Wire format → the class that speaks it, made with an :class:`Endpoint`."""
 

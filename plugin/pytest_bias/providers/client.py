@@ -19,15 +19,13 @@ from .base import NO_KEY, Adapter, Call, Endpoint
 from .completion import (
     ReadReply,
     ReplyBody,
+    address,
     answered,
     completion,
+    connection_failure,
     effective,
     error_details,
     is_filtered,
-)
-from .failures import (
-    address,
-    connection_failure,
     refused_parameter,
     reply_failure,
     status_failure,
@@ -35,10 +33,9 @@ from .failures import (
     unseedable,
     unsent,
 )
-from .limited_http import Refused, guarded
-from .loopback import loopback_client
 from .sdk import SHORTEST_SECRET, Secrets, host, is_url, load_sdk, parsed, retry_after
 from .simulator.exchange import SEED_FIELD
+from .transport import Refused, guarded, loopback_client
 
 _REFUSING = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 

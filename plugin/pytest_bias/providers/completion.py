@@ -1,17 +1,214 @@
-"""From a request's parameters and a reply's body to a completion: what no SDK is needed for."""
+"""From an answer, or an SDK's error, to the completion of a call or the failure it stands for.
+
+Adapters raise failures outside of their ``except`` blocks: an SDK's own error holds the request
+with its headers, and must not be printed as the cause of ours. ``model`` is ``provider/model``
+throughout; messages come with their secrets hidden already.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 from ..errors import CallFailed
+from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Finish, Parameters, Request, token_count
 from .base import Endpoint
-from .failures import reply_failure, simulated_failure, unmarked_failure
 from .sdk import is_marked, now
+
+_PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT})
+"""Statuses below 500 that are over when the call is tried again."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+_UNSUPPORTED = frozenset({"unsupported_parameter", "unsupported_value"})
+
+# Out of its range is not refused: there the user's setting is wrong, and leaving it out would
+# hide that.
+_REFUSED = re.compile(
+    r"not support|n't support|unsupported|not permitted|not allowed|deprecated|unknown|"
+    r"unrecogni[sz]ed|unexpected|may only be set|only the default|not enabled|unavailable",
+    re.IGNORECASE,
+)
+
+_SCHEMA_WORDS = (
+    "json_schema",
+    "JSON mode",
+    "output format",
+    "response format",
+    "structured output",
+    "structured outputs",
+)
+"""How models and gateways without structured replies call what they refuse."""
+
+# What a schema says may be wrong too; without it the reply would be another than was asked for.
+_WITHIN_SCHEMA = re.compile(r"invalid schema|\.schema\b|\bat '[^']*schema\b", re.IGNORECASE)
+
+
+def status_failure(
+    model: str,
+    status: int,
+    message: str,
+    *,
+    code: str | None = None,
+    parameter: str | None = None,
+    wait: float | None = None,
+) -> CallFailed:
+    """The failure that an HTTP ``status`` stands for.
+
+    ``code`` is the vendor's own word for the error, ``parameter`` the refused parameter by our
+    name, ``wait`` what :func:`retry_after` found.
+    """
+    problem = f"HTTP {status}: {message}"
+    if parameter is not None:
+        return CallFailed(model=model, problem=problem, kind="parameter", parameter=parameter)
+    # An empty account answers 429 too, and waiting does not fill it.
+    unpaid = code is not None and (code == "insufficient_quota" or "billing" in code)
+    if status == HTTPStatus.TOO_MANY_REQUESTS and not unpaid:
+        return CallFailed(model=model, problem=problem, kind="rate_limit", retry_after=wait)
+    if status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return CallFailed(model=model, problem=problem, kind="transient", retry_after=wait)
+    return CallFailed(model=model, problem=problem, kind="fatal")
+
+
+def address(url: str) -> str:
+    """Return a base URL without user, password and query; '' where it is none."""
+    parts = urlsplit(url)
+    return (
+        f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}" if parts.netloc else ""
+    )
+
+
+def connection_failure(model: str, error: Exception, message: str, url: str = "") -> CallFailed:
+    """A time-out or a lost connection: the call may have been carried out, and be paid.
+
+    ``url`` is the :func:`address` that was called, as far as it may be told.
+    """
+    problem = f"{type(error).__name__}: {message}" + (f" (at {url})" if url else "")
+    return CallFailed(model=model, problem=problem, kind="transient", answered=False)
+
+
+def reply_failure(model: str, what: str, error: Exception) -> CallFailed:
+    """An answer that is not ``what`` was asked for (``a chat completion``).
+
+    Of the error only what no reply can put there is told: its type, and the missing field.
+    """
+    detail = f": {error}" if isinstance(error, KeyError) else ""
+    problem = f"the reply is not {what} ({type(error).__name__}{detail})"
+    return CallFailed(model=model, problem=problem, kind="reply")
+
+
+def simulated_failure(model: str, variable: str) -> CallFailed:
+    """A simulated subject answered where a model was asked.
+
+    ``variable`` is what led there in the environment; empty where it was the roster.
+    """
+    mend = f"unset {variable}" if variable else "mend its base_url in the roster"
+    problem = (
+        "the endpoint serves simulated subjects (pytest-bias serve), and their replies "
+        f"must not pass as a model's; {mend}, or record simulated/{model.partition('/')[2]}"
+    )
+    return CallFailed(model=model, problem=problem, kind="fatal")
+
+
+def unmarked_failure(model: str) -> CallFailed:
+    """Something else than the simulator answered where a simulated subject was asked."""
+    problem = (
+        "the reply lacks the simulator's mark, so it is not a simulated subject's: "
+        "bias_simulated_url does not lead to pytest-bias serve"
+    )
+    return CallFailed(model=model, problem=problem, kind="fatal")
+
+
+def unseedable(model: str, api: str) -> CallFailed:
+    """The request is seeded and ``api`` takes no seed; nothing was sent."""
+    problem = f"{api} takes no seed (Parameters.seeded)"
+    return CallFailed(model=model, problem=problem, kind="parameter", parameter="seeded")
+
+
+def unencodable(model: str, api_key: str, request: Request) -> CallFailed | None:
+    """Say why ``request`` cannot be written down as what is sent; None where it can be.
+
+    Nothing was sent then, and sending it again would not mend it.
+    """
+    problem = None
+    if not (api_key.isascii() and api_key.isprintable()):
+        problem = "the endpoint's key holds characters no header can hold"
+    texts = {"the model's name": model}
+    for number, message in enumerate(request.messages, 1):
+        texts[f"message {number} ({message.role})"] = message.text
+    if request.schema is not None:
+        schema = plain(request.schema, "reply schema")
+        texts["the reply schema"] = json.dumps(schema, ensure_ascii=False)
+    for where, text in texts.items():
+        lone = _SURROGATE.search(text)
+        if lone is not None:
+            problem = (
+                f"{where} holds half of a character (a lone surrogate, U+{ord(lone[0]):04X}) "
+                f"at position {lone.start() + 1}, which UTF-8 cannot write"
+            )
+            break
+    return None if problem is None else unsent(model, problem)
+
+
+def unsent(model: str, why: str) -> CallFailed:
+    """A request that cannot be sent, today or later."""
+    problem = f"the request cannot be sent ({why})"
+    return CallFailed(model=model, problem=problem, kind="fatal")
+
+
+def schema_fields(request: Request, *names: str) -> dict[str, str]:
+    """Return the names a refusal of the reply schema may use, for :func:`refused_parameter`.
+
+    ``names`` are the fields that hold the schema at one vendor. Empty where none is sent.
+    """
+    return {} if request.schema is None else dict.fromkeys((*names, *_SCHEMA_WORDS), "schema")
+
+
+def refused_parameter(
+    sent: Mapping[str, str],
+    message: str,
+    *,
+    code: str | None = None,
+    field: str | None = None,
+) -> str | None:
+    """Return the parameter a vendor's error refuses, by our name; None for none.
+
+    ``sent`` are the request's fields that may be left out → the parameter each stands for;
+    ``message`` are the error's words, ``code`` and ``field`` what else the vendor says of it.
+    """
+    parameter = _refused(sent, message, code, field)
+    within = _WITHIN_SCHEMA.search(f"{field}: {message}")
+    return None if parameter == "schema" and within else parameter
+
+
+def _refused(
+    sent: Mapping[str, str], message: str, code: str | None, field: str | None
+) -> str | None:
+    if field:
+        whole = _sent_field(sent, field)
+        if whole is None or code in _UNSUPPORTED:
+            return None if whole is None else sent[whole]
+    if _REFUSED.search(message) is None:
+        return None
+    named = {
+        found.start(): parameter
+        for name, parameter in sent.items()
+        if (found := re.search(rf"\b{re.escape(name)}\b", message, re.IGNORECASE))
+    }
+    return named[min(named)] if named else None
+
+
+def _sent_field(sent: Mapping[str, str], field: str) -> str | None:
+    """The field of ``sent`` that is ``field`` or has it within (``response_format.type``)."""
+    while field and field not in sent:
+        field = field.rpartition(".")[0]
+    return field or None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,15 @@
-"""Google's generateContent (the Gemini API), through the official async SDK."""
+"""Google's generateContent (the Gemini API), through the official async SDK.
+
+Details of its errors are those of google/rpc/error_details.proto.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from http import HTTPStatus
@@ -17,20 +21,25 @@ from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Finish, Message, Parameters, Request
 from . import sdk
 from .base import NO_KEY, Adapter, Call, Endpoint, Provider, ProviderContext, api_key
-from .completion import ReadReply, ReplyBody, answered, completion, counts, effective, text_of
-from .failures import (
+from .completion import (
+    ReadReply,
+    ReplyBody,
     address,
+    answered,
+    completion,
     connection_failure,
+    counts,
+    effective,
+    refused_parameter,
     reply_failure,
     schema_fields,
     status_failure,
+    text_of,
     unencodable,
     unsent,
 )
-from .google_errors import google_failure
-from .limited_http import Refused, guarded
-from .loopback import loopback_client
 from .simulator.exchange import SEED_FIELD
+from .transport import Refused, guarded, loopback_client
 
 _NAME = "google"
 _DEFAULT_URL = "https://generativelanguage.googleapis.com"
@@ -78,6 +87,12 @@ _FINISHES: Mapping[object, Finish] = {
 
 # The SDK hands out no HTTP response, so its client's hook leaves it here, for its status and time.
 _RESPONSES: ContextVar[list[Any]] = ContextVar("responses")
+
+_OUT_OF_QUOTA = "insufficient_quota"
+"""The code by which :func:`status_failure` knows a limit that waiting does not mend."""
+
+_PER_DAY = re.compile("per_?day", re.IGNORECASE)
+_SECONDS = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
 def open_google(context: ProviderContext) -> Provider:
@@ -292,3 +307,66 @@ def _without_false_warning() -> Iterator[None]:
         yield
     finally:
         logger.removeFilter(true)
+
+
+# --- failures ----------------------------------------------------------------------------------
+
+
+def google_failure(
+    model: str, error: Any, told: Callable[[str], str], sent: Mapping[str, str]
+) -> CallFailed:
+    """The failure that an answer with another status than 200 stands for.
+
+    ``error`` is the SDK's APIError, ``told`` takes credentials out of a text, ``sent`` is what
+    :func:`refused_parameter` wants.
+    """
+    details = list(_details(error.details))
+    message = error.message if isinstance(error.message, str) else error.response.text
+    parameter = None
+    if error.code == HTTPStatus.BAD_REQUEST:
+        said = " ".join((message, *_violations(details)))
+        said = said.replace("maxOutputTokens", "max_output_tokens")
+        parameter = refused_parameter(sent, said)
+    return status_failure(
+        model,
+        error.code,
+        told(message),
+        code=_OUT_OF_QUOTA if _of_the_day(details) else None,
+        parameter=parameter,
+        wait=_wait(details, error.response.headers),
+    )
+
+
+def _details(body: object) -> Iterator[Mapping[str, Any]]:
+    for answer in _objects(body if isinstance(body, list) else [body]):
+        for error in _objects([answer.get("error")]):
+            yield from _objects(error.get("details"))
+
+
+def _objects(value: object) -> Iterator[Mapping[str, Any]]:
+    if isinstance(value, list):
+        yield from (entry for entry in value if isinstance(entry, dict))
+
+
+def _violations(details: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Return BadRequest's violations of single fields."""
+    for detail in details:
+        for violation in _objects(detail.get("fieldViolations")):
+            yield f"{violation.get('field')}: {violation.get('description')}"
+
+
+def _of_the_day(details: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether QuotaFailure names a quota per day, which no recording waits for."""
+    return any(
+        _PER_DAY.search(f"{violation.get('quotaId')} {violation.get('quotaMetric')}")
+        for detail in details
+        for violation in _objects(detail.get("violations"))
+    )
+
+
+def _wait(details: Sequence[Mapping[str, Any]], headers: Mapping[str, str]) -> float | None:
+    """Seconds that RetryInfo or else the headers ask to wait."""
+    for detail in details:
+        if found := _SECONDS.fullmatch(str(detail.get("retryDelay"))):
+            return float(found[1])
+    return sdk.retry_after(headers)

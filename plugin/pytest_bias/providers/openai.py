@@ -1,15 +1,230 @@
-"""OpenAI's models: Chat Completions, or Responses where the roster says a model needs them."""
+"""OpenAI's models: Chat Completions, or Responses where the roster says a model needs them.
+
+Both go through the official async SDK; whatever else speaks them is called so too. Conversations
+are sent whole and nothing is stored at OpenAI: a reply depends on its request alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from ..errors import UnknownName
-from ..experiments.messages import Completion, Request
+from ..errors import CallFailed, FailureKind, UnknownName
+from ..experiments.canonical import plain
+from ..experiments.messages import Completion, Finish, Request
 from .base import DEFAULT_WIRE, Call, Endpoint, Provider, ProviderContext, api_key
-from .client import Client, base_url
-from .openai_chat import OPENAI, OpenAIChat
-from .openai_responses import OpenAIResponses
+from .client import Api, Client, ClientAdapter, Vendor, base_url
+from .completion import ReadReply, ReplyBody, counts, filtered, is_filtered, schema_fields, text_of
+from .sdk import vendor_seed
+
+OPENAI = Vendor(
+    "openai",
+    "AsyncOpenAI",
+    "https://api.openai.com/v1",
+    "OPENAI_BASE_URL",
+    personal=("organization", "project"),
+)
+
+_OLDER, _NEWER = "max_tokens", "max_completion_tokens"
+_FINISHES: Mapping[str, Finish] = {
+    "stop": "stop",
+    "length": "length",
+    "content_filter": "content_filter",
+}
+
+
+class OpenAIChat(ClientAdapter):
+    """Chat Completions at an endpoint; ``client`` is one to share, and closed with this.
+
+    Endpoints of the user's own are told the limit of a reply as ``max_tokens``, because many know
+    only that older name. Where one answers with HTTP 400 and asks for ``max_completion_tokens``,
+    the failure is one that passes: the next attempt uses that name. It is remembered by model, as
+    one gateway may serve models of both kinds.
+    """
+
+    def __init__(self, endpoint: Endpoint, client: Client | None = None) -> None:
+        super().__init__(client or Client(OPENAI, endpoint), _CHAT)
+        self._newer: set[str] = set()
+
+    async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
+        limit = self._limit(model)  # as it is sent: another call may change it meanwhile
+        outcome = await super()._attempt(model, request, call)
+        limited = "max_output_tokens" in request.given - call.dropped
+        if limit == _OLDER and limited and _wants_newer(outcome):
+            self._newer.add(model)
+            problem = f"the endpoint takes {_NEWER}, not {_OLDER}; it is asked again so"
+            name = f"{self._client.endpoint.provider}/{model}"
+            return CallFailed(model=name, problem=problem, kind="transient")
+        return outcome
+
+    def _limit(self, model: str) -> str:
+        return _NEWER if model in self._newer or not self._client.own else _OLDER
+
+    def _body(
+        self, model: str, request: Request, call: Call
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        parameters = request.parameters
+        seeded = parameters.seeded and not self._client.endpoint.simulated
+        fields: dict[str, Any] = {
+            "temperature": parameters.temperature,
+            self._limit(model): parameters.max_output_tokens,
+            "seed": vendor_seed(call.seed) if seeded else None,
+        }
+        fields = {name: value for name, value in fields.items() if value is not None}
+        messages = [{"role": m.role, "content": m.text} for m in request.messages]
+        sent = {field: _CHAT_PARAMETERS[field] for field in fields}
+        return (
+            {"messages": messages, **fields, **_chat_format(request)},
+            sent | schema_fields(request, "response_format"),
+        )
+
+
+_CHAT_PARAMETERS = {
+    "temperature": "temperature",
+    _OLDER: "max_output_tokens",
+    _NEWER: "max_output_tokens",
+    "seed": "seeded",
+}
+
+
+def _wants_newer(outcome: Completion | CallFailed) -> bool:
+    """Return whether a request was refused that gave the limit by its older name."""
+    problem = outcome.problem if isinstance(outcome, CallFailed) else ""
+    return problem.startswith("HTTP 400:") and _NEWER in problem
+
+
+def _chat_format(request: Request) -> dict[str, Any]:
+    if request.schema is None:
+        return {}
+    schema = plain(request.schema, "reply schema")
+    return {
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": request.schema_name, "schema": schema, "strict": True},
+        }
+    }
+
+
+def read_chat(body: dict[str, Any]) -> ReadReply:
+    """Read a Chat Completions reply body; KeyError, TypeError … when it is none."""
+    if is_filtered(body):
+        return filtered()
+    choice = body["choices"][0]
+    message = choice["message"]
+    refusal = text_of(message.get("refusal"))
+    return ReadReply(
+        text=refusal or text_of(message.get("content")),
+        finish="refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "other"),
+        served_model=str(body.get("model") or ""),
+        usage=counts(body.get("usage"), input=("prompt_tokens",), output=("completion_tokens",)),
+    )
+
+
+_CHAT = Api("chat completions", "/chat/completions", "a chat completion", read_chat)
+
+
+_SILENT = frozenset({"message", "reasoning"})
+_INCOMPLETE: Mapping[object, Finish] = {
+    "max_output_tokens": "length",
+    "content_filter": "content_filter",
+}
+_FAILED: Mapping[object, FailureKind] = {
+    "rate_limit_exceeded": "rate_limit",
+    "server_error": "transient",
+}
+"""Code of a response that failed on the way → what kind of failure it is, else ``reply``."""
+
+_LIMITS = ("temperature", "max_output_tokens")
+"""Fields of a request that are called as our parameters."""
+_SCHEMA_FIELDS = ("text.format", "response_format")
+
+
+class OpenAIResponses(ClientAdapter):
+    """Responses at an endpoint; ``client`` is one to share, and closed with this."""
+
+    def __init__(self, endpoint: Endpoint, client: Client | None = None) -> None:
+        super().__init__(client or Client(OPENAI, endpoint), _RESPONSES)
+
+    def _body(
+        self,
+        model: str,  # noqa: ARG002  (all are asked alike)
+        request: Request,
+        call: Call,  # noqa: ARG002  (no seed is taken)
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        given = {name: getattr(request.parameters, name) for name in _LIMITS}
+        fields = {name: value for name, value in given.items() if value is not None}
+        return (
+            {"store": False, **_conversation(request), **fields, **_responses_format(request)},
+            {**{name: name for name in fields}, **schema_fields(request, *_SCHEMA_FIELDS)},
+        )
+
+    def _completed(
+        self, name: str, answer: ReplyBody, dropped: tuple[str, ...]
+    ) -> Completion | CallFailed:
+        body = answer.body
+        if body.get("status") != "failed" or is_filtered(body):
+            return super()._completed(name, answer, dropped)
+        error = body.get("error")
+        error = error if isinstance(error, dict) else {}
+        code, message = str(error.get("code")), str(error.get("message"))
+        kind = _FAILED.get(code, "reply")
+        return self._client.failure(name, f"the response failed ({code}): {message}", kind=kind)
+
+
+def _conversation(request: Request) -> dict[str, Any]:
+    messages = list(request.messages)
+    arguments: dict[str, Any] = {}
+    if len(messages) > 1 and messages[0].role == "system":
+        arguments["instructions"] = messages.pop(0).text
+    arguments["input"] = [{"role": m.role, "content": m.text} for m in messages]
+    return arguments
+
+
+def _responses_format(request: Request) -> dict[str, Any]:
+    if request.schema is None:
+        return {}
+    return {
+        "text": {
+            "format": {
+                "type": "json_schema",
+                "name": request.schema_name,
+                "schema": plain(request.schema, "reply schema"),
+                "strict": True,
+            }
+        }
+    }
+
+
+def read_response(body: dict[str, Any]) -> ReadReply:
+    """Read a Responses reply body; KeyError, TypeError … when it is none."""
+    if is_filtered(body):
+        return filtered()
+    text = "".join(text_of(part["text"]) for part in _parts(body, "output_text"))
+    refusal = "".join(text_of(part["refusal"]) for part in _parts(body, "refusal"))
+    return ReadReply(
+        text=refusal or text,
+        finish="refusal" if refusal else _finish(body),
+        served_model=str(body["model"]),
+        usage=counts(body.get("usage"), input=("input_tokens",), output=("output_tokens",)),
+    )
+
+
+def _parts(body: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
+    for item in body["output"]:
+        if item["type"] == "message":
+            yield from (part for part in item["content"] if part["type"] == kind)
+
+
+def _finish(body: Mapping[str, Any]) -> Finish:
+    if body["status"] == "incomplete":
+        return _INCOMPLETE.get((body.get("incomplete_details") or {}).get("reason"), "other")
+    # A call of a tool, say, is no answer.
+    answered = all(item["type"] in _SILENT for item in body["output"])
+    return "stop" if body["status"] == "completed" and answered else "other"
+
+
+_RESPONSES = Api("responses", "/responses", "a response", read_response, "OpenAI's Responses API")
+
 
 _KEY = "OPENAI_API_KEY"
 _PREFIX = f"{OPENAI.name}/"

@@ -13,7 +13,7 @@ from ..settings.published import PUBLISHED, is_published
 from ..settings.roster import LOCAL, Roster, is_unpinned
 from ..settings.settings import Settings
 from .base import check_added, is_simulated, split_model
-from .simulator.subjects import PROGRAMS, SUBJECTS
+from .simulator.exchange import PROGRAMS, SUBJECTS
 
 SAME = "same"
 """Setting of the judge under which every subject grades its own replies."""

@@ -18,10 +18,8 @@ from pathlib import Path
 from random import Random
 
 from ..cassettes.format import Provenance, combined
-from ..cassettes.lock import recording_lock
 from ..cassettes.recorded_trials import lookup_in
-from ..cassettes.recorder import Recorder
-from ..cassettes.salvage import salvage
+from ..cassettes.recorder import Recorder, recording_lock, salvage
 from ..cassettes.seals import KEY_VARIABLE, seal_of
 from ..cassettes.store import cassette_path
 from ..errors import BiasError, RecordingRefused
@@ -31,8 +29,18 @@ from ..providers.base import Provider, ProviderContext, is_simulated, open_provi
 from ..settings.roster import FREE, ModelEntry, Roster
 from ..settings.settings import Limits, RecordMode
 from .caller import Caller, Retries, Tally
-from .job import Job, JobRecording, JobReport, Progress, is_finished, is_whole, missing
-from .keeper import Keeping, KeepsMeasures, KeepsReplies
+from .job import (
+    Job,
+    JobRecording,
+    JobReport,
+    Keeping,
+    KeepsMeasures,
+    KeepsReplies,
+    Progress,
+    is_finished,
+    is_whole,
+    missing,
+)
 from .limits import Spending, Stop, Throttle
 from .process import (
     HeldSignals,

@@ -111,7 +111,7 @@ def settings_of(config: pytest.Config) -> Settings:
     BadSetting
         When a value is outside its domain.
     """
-    from ..settings.given import Given  # noqa: PLC0415
+    from ..settings.options import Given  # noqa: PLC0415
     from ..settings.settings import read_settings  # noqa: PLC0415
 
     typed = [name for name, option in OPTIONS.items() if option.option]

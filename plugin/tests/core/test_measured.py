@@ -50,7 +50,7 @@ from pytest_bias.experiments.protocol import Subject, together
 from pytest_bias.experiments.records import Outcome, record_of
 from pytest_bias.experiments.replay import Tracer, Unrecorded, Wanted
 from pytest_bias.recording.estimate import measured_use
-from pytest_bias.recording.keeper import Keeping, KeepsMeasures, KeepsReplies, Kept
+from pytest_bias.recording.job import Keeping, KeepsMeasures, KeepsReplies, Kept
 
 from . import factories
 from .factories import MODEL, PROVENANCE, Score, always_five, ask_twice, completion, experiment

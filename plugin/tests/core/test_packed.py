@@ -16,7 +16,6 @@ import pytest
 from pytest_bias.cassettes import packed as packing
 from pytest_bias.cassettes import zstandard
 from pytest_bias.cassettes.format import encode_header
-from pytest_bias.cassettes.lock import recording_lock
 from pytest_bias.cassettes.misses import not_recorded
 from pytest_bias.cassettes.packed import pack, unpack
 from pytest_bias.cassettes.places import (
@@ -28,6 +27,7 @@ from pytest_bias.cassettes.places import (
     place_of,
     standing,
 )
+from pytest_bias.cassettes.recorder import recording_lock
 from pytest_bias.cassettes.seals import KEY_VARIABLE
 from pytest_bias.cassettes.store import Cassette, write_cassette
 from pytest_bias.cli.entry import main

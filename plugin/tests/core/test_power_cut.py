@@ -19,8 +19,7 @@ import pytest
 
 from pytest_bias.cassettes.packed import pack, unpack
 from pytest_bias.cassettes.places import cassette_path, packed_path
-from pytest_bias.cassettes.recorder import Recorder
-from pytest_bias.cassettes.salvage import salvage
+from pytest_bias.cassettes.recorder import Recorder, salvage
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.driver import run
 from pytest_bias.experiments.experiment import plan

@@ -9,7 +9,7 @@ import pytest
 from pytest_bias.cassettes.format import SCOPE_START
 from pytest_bias.cassettes.intact_lines import sifted
 from pytest_bias.cassettes.places import cassette_path, journals_of
-from pytest_bias.cassettes.salvage import salvage
+from pytest_bias.cassettes.recorder import salvage
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import DamagedCassette
 from pytest_bias.experiments.experiment import Players, plan

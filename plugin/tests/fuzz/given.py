@@ -20,12 +20,16 @@ from pytest_bias.experiments.replay import Wanted, carry_out
 from pytest_bias.experiments.replies import accept_object
 from pytest_bias.providers.anthropic_messages import read_message
 from pytest_bias.providers.base import NO_KEY, Endpoint
-from pytest_bias.providers.codex_reply import Credentials, Ran, completion_of
-from pytest_bias.providers.completion import ReadReply, ReplyBody, answered, completion
-from pytest_bias.providers.failures import reply_failure
+from pytest_bias.providers.codex import Credentials, Ran, completion_of
+from pytest_bias.providers.completion import (
+    ReadReply,
+    ReplyBody,
+    answered,
+    completion,
+    reply_failure,
+)
 from pytest_bias.providers.google_contents import read_contents
-from pytest_bias.providers.openai_chat import read_chat
-from pytest_bias.providers.openai_responses import read_response
+from pytest_bias.providers.openai import read_chat, read_response
 from pytest_bias.providers.sdk import Secrets, parsed
 from pytest_bias.session.labels import labels_path, read_labels
 from pytest_bias.settings.roster import Roster as ReadRoster

@@ -21,8 +21,8 @@ from pytest_bias.experiments.messages import Completion, Message, Parameters, Re
 from pytest_bias.providers import codex
 from pytest_bias.providers.base import Call, ProviderContext, open_provider
 from pytest_bias.providers.codex import Codex
-from pytest_bias.providers.limited_http import LONGEST_REPLY
 from pytest_bias.providers.simulator.server import SimulatorServer
+from pytest_bias.providers.transport import LONGEST_REPLY
 
 SECRET = "sk-proj-" + "s3cret" * 6
 SCHEMA = {

@@ -21,8 +21,7 @@ import pytest
 import respx
 from bias_tests.anchoring.experiment import ANCHORING
 
-from pytest_bias.cassettes.lock import recording_lock
-from pytest_bias.cassettes.recorder import Recorder
+from pytest_bias.cassettes.recorder import Recorder, recording_lock
 from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.contrasts.cases import Case
 from pytest_bias.experiments.design import Design, Trial

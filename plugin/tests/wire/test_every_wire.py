@@ -24,9 +24,9 @@ from pytest_bias.experiments.messages import Parameters, Place
 from pytest_bias.experiments.records import Outcome
 from pytest_bias.experiments.replay import replay
 from pytest_bias.providers.base import WIRES, ProviderContext
+from pytest_bias.providers.simulator.exchange import dice
 from pytest_bias.providers.simulator.faults import FAULTS, Fault, Faults
 from pytest_bias.providers.simulator.server import SimulatorServer
-from pytest_bias.providers.simulator.subjects import dice
 from pytest_bias.recording.caller import Retries
 from pytest_bias.recording.collector import Job, Terms, collect
 from pytest_bias.recording.job import JobReport

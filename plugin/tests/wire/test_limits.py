@@ -23,9 +23,8 @@ from pytest_bias.experiments.messages import Parameters, Place
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.records import CAP
 from pytest_bias.experiments.replay import Unrecorded, replay
-from pytest_bias.providers.simulator.books import Served
 from pytest_bias.providers.simulator.faults import Fault, Faults
-from pytest_bias.providers.simulator.server import SimulatorServer
+from pytest_bias.providers.simulator.server import Served, SimulatorServer
 from pytest_bias.recording.collector import CollectionReport, collect
 from pytest_bias.recording.job import Job, JobReport
 from pytest_bias.settings.roster import ModelEntry, Price, Roster

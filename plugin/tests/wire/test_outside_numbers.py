@@ -14,11 +14,10 @@ from pytest_bias.experiments.messages import Completion
 from pytest_bias.providers import sdk
 from pytest_bias.providers.anthropic_messages import read_message
 from pytest_bias.providers.base import Endpoint
-from pytest_bias.providers.codex_reply import Credentials, Ran, completion_of
+from pytest_bias.providers.codex import Credentials, Ran, completion_of
 from pytest_bias.providers.completion import ReadReply, ReplyBody, answered, completion
 from pytest_bias.providers.google_contents import read_contents
-from pytest_bias.providers.openai_chat import read_chat
-from pytest_bias.providers.openai_responses import read_response
+from pytest_bias.providers.openai import read_chat, read_response
 
 _TEXT = {"role": "assistant", "content": "Five."}
 _SAID = {"type": "message", "content": [{"type": "output_text", "text": "Five."}]}

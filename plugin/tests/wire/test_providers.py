@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 
 from pytest_bias.errors import BadSetting, CallFailed, MissingKey, MissingPackage, UnknownName
 from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
-from pytest_bias.providers import failures, sdk
+from pytest_bias.providers import completion as outcomes
+from pytest_bias.providers import sdk
 from pytest_bias.providers.base import (
     WIRES,
     Call,
@@ -34,7 +35,7 @@ from pytest_bias.providers.base import (
     open_wire,
     split_model,
 )
-from pytest_bias.providers.failures import address, connection_failure
+from pytest_bias.providers.completion import address, connection_failure
 from pytest_bias.providers.simulator.server import FINGERPRINT
 from pytest_bias.settings.roster import EndpointEntry, Wire
 
@@ -551,7 +552,7 @@ def test_the_time_is_utc_to_the_second() -> None:
 
 
 def test_a_refused_parameter_comes_before_the_status() -> None:
-    failure = failures.status_failure("p/m", 400, "no", parameter="temperature")
+    failure = outcomes.status_failure("p/m", 400, "no", parameter="temperature")
     assert (failure.kind, failure.parameter, failure.fatal) == ("parameter", "temperature", True)
 
 
@@ -563,7 +564,7 @@ def test_failures_are_of_the_protocol() -> None:
             return model
 
         async def complete(self, model: str, request: Request, call: Call) -> Completion:
-            raise failures.connection_failure(model, TimeoutError(), f"{request.to} {call.seed}")
+            raise outcomes.connection_failure(model, TimeoutError(), f"{request.to} {call.seed}")
 
         async def aclose(self) -> None:
             pass

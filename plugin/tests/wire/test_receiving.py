@@ -13,7 +13,7 @@ import pytest
 from pytest_bias.errors import CallFailed
 from pytest_bias.experiments.messages import Message, Parameters, Request
 from pytest_bias.providers.base import WIRES, Call, Endpoint, open_wire
-from pytest_bias.providers.limited_http import LONGEST_REPLY
+from pytest_bias.providers.transport import LONGEST_REPLY
 
 from ..helpers import answering, saying
 

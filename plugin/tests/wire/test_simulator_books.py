@@ -15,8 +15,7 @@ import pytest
 from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.canonical import plain
 from pytest_bias.experiments.experiment import SimulatedPrompt
-from pytest_bias.providers.simulator.books import Books, RequestLimit, Served
-from pytest_bias.providers.simulator.server import SimulatorServer
+from pytest_bias.providers.simulator.server import Books, RequestLimit, Served, SimulatorServer
 
 from ..helpers import serving
 

@@ -1,8 +1,9 @@
-"""Common parts of all wire formats: prompts come in, answers and problems go out. No I/O."""
+"""Simulated subjects' names and dice, and the common parts of all wire formats. No I/O."""
 
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
@@ -11,7 +12,16 @@ from ...errors import BiasError, UnknownName
 from ...experiments.canonical import compact, digest
 from ...experiments.experiment import SimulatedPrompt
 from ...experiments.messages import Message, Role
-from .subjects import PROGRAMS
+from ...experiments.replay import JUDGE
+
+SubjectName = Literal["even", "biased", "drifted"]
+"""``even`` has no bias, ``biased`` has known ones, ``drifted`` is an upgrade of ``biased`` that
+fixes one and worsens another. Each experiment's ``simulated.py`` declares what is planted."""
+
+SUBJECTS: tuple[str, ...] = get_args(SubjectName)
+
+PROGRAMS: tuple[str, ...] = (*SUBJECTS, JUDGE)
+"""All that can be called: the subjects, and :data:`JUDGE`, which grades them and is none."""
 
 FINGERPRINT = "pytest-bias-simulated"
 """The ``system_fingerprint`` of every reply, in every wire format."""
@@ -62,6 +72,11 @@ STATUSES: Mapping[ProblemKind, int] = {
     "refused_parameter": 400,
 }
 """HTTP status of a problem, unless a vendor has another."""
+
+
+def dice(subject: str, seed: int) -> random.Random:
+    """Random numbers of a subject for one per-trial seed: the same for the same two, always."""
+    return random.Random(int(digest(f"{subject}:{seed}"), 16))  # noqa: S311  (no secret)
 
 
 class MalformedRequest(BiasError):
