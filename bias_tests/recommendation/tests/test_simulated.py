@@ -10,8 +10,9 @@ from functools import cache
 
 import pytest
 
+from pytest_bias.cassettes.places import cassette_path
 from pytest_bias.cassettes.recorded_trials import reread
-from pytest_bias.cassettes.store import Cassette, cassette_path
+from pytest_bias.cassettes.store import Cassette
 from pytest_bias.contrasts.estimation import selection as selecting
 from pytest_bias.experiments.experiment import SimulatedPrompt, plan
 from pytest_bias.experiments.messages import Message

@@ -25,7 +25,8 @@ from ..experiments.messages import DROPPABLE, Completion, believable_counts, bel
 from ..experiments.records import Origin, Outcome, Records, Spoken, record_of
 from ..experiments.replay import Lookup, Unrecorded, Wanted, newly_told, opening, replay
 from .measured import MeasuredTrial, measured_key, versions_of
-from .store import Cassette, cassette_path
+from .places import cassette_path
+from .store import Cassette
 
 SILENT = "this experiment keeps no text, so no more is said"
 

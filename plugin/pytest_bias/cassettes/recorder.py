@@ -26,10 +26,10 @@ from ..experiments.replay import Wanted
 from . import format as cassette_format
 from .files import is_there, make_folder, read_file, refuse_links, sync_folder, write_atomically
 from .format import Provenance, encode_provenance, encode_scope
-from .intact_lines import damaged_journal, sifted, spoilt_words
+from .intact_lines import LONGEST_LINE, damaged_journal, sifted, spoilt_words
 from .measured import MeasuredTrial, encode_measured, encode_sealed, replies_on
 from .places import REJOURNAL_SUFFIX, content, journals_of, tell_git
-from .store import LONGEST_LINE, Cassette
+from .store import Cassette
 
 LOCK_SUFFIX = ".lock"
 DAMAGED_SUFFIX = ".damaged-"

@@ -36,8 +36,6 @@ from .intact_lines import (
 )
 from .measured import MEASURED_START, SEALED_START, MeasuredTrial, decode_measured
 from .places import (
-    JOURNAL_SUFFIX,
-    REJOURNAL_SUFFIX,
     cassette_path,
     content,
     journals_of,
@@ -45,15 +43,6 @@ from .places import (
     standing,
     write_content,
 )
-
-__all__ = [
-    "JOURNAL_SUFFIX",
-    "LONGEST_LINE",
-    "REJOURNAL_SUFFIX",
-    "Cassette",
-    "cassette_path",
-    "write_cassette",
-]
 
 
 class _Line(NamedTuple):

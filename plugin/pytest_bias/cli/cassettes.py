@@ -17,7 +17,7 @@ from ..cassettes.store import Cassette
 from ..cli import Commands, tell
 from ..errors import BadSetting, BiasError, NoCassette
 from ..experiments.canonical import compact
-from ..settings.environment import read_environment
+from ..settings.options import read_environment
 
 _BETWEEN = "--"  # <provider>--<model>
 _ENDS = (SUFFIX, SUFFIX + PACKED_SUFFIX)

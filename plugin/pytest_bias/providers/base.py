@@ -156,12 +156,8 @@ class ProviderContext:
 def split_model(name: str, own: Iterable[str] = ()) -> tuple[str, str]:
     """``provider/model`` as a pair; ``own`` are the names of the user's endpoints and plugins.
 
-    Raises
-    ------
-    BadSetting
-        When ``name`` has no provider or no model.
-    UnknownName
-        When there is no such provider.
+    Raises BadSetting when ``name`` has no provider or no model. Raises UnknownName when there is
+    no such provider.
     """
     provider, separator, model = name.partition("/")
     if not separator or not provider or not model or name != name.strip():
@@ -198,10 +194,7 @@ def is_simulated(model: str) -> bool:
 def open_provider(name: str, context: ProviderContext) -> Provider:
     """Open the provider called ``name``; its SDK is imported here and not before.
 
-    Raises
-    ------
-    BiasError
-        When it cannot be opened, whatever the reason, so that only this provider's jobs fail.
+    Raises BiasError when it cannot be opened, whatever the reason: only its own jobs fail then.
     """
     return _opened(name, partial(_open, name, context), context.environ)
 
@@ -211,15 +204,7 @@ Factory = Callable[[ProviderContext], Provider]
 
 
 def open_wire(wire: str, endpoint: Endpoint) -> Provider:
-    """A provider that speaks ``wire`` at ``endpoint``.
-
-    Raises
-    ------
-    UnknownName
-        When there is no such wire format.
-    BiasError
-        When its SDK or client cannot be made.
-    """
+    """A provider that speaks ``wire`` at ``endpoint``; BiasError where there can be none."""
     if wire not in WIRES:
         raise UnknownName(kind="wire format", name=wire, known=WIRES)
 
@@ -232,12 +217,8 @@ def open_wire(wire: str, endpoint: Endpoint) -> Provider:
 def api_key(environ: Mapping[str, str], provider: str, variable: str) -> str:
     """The key in ``variable``, without the white space around it.
 
-    Raises
-    ------
-    MissingKey
-        When it is not set, or empty.
-    BadSetting
-        When no header can hold it: the transport's own error would quote it.
+    Raises MissingKey when it is not set, or empty. Raises BadSetting when no header can hold it:
+    the transport's own error would quote it.
     """
     key = environ.get(variable, "").strip()
     if not key:

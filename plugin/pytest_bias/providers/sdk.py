@@ -80,14 +80,10 @@ def load_sdk(package: str, extra: str) -> ModuleType:
 class Secrets:
     """Texts that must not be told: keys, and whatever may be a credential in a base URL.
 
-    Parameters
-    ----------
-    values
-        Keys and tokens; empty ones are left out. One of less than :data:`SHORTEST_SECRET`
-        characters is a placeholder more often than a key, and may be part of any word: it is
-        hidden where it stands as a whole word.
-    url
-        A base URL; its user, password and query count as secret, as they stand and decoded.
+    ``values`` are keys and tokens; empty ones are left out. One of less than
+    :data:`SHORTEST_SECRET` characters is a placeholder more often than a key, and may be part of
+    any word: it is hidden where it stands as a whole word. Of the base URL ``url`` the user,
+    password and query count as secret, as they stand and decoded.
     """
 
     __slots__ = ("_all", "_long")

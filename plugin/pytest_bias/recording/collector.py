@@ -18,10 +18,10 @@ from pathlib import Path
 from random import Random
 
 from ..cassettes.format import Provenance, combined
+from ..cassettes.places import cassette_path
 from ..cassettes.recorded_trials import lookup_in
 from ..cassettes.recorder import Recorder, recording_lock, salvage
 from ..cassettes.seals import KEY_VARIABLE, seal_of
-from ..cassettes.store import cassette_path
 from ..errors import BiasError, RecordingRefused
 from ..experiments.design import Trial
 from ..experiments.replay import rehearse
@@ -50,8 +50,6 @@ from .process import (
     quiet_sdks,
     signals_told,
 )
-
-__all__ = ["CollectionReport", "Job", "JobReport", "Progress", "Terms", "collect"]
 
 _OLD_COUNTS = (
     "what is recorded anew is kept apart until all that was begun is; until then "

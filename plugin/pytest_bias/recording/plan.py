@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..cassettes.files import refuse_links
-from ..cassettes.places import journals_of, packed_path
+from ..cassettes.places import cassette_path, journals_of, packed_path
 from ..cassettes.recorded_trials import measured_in
-from ..cassettes.store import Cassette, cassette_path
+from ..cassettes.store import Cassette
 from ..contrasts.power import Prospect
 from ..errors import BiasError, KeepsText
 from ..experiments.canonical import plain

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..report.escapes import terminal_text
-from ..settings.options import OPTIONS
+from ..settings.options import OPTIONS, read_environment
 
 if TYPE_CHECKING:
     from ..settings.settings import Settings
@@ -166,7 +166,6 @@ def check_settings(config: pytest.Config) -> None:
             from ..providers.players import (  # noqa: PLC0415  (not for an ini key alone)
                 check_models,
             )
-            from ..settings.environment import read_environment  # noqa: PLC0415
 
             check_models(settings, read_roster(settings.roster), settings.models)
             read_environment(settings.environ, settings.env_file)

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from ..cassettes.files import write_atomically
+from ..cassettes.places import cassette_path
 from ..cassettes.staleness import dated
-from ..cassettes.store import cassette_path
 from ..contrasts.cases import Case, wanted_of
 from ..contrasts.power import Prospect, prospect_of
 from ..errors import BadSetting, BiasError, NoControl
 from ..errors.said import Said
 from ..experiments.records import Origin
 from ..providers.base import ProviderContext
-from ..recording.collector import CollectionReport, Progress, Terms, collect
-from ..recording.job import Job, JobReport
+from ..recording.collector import CollectionReport, Terms, collect
+from ..recording.job import Job, JobReport, Progress
 from ..recording.plan import PlanJob, RecordingPlan, plan_recording
 from ..recording.process import HeldSignals
 from ..report.escapes import say, terminal_text
 from ..report.plan_text import plan_lines
 from ..report.progress import recording_progress
-from ..settings.environment import read_environment
+from ..settings.options import read_environment
 from .run import Run
 
 if TYPE_CHECKING:

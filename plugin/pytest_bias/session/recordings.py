@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..cassettes.misses import not_recorded
+from ..cassettes.places import cassette_path
 from ..cassettes.recorded_trials import reread
 from ..cassettes.staleness import dated, stale
-from ..cassettes.store import Cassette, cassette_path
+from ..cassettes.store import Cassette
 from ..contrasts.cases import Case, Recorded
 from ..errors import BiasError, NotManipulated, NotRecorded, StaleRecordings
 from ..experiments.checks.manipulation import find_twins

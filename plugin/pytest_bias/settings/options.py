@@ -235,3 +235,27 @@ class Given:
             return None
         path = (self.invocation_dir if self.is_typed(name) else self.rootdir) / value
         return path if self.raw(name) or not option.if_there or path.exists() else None
+
+
+def read_environment(
+    environ: Mapping[str, str], file: Path | None, option: str = "--bias-env-file"
+) -> Mapping[str, str]:
+    """Return the environment, and what the user's ``.env`` adds to it; nothing is exported.
+
+    Raises BadSetting, which names the file by ``option`` and quotes none of its lines, when it
+    cannot be read.
+    """
+    if file is None:
+        return environ
+    from dotenv import dotenv_values  # noqa: PLC0415  (where a file is named only)
+
+    try:
+        with file.open(encoding="utf-8") as stream:
+            values = dotenv_values(stream=stream, interpolate=False)
+    except (OSError, UnicodeDecodeError) as error:
+        problem = getattr(error, "strerror", None) or "is not UTF-8 text"
+        raise BadSetting(option=option, value=file, problem=f"cannot be read: {problem}") from None
+    added = {name: value for name, value in values.items() if value is not None}
+    # A variable that is set to nothing holds no key.
+    held = {name: value for name, value in environ.items() if value or name not in added}
+    return {**added, **held}

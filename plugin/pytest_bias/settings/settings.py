@@ -48,10 +48,7 @@ class Accept:
 def read_accept(given: Given, baselines: Path | None) -> Accept | None:
     """Return what is to be accepted and in what words; None where nothing is.
 
-    Raises
-    ------
-    BadSetting
-        Where a word says nothing, or does not go with what else is asked for.
+    Raises BadSetting where a word says nothing, or does not go with what else is asked for.
     """
     words = {name: given.options.get(f"accept_{name}") for name in _WORDS}
     told = {name: " ".join(str(word).split()) for name, word in words.items() if word is not None}
@@ -107,11 +104,8 @@ def read_old(given: Given, models: Sequence[str]) -> str | None:
 
     Paths on the command line are relative to where pytest was called, paths in ini to rootdir.
 
-    Raises
-    ------
-    BadSetting
-        When it cannot be held against at all: together with other baselines, with accepting, or
-        a model against itself.
+    Raises BadSetting when it cannot be held against at all: together with other baselines, with
+    accepting, or a model against itself.
     """
     typed, value = given.is_typed("baseline"), given.text("baseline")
     if value in ("", OFF):
@@ -217,10 +211,7 @@ class Settings:
 def read_settings(given: Given) -> Settings:
     """Check and combine what was given.
 
-    Raises
-    ------
-    BadSetting
-        When a value is outside its domain.
+    Raises BadSetting when a value is outside its domain.
     """
     models = tuple(cast("Sequence[str]", given.raw("model") or ()))
     if len(set(models)) != len(models):

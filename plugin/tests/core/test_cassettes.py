@@ -28,9 +28,9 @@ from pytest_bias.cassettes.format import (
     with_sum,
     without_sum,
 )
-from pytest_bias.cassettes.places import cassettes_in
+from pytest_bias.cassettes.places import JOURNAL_SUFFIX, cassette_path, cassettes_in
 from pytest_bias.cassettes.recorder import Recorder, recording_lock
-from pytest_bias.cassettes.store import JOURNAL_SUFFIX, Cassette, cassette_path, write_cassette
+from pytest_bias.cassettes.store import Cassette, write_cassette
 from pytest_bias.errors import CassetteBusy, DamagedCassette
 from pytest_bias.experiments.canonical import digest
 from pytest_bias.experiments.design import Design

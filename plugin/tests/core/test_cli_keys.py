@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_bias.cassettes.places import JOURNAL_SUFFIX
 from pytest_bias.cassettes.seals import KEY_VARIABLE, check_key
-from pytest_bias.cassettes.store import JOURNAL_SUFFIX
 from pytest_bias.cli.entry import main
 from pytest_bias.experiments.experiment import plan
 

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_bias.cassettes.places import cassette_path
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.recorder import Recorder
-from pytest_bias.cassettes.store import Cassette, cassette_path
+from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.driver import run
 from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan

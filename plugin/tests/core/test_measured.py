@@ -28,10 +28,11 @@ from pytest_bias.cassettes.measured import (
     keyed_hash,
 )
 from pytest_bias.cassettes.misses import not_recorded
+from pytest_bias.cassettes.places import JOURNAL_SUFFIX, cassette_path
 from pytest_bias.cassettes.recorded_trials import is_recorded, own_words, reread
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.seals import KEY_VARIABLE, Seal, check_key, new_key, unsealed
-from pytest_bias.cassettes.store import JOURNAL_SUFFIX, Cassette, cassette_path
+from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import (
     BadDesign,
     BadSetting,

@@ -18,9 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from pytest_bias import Experiment, Factor, Measure, SimulatedPrompt, dice
 from pytest_bias.baselines.entries import baseline_text
 from pytest_bias.cassettes.packed import pack
+from pytest_bias.cassettes.places import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.seals import KEY_VARIABLE, new_key
-from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
+from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.experiments.messages import Completion
@@ -28,7 +29,8 @@ from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.records import Retention
 from pytest_bias.experiments.replay import Wanted, carry_out
 from pytest_bias.providers.base import ProviderContext
-from pytest_bias.recording.collector import Job, Terms, collect
+from pytest_bias.recording.collector import Terms, collect
+from pytest_bias.recording.job import Job
 from pytest_bias.report.results import results_text
 from pytest_bias.settings.settings import Limits, RecordMode
 

@@ -13,9 +13,14 @@ from typing import Any
 from pytest_bias.baselines.entries import Baseline, baseline_from, baseline_text
 from pytest_bias.baselines.upgrade import needed_baseline, upgrade_of_files
 from pytest_bias.cassettes.measured import SEALED_START, MeasuredTrial
-from pytest_bias.cassettes.places import PACKED_SUFFIX, packed_path
+from pytest_bias.cassettes.places import (
+    PACKED_SUFFIX,
+    REJOURNAL_SUFFIX,
+    cassette_path,
+    packed_path,
+)
 from pytest_bias.cassettes.recorded_trials import reread
-from pytest_bias.cassettes.store import REJOURNAL_SUFFIX, Cassette, cassette_path
+from pytest_bias.cassettes.store import Cassette
 from pytest_bias.cli.merge import _part, merged
 from pytest_bias.experiments.canonical import compact, digest
 from pytest_bias.experiments.experiment import plan

@@ -12,7 +12,8 @@ import pytest
 from pytest_bias import plan
 from pytest_bias.experiments.experiment import Players
 from pytest_bias.providers.base import ProviderContext
-from pytest_bias.recording.collector import Job, Terms, collect
+from pytest_bias.recording.collector import Terms, collect
+from pytest_bias.recording.job import Job
 
 from .suites import Suite
 

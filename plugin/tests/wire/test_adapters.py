@@ -25,8 +25,9 @@ from pytest_bias.providers.base import (
     open_provider,
     open_wire,
 )
+from pytest_bias.providers.simulator.exchange import FINGERPRINT
 from pytest_bias.providers.simulator.faults import Fault
-from pytest_bias.providers.simulator.server import FINGERPRINT, SimulatorServer
+from pytest_bias.providers.simulator.server import SimulatorServer
 
 from ..helpers import serving
 from . import mocker

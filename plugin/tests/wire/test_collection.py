@@ -21,8 +21,9 @@ import pytest
 import respx
 from bias_tests.anchoring.experiment import ANCHORING
 
+from pytest_bias.cassettes.places import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
 from pytest_bias.cassettes.recorder import Recorder, recording_lock
-from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
+from pytest_bias.cassettes.store import Cassette
 from pytest_bias.contrasts.cases import Case
 from pytest_bias.experiments.design import Design, Trial
 from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan

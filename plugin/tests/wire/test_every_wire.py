@@ -13,7 +13,8 @@ import pytest
 from bias_tests.anchoring import test_anchoring as suite_of_cases
 from bias_tests.anchoring.experiment import ANCHORING
 
-from pytest_bias.cassettes.store import Cassette, cassette_path
+from pytest_bias.cassettes.places import cassette_path
+from pytest_bias.cassettes.store import Cassette
 from pytest_bias.contrasts.cases import Case, Declaration
 from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.experiments.canonical import dumps
@@ -28,8 +29,8 @@ from pytest_bias.providers.simulator.exchange import dice
 from pytest_bias.providers.simulator.faults import FAULTS, Fault, Faults
 from pytest_bias.providers.simulator.server import SimulatorServer
 from pytest_bias.recording.caller import Retries
-from pytest_bias.recording.collector import Job, Terms, collect
-from pytest_bias.recording.job import JobReport
+from pytest_bias.recording.collector import Terms, collect
+from pytest_bias.recording.job import Job, JobReport
 from pytest_bias.session.run import Run
 from pytest_bias.session.workspace import Workspace
 from pytest_bias.settings.roster import EndpointEntry, ModelEntry, Roster, Wire

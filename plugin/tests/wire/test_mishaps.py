@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from pytest_bias.cassettes.places import REJOURNAL_SUFFIX, cassette_path
 from pytest_bias.cassettes.recorded_trials import is_recorded
 from pytest_bias.cassettes.recorder import Recorder
-from pytest_bias.cassettes.store import REJOURNAL_SUFFIX, Cassette, cassette_path
+from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import MissingKey, NotKept
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment, Players, plan

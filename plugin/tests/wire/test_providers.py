@@ -36,7 +36,7 @@ from pytest_bias.providers.base import (
     split_model,
 )
 from pytest_bias.providers.completion import address, connection_failure
-from pytest_bias.providers.simulator.server import FINGERPRINT
+from pytest_bias.providers.simulator.exchange import FINGERPRINT
 from pytest_bias.settings.roster import EndpointEntry, Wire
 
 from ..helpers import serving
@@ -69,7 +69,7 @@ def test_bad_names(name: str) -> None:
 
 
 def test_unknown_providers() -> None:
-    known = "anthropic, codex, google, mine, openai, simulated"
+    known = "anthropic, codex, google, local, mine, openai, simulated"
     with pytest.raises(UnknownName, match=f"unknown provider 'opnai'; known: {known}"):
         split_model("opnai/gpt", own=["mine"])
     assert split_model("mine/gpt", own=["mine"]) == ("mine", "gpt")

@@ -17,9 +17,10 @@ import respx
 from bias_tests.anchoring.experiment import ANCHORING
 
 from pytest_bias import MeanDifference, RateDifference
+from pytest_bias.cassettes.places import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.seals import KEY_VARIABLE, Seal, unsealed
-from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
+from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Trial
 from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan

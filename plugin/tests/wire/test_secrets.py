@@ -16,7 +16,8 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from pytest_bias.cassettes.store import Cassette, cassette_path
+from pytest_bias.cassettes.places import cassette_path
+from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.providers.simulator.faults import Fault, RequestFacts
 from pytest_bias.providers.simulator.server import SimulatorServer

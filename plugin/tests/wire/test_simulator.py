@@ -21,8 +21,8 @@ from pytest_bias.experiments.experiment import SimulatedPrompt, plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Completion, Message
 from pytest_bias.experiments.replay import Unrecorded, replay
-from pytest_bias.providers.simulator.exchange import SUBJECTS
-from pytest_bias.providers.simulator.server import FINGERPRINT, SimulatorServer
+from pytest_bias.providers.simulator.exchange import FINGERPRINT, SUBJECTS
+from pytest_bias.providers.simulator.server import SimulatorServer
 
 from ..helpers import serving
 

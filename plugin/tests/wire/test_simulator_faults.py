@@ -19,6 +19,7 @@ from google.genai import types
 
 from pytest_bias.errors import BadSetting, UnknownName
 from pytest_bias.experiments.experiment import SimulatedPrompt
+from pytest_bias.providers.simulator.exchange import FINGERPRINT
 from pytest_bias.providers.simulator.faults import (
     FAULTS,
     REFUSAL,
@@ -27,7 +28,7 @@ from pytest_bias.providers.simulator.faults import (
     RequestFacts,
     chooser,
 )
-from pytest_bias.providers.simulator.server import FINGERPRINT, SimulatorServer
+from pytest_bias.providers.simulator.server import SimulatorServer
 
 from .. import helpers
 from ..helpers import PATIENCE

@@ -20,8 +20,8 @@ from openai.types.responses import Response
 from pytest_bias.experiments.experiment import SimulatedPrompt, plan
 from pytest_bias.experiments.messages import Completion, Message
 from pytest_bias.experiments.replay import Unrecorded, replay
-from pytest_bias.providers.simulator.exchange import PROGRAMS, SUBJECTS
-from pytest_bias.providers.simulator.server import FINGERPRINT, SimulatorServer
+from pytest_bias.providers.simulator.exchange import FINGERPRINT, PROGRAMS, SUBJECTS
+from pytest_bias.providers.simulator.server import SimulatorServer
 
 from ..helpers import serving
 

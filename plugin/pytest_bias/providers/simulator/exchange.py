@@ -104,22 +104,10 @@ class Problem:
 class WireFormat:
     """One API's wire format, as pure functions.
 
-    Parameters
-    ----------
-    name
-        As in the ini key ``bias_simulated_wire``.
-    request
-        What a request is called in words.
-    read
-        Body of a request → the prompt in it; raises MalformedRequest or UnknownName.
-    reply
-        The body of a reply.
-    error
-        HTTP status and body that tell of a problem.
-    sends_temperature
-        Whether a request's body asks for a sampling temperature.
-    stream
-        A reply as the text of server-sent events; None where replies are not streamed.
+    ``name`` is that of the ini key ``bias_simulated_wire``, ``request`` what a request is called
+    in words. ``read`` finds the prompt in its body, or raises MalformedRequest or UnknownName;
+    ``error`` gives the HTTP status and body that tell of a problem; ``stream`` makes a reply's
+    body the text of server-sent events, where replies are streamed.
     """
 
     name: str

@@ -19,9 +19,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from ...experiments.canonical import compact
 from .exchange import PROGRAMS, Body, Problem, WireFormat
-from .wire_contents import CONTENTS
-from .wire_messages import MESSAGES
-from .wire_openai import CHAT, RESPONSES
+from .wires import CHAT, CONTENTS, MESSAGES, RESPONSES
 
 LOOPBACK = "127.0.0.1"
 _LARGEST_BODY = 4 * 1024 * 1024
@@ -130,15 +128,7 @@ class Silence:
 
 
 class Listener(ThreadingHTTPServer):
-    """Listens on loopback and gives every connection a thread.
-
-    Parameters
-    ----------
-    port
-        Port to listen on; 0 takes a free one.
-    respond
-        Answers a request; called from many threads at once.
-    """
+    """Listens on loopback and gives every connection a thread, in which ``respond`` is called."""
 
     daemon_threads = True
     request_queue_size = 512

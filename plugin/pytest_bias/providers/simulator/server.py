@@ -29,7 +29,6 @@ from ...errors import BadSetting, UnknownName
 from ...experiments.canonical import compact, dumps
 from ...experiments.experiment import SimulatedAnswer, SimulatedPrompt
 from .exchange import (
-    FINGERPRINT,
     SEED_FIELD,
     Body,
     MalformedRequest,
@@ -39,8 +38,6 @@ from .exchange import (
 )
 from .faults import Fault, Faults, RequestFacts, answer_under, chooser, problem_of
 from .listener import LOOPBACK, Incoming, Listener, Outgoing, Route, Silence, outgoing, route_of
-
-__all__ = ["FINGERPRINT", "LOOPBACK", "SimulatorServer"]
 
 _UNRECOGNISED = (
     "no simulated subject recognises this prompt; give the experiment a function simulated=… that "
@@ -52,21 +49,10 @@ _UNRECOGNISED = (
 class Served:
     """One request for a completion, as the server saw it.
 
-    Parameters
-    ----------
-    number
-        In order of arrival, from 1.
-    at, answered_at
-        Seconds on the monotonic clock at arrival, and when the answer was ready to be sent; the
-        latter is None where there was none.
-    path
-        Without its query, in which keys may stand.
-    model, seed
-        As asked for; None where the body has none.
-    status
-        HTTP status; None where there was no answer.
-    fault
-        What was planted, ``qpm`` where the limit of requests was enforced; None otherwise.
+    ``number`` is in order of arrival, from 1; ``at`` and ``answered_at`` are seconds on the
+    monotonic clock, at arrival and when the answer was ready to be sent. ``path`` is without its
+    query, in which keys may stand; ``model`` and ``seed`` are as asked for. ``fault`` is what was
+    planted, ``qpm`` where the limit of requests was enforced. What there was not is None.
     """
 
     number: int
@@ -151,36 +137,16 @@ class _Arrival:
 class SimulatorServer:
     """Serves simulated subjects on loopback until stopped.
 
-    Parameters
-    ----------
-    answers
-        How each experiment's prompts are answered; the first that recognises a prompt answers.
-    port
-        Port to listen on; 0 takes a free one.
-    faults
-        What goes wrong: a fixed sequence, a share for each fault, or a function that chooses; see
-        :data:`.Faults`.
-    fault_seed
-        Decides which requests are met where ``faults`` gives shares.
-    latency
-        Seconds that every reply takes.
-    slow
-        Seconds that the fault ``slow`` adds.
-    retry_after
-        Seconds that the fault ``rate_limit_retry_after`` tells clients to wait.
-    log
-        File to which one JSON line is added for every request; see :class:`.Served`.
-    enforce_qpm
-        Requests let through within any ``window``; the others are answered 429 with Retry-After.
-    window
-        Seconds; a minute, but for tests.
+    Of ``answers`` the first that recognises a prompt answers it. Port 0 takes a free one.
+    ``faults`` are a fixed sequence, a share for each fault (``fault_seed`` decides which requests
+    are met), or a function that chooses; see :data:`.Faults`. Every reply takes ``latency``, the
+    fault ``slow`` adds ``slow``, and ``rate_limit_retry_after`` tells clients to wait
+    ``retry_after``, all in seconds. ``log`` is a file to which every request adds a JSON line; see
+    :class:`.Served`. ``enforce_qpm`` requests are let through within any ``window`` (a minute, but
+    for tests); the others are answered 429 with Retry-After.
 
-    Raises
-    ------
-    BadSetting, UnknownName
-        When a number or a fault is none.
-    OSError
-        When the port is taken or the log cannot be written.
+    Raises BadSetting or UnknownName when a number or a fault is none. Raises OSError when the port
+    is taken or the log cannot be written.
     """
 
     def __init__(  # noqa: PLR0913  (each is a switch of its own)
