@@ -172,7 +172,8 @@ ALL_IN_ONE = replace(
         **ANCHORING.metadata,
         "protocol": "all three steps in one prompt, answered with one JSON object",
         "sampling": (
-            "temperature and output limit are left to the provider: the Codex CLI takes neither"
+            "the experiment sets neither temperature nor output limit, as the Codex CLI takes "
+            "neither: they are the provider's own, or what the roster says of the model"
         ),
         "limitations": [
             *cast("Sequence[str]", ANCHORING.metadata["limitations"]),

@@ -332,6 +332,11 @@ def decode_provenance(line: bytes, path: str, number: int) -> Provenance:
         return Provenance(**parsed["provenance"])
 
 
+def wires_of(provenance: Provenance) -> list[str]:
+    """The wires of one provenance, each by itself."""
+    return provenance.wire.split(_BETWEEN)
+
+
 def combined(parts: Sequence[Provenance]) -> Provenance:
     """One provenance for recordings of several.
 
@@ -339,7 +344,7 @@ def combined(parts: Sequence[Provenance]) -> Provenance:
     """
     if not parts:
         return Provenance(simulated=False, wire="not known", recorded_with="not known")
-    wires = [wire for part in parts for wire in part.wire.split(_BETWEEN)]
+    wires = [wire for part in parts for wire in wires_of(part)]
     return Provenance(
         simulated=any(part.simulated for part in parts),
         wire=_BETWEEN.join(dict.fromkeys(wires)),

@@ -10,7 +10,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from ..errors import BadDesign, UnknownName
-from .canonical import compact, plain
+from .canonical import compact, digest, plain
 from .design import (
     SCREEN,
     Condition,
@@ -251,6 +251,20 @@ class Experiment:
             return self.protocol(trial, subject)
         judge = Subject(self.judge.filled(players.judge_defaults), "judge")
         return self.protocol(trial, subject, judge)
+
+    def asked_with(self, players: Players) -> str:
+        """Say with which parameters the subject is asked, and after which system prompt."""
+        sent = self.parameters.filled(players.subject_defaults)
+        warmth, limit = sent.temperature, sent.max_output_tokens
+        words = [
+            "the provider's own temperature" if warmth is None else f"temperature {warmth:g}",
+            "the provider's own limit" if limit is None else f"at most {limit:,} tokens",
+        ]
+        if sent.seeded:
+            words.append("a seed for each trial")
+        if players.subject_system is not None:
+            words.append(f"a system prompt of the model's own ({digest(players.subject_system)})")
+        return ", ".join(words)
 
     def judged_by(self, players: Players) -> str:
         """Name the judge of a trial and its terms, as text that changes with them; '' if none."""

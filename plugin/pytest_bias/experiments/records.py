@@ -62,8 +62,9 @@ class Published:
 class Recording:
     """The origin of all replies; no path and no clock, so that results compare.
 
-    ``judge`` is the model that graded them, ``dropped`` the parameters that were not sent because
-    the model refuses them.
+    ``judge`` is the model that graded them, ``asked`` says with which parameters the subject was
+    asked (empty where nobody knows), ``dropped`` names those that were not sent because the model
+    refuses them.
 
     ``interrupted`` is the number of interactions that stand only in the journal of a recording
     that has not ended; ``checksum`` covers them.
@@ -84,6 +85,7 @@ class Recording:
     recorded_with: str
     interactions: int | None
     judge: str | None = None
+    asked: str = ""
     dropped: tuple[str, ...] = ()
     retention: Retention = "raw"
     interrupted: int = 0

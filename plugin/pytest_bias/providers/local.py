@@ -28,7 +28,16 @@ from packaging.requirements import InvalidRequirement, Requirement
 from ..errors import BadSetting, CallFailed, MissingPackage
 from ..experiments.messages import Completion, Request
 from ..settings.roster import LOCAL, LocalEntry
-from .base import DEFAULT_WIRE, NO_KEY, Call, Endpoint, Provider, ProviderContext, open_wire
+from .base import (
+    DEFAULT_WIRE,
+    NO_KEY,
+    SERVED_BY,
+    Call,
+    Endpoint,
+    Provider,
+    ProviderContext,
+    open_wire,
+)
 
 SERVER = "xllamacpp"
 """The package with llama.cpp and its server inside."""
@@ -147,7 +156,7 @@ class _Local:
     def wire(self, model: str) -> str:
         """SDK, version and API, and what serves which weights, sampling how."""
         server = self._servers[model][0]
-        return f"{server.inner.wire(model)} over loopback HTTP by {server.words}"
+        return f"{server.inner.wire(model)}{SERVED_BY}{server.words}"
 
     async def complete(self, model: str, request: Request, call: Call) -> Completion:
         """See :class:`~pytest_bias.providers.base.Provider`."""

@@ -17,15 +17,23 @@ from importlib.metadata import version
 from pathlib import Path
 from random import Random
 
-from ..cassettes.format import Provenance, combined
+from ..cassettes.format import Provenance, combined, wires_of
 from ..cassettes.places import cassette_path
 from ..cassettes.recorded_trials import lookup_in
 from ..cassettes.recorder import Recorder, recording_lock, salvage
 from ..cassettes.seals import KEY_VARIABLE, seal_of
+from ..cassettes.store import Cassette
 from ..errors import BiasError, RecordingRefused
 from ..experiments.design import Trial
 from ..experiments.replay import rehearse
-from ..providers.base import Provider, ProviderContext, is_simulated, open_provider, split_model
+from ..providers.base import (
+    SERVED_BY,
+    Provider,
+    ProviderContext,
+    is_simulated,
+    open_provider,
+    split_model,
+)
 from ..settings.roster import FREE, ModelEntry, Roster
 from ..settings.settings import Limits, RecordMode
 from .caller import Caller, Retries, Tally
@@ -194,6 +202,8 @@ class _Collector:
         scope = {trial.id for trial in job.trials} if anew else ()
         for caller in callers.values():
             await caller.prepare()
+            if not anew:
+                _check_served_alike(caller, cassette)
         recorder = Recorder(cassette, self._provenance(callers.values()), scope)
         recording = JobRecording(
             job=job,
@@ -345,6 +355,22 @@ class _Collector:
     def _tell(self, text: str) -> None:
         with suppress(Exception):  # a terminal that has gone away
             self._say(text)
+
+
+def _check_served_alike(caller: Caller, cassette: Cassette) -> None:
+    """Refuse to record beside what other weights, or another build, answered under this name.
+
+    A local server calls itself as the roster does, so that its name tells nothing.
+    """
+    _, _, served = caller.wire.partition(SERVED_BY)
+    before = {wire.partition(SERVED_BY)[2] for wire in wires_of(cassette.provenance)} - {""}
+    if served and before and served not in before:
+        then = "; ".join(sorted(before))
+        why = (
+            f"what {cassette.path} holds of {caller.name} was served by {then}, and now it is "
+            f"{served}: record it all anew (--bias-record=all), or under a name of its own"
+        )
+        raise RecordingRefused(why)
 
 
 def _silent(_: Tally) -> None:

@@ -208,13 +208,15 @@ class Recordings:
             return dated(found.recording, (at for each in found.outcomes for at in each.origins))
         cassette = self.cassette(case)
         provenance = cassette.provenance
+        players = self.players(case.experiment, case.model)
         return Recording(
             cassette=self.cassette_name(case),
             checksum=cassette.checksum,
             simulated=provenance.simulated or is_simulated(case.model),
             wire=provenance.wire,
             recorded_with=provenance.recorded_with,
-            judge=self.players(case.experiment, case.model).judge,
+            judge=players.judge,
+            asked=case.experiment.asked_with(players),
             dropped=cassette.dropped,
             retention=case.experiment.retention,
             interactions=cassette.calls,

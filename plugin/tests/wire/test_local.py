@@ -268,4 +268,12 @@ def test_a_real_model_is_recorded_replayed_and_reached_as_an_endpoint_of_the_use
     replayed = run_here(pytester, *few)
     written = json.loads((pytester.path / "bias-results.partial.json").read_text("utf-8"))
     replayed.stdout.no_fnmatch_line("*not recorded*")
+    asked = [each["recording"]["asked"] for each in written["analyses"]]
+    assert asked == ["temperature 1, at most 40 tokens, a seed for each trial"] * 3
+    # Under one name only what one build of one file answered.
+    roster = pytester.path / "bias_models.toml"
+    roster.write_text(roster.read_text("utf-8").replace("[models", "threads = 2\n[models", 1))
+    refused = run_here(pytester, models[0], "--bias-replicates=3", "--bias-record=missing")
+    refused.stdout.fnmatch_lines(["*recording refused: what * holds of local/smollm2 was served*"])
+    assert recorded(folder / "local--smollm2.jsonl") == local
     assert '"simulated": true' not in json.dumps(written)
