@@ -28,7 +28,8 @@ LOCAL_PAGE = ROOT / "docs" / "local.md"
 CASES = "bias_tests/anchoring/test_all_in_one.py"
 RECORDED: Mapping[str, tuple[str, ...]] = {
     CASES: ("local/smollm2", "local/smollm2-again", "local/smollm2-fair"),
-    "bias_tests/anchoring/test_anchoring.py": ("local/smollm2",),
+    "bias_tests/anchoring/test_anchoring.py": ("local/smollm2", "local/smollm2-fair"),
+    "bias_tests/linguistic_audit": ("local/smollm2", "local/smollm2-fair"),
 }
 """Cases → the local models of which recordings are shipped, in the documented design."""
 LOCAL = RECORDED[CASES]
@@ -42,6 +43,8 @@ HEAD = (
     *("Welch's t (df), p", "demand called too high 3 → 9", "sentence", "missing", "beside people"),
 )
 _FEW = 0.0001
+FEW_ROWS = 4
+"""Most hypotheses of which each has a row in the table of upgrades."""
 
 
 def models() -> tuple[str, ...]:
@@ -153,7 +156,7 @@ def _words(verdict: Mapping[str, Any]) -> str:
 
 def recorded() -> str:
     """The table of the shipped recordings of local models, whatever their experiment asks."""
-    head = ("experiment", "model", "valid", "missing", "cut off", "control", "verdicts")
+    head = ("experiment", "model", "valid", "missing", "cut off (valid trials)", "control", "verdicts")
     rows = [head, ["---"] * len(head)]
     for cases, subjects in RECORDED.items():
         rows += map(_recorded_row, analyses(*subjects, DOCUMENTED, ACCEPTED_NOTHING, cases=cases))
@@ -182,8 +185,25 @@ def upgraded() -> str:
     for cases, (old, *others) in RECORDED.items():
         for new in others:
             found = results([new], DOCUMENTED, f"--bias-baseline={old}", cases=cases)["upgrade"]
-            rows += map(_upgrade_row, found["rows"])
+            rows += _upgrades_of_many(found["rows"])
     return _page_table(rows)
+
+
+def _upgrades_of_many(rows: Sequence[Mapping[str, Any]]) -> Sequence[Sequence[str]]:
+    """Rows of few hypotheses; of many, how often each outcome came."""
+    if len(rows) <= FEW_ROWS:
+        return [_upgrade_row(row) for row in rows]
+    outcomes = Counter((row["outcome"], row["stops"]) for row in rows)
+    return [
+        (
+            rows[0]["experiment"],
+            f"`{rows[0]['model']}`",
+            f"{number} of {len(rows)}",
+            "",
+            f"{outcome}, {'stops' if stops else 'passes'}",
+        )
+        for (outcome, stops), number in sorted(outcomes.items())
+    ]
 
 
 def _upgrade_row(row: Mapping[str, Any]) -> Sequence[str]:

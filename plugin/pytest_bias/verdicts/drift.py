@@ -73,7 +73,7 @@ class Readings:
 class Drifted:
     """One quantity with both models, as means over the ``cells`` that both have.
 
-    ``interval`` is that of the mean difference at 95 %, by Student's t over cells; None below two
+    ``interval`` is that of the mean difference at 95 %, by Student's t over cells; None below five
     cells, and where the difference is the same in all of them. ``marked`` is whether it excludes
     0: of twenty quantities that did not change, one is marked by chance.
     """
