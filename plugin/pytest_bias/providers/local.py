@@ -3,8 +3,9 @@
 Each model has server processes of its own (:mod:`.local_server`), asked through the same SDK and
 wire format as any endpoint. Each answers one call at a time in one thread, unless the roster says
 otherwise: so a reply depends on the prompt, the seed and the build alone, and a recording can be
-had again, on the same kind of processor. (Several threads add numbers in another order, and where something
-else keeps a core busy they wait for each other: four replies took 14 s in one, 63 s in two.)
+had again, on the same kind of processor. (Several threads add numbers in another order, and where
+something else keeps a core busy they wait for each other: four replies took 14 s in one, 63 in
+two.)
 """
 
 from __future__ import annotations
