@@ -76,7 +76,6 @@ class Recorder:
     ) -> None:
         self.cassette = cassette
         self.provenance = provenance
-        self.added = 0
         self._file: FileIO | None = None
         self._known_texts = set(cassette.texts())
         self._pending: deque[bytes] = deque()
@@ -160,7 +159,6 @@ class Recorder:
             self._opening = []
             self._written += len(lines)
             self.cassette.journal(data)
-            self.added += sum(map(replies_on, lines))
 
     def _put(self, data: bytes) -> None:
         """Append ``data`` to the journal, all of it or nothing."""

@@ -89,14 +89,7 @@ def of_others(
 ) -> StaleRecordings | None:
     """Return the refusal of an old model's replies that are not its own, however old; or None."""
     reasons = tuple(_others(model, recording, roster))
-    if not reasons:
-        return None
-    return StaleRecordings(
-        experiment=experiment,
-        model=model,
-        cassette=f"cassette: {recording.cassette}",
-        reasons=reasons,
-    )
+    return _refusal(experiment, model, recording, reasons) if reasons else None
 
 
 def served_otherwise(
@@ -114,12 +107,14 @@ def served_otherwise(
         f"{' and '.join(now)} answered under this name, and the accepted baseline is of "
         f"{' and '.join(before)}. Where the new one is meant, accept it (--bias-accept)"
     )
-    return StaleRecordings(
-        experiment=experiment,
-        model=model,
-        cassette=f"cassette: {recording.cassette}",
-        reasons=[reason],
-    )
+    return _refusal(experiment, model, recording, [reason])
+
+
+def _refusal(
+    experiment: str, model: str, recording: Recording, reasons: Sequence[str]
+) -> StaleRecordings:
+    cassette = f"cassette: {recording.cassette}"
+    return StaleRecordings(experiment=experiment, model=model, cassette=cassette, reasons=reasons)
 
 
 def _served(origins: Iterable[Origin], to: Player) -> tuple[str, ...]:

@@ -30,7 +30,6 @@ from .completion import (
     reply_failure,
     status_failure,
     unencodable,
-    unseedable,
     unsent,
 )
 from .sdk import SHORTEST_SECRET, Secrets, host, is_url, load_sdk, parsed, retry_after
@@ -236,7 +235,8 @@ class ClientAdapter(Adapter):
         name = f"{endpoint.provider}/{model}"
         request, dropped = effective(request, call.dropped)
         if api.seedless and request.parameters.seeded and not endpoint.simulated:
-            return unseedable(name, api.seedless)
+            problem = f"{api.seedless} takes no seed (Parameters.seeded)"
+            return CallFailed(model=name, problem=problem, kind="parameter", parameter="seeded")
         body, sent = self._body(model, request, call)
         body = {"model": model, **body}
         if endpoint.simulated:

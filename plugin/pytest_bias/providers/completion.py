@@ -103,34 +103,6 @@ def reply_failure(model: str, what: str, error: Exception) -> CallFailed:
     return CallFailed(model=model, problem=problem, kind="reply")
 
 
-def simulated_failure(model: str, variable: str) -> CallFailed:
-    """A simulated subject answered where a model was asked.
-
-    ``variable`` is what led there in the environment; empty where it was the roster.
-    """
-    mend = f"unset {variable}" if variable else "mend its base_url in the roster"
-    problem = (
-        "the endpoint serves simulated subjects (pytest-bias serve), and their replies "
-        f"must not pass as a model's; {mend}, or record simulated/{model.partition('/')[2]}"
-    )
-    return CallFailed(model=model, problem=problem, kind="fatal")
-
-
-def unmarked_failure(model: str) -> CallFailed:
-    """Something else than the simulator answered where a simulated subject was asked."""
-    problem = (
-        "the reply lacks the simulator's mark, so it is not a simulated subject's: "
-        "bias_simulated_url does not lead to pytest-bias serve"
-    )
-    return CallFailed(model=model, problem=problem, kind="fatal")
-
-
-def unseedable(model: str, api: str) -> CallFailed:
-    """The request is seeded and ``api`` takes no seed; nothing was sent."""
-    problem = f"{api} takes no seed (Parameters.seeded)"
-    return CallFailed(model=model, problem=problem, kind="parameter", parameter="seeded")
-
-
 def unencodable(model: str, api_key: str, request: Request) -> CallFailed | None:
     """Say why ``request`` cannot be written down as what is sent; None where it can be.
 
@@ -237,11 +209,20 @@ def answered(
     ``led_there`` is the variable that leads to the endpoint, empty where the roster does.
     """
     if not endpoint.simulated and is_marked(body):
-        return simulated_failure(model, led_there)
+        mend = f"unset {led_there}" if led_there else "mend its base_url in the roster"
+        problem = (
+            "the endpoint serves simulated subjects (pytest-bias serve), and their replies "
+            f"must not pass as a model's; {mend}, or record simulated/{model.partition('/')[2]}"
+        )
+        return CallFailed(model=model, problem=problem, kind="fatal")
     if not isinstance(body, dict):
         return reply_failure(model, what, TypeError())
     if endpoint.simulated and not is_marked(body):
-        return unmarked_failure(model)
+        problem = (
+            "the reply lacks the simulator's mark, so it is not a simulated subject's: "
+            "bias_simulated_url does not lead to pytest-bias serve"
+        )
+        return CallFailed(model=model, problem=problem, kind="fatal")
     return ReplyBody(body, latency)
 
 

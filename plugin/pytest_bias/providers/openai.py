@@ -261,15 +261,12 @@ class _OpenAI:
         }
 
     def wire(self, model: str) -> str:
-        """SDK, version and API, and the host where it is not OpenAI's."""
         return self._api(model).wire(model)
 
     async def complete(self, model: str, request: Request, call: Call) -> Completion:
-        """See :class:`~pytest_bias.providers.base.Provider`."""
         return await self._api(model).complete(model, request, call)
 
     async def aclose(self) -> None:
-        """Close every connection."""
         await self._client.close()
 
     def _api(self, model: str) -> Provider:

@@ -38,11 +38,9 @@ class _Simulated:
         self._inner = open_wire(wire, endpoint)
 
     def wire(self, model: str) -> str:
-        """SDK, version, API, and that it was a loopback server."""
         return f"{self._inner.wire(model)} over loopback HTTP"
 
     async def complete(self, model: str, request: Request, call: Call) -> Completion:
-        """See :class:`~pytest_bias.providers.base.Provider`."""
         return await self._inner.complete(model, request, call)
 
     async def aclose(self) -> None:

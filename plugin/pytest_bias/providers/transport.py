@@ -129,10 +129,8 @@ class _Spread:
         self._turns = cycle(pools)
 
     async def handle_async_request(self, request: Any) -> Any:
-        """Send ``request`` through the next pool."""
         return await next(self._turns).handle_async_request(request)
 
     async def aclose(self) -> None:
-        """Close every connection."""
         for pool in self._pools:
             await pool.aclose()

@@ -67,34 +67,18 @@ def models_at(path: str, headers: AbstractSet[str]) -> Body | None:
     letters, tell whose client asks.
     """
     if path == "/v1beta/models" or (path == "/v1/models" and "x-goog-api-key" in headers):
-        return {"models": [_google_model(name) for name in PROGRAMS]}
+        actions = {"supportedGenerationMethods": ["generateContent"]}
+        told = {"description": "a program that stands in for a model", **actions}
+        return {"models": [{"name": f"models/{s}", "displayName": s, **told} for s in PROGRAMS]}
     if path != "/v1/models":
         return None
     if "anthropic-version" in headers:
-        models = [_anthropic_model(name) for name in PROGRAMS]
+        told = {"type": "model", "created_at": _CREATED, "lifecycle": "active"}
+        models = [{"id": s, "display_name": s, **told} for s in PROGRAMS]
         ends = {"first_id": PROGRAMS[0], "last_id": PROGRAMS[-1]}
         return {"data": models, "has_more": False, **ends}
     listed = [{"id": s, "object": "model", "owned_by": "simulated"} for s in PROGRAMS]
     return {"object": "list", "data": listed}
-
-
-def _google_model(subject: str) -> Body:
-    return {
-        "name": f"models/{subject}",
-        "displayName": subject,
-        "description": "a program that stands in for a model",
-        "supportedGenerationMethods": ["generateContent"],
-    }
-
-
-def _anthropic_model(subject: str) -> Body:
-    return {
-        "id": subject,
-        "type": "model",
-        "display_name": subject,
-        "created_at": _CREATED,
-        "lifecycle": "active",
-    }
 
 
 @dataclass(frozen=True, slots=True)
