@@ -245,16 +245,8 @@ def encode_header(
     for line in lines:
         number += 1
         checksum.update(line + b"\n")
-    return encoded(
-        {
-            "format": FORMAT,
-            "experiment": experiment,
-            "model": model,
-            "provenance": plain(provenance),
-            "lines": number,
-            "checksum": checksum.hexdigest(),
-        }
-    )
+    header = Header(experiment, model, provenance, number, checksum.hexdigest())
+    return encoded({"format": FORMAT, **cast("dict[str, object]", plain(header))})
 
 
 def decode_header(line: bytes, path: str) -> Header:

@@ -77,34 +77,27 @@ class CallTerms:
     may_drop: frozenset[str] = frozenset()
 
 
+@dataclass(kw_only=True, eq=False)
 class Caller:
-    """Calls one model within its limits, and tries again where that can help."""
+    """Calls one model within its limits, and tries again where that can help.
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        provider: Provider,
-        entry: ModelEntry,
-        throttle: Throttle,
-        spending: Spending,
-        timeout: float,
-        rng: Random,
-        retries: Retries,
-    ) -> None:
-        self.name = name
-        self.provider = provider
-        self.entry = entry
-        self.throttle = throttle
-        self.tally = Tally(name, priced=self._cost(entry.price, 1, 1) > 0)
-        self._model = name.partition("/")[2]
-        self.spending = spending
-        self._timeout = timeout
-        self._rng = rng
-        self._retries = retries
-        self._refused: set[str] = set(entry.refuses)
-        self.other: OtherModel | None = None
-        """That another model answered than the one asked for, once one has."""
+    ``other`` says that another model answered than the one asked for, once one has.
+    """
+
+    name: str
+    provider: Provider
+    entry: ModelEntry
+    throttle: Throttle
+    spending: Spending
+    timeout: float
+    rng: Random
+    retries: Retries
+    other: OtherModel | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.tally = Tally(self.name, priced=self._cost(self.entry.price, 1, 1) > 0)
+        self._model = self.name.partition("/")[2]
+        self._refused: set[str] = set(self.entry.refuses)
 
     async def prepare(self) -> None:
         """Have the provider make the model ready, where it has to."""
@@ -128,23 +121,21 @@ class Caller:
         while True:
             dropped = self._dropped(request, asked)
             try:
-                return await self._attempt(request, Call(asked.seed, self._timeout, dropped), stop)
+                return await self._attempt(request, Call(asked.seed, self.timeout, dropped), stop)
             except CallFailed as failed:
                 self.tally.failed(failed.kind)
-                patient = (failed.retry_after or 0.0) <= self._retries.longest
+                patient = (failed.retry_after or 0.0) <= self.retries.longest
                 if stop.pressed:
                     raise
                 again = failed.kind in ("transient", "reply") and patient
-                if again and transient < self._retries.transient:
+                if again and transient < self.retries.transient:
                     transient += 1
                     # A provider that asks for no wait is waited for all the same.
-                    wait = failed.retry_after or self._retries.wait(transient, self._rng)
+                    wait = failed.retry_after or self.retries.wait(transient, self.rng)
                     await stop.wait(wait)
                     if stop.pressed:
                         raise
-                elif (
-                    failed.kind == "rate_limit" and patient and limited < self._retries.rate_limit
-                ):
+                elif failed.kind == "rate_limit" and patient and limited < self.retries.rate_limit:
                     limited += 1
                 elif failed.kind == "parameter" and failed.parameter in asked.may_drop - dropped:
                     self._refused.add(failed.parameter)
@@ -194,8 +185,8 @@ class Caller:
         if not wait:
             # Calls of the same episode say nothing new.
             episodes = throttle.concurrency.in_a_row
-            wait = self._retries.wait(episodes, self._rng) if begins else 0.0
-        if wait <= self._retries.longest:
+            wait = self.retries.wait(episodes, self.rng) if begins else 0.0
+        if wait <= self.retries.longest:
             throttle.pause(wait)
             self.tally.waiting = max(self.tally.waiting, wait)
 

@@ -117,25 +117,20 @@ def collect(
     return report
 
 
+@dataclass(eq=False)
 class _Collector:
     """The state of one collection; made before its event loop, used inside it."""
 
-    def __init__(
-        self,
-        terms: Terms,
-        progress: Progress,
-        report: CollectionReport,
-        say: Callable[[str], None],
-        held: HeldSignals | None,
-    ) -> None:
-        self.terms = terms
-        self.report = report
+    terms: Terms
+    progress: Progress
+    report: CollectionReport
+    say: Callable[[str], None]
+    held: HeldSignals | None
+
+    def __post_init__(self) -> None:
         self.stop = Stop()
-        self.spending = Spending(terms.limits.max_calls, terms.limits.budget)
+        self.spending = Spending(self.terms.limits.max_calls, self.terms.limits.budget)
         self._abandoned = False
-        self._held = held
-        self._progress = progress
-        self._say = say
         self._providers: dict[str, Provider] = {}
         self._callers: dict[str, Caller] = {}
 
@@ -244,9 +239,9 @@ class _Collector:
     def _show(self, tally: Tally) -> None:
         """Show progress; a display that fails is not asked again, and costs no reply."""
         try:
-            self._progress(tally)
+            self.progress(tally)
         except Exception:  # noqa: BLE001  (a terminal that has gone away, whatever it raises)
-            self._progress = _silent
+            self.progress = _silent
 
     def _keeping(self, job: Job, recorder: Recorder, *, anew: bool) -> Keeping:
         """Return the keeper of this job's replies."""
@@ -349,12 +344,12 @@ class _Collector:
 
     def _hold(self) -> None:
         """After an interruption nothing is to break off what is still closed."""
-        if self.report.interrupted and self._held is not None:
-            self._held.hold()
+        if self.report.interrupted and self.held is not None:
+            self.held.hold()
 
     def _tell(self, text: str) -> None:
         with suppress(Exception):  # a terminal that has gone away
-            self._say(text)
+            self.say(text)
 
 
 def _check_served_alike(caller: Caller, cassette: Cassette) -> None:

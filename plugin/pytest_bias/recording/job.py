@@ -40,7 +40,7 @@ from ..experiments.records import Outcome
 from ..experiments.replay import Lookup, Tracer, Wanted, check_replay, place_order
 from ..settings.settings import RecordMode
 from .caller import Caller, CallTerms, Tally
-from .limits import Capped, Halted, PromisedCalls, Stop, StopBeforeFirst, wake
+from .limits import Capped, Halted, PromisedCalls, Stop, StopBeforeFirst, Throttle, wake
 from .process import ends_the_process
 
 
@@ -218,6 +218,7 @@ Progress = Callable[[Tally], None]
 """Called with the books of a model whenever they have changed."""
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class JobRecording:
     """The recording of one job.
 
@@ -228,29 +229,20 @@ class JobRecording:
     than the one asked for ends it.
     """
 
-    def __init__(
-        self,
-        *,
-        job: Job,
-        callers: Mapping[str, Caller],
-        keeping: Keeping,
-        report: JobReport,
-        stop: Stop,
-        progress: Progress,
-        rehearsed: int,
-        gates: bool = True,
-    ) -> None:
-        self.job = job
-        self.callers = callers
-        self.keeping = keeping
-        self.report = report
-        self.stop = stop
-        self.progress = progress
-        self.rehearsed = rehearsed
-        self._gates = gates
-        self._throttle = callers[job.model].throttle
-        self._failures_in_a_row = 0
-        self._exhausted = False
+    job: Job
+    callers: Mapping[str, Caller]
+    keeping: Keeping
+    report: JobReport
+    stop: Stop
+    progress: Progress
+    rehearsed: int
+    gates: bool = True
+    _throttle: Throttle = field(init=False)
+    _failures_in_a_row: int = field(default=0, init=False)
+    _exhausted: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self._throttle = self.callers[self.job.model].throttle
 
     async def run(self, trials: Sequence[Trial]) -> None:
         """Record ``trials`` in their order, as many at once as the model takes."""
@@ -358,7 +350,7 @@ class JobRecording:
     def other(self) -> OtherModel | None:
         """That another model answered than the one asked for, here or in a recording before."""
         others = [caller.other for caller in self.callers.values() if caller.other is not None]
-        return others[0] if others and self._gates else None
+        return others[0] if others and self.gates else None
 
     def _failed(self, text: str, *, fatal: bool = False) -> None:
         """Note a problem of one trial; so many in a row, and nothing more is paid."""

@@ -33,6 +33,8 @@ from .exchange import (
     tokens,
 )
 
+# --- OpenAI's Chat Completions -----------------------------------------------------------------
+
 _OPENAI_TYPES: Mapping[ProblemKind, str] = {
     "rate_limit": "requests",
     "quota": "insufficient_quota",
@@ -98,6 +100,8 @@ def _openai_error(problem: Problem) -> tuple[int, Body]:
 CHAT = WireFormat("openai-chat", "chat completion request", _read_chat, _chat_reply, _openai_error)
 """``POST /v1/chat/completions``."""
 
+
+# --- OpenAI's Responses ------------------------------------------------------------------------
 
 _PARTS = frozenset({"input_text", "output_text", "text"})
 _DELTA = 64
@@ -235,6 +239,8 @@ RESPONSES = WireFormat(
 """``POST /v1/responses``."""
 
 
+# --- Anthropic's Messages ----------------------------------------------------------------------
+
 # The API has one way to say that it will not: its filters and the model end alike.
 _STOP_REASONS: Mapping[Ending, str] = {
     "stop": "end_turn",
@@ -305,6 +311,8 @@ MESSAGES = WireFormat(
 )
 """``POST /v1/messages``."""
 
+
+# --- Google's generateContent ------------------------------------------------------------------
 
 _ROLES: Mapping[object, Role] = {None: "user", "user": "user", "model": "assistant"}
 
