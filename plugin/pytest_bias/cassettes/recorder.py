@@ -1,53 +1,34 @@
-"""Changing a cassette's files, one process at a time: recording into it, mending it, packing it.
+"""Recording into a cassette: one recorder at a time, each reply on disk before the next counts.
 
-A reply is on disk, in a journal, before the next counts. What is intact of a damaged journal goes
-on, and the file as it was is kept beside it. Where a file is packed or unpacked the old one goes
-when the new one is whole.
+It stands in a journal until it is merged. What is intact of a damaged journal goes on, and the
+file as it was is kept beside it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import stat
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from typing import Any, cast
 
 from filelock import FileLock, Timeout
 
-from ..errors import CassetteBusy, NoCassette, NotKept, NotRepacked, TwoCassettes
+from ..errors import CassetteBusy, NotKept
 from ..experiments.canonical import digest
 from ..experiments.design import Condition, Trial
 from ..experiments.messages import Completion
 from ..experiments.replay import Wanted
 from . import format as cassette_format
-from .files import (
-    is_there,
-    make_folder,
-    read_file,
-    refuse_links,
-    remove_leftovers,
-    sync_folder,
-    write_atomically,
-)
+from .files import is_there, make_folder, read_file, refuse_links, sync_folder, write_atomically
 from .format import Provenance, encode_provenance, encode_scope
 from .intact_lines import LONGEST_LINE, damaged_journal, sifted, spoilt_words
 from .measured import MeasuredTrial, encode_measured, encode_sealed, replies_on
-from .places import (
-    REJOURNAL_SUFFIX,
-    content,
-    journals_of,
-    packed_path,
-    place_of,
-    tell_git,
-    write_content,
-)
+from .places import REJOURNAL_SUFFIX, content, journals_of, tell_git
 from .store import Cassette
 
 LOCK_SUFFIX = ".lock"
@@ -290,73 +271,3 @@ def _recorded(cassette: Cassette) -> Iterator[str]:
         trial = cast("dict[str, Any]", each.trial)
         condition = Condition(trial["condition"], {})
         yield Trial(condition, trial["exemplars"], trial["item"], replicate=trial["replicate"]).id
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repacked:
-    """A cassette that was packed or unpacked: the file that is there now, and its size in bytes.
-
-    ``before`` is the size of the file that was there; None when it was as it should be already.
-    """
-
-    path: Path
-    before: int | None
-    after: int
-
-
-def pack(path: Path) -> Repacked:
-    """Pack the cassette at ``path``, of whose two names either may be given.
-
-    Raises NoCassette when nothing stands there. Raises NotRepacked when a recording of it has not
-    come to its end, or what was written does not read back. Raises CassetteBusy when another
-    process records into it. Raises DamagedCassette when it is not what was written. Raises
-    TwoCassettes when it stands there plain and packed, and the two differ. Raises TooLargeToPack
-    when nobody would read it again.
-    """
-    place = place_of(path)
-    return _exchange(place, old=place, new=packed_path(place))
-
-
-def unpack(path: Path) -> Repacked:
-    """Unpack the cassette at ``path``, of whose two names either may be given.
-
-    Raises NoCassette, NotRepacked, CassetteBusy, DamagedCassette or TwoCassettes as :func:`pack`.
-    """
-    place = place_of(path)
-    return _exchange(place, old=packed_path(place), new=place)
-
-
-def _exchange(place: Path, *, old: Path, new: Path) -> Repacked:
-    """Have ``new`` stand at ``place`` instead of ``old``."""
-    if not (is_there(old) or is_there(new)):
-        raise NoCassette(path=place, problem="there is no such file, plain or packed")
-    with recording_lock(place, stays=False):
-        _refuse_journals(place)
-        refuse_links(old, new)
-        remove_leftovers(place)
-        if not is_there(old):
-            Cassette(place)
-            return Repacked(path=new, before=None, after=new.stat().st_size)
-        text = content(old)
-        before = old.stat()
-        if not is_there(new):
-            Cassette(place)
-            write_content(new, [text], stat.S_IMODE(before.st_mode))
-            if content(new) != text:
-                new.unlink()
-                raise NotRepacked(path=old, problem=f"{new.name} does not read back as written")
-        elif content(new) != text:
-            raise TwoCassettes(plain=place, packed=packed_path(place))
-        old.unlink()  # the new name is on disk
-        return Repacked(path=new, before=before.st_size, after=new.stat().st_size)
-
-
-def _refuse_journals(place: Path) -> None:
-    """A journal is part of a cassette, and who writes it may not hold the lock."""
-    for journal, mode in zip(journals_of(place), ("missing", "all"), strict=True):
-        if is_there(journal):
-            raise NotRepacked(
-                path=place,
-                problem=f"{journal.name} beside it is left of a recording that has not come to "
-                f"its end; finish that with --bias-record={mode}",
-            )

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from ..cassettes.files import is_there
+from ..cassettes.packed import Repacked, pack, unpack
 from ..cassettes.places import PACKED_SUFFIX, SUFFIX, cassettes_in, packed_path, place_of
-from ..cassettes.recorder import Repacked, pack, unpack
 from ..cassettes.seals import KEY_VARIABLE, new_key, seal_of, unsealed
 from ..cassettes.store import Cassette
 from ..cli import Commands, tell

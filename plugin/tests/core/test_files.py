@@ -15,8 +15,8 @@ import pytest
 from pytest_bias.baselines.accepted import read_baseline
 from pytest_bias.baselines.entries import DamagedBaseline
 from pytest_bias.cassettes.files import is_there
+from pytest_bias.cassettes.packed import pack
 from pytest_bias.cassettes.places import cassette_path, journals_of, packed_path, tell_git
-from pytest_bias.cassettes.recorder import pack
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import (
     BadDesign,

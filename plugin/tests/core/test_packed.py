@@ -13,9 +13,11 @@ from typing import Literal
 
 import pytest
 
-from pytest_bias.cassettes import recorder, zstandard
+from pytest_bias.cassettes import packed as packing
+from pytest_bias.cassettes import zstandard
 from pytest_bias.cassettes.format import encode_header
 from pytest_bias.cassettes.misses import not_recorded
+from pytest_bias.cassettes.packed import pack, unpack
 from pytest_bias.cassettes.places import (
     JOURNAL_SUFFIX,
     REJOURNAL_SUFFIX,
@@ -25,7 +27,7 @@ from pytest_bias.cassettes.places import (
     place_of,
     standing,
 )
-from pytest_bias.cassettes.recorder import pack, recording_lock, unpack
+from pytest_bias.cassettes.recorder import recording_lock
 from pytest_bias.cassettes.seals import KEY_VARIABLE
 from pytest_bias.cassettes.store import Cassette, write_cassette
 from pytest_bias.cli.entry import main
@@ -624,7 +626,7 @@ def test_what_the_disk_says_is_said(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(recorder, "write_content", full)
+    monkeypatch.setattr(packing, "write_content", full)
     assert main(["pack", str(plain)]) == 2
     assert capsys.readouterr().err == (
         f"pytest-bias: {plain} is left as it is: No space left on device\n"

@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 
+from pytest_bias.cassettes.packed import pack, unpack
 from pytest_bias.cassettes.places import cassette_path, packed_path
-from pytest_bias.cassettes.recorder import Recorder, pack, salvage, unpack
+from pytest_bias.cassettes.recorder import Recorder, salvage
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.driver import run
 from pytest_bias.experiments.experiment import plan

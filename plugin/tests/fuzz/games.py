@@ -17,8 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_bias import Experiment, Factor, Measure, SimulatedPrompt, dice
 from pytest_bias.baselines.entries import baseline_text
+from pytest_bias.cassettes.packed import pack
 from pytest_bias.cassettes.places import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
-from pytest_bias.cassettes.recorder import Recorder, pack
+from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.seals import KEY_VARIABLE, new_key
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.design import Trial
