@@ -77,7 +77,9 @@ def analyse(
     outcomes = tuple(outcomes)
     records = Records(tuple(record_of(outcome, experiment.measures) for outcome in outcomes))
     agreed = (*with_itself(experiment, records), *with_people(experiment, records, labels))
-    held, cut = held_back(agreed), cut_short(experiment, records)
+    by_condition = records.by_condition()
+    counts = tuple(by_condition.get(c.id, NONE).count(c.id) for c in experiment.conditions)
+    held, cut = held_back(agreed), cut_short(experiment, counts)
     rests: dict[str, frozenset[str]] = {}
     seen = None
     if control is not None:
@@ -100,7 +102,6 @@ def analyse(
             title=getattr(hypothesis, "title", ""),
         )
         questions.append(question)
-    by_condition = records.by_condition()
     numbers, categories = _summaries(experiment, by_condition)
     return Analysis(
         experiment=experiment.id,
@@ -113,7 +114,7 @@ def analyse(
         replicates=design.replicates,
         trials=len(records.rows),
         recording=recording,
-        counts=tuple(by_condition.get(c.id, NONE).count(c.id) for c in experiment.conditions),
+        counts=counts,
         numbers=tuple(numbers),
         categories=tuple(categories),
         control=seen,
@@ -131,14 +132,13 @@ def analyse(
     )
 
 
-def cut_short(experiment: Experiment, records: Records) -> Mapping[str, str]:
+def cut_short(experiment: Experiment, counts: Sequence[CellCount]) -> Mapping[str, str]:
     """Measure → why it clears nothing, where the limit ended too many replies of a condition.
 
     Replies of one length look alike. What differs all the same still differs.
     """
     from ..contrasts.estimation.tested import TOLERATED_MISSING  # noqa: PLC0415  (numpy)
 
-    counts = [part.count(name) for name, part in records.by_condition().items()]
     if all(count.cut <= TOLERATED_MISSING * count.ok for count in counts):
         return {}
     cut, ok = sum(count.cut for count in counts), sum(count.ok for count in counts)
