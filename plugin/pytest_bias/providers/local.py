@@ -20,6 +20,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import IO, Any
@@ -162,13 +163,11 @@ class _Local:
     async def complete(self, model: str, request: Request, call: Call) -> Completion:
         """See :class:`~pytest_bias.providers.base.Provider`."""
         await self.prepare(model)
-        seed = call.seed + self._entries[model].draw * _STRIDE
+        drawn = replace(call, seed=call.seed + self._entries[model].draw * _STRIDE)
         async with self._room:
             server = await self._idle[model].get()
             try:
-                return await server.inner.complete(
-                    model, request, Call(seed, call.timeout, call.dropped)
-                )
+                return await server.inner.complete(model, request, drawn)
             except CallFailed as failed:
                 ended = server.ended()
                 if ended is None:
