@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -37,7 +38,6 @@ PARTS = {"bias_tests/cv_screening": ("--bias-replicates=1",)}
 """Cases of which a part of that design was recorded → what asks for it."""
 LOCAL = RECORDED[CASES]
 DOCUMENTED = "--bias-design=documented"
-ACCEPTED_NOTHING = "--bias-baselines=off"
 START = "<!-- by plugin/benchmarks/real_models.py: {} -->\n"
 END = "<!-- end -->\n"
 PEOPLE = "people (Englich et al. 2006)"
@@ -59,41 +59,27 @@ def models() -> tuple[str, ...]:
     return tuple(f"published/{name}" for name in sorted(names))
 
 
-def results(subjects: Sequence[str], *given: str, cases: str = CASES) -> Mapping[str, Any]:
-    """The results of a run of ``cases``, with the options ``given``, as their file has them."""
+@cache
+def results(cases: str, models: Sequence[str], *given: str) -> Mapping[str, Any]:
+    """The results of ``models`` in ``cases``, run once with ``given``, as their file has them."""
     with tempfile.TemporaryDirectory(prefix="pytest-bias-") as folder:
         path, written = (Path(folder) / f"results{part}.json" for part in ("", ".partial"))
-        named = [f"--bias-model={model}" for model in subjects]
-        reports = [f"--bias-results={path}", "--bias-report=off"]
+        command = [sys.executable, "-m", "pytest", cases, "-p", "no:cacheprovider"]
+        command += [f"--bias-model={model}" for model in models]
+        command += [f"--bias-results={path}", "--bias-report=off", *given]
         keep = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
         run = subprocess.run(  # noqa: S603  (our own suite)
-            [
-                sys.executable,
-                "-m",
-                "pytest",
-                cases,
-                *named,
-                *given,
-                *reports,
-                "-p",
-                "no:cacheprovider",
-            ],
-            cwd=ROOT,
-            env=keep,
-            capture_output=True,
-            text=True,
-            check=False,
+            command, cwd=ROOT, env=keep, capture_output=True, text=True, check=False
         )
         if run.returncode not in (0, 1) or not written.exists():
             raise RuntimeError(run.stdout + run.stderr)
         return cast("Mapping[str, Any]", json.loads(written.read_text(encoding="utf-8")))
 
 
-def analyses(*arguments: str, cases: str = CASES) -> Sequence[Mapping[str, Any]]:
-    """The analyses of such a run: models, and options, which begin with a hyphen."""
-    models = [each for each in arguments if not each.startswith("-")]
-    given = [each for each in arguments if each.startswith("-")]
-    return cast("Sequence[Mapping[str, Any]]", results(models, *given, cases=cases)["analyses"])
+def analyses(cases: str, models: Sequence[str], *given: str) -> Sequence[Mapping[str, Any]]:
+    """The analyses of such a run, with no verdict accepted."""
+    found = results(cases, models, *given, "--bias-baselines=off")["analyses"]
+    return cast("Sequence[Mapping[str, Any]]", found)
 
 
 def table(analyses: Sequence[Mapping[str, Any]]) -> str:
@@ -162,8 +148,8 @@ def recorded() -> str:
     head = ("experiment", "model", "valid", "missing", "valid, cut off", "control", "verdicts")
     rows = [head, ["---"] * len(head)]
     for cases, subjects in RECORDED.items():
-        given = (*subjects, DOCUMENTED, *PARTS.get(cases, ()), ACCEPTED_NOTHING)
-        rows += map(_recorded_row, analyses(*given, cases=cases))
+        found = analyses(cases, subjects, DOCUMENTED, *PARTS.get(cases, ()))
+        rows += map(_recorded_row, found)
     return _page_table(rows)
 
 
@@ -191,7 +177,7 @@ def upgraded() -> str:
     rows = [head, ["---"] * len(head)]
     for cases, (old, *others) in RECORDED.items():
         for new in others:
-            found = results([new], DOCUMENTED, f"--bias-baseline={old}", cases=cases)["upgrade"]
+            found = results(cases, (new,), DOCUMENTED, f"--bias-baseline={old}")["upgrade"]
             rows += _upgrades_of_many(found["rows"])
     return _page_table(rows)
 
@@ -225,8 +211,8 @@ def _page_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 TABLES: Mapping[tuple[Path, str], Callable[[], str]] = {
-    (ANCHORING, "published"): lambda: table(analyses(*models(), ACCEPTED_NOTHING)),
-    (ANCHORING, "local"): lambda: table(analyses(*LOCAL, DOCUMENTED, ACCEPTED_NOTHING)),
+    (ANCHORING, "published"): lambda: table(analyses(CASES, models())),
+    (ANCHORING, "local"): lambda: table(analyses(CASES, LOCAL, DOCUMENTED)),
     (LOCAL_PAGE, "recorded"): recorded,
     (LOCAL_PAGE, "upgraded"): upgraded,
 }

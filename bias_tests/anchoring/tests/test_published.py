@@ -45,7 +45,7 @@ def months(model: str, condition: str) -> list[int]:
 @pytest.fixture(scope="module")
 def analyses() -> Mapping[str, Mapping[str, Any]]:
     """The analyses of a run of all of them, by the subject's name."""
-    found = real_models.analyses(*real_models.models(), real_models.ACCEPTED_NOTHING)
+    found = real_models.analyses(real_models.CASES, real_models.models())
     return {analysis["model"].partition("/")[2]: analysis for analysis in found}
 
 
