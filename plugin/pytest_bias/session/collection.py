@@ -187,7 +187,7 @@ class Collection:
                 )
                 state.workspace.write_selected(told)
             if self.exporting and not state.refused:
-                from .published import announce  # noqa: PLC0415
+                from .exports import announce  # noqa: PLC0415
 
                 announce(state.workspace, self.exporting)
         except NoWorkspace as error:

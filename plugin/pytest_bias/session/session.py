@@ -163,7 +163,7 @@ class BiasSession:
 
     def _note(self, item: pytest.Item, case: Case) -> BaseException | None:
         if self.state.settings.dataset is not None:
-            from .published import keep  # noqa: PLC0415
+            from .exports import keep  # noqa: PLC0415
 
             keep(self.run, case)
         result = self.run.result(case)
@@ -216,7 +216,7 @@ class BiasSession:
         """Balance the books, write the reports, settle the exit status."""
         if not is_looking(self.config):
             if self.collection.exporting:
-                from .published import prepare  # noqa: PLC0415
+                from .exports import prepare  # noqa: PLC0415
 
                 prepare(self.run, self.collection.exporting)  # a controller has no experiments
             late = self.collection.late()
@@ -258,7 +258,7 @@ class BiasSession:
         """Write the plugin's own files of a run beside its reports: data sets and exports."""
         if self.state.settings.dataset is None and self.state.settings.exports is None:
             return None
-        from .published import write_published  # noqa: PLC0415  (only where it is asked for)
+        from .exports import write_published  # noqa: PLC0415  (only where it is asked for)
 
         return write_published(self.state, view.fewer)
 

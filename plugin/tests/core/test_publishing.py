@@ -11,7 +11,7 @@ from pytest_bias.errors import BadSetting
 from pytest_bias.errors.said import Said
 from pytest_bias.report.dataset import dataset_text
 from pytest_bias.report.dataset_files import parquet_bytes
-from pytest_bias.session.published import written_from
+from pytest_bias.session.exports import written_from
 
 from .report.test_dataset import made
 from .test_settings import HERE, ROOT, settings
