@@ -23,7 +23,7 @@ _LONGEST = 80
 """Characters up to which a level's value stands in a fingerprint; of longer ones a digest."""
 _NAMED = 5
 """Conditions that a difference names; of more only the number is said."""
-_SAYS_NOTHING = ("human", "direction", "scope", "published", "called", "title")
+_SAYS_NOTHING = ("human", "direction", "scope", "published", "called", "title", "why")
 """Fields of a hypothesis that change what is said of a verdict and never the verdict."""
 
 

@@ -108,6 +108,8 @@ class Declared(ABC):
     title
         What it asserts, in one sentence: its heading wherever people read. By default the first
         paragraph of the docstring of its test function; ``id`` stays its name.
+    why
+        Why this margin, in one sentence; it stands beside it in plan, report and results.
     """
 
     margin: float | None = None
@@ -122,6 +124,7 @@ class Declared(ABC):
     name: str = ""
     published: PublishedMethod | None = None
     title: str = field(default="", compare=False)
+    why: str = field(default="", compare=False)
 
     @property
     @abstractmethod
@@ -175,7 +178,8 @@ class Declared(ABC):
             if given not in known:
                 words = " or ".join(repr(word) for word in known)
                 raise self.refused(problem=f"{name} must be {words}")
-        need_text(what, scope=self.scope, family=self.family, name=self.name, title=self.title)
+        need_text(what, scope=self.scope, family=self.family, name=self.name)
+        need_text(what, title=self.title, why=self.why)
         statistics = getattr(self.published, "statistics", None)
         if self.published is not None and (
             isinstance(self.published, type) or not callable(statistics)

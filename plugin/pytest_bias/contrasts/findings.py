@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
+from ..experiments.canonical import KEPT
 from ..experiments.design import frozen_mapping
 from ..experiments.fields import need_number
 from ..statistics.results import Bootstrap, Description, EffectSize, Interval, Tost
@@ -21,6 +22,10 @@ _STRICT: Mapping[str, object] = {"extra": "forbid", "allow_inf_nan": False}
 
 ALPHA = 0.05
 """Error rate of each of the two nulls of the verdict rule; they are disjoint, so not halved."""
+
+
+AtLevel = Callable[[float], Interval]
+"""From a confidence level (0.95) to the interval of an estimate at it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +215,9 @@ class Finding:
     of units per group that would settle an open question, None where more would not help.
     ``extras`` are further numbers by name. ``se`` and ``df`` are those of the estimate, of ratios
     on the log scale. ``by_unit`` is what each unit contributes: the mean of its values times the
-    weight, summed over groups, is the estimate (of a ratio its logarithm).
+    weight, summed over groups, is the estimate (of a ratio its logarithm). ``at_level`` gives the
+    interval at another confidence level by the same method; None where nobody knows it, and
+    always in a finding that was read from a text.
     """
 
     quantity: str
@@ -247,6 +254,9 @@ class Finding:
     extras: Mapping[str, float | str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     by_unit: tuple[UnitGroup, ...] = field(default=(), repr=False)
+    at_level: AtLevel | None = field(
+        default=None, repr=False, compare=False, metadata={KEPT: False}
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "extras", frozen_mapping(self.extras))

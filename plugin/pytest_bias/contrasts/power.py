@@ -144,6 +144,7 @@ class Prospect:
     ``gate_sd`` is the spread up to which each is .90 or more. ``pairs`` is whether units of two
     models are compared with each other: then these are chances for models that have nothing in
     common, which no pair of versions falls below unless what one does more the other does less.
+    ``why`` says why the margin is that, empty where nobody said it.
     """
 
     hypothesis: str
@@ -165,6 +166,7 @@ class Prospect:
     passing: tuple[Passing, ...] = ()
     gate_sd: float | None = None
     pairs: bool = False
+    why: str = ""
 
 
 def prospect_of(
@@ -200,6 +202,7 @@ def prospect_of(
         clears=controlled and not screens and (layout is None or layout.clears),
         controlled=controlled,
         screens=screens,
+        why=getattr(hypothesis, "why", ""),
     )
     margin = declared.margin
     if margin is None:

@@ -17,6 +17,9 @@ from ..errors import Unserialisable
 
 _SCALARS = (type(None), bool, int, str)
 
+KEPT = "kept"
+"""Key of a field's metadata: where it is False, the field stands in no text."""
+
 
 class TextValue:
     """A value that JSON keeps as its text; whoever reads it makes the value again."""
@@ -49,6 +52,7 @@ def plain(value: object, where: str = "value") -> object:
         return {
             field.name: plain(getattr(value, field.name), f"{where}.{field.name}")
             for field in fields(value)
+            if field.metadata.get(KEPT, True)
         }
     raise Unserialisable(where=where, kind=type(value).__name__)
 

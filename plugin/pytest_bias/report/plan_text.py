@@ -222,6 +222,8 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
     groups = "" if prospect.paired else " per group"
     worth = "" if prospect.paired or prospect.equal else "as precise as "
     yield f"{what}): {worth}{prospect.per_group:,} {prospect.unit_name.several}{groups}."
+    if prospect.why:
+        yield f"Why that margin: {prospect.why.rstrip('.')}."
     if why := _why_not_clear(prospect):
         yield why
     if prospect.largest_sd is not None:

@@ -13,7 +13,7 @@ from .view import RunView
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-FORMAT = 5
+FORMAT = 6
 
 _VALUES = (
     *("accepted", "analyses", "failing", "judged", "leniencies", "scope", "unasked", "upgrade"),

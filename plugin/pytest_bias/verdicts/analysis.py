@@ -100,6 +100,7 @@ def analyse(
             cut=_held(cut, rests[hypothesis.id]),
             screened=design.screens,
             title=getattr(hypothesis, "title", ""),
+            why=getattr(hypothesis, "why", ""),
         )
         questions.append(question)
     numbers, categories = _summaries(experiment, by_condition)

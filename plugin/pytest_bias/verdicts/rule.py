@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..contrasts.declared import FEWEST_UNITS, Claim, Direction
 from ..contrasts.findings import ALPHA, Finding
 from ..errors import NoFinding
+from ..statistics.results import Interval
 from .verdict import DESCRIBED, Control, Status, Support, Verdict, margin_words
 
 _UNDECIDED = "the data neither clear it nor show bias"
@@ -34,6 +35,7 @@ class Question:
     cut: str = ""
     screened: bool = False
     title: str = ""
+    why: str = ""
 
 
 def judged_control(contrast_id: str, finding: Finding | NoFinding, held: str = "") -> Control:
@@ -91,6 +93,8 @@ def decide(
             held=finding is not None and bool(question.held),
             cut=question.cut if finding is not None else "",
             title=question.title,
+            why=question.why,
+            decided=None if finding is None else _decided(status, finding, p_adjusted),
         )
         verdicts.append(verdict)
     return tuple(verdicts)
@@ -118,6 +122,20 @@ def _status(
             against = question.cut  # and no number of further units would settle it
     against = _too_few(finding) or against
     return ("INCONCLUSIVE", against) if against else (status, "")
+
+
+def _decided(status: Status, finding: Finding, p_adjusted: float | None) -> Interval | None:
+    """Return the interval that decided: its level is that of the tests a verdict rests on.
+
+    An alarm whose p-value was multiplied is one at a level divided by as much.
+    """
+    at = finding.at_level
+    if status == "CLEAR":
+        tost = finding.equivalence.interval if finding.equivalence is not None else None
+        return tost if at is None else at(1 - 2 * ALPHA)
+    if status == "BIASED" and at is not None and p_adjusted:
+        return at(1 - ALPHA * finding.p_alarm / p_adjusted)
+    return None
 
 
 def _is_large(finding: Finding) -> bool:

@@ -45,7 +45,12 @@ class Verdict:
     settle it, where more units are what it lacks; ``held`` whether it is held back whatever was
     found, as a rating it rests on is not to be relied on; ``cut`` why nothing is cleared, as a
     limit ended too many replies (empty where not); ``title`` is the sentence that the
-    hypothesis asserts, empty where nobody said it.
+    hypothesis asserts, ``why`` why its margin is that, each empty where nobody said it.
+
+    ``share`` is the share of the suite's alarms that the experiment had when this was decided, on
+    whose scale ``p_adjusted`` is. ``decided`` is the interval that decided: of what is CLEAR that
+    of the two one-sided tests (90 %), of what is BIASED that at the level its alarm was adjusted
+    to; None where nothing was decided, or no interval goes with the test.
     """
 
     id: str
@@ -62,6 +67,9 @@ class Verdict:
     held: bool = False
     cut: str = ""
     title: str = ""
+    why: str = ""
+    share: float = 1.0
+    decided: Interval | None = None
 
     @property
     def named(self) -> HypothesisName:

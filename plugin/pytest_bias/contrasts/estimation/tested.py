@@ -11,11 +11,17 @@ import numpy as np
 
 from ...errors import NoFinding
 from ...experiments.design import frozen_mapping
-from ...statistics.means import StratifiedContrast, Welch, p_from_t, tost_from_estimate
+from ...statistics.means import (
+    StratifiedContrast,
+    Welch,
+    p_from_t,
+    t_interval,
+    tost_from_estimate,
+)
 from ...statistics.power import deterministic_units, units_to_settle
 from ...statistics.results import EffectSize, Interval, Permutation, Tost
 from ...statistics.simultaneous import PooledContrast
-from ..findings import ALPHA, Null, WorstCase
+from ..findings import ALPHA, AtLevel, Null, WorstCase
 from ..units import Units
 from .cells import Cell, Grid, Weights
 
@@ -54,6 +60,19 @@ class Part:
         object.__setattr__(self, "values", frozen_mapping(self.values))
 
 
+@dataclass(frozen=True, slots=True)
+class StudentInterval:
+    """The interval of an estimate by Student's t, at any level."""
+
+    estimate: float
+    se: float
+    df: float
+
+    def __call__(self, level: float) -> Interval:
+        """Return the two-sided interval at a confidence level."""
+        return t_interval(self.estimate, self.se, self.df, level=level)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tested:
     """A tested estimate.
@@ -63,7 +82,9 @@ class Tested:
     compared, where they are not means of cells that count alike. ``p_clear`` is None
     where no margin was given, ``interval`` None where the quantity has none; ``se`` of a ratio is
     that of its logarithm. ``extras`` are further numbers by name. ``by_unit`` is what each unit
-    contributes; it is empty where replies are the units, since replicates never pair.
+    contributes; it is empty where replies are the units, since replicates never pair. ``at_level``
+    gives the interval at another level by the same method: where it is not given, and ``interval``
+    is that of Student's t, Student's t does.
     """
 
     estimate: float
@@ -84,9 +105,16 @@ class Tested:
     extras: Mapping[str, float | str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     by_unit: tuple[Part, ...] = field(default=(), repr=False)
+    at_level: AtLevel | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "extras", frozen_mapping(self.extras))
+        interval = self.interval
+        if self.at_level is None and interval is not None and self.se and self.df:
+            by_t = StudentInterval(self.estimate, self.se, self.df)
+            again = by_t(interval.level)
+            if np.allclose((again.low, again.high), (interval.low, interval.high), rtol=1e-9):
+                object.__setattr__(self, "at_level", by_t)
 
     def noting(self, *notes: str) -> Tested:
         """The same with further notes."""
