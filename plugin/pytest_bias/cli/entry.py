@@ -10,6 +10,7 @@ from importlib.metadata import version
 
 from ..errors import BiasError
 from ..report.escapes import terminal_text
+from .calibrate import add_calibrating
 from .cassettes import add_packing, add_retention
 from .compare import add_comparing
 from .local import add_local
@@ -46,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     add_packing(commands)
     add_comparing(commands)
     add_merging(commands)
+    add_calibrating(commands)
     return parser
 
 

@@ -1,0 +1,1 @@
+"""Error rates of a suite, measured on fresh draws of simulated subjects."""

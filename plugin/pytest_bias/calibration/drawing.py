@@ -1,0 +1,163 @@
+"""One fresh draw: a simulated subject answers a whole design in this process, and is judged.
+
+Everything between prompt and verdict is what a recording goes through: the protocol under the one
+driver, the reply's text, its parser, the measures, the analysis, the gate. What is left out does
+not depend on the reply: HTTP, cassettes and keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..baselines.entries import Entry, entry_of
+from ..baselines.fingerprints import fingerprint_of
+from ..baselines.gate import compare, is_stopped
+from ..contrasts.cases import Registered
+from ..errors import InvalidReply
+from ..experiments.canonical import compact, digest, dumps
+from ..experiments.design import Design, Trial
+from ..experiments.driver import run
+from ..experiments.experiment import Players, SimulatedPrompt, plan
+from ..experiments.messages import Completion, Place, Request
+from ..experiments.records import Outcome, Recording
+from ..experiments.replay import JUDGE
+from ..verdicts.analysis import Analysis, analyse
+from .errors import Unanswered
+
+_SEED_DIGITS = 15
+_TODAY = "2000-01-01"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """An experiment under one design, ready to be drawn: what no draw changes is made once."""
+
+    registered: Registered
+    design: Design
+
+    @cached_property
+    def trials(self) -> tuple[tuple[Trial, str], ...]:
+        """The planned trials, each with the text that tells it from the others."""
+        trials = plan(self.registered.experiment, self.design)
+        return tuple((trial, compact(trial.identity, sort_keys=True)) for trial in trials)
+
+    @cached_property
+    def fingerprints(self) -> Mapping[str, Mapping[str, object]]:
+        """Hypothesis → the fingerprint under which its verdicts compare."""
+        experiment = self.registered.experiment
+        return {
+            name: fingerprint_of(experiment, self.design, hypothesis, "")
+            for name, hypothesis in sorted(self.registered.hypotheses.items())
+        }
+
+    @cached_property
+    def digest(self) -> str:
+        """Names the design and all that is claimed about it: calibrated is this, and no other."""
+        return digest(dumps(self.fingerprints))[:16]
+
+    def analysis(self, subject: str, draw: str) -> Analysis:
+        """Draw once, and judge; ``draw`` decides all chance."""
+        registered = self.registered
+        model = f"simulated/{subject}"
+        return analyse(
+            registered.experiment,
+            self.design,
+            model,
+            tuple(outcomes(self, subject, draw)),
+            hypotheses=tuple(registered.hypotheses.values()),
+            control=registered.control,
+            recording=Recording(
+                cassette="",
+                checksum=digest(f"{subject}:{draw}"),
+                simulated=True,
+                wire="",
+                recorded_with="",
+                interactions=None,
+            ),
+        )
+
+    def entries(self, analysis: Analysis, before: Mapping[str, Entry]) -> dict[str, Entry]:
+        """The verdicts of a draw, accepted after those ``before``."""
+        from ..baselines.entries import Acceptance  # noqa: PLC0415
+
+        accepted = Acceptance(reason="calibration", owner="calibration", until="9999-12-31")
+        return {
+            verdict.id: entry_of(
+                verdict,
+                analysis.recording,
+                self.fingerprints[verdict.id],
+                acceptance=accepted,
+                before=before.get(verdict.id),
+            )
+            for verdict in analysis.verdicts
+        }
+
+    def upgraded(self, analysis: Analysis, accepted: Mapping[str, Entry]) -> dict[str, str]:
+        """Hypothesis → how its verdict stands beside the accepted one, where the gate stops it."""
+        stopped: dict[str, str] = {}
+        for name, entry in self.entries(analysis, {}).items():
+            verdict = analysis.verdict(name)
+            beside = compare(verdict.named, entry, accepted[name], today=_TODAY, verdict=verdict)
+            if is_stopped(verdict.status, verdict.claim) and not beside.tolerated:
+                stopped[name] = beside.outcome
+        return stopped
+
+
+def outcomes(bench: Bench, subject: str, draw: str) -> Iterator[Outcome]:
+    """The outcomes of one draw, in the plan's order."""
+    experiment = bench.registered.experiment
+    players = Players(f"simulated/{subject}", f"simulated/{JUDGE}")
+    for trial, identity in bench.trials:
+        answering = _Answering(bench, subject, trial, f"{draw}:{identity}")
+        coroutine = experiment.start(trial, players)
+        result, missing = None, None
+        try:
+            result = run(coroutine, answering)
+        except InvalidReply as invalid:
+            missing = invalid.reason
+        yield Outcome(
+            trial=trial,
+            result=result,
+            missing=missing,
+            invalid=tuple(answering.invalid),
+            interactions=answering.calls,
+            prompts=(),
+        )
+
+
+@dataclass(slots=True)
+class _Answering:
+    """Answers one trial in the simulated subject's (and its judge's) stead."""
+
+    bench: Bench
+    subject: str
+    trial: Trial
+    seed: str
+    calls: int = 0
+    invalid: list[str] = field(default_factory=list)
+
+    async def perform(self, request: Request, place: Place) -> Completion:
+        self.calls += 1
+        name = JUDGE if request.to == "judge" else self.subject
+        at = f"{place.branch}:{place.turn}:{place.attempt}"
+        seed = int(digest(f"{self.seed}:{at}")[:_SEED_DIGITS], 16)
+        prompt = SimulatedPrompt(name, request.messages, seed)
+        answer = self.bench.registered.experiment.simulated
+        text = None if answer is None else answer(prompt)
+        if text is None:
+            raise Unanswered(experiment=self.bench.registered.experiment.id, trial=self.trial.id)
+        return Completion(text, "stop", name, latency=0.0)
+
+    async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
+        found: list[object] = []
+        for awaitable in awaitables:
+            try:
+                found.append(await awaitable)
+            except Exception as error:  # noqa: BLE001  (raised in argument order later)
+                found.append(error)
+        return found
+
+    def reject(self, _place: Place, invalid: InvalidReply) -> None:
+        self.invalid.append(invalid.reason)

@@ -1,0 +1,91 @@
+"""Files of draws: a line of settings, then a line of JSON for every draw of an experiment."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..experiments.canonical import compact
+from .errors import DamagedCalibration
+
+FORMAT = 1
+
+Line = Mapping[str, Any]
+"""One draw of one experiment, as JSON; see ``docs/calibration.md``."""
+
+Key = tuple[str, str, int]
+"""Experiment, subject and draw."""
+
+
+def key_of(line: Line) -> Key:
+    """What tells a line from the others."""
+    return line["experiment"], line["subject"], line["draw"]
+
+
+def read(path: Path) -> tuple[Line, list[Line]]:
+    """The settings and the draws of a file.
+
+    A last line that was cut off while it was written is no draw. Raises DamagedCalibration for
+    whatever else is no line of such a file, and where a draw stands twice.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DamagedCalibration(path=path, line=0, problem=str(error)) from error
+    whole = data[: data.rfind(b"\n") + 1].decode("utf-8", "replace").splitlines()
+    lines = [_parsed(path, number, text) for number, text in enumerate(whole, start=1)]
+    if not lines or lines[0].get("format") != FORMAT:
+        problem = f"it does not begin with the settings of a calibration (format {FORMAT})"
+        raise DamagedCalibration(path=path, line=1, problem=problem)
+    seen: set[Key] = set()
+    for number, line in enumerate(lines[1:], start=2):
+        try:
+            key = key_of(line)
+            fresh = key not in seen
+        except (KeyError, TypeError) as error:
+            problem = f"is no draw ({error!r})"
+            raise DamagedCalibration(path=path, line=number, problem=problem) from None
+        if not fresh:
+            problem = f"draw {key[2]} of {key[0]}, {key[1]} stands there twice"
+            raise DamagedCalibration(path=path, line=number, problem=problem)
+        seen.add(key)
+    return lines[0], lines[1:]
+
+
+def _parsed(path: Path, number: int, text: str) -> Line:
+    try:
+        line = json.loads(text)
+    except ValueError as error:
+        raise DamagedCalibration(path=path, line=number, problem=f"no JSON ({error})") from None
+    if not isinstance(line, dict):
+        raise DamagedCalibration(path=path, line=number, problem="no JSON object")
+    return line
+
+
+def begin(path: Path, settings: Line) -> list[Line]:
+    """Make the file, or go on with one of the same settings: the draws that stand in it.
+
+    What was cut off is taken away, so that the next line does not continue it.
+    """
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{compact(settings, sort_keys=True)}\n", encoding="utf-8")
+        return []
+    written, lines = read(path)
+    for name in sorted({*settings, *written}):
+        if settings.get(name) != written.get(name):
+            problem = f"it was drawn with {name} {written.get(name)!r}, not {settings.get(name)!r}"
+            raise DamagedCalibration(path=path, line=1, problem=problem)
+    data = path.read_bytes()
+    os.truncate(path, data.rfind(b"\n") + 1)
+    return lines
+
+
+def add(path: Path, lines: Iterable[Line]) -> None:
+    """Append draws, at once."""
+    text = "".join(f"{compact(line, sort_keys=True)}\n" for line in lines)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)

@@ -1,0 +1,107 @@
+"""The lines of one block of draws: verdicts, controls, and what the upgrade gate makes of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..verdicts.verdict import Verdict
+from .drawing import Bench
+from .file import Line
+
+if TYPE_CHECKING:
+    from ..baselines.entries import Entry
+    from ..verdicts.analysis import Analysis
+
+_DIGITS = 6
+"""Significant digits of what is kept: far beyond any Monte Carlo error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One experiment with one subject, and the subject whose verdicts were accepted before it.
+
+    ``accepted`` is empty where none were: then nothing is held against a baseline.
+    """
+
+    experiment: str
+    subject: str
+    draws: int
+    accepted: str = ""
+
+
+def lines_of(
+    bench: Bench, cell: Cell, seed: int, first: int, wanted: Sequence[int]
+) -> Iterator[Line]:
+    """Yield a line for each of the draws ``wanted`` of the block that begins at ``first``.
+
+    Where a subject was accepted before, each draw is held against an accepted one: against the
+    draw before it where that is the same subject (the first of a block against one that is no
+    other's), else against a draw of that subject.
+    """
+    accepted: dict[str, Entry] = {}
+    chained: dict[str, Entry] = {}
+    same = cell.accepted == cell.subject
+    stopped: defaultdict[str, list[int]] = defaultdict(list)
+    if same:
+        before = bench.analysis(cell.accepted, f"{seed}:accepted:{first}")
+        accepted = chained = bench.entries(before, {})
+    for draw in range(first, wanted[-1] + 1):
+        if draw not in wanted and not same:
+            continue
+        if cell.accepted and not same:
+            before = bench.analysis(cell.accepted, f"{seed}:accepted:{draw}")
+            accepted = bench.entries(before, {})
+        analysis = bench.analysis(cell.subject, f"{seed}:{draw}")
+        line = _line(cell, draw, analysis)
+        if cell.accepted:
+            line["accepted"] = cell.accepted
+            line["stopped"] = bench.upgraded(analysis, accepted)
+        if same:
+            accepted = bench.entries(analysis, {})
+            held = bench.upgraded(analysis, chained)
+            for name in held:
+                stopped[name].append(draw - first + 1)
+            now = bench.entries(analysis, chained)
+            chained = {name: chained[name] if name in held else now[name] for name in now}
+            line["chain"] = {name: list(steps) for name, steps in stopped.items()}
+        if draw in wanted:
+            yield line
+
+
+def _line(cell: Cell, draw: int, analysis: Analysis) -> dict[str, object]:
+    control = analysis.control
+    return {
+        "experiment": cell.experiment,
+        "subject": cell.subject,
+        "draw": draw,
+        "controls": {} if control is None else {control.id: control.seen},
+        "missing": round(sum(c.errors for c in analysis.counts) / analysis.trials, _DIGITS),
+        "calls": sum(c.interactions or 0 for c in analysis.counts),
+        "verdicts": {verdict.id: _said(verdict) for verdict in analysis.verdicts},
+    }
+
+
+def _said(verdict: Verdict) -> Mapping[str, object]:
+    finding = verdict.finding
+    said: dict[str, object] = {"status": verdict.status, "claim": verdict.claim}
+    if finding is None:
+        return said | {"reason": verdict.reason}
+    interval = finding.interval
+    published = finding.published.statistics.get("p") if finding.published else None
+    said |= {
+        "estimate": _short(finding.estimate),
+        "interval": None if interval is None else [_short(interval.low), _short(interval.high)],
+        "p_alarm": _short(finding.p_alarm),
+        "p_adjusted": _short(verdict.p_adjusted),
+        "p_clear": _short(finding.p_clear),
+    }
+    if isinstance(published, float):
+        said["published"] = _short(published)
+    return said
+
+
+def _short(number: float | None) -> float | None:
+    return None if number is None else float(f"{number:.{_DIGITS}g}")

@@ -1,0 +1,159 @@
+"""``pytest-bias calibrate``: fresh draws through the real command, also interrupted."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .suites import TESTS, experiment_source
+
+COMMAND = (sys.executable, "-m", "pytest_bias.cli.entry", "calibrate")
+Calibrate = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def _suite(folder: Path, name: str = "coin") -> Path:
+    package = folder / "games"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "experiment.py").write_text(experiment_source(name), encoding="utf-8")
+    (package / "test_game.py").write_text(TESTS, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def calibrate(tmp_path: Path) -> Calibrate:
+    """Run the command on a suite of one game; its draws are kept in draws.jsonl."""
+    folder = _suite(tmp_path)
+
+    def run(*options: str) -> subprocess.CompletedProcess[str]:
+        command = [*COMMAND, "--suite", "games", "--out", "draws.jsonl", *options]
+        return subprocess.run(  # noqa: S603  (our own command)
+            command, cwd=folder, check=False, capture_output=True, text=True
+        )
+
+    return run
+
+
+def _lines(folder: Path) -> list[Mapping[str, Any]]:
+    text = (folder / "draws.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def _sorted(folder: Path) -> list[str]:
+    return sorted((folder / "draws.jsonl").read_text(encoding="utf-8").splitlines())
+
+
+def test_draws_are_judged_and_differ(calibrate: Calibrate, tmp_path: Path) -> None:
+    done = calibrate("--draws", "12", "--subject", "biased")
+    assert done.returncode == 0, done.stderr
+    settings, *lines = _lines(tmp_path)
+    assert settings["format"] == 1
+    assert [line["draw"] for line in sorted(lines, key=lambda line: line["draw"])] == [*range(12)]
+    said = [line["verdicts"]["number-high-low"] for line in lines]
+    assert {each["status"] for each in said} == {"BIASED"}  # three margins, at an SD of half one
+    assert all(abs(each["estimate"] - 6) < 2 for each in said)
+    assert len({each["estimate"] for each in said}) > 1
+    assert all(line["controls"] == {"noticed-high-low": True} for line in lines)
+
+
+def test_the_same_whatever_the_processes_and_pauses(calibrate: Calibrate, tmp_path: Path) -> None:
+    calibrate("--draws", "25", "--jobs", "1", "--accepted", "even")
+    at_once = _sorted(tmp_path)
+    (tmp_path / "draws.jsonl").unlink()
+    for draws in ("3", "25"):  # blocks that were begun are gone on with
+        calibrate("--draws", draws, "--jobs", "2", "--accepted", "even")
+    assert _sorted(tmp_path) == at_once
+    again = calibrate("--draws", "25", "--accepted", "even")
+    assert again.returncode == 0
+    assert _sorted(tmp_path) == at_once
+
+
+def test_an_unchanged_subject_is_an_upgrade_of_itself(
+    calibrate: Calibrate, tmp_path: Path
+) -> None:
+    calibrate("--draws", "10", "--subject", "drifted", "--accepted", "biased")
+    worse = {line["stopped"].get("number-high-low") for line in _lines(tmp_path)[1:]}
+    assert worse == {"worse"}  # one margin more than was accepted, four SE
+    (tmp_path / "draws.jsonl").unlink()
+    calibrate("--draws", "10", "--accepted", "even")
+    lines = sorted(_lines(tmp_path)[1:], key=lambda line: line["draw"])
+    cleared = [line["verdicts"]["number-high-low"]["status"] == "CLEAR" for line in lines]
+    assert sum(cleared) >= 7  # the others have too little spread to be bounded
+    assert [not line["stopped"] for line in lines] == cleared
+    steps = [place for place, clear in enumerate(cleared, start=1) if not clear]
+    assert lines[-1]["chain"].get("number-high-low", []) == steps
+
+
+def test_an_interrupted_run_keeps_its_draws(tmp_path: Path) -> None:
+    folder = _suite(tmp_path)
+    command = [*COMMAND, "--suite=games", "--out=draws.jsonl", "--draws=100000", "--jobs=2"]
+    running = subprocess.Popen(  # noqa: S603  (our own command)
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    path = tmp_path / "draws.jsonl"
+    while running.poll() is None:
+        if path.exists() and path.read_bytes().count(b"\n") > 20:
+            break
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130, said
+    assert "Traceback" not in said
+    assert len(_lines(tmp_path)) > 20
+
+
+def test_a_line_that_was_cut_is_drawn_again(calibrate: Calibrate, tmp_path: Path) -> None:
+    calibrate("--draws", "4")
+    whole = _sorted(tmp_path)
+    path = tmp_path / "draws.jsonl"
+    path.write_bytes(path.read_bytes()[:-40])
+    assert calibrate("--draws", "4").returncode == 0
+    assert _sorted(tmp_path) == whole
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda lines: [lines[0], lines[1][:-30], *lines[2:]], "line 2: no JSON"),
+        (lambda lines: lines[1:], "line 1: it does not begin with the settings"),
+        (lambda lines: [*lines, lines[1]], "line 6: draw 0 of game-coin, even stands there twice"),
+        (lambda lines: [lines[0], "{}"], "line 2: is no draw"),
+    ],
+)
+def test_damage_is_an_error(
+    calibrate: Calibrate,
+    tmp_path: Path,
+    damage: Callable[[list[str]], list[str]],
+    said: str,
+) -> None:
+    calibrate("--draws", "4", "--jobs", "1")
+    path = tmp_path / "draws.jsonl"
+    lines = damage(path.read_text(encoding="utf-8").splitlines())
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    done = calibrate("--draws", "4")
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_other_settings_are_refused(calibrate: Calibrate) -> None:
+    calibrate("--draws", "1")
+    done = calibrate("--draws", "1", "--seed", "2")
+    assert done.returncode == 2
+    assert "it was drawn with seed 1, not 2" in done.stderr
+    assert "known: biased, drifted, even" in calibrate("--subject", "odd").stderr
+    assert "known: game-coin" in calibrate("game-dice").stderr
+
+
+def test_an_error_names_the_draw(calibrate: Calibrate, tmp_path: Path) -> None:
+    path = tmp_path / "games" / "experiment.py"
+    source = path.read_text(encoding="utf-8")
+    path.write_text(source.replace("return json.dumps", "return 1 / 0 or json.dumps"), "utf-8")
+    done = calibrate("--draws", "1", "--jobs", "2")
+    assert done.returncode == 2
+    assert "game-coin, even, draw 0: ZeroDivisionError" in done.stderr
