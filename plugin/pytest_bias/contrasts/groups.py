@@ -47,9 +47,10 @@ class GroupContrast(Declared):
     Notes
     -----
     For a population whose units are the groups' exemplars: permutation of the exemplars' labels,
-    with the variance pooled over all groups for interval and clearing. For a fixed set: stratified
-    cell means, or score statistics for rates, against the margin where groups have exemplars. The
-    omnibus p permutes labels of exemplars, of means within units, or of replies within strata.
+    studentised, and intervals and clearing with every group's own variance. For a fixed set:
+    stratified cell means, or score statistics for rates, against the margin where groups have
+    exemplars. The omnibus p permutes labels of exemplars, of means within units, or of replies
+    within strata.
     """
 
     measure: str
@@ -78,7 +79,9 @@ class GroupContrast(Declared):
         groups = self._groups(experiment)
         self.check_levels(experiment, self.factor, groups)
         sides = [{self.factor: [group]} for group in groups]
-        check_compared(self, experiment, sides, pooled=True, flips=self.group is not None)
+        check_compared(
+            self, experiment, sides, pooled=self.group is None, flips=self.group is not None
+        )
         if len(set(groups)) < len(groups) or len(groups) < 3:  # noqa: PLR2004  (or a pair)
             raise self.refused(problem="needs three groups or more, each named once")
         if self.group is None:
@@ -122,7 +125,7 @@ class GroupContrast(Declared):
             return None
         rest = [group for group in self._groups(experiment) if group != self.group]
         sides = [{self.factor: [self.group]}, {self.factor: rest}]
-        return Reach(self, experiment, design, sides, pooled=True).layout(within=False)
+        return Reach(self, experiment, design, sides).layout(within=False)
 
     def _engine(self, experiment: Experiment, groups: Sequence[str]) -> Engine:
         from .estimation.groups import any_group, group_against_rest  # noqa: PLC0415

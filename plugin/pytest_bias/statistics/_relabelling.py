@@ -73,10 +73,11 @@ def add_counted(
 ) -> None:
     """Add to each row of `sums` the labels' sums of a block under a random relabelling.
 
-    `support` and `counts` are those of `tally_of`, `sizes` the units of each label, a column of
-    `sums` each. Labels take in turn; the largest takes what is left. Rows are done some at a time.
+    `support` and `counts` are those of `tally_of`, with a column of `support` for each power that
+    is summed; `sizes` are the units of each label, a column of `sums` each. Labels take in turn;
+    the largest takes what is left. Rows are done some at a time.
     """
-    rows = max(1, CHUNK // support.size)
+    rows = max(1, CHUNK // len(support))
     order = [label for label in np.argsort(sizes, kind="stable").tolist() if sizes[label]]
     for start in range(0, len(sums), rows):
         part = sums[start : start + rows]
@@ -84,15 +85,15 @@ def add_counted(
         for label in order[:-1]:
             needed = np.full(len(part), sizes[label])
             others = left.sum(axis=0)
-            for value, of_value in zip(support[:-1].tolist(), left[:-1], strict=True):
+            for value, of_value in zip(support[:-1], left[:-1], strict=True):
                 others -= of_value
                 taken = rng.hypergeometric(of_value, others, needed)
-                part[:, label] += taken * value
+                part[:, label] += taken[:, None] * value
                 np.subtract(of_value, taken, out=of_value)
                 needed -= taken
-            part[:, label] += needed * support[-1]
+            part[:, label] += needed[:, None] * support[-1]
             left[-1] -= needed
-        part[:, order[-1]] += support @ left
+        part[:, order[-1]] += left.T @ support
 
 
 class Relabelling:
@@ -199,28 +200,40 @@ class Relabelling:
         return observed, np.concatenate(chunks)
 
     def null_of_means(
-        self, values: Floats, statistic: Callable[[Any], Floats]
+        self, values: Floats, statistic: Callable[[Any], Floats], *, powers: int = 1
     ) -> tuple[Floats, Floats]:
         """Return as `null` does a statistic of the groups' means, of values within a range of 1.
 
-        `statistic` takes rows of means, one per group.
+        `statistic` takes rows of means, one per group; with `powers` above 1 of an array whose
+        last axis has the means of the values' first, second, … powers.
         """
+        exponents = np.arange(1, powers + 1)
+
+        def given(means: Any) -> Floats:
+            return statistic(means if powers > 1 else means[..., 0])
+
         tallies = [] if self.exact else self._tallies(values[self.order])
         if not any(tallies):
-            return self.null(values, lambda rows: statistic(self.means(rows)))
+            return self.null(
+                values, lambda rows: given(self.means(rows[..., None] ** exponents)), width=powers
+            )
         values = values[self.order]
-        observed = statistic(self.means(values[None]))[0]
-        sums = np.zeros((self.total, len(self.names)))
+        observed = given(self.means(values[None, :, None] ** exponents))[0]
+        sums = np.zeros((self.total, len(self.names), powers))
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(1,)))
         for places, tally in zip(self.blocks, tallies, strict=True):
             if tally:
-                add_counted(sums, *tally, self._sizes(places), rng)
+                support, counts = tally
+                add_counted(sums, support[:, None] ** exponents, counts, self._sizes(places), rng)
         shuffled = [places for places, t in zip(self.blocks, tallies, strict=True) if not t]
         self._add_shuffled(sums, values, shuffled)
         still = np.ones(values.size, dtype=np.bool_)
         still[np.concatenate(self.blocks)] = False
-        sums += np.bincount(self.codes[still], values[still], minlength=len(self.names))
-        return observed, statistic(sums / self.sizes)
+        for power in exponents:
+            sums[..., power - 1] += np.bincount(
+                self.codes[still], values[still] ** power, minlength=len(self.names)
+            )
+        return observed, given(sums / self.sizes[:, None])
 
     def _tallies(self, values: Floats) -> list[tuple[Floats, Whole] | None]:
         """Return each block's distinct values and their counts, or None where it is shuffled."""
@@ -244,7 +257,8 @@ class Relabelling:
         rows = max(1, CHUNK // kept.size)
         for start in range(0, self.total, rows):
             stop = min(start + rows, self.total)
-            sums[start:stop, present] += np.add.reduceat(draw(start, stop), starts, axis=1)
+            drawn = draw(start, stop)[..., None] ** np.arange(1, sums.shape[2] + 1)
+            sums[start:stop, present] += np.add.reduceat(drawn, starts, axis=1)
 
     def means(self, rows: Any) -> Any:
         """Return the group means along axis 1 of rearranged values."""

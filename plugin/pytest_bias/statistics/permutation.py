@@ -45,12 +45,17 @@ UNCOUNTED = 0.5  # what a sum of no counts counts as in a log ratio
 class GroupAgainstRest:
     """A group's mean less the mean of the other groups' means.
 
-    `p` is its own two-sided p-value and `p_max_t` the one adjusted over all groups.
+    `permutation` has its own two-sided p-value; `p_max_t` is the one adjusted over all groups.
     """
 
     difference: float
-    p: float
+    permutation: Permutation
     p_max_t: float
+
+    @property
+    def p(self) -> float:
+        """Its own two-sided p-value."""
+        return self.permutation.p
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,52 +66,32 @@ class GroupPermutation:
     groups: Mapping[str, GroupAgainstRest]
 
 
-def each_against_rest(
-    values: Floats, units: Relabelling
-) -> tuple[Permutation, Floats, Floats, Floats]:
-    """Return the omnibus, and per group and column the estimate, p and max-T p.
-
-    `values` is n × k. In place of |t| stands t² / (t² + df), which grows with it and stays finite
-    where a relabelling leaves no variance within groups.
-    """
-    values, scale = centred_columns(values)
-    n, k = values.shape
-    groups = len(units.names)
-    shares = 1 / units.sizes
-    variances = shares + (shares.sum() - shares) / (groups - 1) ** 2
-    total = (values**2).sum(axis=0)
-
-    def estimates(means: Any) -> Any:
-        return (groups * means - means.sum(axis=1, keepdims=True)) / (groups - 1)
-
-    def statistic(means: Any) -> Floats:
-        contrasts = estimates(means)
-        between = (means**2 * units.sizes[:, None]).sum(axis=1)
-        explained = contrasts**2 / variances[:, None]
-        whole = explained + np.maximum(total - between, 0)[:, None]
-        ratios = np.divide(explained, whole, out=np.zeros_like(whole), where=whole > 0)
-        omnibus = between.sum(axis=1) / max(total.sum(), 1 / n)
-        return np.column_stack([omnibus, ratios.reshape(len(means), -1)])
-
-    if k == 1:
-        observed, null = units.null_of_means(
-            values[:, 0], lambda means: statistic(means[:, :, None])
-        )
-    else:
-        observed, null = units.null(
-            np.arange(n), lambda rows: statistic(units.means(values[rows])), width=k
-        )
+def _judged(
+    units: Relabelling, observed: Floats, null: Floats
+) -> tuple[Permutation, Floats, Floats]:
+    """Return the omnibus, in the first column, and of the others each p and max-T p."""
     least = observed - TIE
     single = np.array([units.share(null[:, i] >= least[i]) for i in range(observed.size)])
     largest = null[:, 1:].max(axis=1)
     joint = np.array([units.share(largest >= bound) for bound in least[1:]])
-    found = estimates(units.means(values[units.order][None]))
-    return (
-        units.permutation(single[0]),
-        found[0] * scale,
-        single[1:].reshape(groups, k),
-        joint.reshape(groups, k),
-    )
+    return units.permutation(single[0]), single[1:], joint
+
+
+def _from_rest(means: Any) -> Any:
+    """Return each group's mean (axis 1) less the mean of the other groups' means."""
+    groups = means.shape[1]
+    return (groups * means - means.sum(axis=1, keepdims=True)) / (groups - 1)
+
+
+def _ratio(explained: Any, left: Any) -> Floats:
+    """Return explained / (explained + left), 0 where both are.
+
+    It stands in the place of |t|, with which it grows, and stays finite where a relabelling
+    leaves no variance within groups.
+    """
+    whole = explained + left
+    found: Floats = np.divide(explained, whole, out=np.zeros_like(whole), where=whole > 0)
+    return found
 
 
 @checked
@@ -127,23 +112,39 @@ def group_permutation(
     differing.
 
     The omnibus statistic is the between sum of squares, equivalent to the pooled F. Each group's
-    is its difference studentised by the pooled within-group variance (over all blocks), two-sided;
-    `p_max_t` is the single-step max-T adjusted one. Constant values give p = 1.
-    Source: Fisher (1935); Westfall & Young (1993); Phipson & Smyth (2010).
+    is its difference studentised by every group's own variance (over all blocks), two-sided, so
+    that without blocks its p-value also holds, for many units, where only the means are equal and
+    not the variances; `p_max_t` is the single-step max-T adjusted one. Constant values give p = 1.
+    Source: Fisher (1935); Janssen (1997); Chung & Romano (2013); Westfall & Young (1993); Phipson
+    & Smyth (2010).
     """
     array = sample(values, "values")
     units = Relabelling(
         labels, blocks, n=array.size, fewest=SMALLEST_GROUP, resamples=resamples, seed=seed
     )
-    omnibus, found, p, p_max_t = each_against_rest(array[:, None], units)
+    centred, scale = centred_columns(array[:, None])
+    others = len(units.names) - 1
+    total = max(float((centred**2).sum()), 1 / array.size)
+
+    def statistic(moments: Any) -> Floats:
+        means, squares = moments[..., 0], moments[..., 1]
+        # of each group's mean; what rounding leaves of no variance is none
+        own = np.where(squares - means**2 > TIE, squares - means**2, 0.0) / (units.sizes - 1)
+        variances = own + (own.sum(axis=1, keepdims=True) - own) / others**2
+        omnibus = (means**2 * units.sizes).sum(axis=1) / total
+        return np.column_stack([omnibus, _ratio(_from_rest(means) ** 2, variances)])
+
+    observed, null = units.null_of_means(centred[:, 0], statistic, powers=2)
+    omnibus, p, p_max_t = _judged(units, observed, null)
+    found = _from_rest(units.means(centred[units.order, 0][None]))[0] * scale
     return GroupPermutation(
         omnibus=omnibus,
         groups=MappingProxyType(
             {
                 str(name): GroupAgainstRest(
-                    difference=float(found[g, 0]),
-                    p=probability(p[g, 0]),
-                    p_max_t=probability(p_max_t[g, 0]),
+                    difference=float(found[g]),
+                    permutation=units.permutation(p[g]),
+                    p_max_t=probability(p_max_t[g]),
                 )
                 for g, name in enumerate(units.names)
             }
@@ -232,7 +233,23 @@ def profile_permutation(
     rows = table - table.mean(axis=1, keepdims=True)
     # what is left of parallel rows is rounding of their own magnitude
     rows[np.abs(rows) <= ROUNDING * np.abs(table).max(axis=1, keepdims=True)] = 0.0
-    omnibus, found, p, p_max_t = each_against_rest(rows, units)
+    centred, scale = centred_columns(rows)
+    groups, total = len(units.names), (centred**2).sum(axis=0)
+    shares = 1 / units.sizes
+    variances = (shares + (shares.sum() - shares) / (groups - 1) ** 2)[:, None]
+
+    def statistic(order: Any) -> Floats:
+        means = units.means(centred[order])
+        between = (means**2 * units.sizes[:, None]).sum(axis=1)
+        within = np.maximum(total - between, 0)[:, None]
+        ratios = _ratio(_from_rest(means) ** 2 / variances, within)
+        omnibus_of = between.sum(axis=1) / max(total.sum(), 1 / n)
+        return np.column_stack([omnibus_of, ratios.reshape(len(means), -1)])
+
+    observed, null = units.null(np.arange(n), statistic, width=k)
+    omnibus, single, joint = _judged(units, observed, null)
+    found = _from_rest(units.means(centred[units.order][None]))[0] * scale
+    p, p_max_t = single.reshape(groups, k), joint.reshape(groups, k)
     return ProfilePermutation(
         omnibus=omnibus,
         cells=MappingProxyType(

@@ -17,11 +17,11 @@ from .checks import (
     alike,
     bad,
     checked,
-    constant,
     count,
     draws,
     fraction,
     matrix,
+    mean_and_sd,
     positive,
     probability,
     sample,
@@ -90,8 +90,8 @@ class MaxT:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PooledContrast:
-    """A group's mean less the mean of the other groups' means, on the pooled variance."""
+class AgainstRest:
+    """A group's mean less the mean of the other groups' means, each with its own variance."""
 
     group: str
     estimate: float
@@ -171,18 +171,18 @@ def max_t(
 
 
 @checked
-def pooled_group_contrasts(
+def welch_group_contrasts(
     values: ArrayLike, labels: Sequence[str], *, level: float = 0.95
-) -> tuple[PooledContrast, ...]:
-    """Compare each group with the rest by the pooled within-group mean square.
+) -> tuple[AgainstRest, ...]:
+    """Compare each group with the rest, every group with its own variance.
 
     Estimand per group: its population mean less the equally weighted mean of the other groups'
     means, in the unit of the values. `values` has shape (n,), one number per independent unit (a
     name's mean), `labels` the group of each, two or more of two units; groups come in order of
-    first appearance. Assumes the one-way ANOVA model: normal values of equal variance in every
-    group; each t has n - groups degrees of freedom. p-values and intervals are two-sided, per
-    contrast.
-    Source: Scheffé (1959), contrasts of a one-way layout.
+    first appearance. Assumes means close to normal; variances may differ, and with v = w^2 s^2 / n
+    of each group the degrees of freedom are (sum v)^2 / sum(v^2 / (n - 1)). p-values and intervals
+    are two-sided, per contrast. Two groups are Welch's t test.
+    Source: Satterthwaite (1946); Welch (1947).
     """
     array = sample(values, "values")
     level = fraction(level, "level")
@@ -196,28 +196,29 @@ def pooled_group_contrasts(
         if group.size < SMALLEST_GROUP:
             raise TooFewUnits(group=str(name), found=group.size, needed=SMALLEST_GROUP)
     magnitude = float(np.abs(array).max())
-    if all(constant(group, magnitude=magnitude) for group in groups):
+    means, sds = np.array([mean_and_sd(group, magnitude=magnitude) for group in groups]).T
+    if not sds.any():
         raise NoVariance
-
-    k, df = len(names), array.size - len(names)
-    means = np.array([group.mean() for group in groups])
-    within = sum(float(group.var()) * group.size for group in groups if not constant(group))
+    sizes = np.array([group.size for group in groups])
+    k = len(names)
     weights = (k * np.eye(k) - 1) / (k - 1)
-    roots = np.sqrt((weights**2 / np.array([group.size for group in groups])).sum(axis=1))
-
+    # in units of the largest SD, as squares of SDs would under- or overflow
+    terms = weights**2 * ((sds / sds.max()) ** 2 / sizes)
+    ses = sds.max() * np.sqrt(terms.sum(axis=1))
+    dfs = terms.sum(axis=1) ** 2 / (terms**2 / (sizes - 1)).sum(axis=1)
     found = []
-    for name, estimate, root in zip(names, weights @ means, roots, strict=True):
-        se = math.sqrt(within / df) * float(root)
-        t = float(estimate) / se
+    table = np.column_stack([weights @ means, ses, dfs]).tolist()
+    for name, (estimate, se, df) in zip(names, table, strict=True):
+        t = estimate / se
         found.append(
-            PooledContrast(
+            AgainstRest(
                 group=str(name),
-                estimate=float(estimate),
+                estimate=estimate,
                 se=se,
-                df=float(df),
+                df=df,
                 t=t,
                 p=two_sided_p(t, df),
-                interval=t_interval(float(estimate), se, df, level=level),
+                interval=t_interval(estimate, se, df, level=level),
             )
         )
     return tuple(found)

@@ -12,13 +12,23 @@ from ...errors import IncompleteDesign, NoVariance, TooFewUnits
 from ...statistics.checks import Floats
 from ...statistics.permutation import GroupPermutation, gap_permutation, group_permutation
 from ...statistics.results import Permutation
-from ...statistics.simultaneous import PooledContrast, pooled_group_contrasts
+from ...statistics.simultaneous import AgainstRest, welch_group_contrasts
 from ..findings import CHANCE
 from ..units import REPLIES, Units
 from .bounded import identical_exemplars
 from .cells import Grid, Weights, level_against_rest
 from .fixed import centred, stratum
-from .tested import RESAMPLES, SEED, Part, Tested, Unit, permutation_words, tost_at
+from .tested import (
+    FEW_UNITS,
+    FEW_UNITS_NOTE,
+    RESAMPLES,
+    SEED,
+    Part,
+    Tested,
+    Unit,
+    permutation_words,
+    tost_at,
+)
 from .units import (
     FEWEST,
     crossed_values,
@@ -29,9 +39,6 @@ from .units import (
     units_within,
 )
 
-FEWEST_DF = 10
-"""Degrees of freedom of the pooled variance below which a t test clears nothing."""
-
 WeightedGap = tuple[dict[str, float], float]
 """Weight of each level, and what the absolute gap is multiplied by."""
 
@@ -41,43 +48,42 @@ def group_against_rest(
 ) -> Tested:
     """One group against the mean of the others; exemplars are the units.
 
-    p is that of a permutation of the exemplars' labels; interval and clearing are by t with the
-    mean square pooled over all groups (one-way analysis of variance of exemplars' means).
+    Names of one group may vary more than another's, so every group has its own variance: p is that
+    of a studentised permutation of the exemplars' labels (Janssen 1997; Chung & Romano 2013);
+    interval and clearing are by t with degrees of freedom after Welch and Satterthwaite. Nothing
+    is cleared with fewer than 10 exemplars in a group.
     """
     weights = level_against_rest(factor, group, groups)
     found, dropped = nested_values(grid, weights, factor)
     values, labels, _ = _flat(found, groups, factor)
     by_unit = parts_of(factor, found, weights.parts[factor])
     try:
-        pooled_all, permuted = _all_groups(grid, factor, groups, values, labels)
+        of_all, permuted = _all_groups(grid, factor, groups, values, labels)
     except NoVariance:
         each = {level: list(values.values()) for level, values in found.items()}
         identical = identical_exemplars(grid, weights, factor, each, margin=margin)
         return replace(identical, by_unit=by_unit)
-    pooled = next(each for each in pooled_all if each.group == group)
+    found_of = next(each for each in of_all if each.group == group)
     against = permuted.groups[group]
-    tost = tost_at(margin, pooled)
-    few = pooled.df < FEWEST_DF
-    words = permutation_words(
-        replace(permuted.omnibus, p=against.p), "permutation of exemplars' labels"
-    )
-    notes = []
-    if few and tost is not None:
-        notes.append(f"fewer than {FEWEST_DF} degrees of freedom cannot clear it")
+    tost = tost_at(margin, found_of)
+    fewest = min(len(found[level]) for level in groups)
+    few = fewest < FEW_UNITS
+    words = permutation_words(against.permutation, "studentised permutation of exemplars' labels")
+    notes = [FEW_UNITS_NOTE] if few and tost is not None else []
     notes += left_out(dropped, Units("groups", (factor,)))
     return Tested(
-        estimate=pooled.estimate,
-        interval=pooled.interval,
+        estimate=found_of.estimate,
+        interval=found_of.interval,
         p_alarm=against.p,
         p_clear=None if tost is None else 1.0 if few else tost.p,
         method=words
         if tost is None
-        else f"{words}; two one-sided t tests, variance pooled over groups",
+        else f"{words}; two one-sided t tests, each group with its own variance",
         units=len(values),
-        fewest=min(len(found[level]) for level in groups),
+        fewest=fewest,
         unit_name=Units("groups", (factor,)),
-        se=pooled.se,
-        df=pooled.df,
+        se=found_of.se,
+        df=found_of.df,
         tost=tost,
         extras={"p (max-T over groups)": against.p_max_t},
         notes=tuple(notes),
@@ -91,15 +97,15 @@ def _all_groups(
     groups: Sequence[str],
     values: Floats,
     labels: Sequence[str],
-) -> tuple[tuple[PooledContrast, ...], GroupPermutation]:
+) -> tuple[tuple[AgainstRest, ...], GroupPermutation]:
     """Work out once all that the groups' hypotheses share."""
     key = ("groups", factor, tuple(sorted(groups)))
     if key not in grid.memo:
         grid.memo[key] = (
-            pooled_group_contrasts(values, labels),
+            welch_group_contrasts(values, labels),
             group_permutation(values, labels, resamples=RESAMPLES, seed=SEED),
         )
-    return cast("tuple[tuple[PooledContrast, ...], GroupPermutation]", grid.memo[key])
+    return cast("tuple[tuple[AgainstRest, ...], GroupPermutation]", grid.memo[key])
 
 
 def any_group(

@@ -20,7 +20,7 @@ from ...statistics.means import (
 )
 from ...statistics.power import deterministic_units, units_to_settle
 from ...statistics.results import EffectSize, Interval, Permutation, Tost
-from ...statistics.simultaneous import PooledContrast
+from ...statistics.simultaneous import AgainstRest
 from ..findings import ALPHA, AtLevel, Null, WorstCase
 from ..units import Units
 from .cells import Cell, Grid, Weights
@@ -132,7 +132,7 @@ def alarm_p(*, estimate: float, se: float, df: float, null: Null, margin: float 
     return p_from_t(beyond / se, df)
 
 
-def tost_at(margin: float | None, found: StratifiedContrast | PooledContrast) -> Tost | None:
+def tost_at(margin: float | None, found: StratifiedContrast | AgainstRest) -> Tost | None:
     """Two one-sided tests of an estimate at the margin; None without one."""
     if margin is None:
         return None

@@ -60,10 +60,10 @@ def exemplar_means(of: Experiment, records: Records) -> list[list[float]]:
 def t_against_rest(parts: Sequence[Floats], which: int) -> float:
     means = [part.mean() for part in parts]
     rest = [mean for i, mean in enumerate(means) if i != which]
-    within = sum(((part - part.mean()) ** 2).sum() for part in parts)
-    df = sum(map(len, parts)) - len(parts)
     shares = [1 if i == which else 1 / len(rest) for i in range(len(parts))]
-    se = np.sqrt(within / df * sum(s**2 / len(p) for s, p in zip(shares, parts, strict=True)))
+    se = np.sqrt(
+        sum(s**2 * part.var(ddof=1) / len(part) for s, part in zip(shares, parts, strict=True))
+    )
     return float((means[which] - np.mean(rest)) / se)
 
 
@@ -111,14 +111,15 @@ def test_any_group_is_judged_by_all_divisions_too() -> None:
     assert len(found.arms) == 3
 
 
-def test_clearing_pools_the_variance_of_all_groups() -> None:
-    of = study(factors=[groups(dict.fromkeys(G, 6)), TONE], replicates=2)
+def test_clearing_takes_the_own_variance_of_every_group() -> None:
+    of = study(factors=[groups(dict.fromkeys(G, 10)), TONE], replicates=2)
     records = normal(of, 2)
     parts = [np.array(part) for part in exemplar_means(of, records)]
     found = contrast("black", margin=0.8, claim="clear").analyse(of, records)
-    within = sum(((part - part.mean()) ** 2).sum() for part in parts) / 15
-    assert found.df == 15
-    assert found.se == pytest.approx(np.sqrt(within * (1 / 6 + 2 / 4 / 6)))
+    terms = np.array([part.var(ddof=1) for part in parts]) / 10
+    terms *= [1 if group == "black" else 1 / 4 for group in G]
+    assert found.df == pytest.approx(terms.sum() ** 2 / (terms**2 / 9).sum())
+    assert found.se == pytest.approx(np.sqrt(terms.sum()))
     assert found.p_clear is not None
     assert found.p_clear < 0.05
     few = normal(SMALL, 2)

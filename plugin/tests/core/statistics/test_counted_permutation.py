@@ -44,7 +44,7 @@ def null_means(values: Floats, labels: list[str], blocks: list[int] | None, seed
         resamples=RESAMPLES,
         seed=seed,
     )
-    null: Floats = units.null_of_means(values, lambda means: means)[1]
+    null: Floats = units.null_of_means(values, np.asarray)[1]
     return null
 
 
@@ -94,11 +94,13 @@ def test_the_counts_of_a_small_block_have_the_chances_of_its_relabellings() -> N
         tuple(sum(v for v, name in zip(values, order, strict=True) if name == g) for g in range(3))
         for order in itertools.permutations(labels)
     )
-    sums = np.zeros((RESAMPLES, 3))
+    sums = np.zeros((RESAMPLES, 3, 2))
     support, counts = counting.tally_of(np.array(values))
     assert counts.tolist() == [1, 2, 3]
-    counting.add_counted(sums, support, counts, [2, 3, 1], np.random.default_rng(5))
-    found = Counter(map(tuple, sums.tolist()))
+    powers = support[:, None] ** [1, 2]
+    counting.add_counted(sums, powers, counts, [2, 3, 1], np.random.default_rng(5))
+    assert sums.sum(axis=1) == pytest.approx(np.tile(powers.T @ counts, (RESAMPLES, 1)))
+    found = Counter(map(tuple, sums[..., 0].tolist()))
     assert found.keys() == every.keys()
     total = sum(every.values())
     squares = sum(
@@ -121,8 +123,10 @@ def test_counts_deal_out_all_values_to_labels_of_any_size(
     sizes = [*sizes, max(0, units - sum(sizes))]
     counts[0] += sum(sizes) - units
     support = np.arange(len(counts), dtype=np.float64)
-    sums = np.zeros((20, len(sizes)))
-    counting.add_counted(sums, support, np.array(counts), sizes, np.random.default_rng(seed))
+    sums = np.zeros((20, len(sizes), 1))
+    rng = np.random.default_rng(seed)
+    counting.add_counted(sums, support[:, None], np.array(counts), sizes, rng)
+    sums = sums[..., 0]
     assert (sums.sum(axis=1) == support @ counts).all()
     assert (sums >= 0).all()
     assert (sums <= np.array(sizes) * support[-1]).all()

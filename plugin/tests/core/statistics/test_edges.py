@@ -32,8 +32,8 @@ from pytest_bias.statistics.results import Interval
 from pytest_bias.statistics.simultaneous import (
     benjamini_hochberg,
     holm,
-    pooled_group_contrasts,
     sign_flip_max_t,
+    welch_group_contrasts,
 )
 
 from .reference import line_of
@@ -284,7 +284,7 @@ def test_rounding_beside_values_of_another_group_is_no_variance() -> None:
         with pytest.raises(NoVariance):
             function(a, b)
     with pytest.raises(NoVariance):
-        pooled_group_contrasts([*a, *b], list("aaaabbbb"))
+        welch_group_contrasts([*a, *b], list("aaaabbbb"))
 
 
 def test_pools_that_are_all_alike_clear_no_ratio() -> None:

@@ -58,7 +58,7 @@ def test_units_without_weight_take_no_part() -> None:
     assert found.p == contrast_permutation(VALUES[:6], THREE[:6], A_LESS_B, seed=1).p
 
 
-def test_one_way_f_and_max_t_by_hand() -> None:
+def test_one_way_f_and_studentised_max_t_by_hand() -> None:
     values, labels = VALUES[:7], ["a", "a", "b", "b", "b", "c", "c"]
 
     def statistics(order: tuple[str, ...] | list[str]) -> list[float]:
@@ -66,14 +66,13 @@ def test_one_way_f_and_max_t_by_hand() -> None:
             np.array([v for v, name in zip(values, order, strict=True) if name == g])
             for g in "abc"
         ]
-        variance = sum(g.var() * g.size for g in groups) / 4
         means = [g.mean() for g in groups]
         found = [float(stats.f_oneway(*groups).statistic)]
         for i in range(3):
             j, k = [other for other in range(3) if other != i]
-            scale = 1 / groups[i].size + (1 / groups[j].size + 1 / groups[k].size) / 4
+            of = [g.var(ddof=1) / g.size for g in groups]
             difference = means[i] - (means[j] + means[k]) / 2
-            found.append(abs(difference) / math.sqrt(scale * variance))
+            found.append(abs(difference) / math.sqrt(of[i] + (of[j] + of[k]) / 4))
         return found
 
     observed = statistics(labels)
