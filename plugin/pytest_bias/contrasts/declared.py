@@ -59,7 +59,7 @@ class Hypothesis(Contrast, Protocol):
 
     @property
     def family(self) -> str:
-        """Hypotheses of one family share the error rate of their alarms (Holm 1979)."""
+        """Families divide the error rate of their experiment's alarms alike (Holm 1979)."""
 
     @property
     def direction(self) -> Direction | None:
@@ -94,7 +94,8 @@ class Declared(ABC):
     direction
         Sign the source reports, where the estimate has one.
     family
-        Name of the family of alarms this hypothesis belongs to.
+        Name of the family of alarms this hypothesis belongs to: families divide the false alarms
+        of their experiment alike, and each its part among its hypotheses.
     at
         Factor → level or levels to which the question is confined.
     null

@@ -21,6 +21,7 @@ from ..experiments.canonical import plain
 from ..experiments.design import Design, Trial
 from ..experiments.experiment import Experiment, Players, plan_all
 from ..providers.base import is_simulated
+from ..settings.budget import Allocation
 from ..settings.model_names import file_stem
 from ..settings.roster import Roster, is_unpinned
 from ..settings.settings import Limits, RecordMode
@@ -66,7 +67,7 @@ class PlanRow(PlanCounts):
     roster), ``unbounded`` is whether no limit of a reply's tokens bounds it, ``minutes`` the
     shortest time the limits allow (None without limits). ``estimate`` says what these rest on.
     ``prospects`` say what the design gives each hypothesis, ``outdated`` why what is recorded no
-    longer represents the model (empty where it does).
+    longer represents the model (empty where it does), ``allocation`` what its alarms may err.
     """
 
     experiment: str
@@ -84,6 +85,7 @@ class PlanRow(PlanCounts):
     estimate: Estimate
     prospects: tuple[Prospect, ...] = ()
     outdated: tuple[str, ...] = ()
+    allocation: Allocation | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +170,7 @@ class PlanJob:
     prospects: tuple[Prospect, ...] = ()
     problem: str = ""
     outdated: tuple[str, ...] = ()
+    allocation: Allocation | None = None
 
 
 def plan_recording(
@@ -276,6 +279,7 @@ class _Planner:
             estimate=estimate,
             prospects=job.prospects,
             outdated=job.outdated,
+            allocation=job.allocation,
         )
 
     def _is_unbounded(self, experiment: Experiment, players: Players) -> bool:

@@ -20,6 +20,7 @@ from ..baselines.table import (
 )
 from ..settings.model_names import answered_by
 from ..verdicts.verdict import (
+    allocation_words,
     interval_words,
     margin_words,
     number_words,
@@ -43,7 +44,7 @@ _FILTERS = {
     "unbroken": unbroken,
 }
 _WORDS = (
-    *(answered_by, number_words, simulated_words),
+    *(allocation_words, answered_by, number_words, simulated_words),
     *(level_words, p_value, plain_number, unbroken_bounds),
     *(interval_words, margin_words, number_words, settle_words, unit_words, units_words),
     *(bound_words, compared_words, counts_words, notes_words, shipping_words, side_words),

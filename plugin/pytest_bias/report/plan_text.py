@@ -10,6 +10,7 @@ from ..contrasts.power import POWER, Outlook, Passing, Prospect
 from ..contrasts.units import REPLIES
 from ..recording.estimate import Calls, Estimate, Mark
 from ..recording.plan import PlanRow, PlanTotals, RecordingPlan
+from ..verdicts.verdict import allocation_words
 from .view import simulated_words
 
 WIDTH = 100
@@ -123,11 +124,18 @@ def _notes(row: PlanRow) -> Iterator[str]:
             "An interrupted --bias-record=all is left: a recording refuses until it is finished "
             "with all, or its .rerecording file is deleted."
         )
-    for prospect in row.prospects:
-        yield prospect_words(prospect)
+    yield from _chances_of(row)
     if row.stale_interactions:
         count = row.stale_interactions
         yield f"Stale interactions in the cassette, which no design asks for: {count:,}."
+
+
+def _chances_of(row: PlanRow) -> Iterator[str]:
+    """Say what the design's alarms may err, and what it gives each hypothesis."""
+    if row.allocation is not None and row.allocation.families:
+        yield f"{allocation_words(row.allocation)}."
+    for prospect in row.prospects:
+        yield prospect_words(prospect)
 
 
 def _basis(estimate: Estimate) -> str:

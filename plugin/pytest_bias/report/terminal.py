@@ -26,6 +26,7 @@ from ..verdicts.verdict import (
     Control,
     Status,
     Verdict,
+    allocation_words,
     beside_margin,
     interval_words,
     number_words,
@@ -54,8 +55,6 @@ def section_lines(view: RunView) -> Iterator[str]:
         yield ""
         yield _heading(analysis)
         yield from _note(analysis)
-        if is_screen(analysis):
-            yield f"  {SCREENED}"
         if analysis.control is not None:
             yield f"  {control_line(analysis.control)}"
         for agreement in analysis.agreements:
@@ -221,10 +220,14 @@ def _heading(analysis: Analysis) -> str:
 
 
 def _note(analysis: Analysis) -> Iterator[str]:
-    """Give what the roster says must be known of replies that others published."""
+    """Give what must be known of replies that others published, of a screen, and of its alarms."""
     published = analysis.recording.published
     if published is not None and published.note:
         yield f"  note: {published.note}"
+    if is_screen(analysis):
+        yield f"  {SCREENED}"
+    if analysis.allocation.families:
+        yield f"  {allocation_words(analysis.allocation)}"
 
 
 def _why_none(view: RunView) -> str:

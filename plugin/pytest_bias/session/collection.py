@@ -126,6 +126,10 @@ class Collection:
             from .checks import drop_without  # noqa: PLC0415  (only where a design is lacking)
 
             self.state.refused, said = drop_without(self.run, items)
+        if not self.state.refused and "run" in vars(self) and self.run.budget.path is not None:
+            from .checks import unbudgeted  # noqa: PLC0415  (only where there is a budget)
+
+            self.state.refused = unbudgeted(self.run, items)
         if self.state.refused:
             items.clear()
         return said

@@ -191,7 +191,14 @@ def make_plan(run: Run, cases: Iterable[Case]) -> RecordingPlan:
     settings = run.settings
     return plan_recording(
         [
-            PlanJob(case.experiment, case.model, case.design, trials, *_prospects(run, case))
+            PlanJob(
+                case.experiment,
+                case.model,
+                case.design,
+                trials,
+                *_prospects(run, case),
+                allocation=run.allocation(case.experiment.id),
+            )
             for case, trials in wanted_of(cases)
         ],
         folder=settings.cassettes,

@@ -14,8 +14,9 @@ from ..contrasts.cases import Case, Declaration, Registry, cases_of
 from ..errors import BiasError, UnknownName
 from ..experiments.records import carried_out
 from ..providers.players import check_models
+from ..settings.budget import Allocation, read_budget
 from ..settings.settings import Settings
-from ..verdicts.analysis import Analysis, analyse
+from ..verdicts.analysis import Analysis, allocation_of, analyse
 from .labels import read_labels
 from .recordings import Recordings
 from .workspace import Made, Workspace
@@ -46,6 +47,7 @@ class Run(Recordings):
         super().__init__(settings)
         check_models(settings, self.roster, settings.models)
         self.tables.check(settings)
+        self.budget = read_budget(settings.error_budget)
         self.workspace = workspace
         self.registry = Registry()
         self.without: dict[str, UnknownName] = {}
@@ -110,7 +112,16 @@ class Run(Recordings):
             control=registered.control,
             recording=dated(self.recording(case), origins),
             labels=self._labels(case),
+            budget=self.budget,
         )
+
+    def allocation(self, experiment_id: str) -> Allocation:
+        """Return the part of the suite's false alarms that an experiment has.
+
+        Raises BadSetting where the error budget does not provide for it.
+        """
+        registered = self.registry[experiment_id]
+        return allocation_of(self.budget, registered.experiment, registered.hypotheses.values())
 
     def _labels(self, case: Case) -> Labels | None:
         """Return people's labels of an experiment with a model; BadLabels for a bad file."""

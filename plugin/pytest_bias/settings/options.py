@@ -123,6 +123,9 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
                where="ini", default="CC-BY-4.0"),
     ),
     "The gate": (
+        Option("error_budget", "PATH",
+               "file that divides the suite's false alarms over its experiments",
+               where="ini", default="bias_budget.toml", if_there=True),
         Option("gate", "", "absolute: BIASED fails; off: report only",
                default="absolute", choices=("absolute", OFF)),
         Option("inconclusive", "",

@@ -203,6 +203,7 @@ class Settings:
     summary: Path | None = None
     job_summary: Path | None = None
     annotations: bool = False
+    error_budget: Path | None = None
     today: str = ""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     providers: Mapping[str, object] = field(default_factory=dict, repr=False)
@@ -270,6 +271,7 @@ def read_settings(given: Given) -> Settings:
         summary=given.path("summary"),
         job_summary=Path(job) if job and given.text("summary") != OFF else None,
         annotations=given.choice("annotations") == "auto" and on_github,
+        error_budget=given.path("error_budget"),
         today=given.today,
         environ=given.environ,
     )

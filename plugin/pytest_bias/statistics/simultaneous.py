@@ -46,19 +46,25 @@ def _floored(p: Floats) -> Floats:
 
 
 @checked
-def holm(p: ArrayLike) -> Floats:
+def holm(p: ArrayLike, weights: ArrayLike | None = None, *, capped: bool = True) -> Floats:
     """Return step-down adjusted p-values, in the order given.
 
     Rejecting where they are at most alpha keeps the probability of any false rejection in the
     family at alpha, whatever the dependence. `p` has shape (m,); an empty family stays empty.
-    Raises `BadStatisticInput` for NaN and values outside 0 to 1. Source: Holm (1979).
+    `weights`, of the same shape and above 0, divide alpha unevenly (by default alike): those not
+    rejected yet divide it by theirs at each step. Not `capped` at 1, alpha p / adjusted is the
+    level at which each is tested by itself.
+    Raises `BadStatisticInput` for NaN and values outside 0 to 1. Source: Holm (1979, section 4).
     """
-    array = _p_values(p)
-    order = np.argsort(array, kind="stable")
-    steps = array[order] * np.arange(array.size, 0, -1)
+    array = _floored(_p_values(p))
+    weight = np.ones_like(array) if weights is None else sample(weights, "weights")
+    if weight.shape != array.shape or not (weight > 0).all():
+        raise bad("weights", "needs one above 0 for every p")
+    order = np.argsort(array / weight, kind="stable")
+    left = np.cumsum(weight[order][::-1])[::-1]
     adjusted = np.empty_like(array)
-    adjusted[order] = np.maximum.accumulate(steps)
-    return _floored(adjusted)
+    adjusted[order] = np.maximum.accumulate(array[order] * left / weight[order])
+    return _floored(adjusted) if capped else adjusted
 
 
 @checked

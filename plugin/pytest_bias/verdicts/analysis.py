@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -13,6 +13,7 @@ from ..experiments.design import Design, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.figures import Illustration
 from ..experiments.records import CellCount, Outcome, Recording, Records, record_of
+from ..settings.budget import Allocation, Budget
 from .drift import Readings, readings_of
 from .judge_agreement import AgreementFound, Labels, held_back, with_itself, with_people
 from .rule import Question, decide, judged_control
@@ -44,6 +45,7 @@ class Analysis:
     figures: tuple[Illustration, ...] = field(default=(), repr=False)
     agreements: tuple[AgreementFound, ...] = ()
     readings: Readings = field(default_factory=Readings, repr=False)
+    allocation: Allocation = field(default_factory=Allocation)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metadata", frozen_mapping(self.metadata))
@@ -58,7 +60,7 @@ def is_screen(analysis: Analysis) -> bool:
     return Design(1, analysis.design).screens
 
 
-def analyse(
+def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budget)
     experiment: Experiment,
     design: Design,
     model: str,
@@ -68,12 +70,15 @@ def analyse(
     control: Contrast | None,
     recording: Recording,
     labels: Labels | None = None,
+    budget: Budget | None = None,
 ) -> Analysis:
     """Analyse ``outcomes``, one per planned trial, in the plan's order.
 
-    All hypotheses of an experiment are analysed together, whatever was selected to run: families
-    and positive controls do not depend on a selection.
+    All hypotheses of an experiment are analysed together, whatever was selected to run: alarms
+    and positive controls do not depend on a selection. Without a ``budget`` the experiment has
+    the whole of a suite's alarms. Raises BadSetting where the budget does not provide for it.
     """
+    allocation = allocation_of(budget or Budget(), experiment, hypotheses)
     outcomes = tuple(outcomes)
     records = Records(tuple(record_of(outcome, experiment.measures) for outcome in outcomes))
     agreed = (*with_itself(experiment, records), *with_people(experiment, records, labels))
@@ -127,10 +132,20 @@ def analyse(
             model,
             questions,
             seen,
-            _adjusted(questions, worst=False),
-            _adjusted(questions, worst=True),
+            _adjusted(questions, allocation.scale, worst=False),
+            _adjusted(questions, allocation.scale, worst=True),
+            share=allocation.scale,
         ),
+        allocation=allocation,
     )
+
+
+def allocation_of(
+    budget: Budget, experiment: Experiment, hypotheses: Iterable[Hypothesis]
+) -> Allocation:
+    """Return what a suite's budget gives an experiment; BadSetting where it names it wrongly."""
+    gating = (each for each in hypotheses if each.claim in ("clear", "detect"))
+    return budget.of(experiment.id, {each.family for each in gating})
 
 
 def cut_short(experiment: Experiment, counts: Sequence[CellCount]) -> Mapping[str, str]:
@@ -182,21 +197,32 @@ def _found(contrast: Contrast, experiment: Experiment, records: Records) -> Find
         return none
 
 
-def _adjusted(questions: Sequence[Question], *, worst: bool) -> dict[str, float]:
-    """Alarm p-values after Holm, within each family; under the ``worst`` case of what is missing.
+def _adjusted(questions: Sequence[Question], scale: float, *, worst: bool) -> dict[str, float]:
+    """Alarm p-values after Holm over the experiment, on the ``scale`` of its share of the suite's.
 
-    A hypothesis without a finding counts in its family with p = 1: families are those declared.
+    Families weigh alike, and so do the hypotheses of one; one without a finding counts with p = 1,
+    as families are those declared. Descriptions, which raise no alarm, are adjusted by themselves
+    within their family. ``worst``: under the worst case of what is missing. They may be above 1.
     """
+    gating = [question for question in questions if question.claim != "describe"]
+    sizes = Counter(question.family for question in gating)
+    found = _holm(gating, [1 / sizes[each.family] for each in gating], worst=worst)
+    found = {name: p / scale for name, p in found.items()}
+    described = [question for question in questions if question.claim == "describe"]
+    for family in {question.family for question in described}:
+        alike = [question for question in described if question.family == family]
+        found |= _holm(alike, [1.0] * len(alike), worst=worst)
+    return found
+
+
+def _holm(
+    questions: Sequence[Question], weights: Sequence[float], *, worst: bool
+) -> dict[str, float]:
     from ..statistics.simultaneous import holm  # noqa: PLC0415  (scipy)
 
-    families: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for question in questions:
-        families[question.family][question.id] = _alarm(question.finding, worst=worst)
-    return {
-        name: float(p)
-        for family in families.values()
-        for name, p in zip(family, holm(list(family.values())), strict=True)
-    }
+    p = [_alarm(question.finding, worst=worst) for question in questions]
+    adjusted = holm(p, weights, capped=False).tolist()
+    return {question.id: p for question, p in zip(questions, adjusted, strict=True)}
 
 
 def _alarm(finding: Finding | NoFinding, *, worst: bool) -> float:

@@ -79,11 +79,9 @@ def _found(finding: Finding) -> str:
 
 def _sure(verdict: Verdict, finding: Finding) -> str:
     against = "no effect beyond the margin" if finding.null == "margin" else "no effect at all"
-    alone = verdict.p_adjusted is None
     p = finding.p_alarm if verdict.p_adjusted is None else verdict.p_adjusted
-    parts = [
-        f"were there {against}, {p_words(p)}{'' if alone else ' (after Holm, over its family)'}"
-    ]
+    adjusted = "" if verdict.p_adjusted is None else " (after Holm, over its experiment)"
+    parts = [f"were there {against}, {p_words(p)}{adjusted}"]
     if finding.p_clear is not None:
         parts.append(f"were it the margin or more, {p_words(finding.p_clear)}")
     return (

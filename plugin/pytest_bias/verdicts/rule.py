@@ -65,10 +65,13 @@ def decide(
     control: Control | None,
     adjusted: Mapping[str, float],
     adjusted_worst: Mapping[str, float],
+    *,
+    share: float = 1.0,
 ) -> tuple[Verdict, ...]:
     """The verdicts of one experiment on one model.
 
-    ``adjusted`` maps each hypothesis' id to its alarm p-value after Holm over its family,
+    ``adjusted`` maps each hypothesis' id to its alarm p-value after Holm, on the scale of the
+    ``share`` of the suite's alarms that the experiment has (there it may be above 1),
     ``adjusted_worst`` to that under the worst case of what is missing, where that must hold too.
     The two nulls of the rule are disjoint, so each keeps its whole α = .05.
     """
@@ -87,13 +90,14 @@ def decide(
             words=_words(status, finding, reason, described=question.claim == "describe"),
             reason=reason,
             finding=finding,
-            p_adjusted=p_adjusted if finding is not None else None,
+            p_adjusted=None if finding is None or p_adjusted is None else min(1.0, p_adjusted),
             direction=_direction(question, finding, p_adjusted),
             settle=_settle(finding, reason),
             held=finding is not None and bool(question.held),
             cut=question.cut if finding is not None else "",
             title=question.title,
             why=question.why,
+            share=share,
             decided=None if finding is None else _decided(status, finding, p_adjusted),
         )
         verdicts.append(verdict)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 from ..contrasts.declared import Claim
 from ..contrasts.findings import CHANCE, Finding, Scale
 from ..contrasts.units import REPLIES, Units
 from ..experiments.fields import one_line
+from ..settings.budget import Allocation
 from ..statistics.results import Interval
 
 Status = Literal["CLEAR", "BIASED", "INCONCLUSIVE"]
@@ -40,12 +42,12 @@ class Verdict:
 
     ``words`` is the verdict in print ("CLEAR within ±0.6 for this vignette"; of what is only
     described "DESCRIBED for this vignette: an effect"); ``reason`` says why an INCONCLUSIVE is
-    one; ``p_adjusted`` is the alarm's p-value after Holm over the family; ``direction`` compares
-    the sign found with the documented one; ``settle`` is the number of units per group that would
-    settle it, where more units are what it lacks; ``held`` whether it is held back whatever was
-    found, as a rating it rests on is not to be relied on; ``cut`` why nothing is cleared, as a
-    limit ended too many replies (empty where not); ``title`` is the sentence that the
-    hypothesis asserts, ``why`` why its margin is that, each empty where nobody said it.
+    one; ``p_adjusted`` is the alarm's p-value after Holm over the experiment; ``direction``
+    compares the sign found with the documented one; ``settle`` is the number of units per group
+    that would settle it, where more units are what it lacks; ``held`` whether it is held back
+    whatever was found, as a rating it rests on is not to be relied on; ``cut`` why nothing is
+    cleared, as a limit ended too many replies (empty where not); ``title`` is the sentence that
+    the hypothesis asserts, ``why`` why its margin is that, each empty where nobody said it.
 
     ``share`` is the share of the suite's alarms that the experiment had when this was decided, on
     whose scale ``p_adjusted`` is. ``decided`` is the interval that decided: of what is CLEAR that
@@ -85,6 +87,16 @@ class Verdict:
     def label(self) -> str:
         """The status in print, with which ``words`` begin; DESCRIBED where it does not gate."""
         return self.status if self.gates else DESCRIBED
+
+
+def allocation_words(allocation: Allocation) -> str:
+    """``False alarms: at most 0.0083 in 2 families, 1/6 of the suite's 0.05``."""
+    families = number_words(len(allocation.families), "family", "families")
+    words = f"False alarms: at most {allocation.alpha:.2g} in {families}"
+    if not allocation.tabled:
+        return f"{words}, as no error budget divides a suite's {allocation.alarms:g}"
+    share = Fraction(allocation.share).limit_denominator(1000)
+    return f"{words}, {share} of the suite's {allocation.alarms:g}"
 
 
 def margin_words(finding: Finding) -> str:

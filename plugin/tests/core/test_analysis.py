@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.contrasts.estimation import two_groups
 from pytest_bias.contrasts.findings import HumanStudy
@@ -21,6 +23,7 @@ from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Outcome, Spoken
+from pytest_bias.settings.budget import Allocation, Budget
 from pytest_bias.statistics.resampling import label_permutation
 from pytest_bias.statistics.simultaneous import holm
 from pytest_bias.verdicts.analysis import Analysis, analyse
@@ -77,7 +80,9 @@ def plan_of(of: Experiment, condition: str, replicates: int) -> list[Any]:
     return [t for t in plan(of, Design(replicates)) if t.condition.id == condition]
 
 
-def analysis(scores: dict[str, Sequence[int | None]], *hypotheses: Any) -> Analysis:
+def analysis(
+    scores: dict[str, Sequence[int | None]], *hypotheses: Any, budget: Budget | None = None
+) -> Analysis:
     return analyse(
         TINY,
         TINY.design(),
@@ -86,6 +91,7 @@ def analysis(scores: dict[str, Sequence[int | None]], *hypotheses: Any) -> Analy
         hypotheses=hypotheses or (mean(),),
         control=CONTROL,
         recording=RECORDING,
+        budget=budget,
     )
 
 
@@ -137,20 +143,42 @@ def test_the_order_of_hypotheses_does_not_matter() -> None:
     assert dumps(analysis(SCORES, *asked)) == dumps(analysis(SCORES, *asked[::-1]))
 
 
-def test_holm_adjusts_within_a_family_only() -> None:
+def test_families_divide_the_alarms_of_their_experiment_alike() -> None:
     asked = [
         mean(),
         mean("high", "none"),
         mean("low", "none"),
         mean("none", "high", family="other"),
+        mean("none", "low", family="shown", claim="describe"),
     ]
     found = analysis(SCORES, *asked)
-    family = [found.verdict(h.id) for h in asked[:3]]
-    alarms = [v.finding.p_alarm for v in family if v.finding is not None]
-    assert [v.p_adjusted for v in family] == pytest.approx(list(holm(alarms)))
-    alone = found.verdict("score-none-high")
-    assert alone.finding is not None
-    assert alone.p_adjusted == alone.finding.p_alarm
+    gating = [found.verdict(h.id) for h in asked[:4]]
+    alarms = [v.finding.p_alarm for v in gating if v.finding is not None]
+    thirds = holm(alarms, [1 / 3, 1 / 3, 1 / 3, 1])
+    assert [v.p_adjusted for v in gating] == pytest.approx(list(thirds))
+    shown = found.verdict("score-none-low")
+    assert shown.finding is not None
+    assert shown.p_adjusted == shown.finding.p_alarm
+
+
+def test_an_alarm_is_held_against_the_share_its_experiment_has() -> None:
+    share = Allocation(share=1 / 6, families=("primary",), tabled=True)
+    budget = Budget(path=Path("bias_budget.toml"), shares={TINY.id: share})
+    whole = analysis(SCORES, mean()).verdicts[0]
+    found = analysis(SCORES, mean(), budget=budget)
+    (verdict,) = found.verdicts
+    assert verdict.finding is not None
+    assert verdict.p_adjusted == pytest.approx(6 * whole.finding.p_alarm)  # type: ignore[union-attr]
+    assert verdict.share == pytest.approx(1 / 6)
+    assert whole.share == 1
+    assert found.allocation == share
+    # A t interval at the level of the alarm: 1 - .05 / 6.
+    assert verdict.decided is not None
+    assert verdict.decided.level == pytest.approx(1 - 0.05 / 6)
+    low, high = stats.t.interval(
+        1 - 0.05 / 6, verdict.finding.df, verdict.finding.estimate, verdict.finding.se
+    )
+    assert (verdict.decided.low, verdict.decided.high) == pytest.approx((low, high))
 
 
 def test_a_hypothesis_without_data_still_counts_in_its_family() -> None:

@@ -119,3 +119,23 @@ def test_recording_in_ci_is_refused(
     (line,) = error_lines(result)
     assert "recording refused: ci is set" in line
     assert "--bias-record-in-ci" in line
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("[shares.game-dice]\nshare = 1\nfamilies = []", '[shares."game-coin"]: there is none'),
+        ("[shares.game-coin]\nshare = 1\nfamilies = []", "families: lacks 'primary'"),
+        ("[shares.game-coin]\nshare = 2\nfamilies = []", "share: must be above 0 and at most 1"),
+    ],
+)
+@pytest.mark.parametrize("workers", [0, 2])
+def test_an_error_budget_that_does_not_provide_for_an_experiment(
+    suite: Suite, table: str, words: str, workers: int
+) -> None:
+    (suite.path / "bias_budget.toml").write_text(table, encoding="utf-8")
+    result = suite.run(workers=workers)
+    assert result.ret == USAGE
+    (line,) = error_lines(result)
+    assert words in line
+    assert "bias_budget.toml" in line

@@ -31,7 +31,7 @@ def test_clear() -> None:
             "0.00)."
         ),
         (
-            "How sure: were there no effect at all, p = 0.8269 (after Holm, over its family); "
+            "How sure: were there no effect at all, p = 0.8269 (after Holm, over its experiment); "
             "were it the margin or more, p < 0.0001. What has a p of at most 0.05 is ruled out. "
             "Method: Welch's t test; two one-sided t tests at the margin."
         ),

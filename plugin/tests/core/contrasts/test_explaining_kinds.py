@@ -92,7 +92,7 @@ def test_numbers_keep_their_meaning(null: Null) -> None:
     found = replace(tones(0.2), null=null, estimate=-0.0001, p_alarm=1e-9, unit="")
     text = explanation(judged(found))
     assert "Found: +0.00, with" in text
-    assert "p < 0.0001 (after Holm, over its family)" in text
+    assert "p < 0.0001 (after Holm, over its experiment)" in text
 
 
 def test_levels_with_long_words_are_called_otherwise() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+from statsmodels.stats.multitest import (  # type: ignore[import-untyped, unused-ignore]  # no types
+    multipletests,
+)
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.statistics.simultaneous import max_t, welch_group_contrasts
+from pytest_bias.statistics.simultaneous import holm, max_t, welch_group_contrasts
 
 RNG = np.random.default_rng(5)
 VALUES = RNG.normal(size=20).tolist()
@@ -169,3 +173,41 @@ def test_bad_max_t(bad: dict[str, Any]) -> None:
 def test_no_statistic() -> None:
     with pytest.raises(TooFewUnits):
         max_t([], np.empty((0, 0)), 5, seed=1)
+
+
+@given(st.lists(st.floats(1e-12, 1), min_size=1, max_size=9))
+def test_equal_weights_are_holm_as_statsmodels_has_it(p: list[float]) -> None:
+    expected = multipletests(p, method="holm")[1]
+    assert holm(p) == pytest.approx(expected)
+    assert holm(p, [0.2] * len(p)) == pytest.approx(expected)
+
+
+@given(
+    st.lists(st.tuples(st.floats(1e-9, 1), st.floats(0.01, 1)), min_size=1, max_size=6),
+    st.floats(0.001, 0.5),
+)
+def test_unequal_weights_are_the_closed_test_of_weighted_bonferroni(
+    given_: list[tuple[float, float]], alpha: float
+) -> None:
+    """A hypothesis falls where every set of hypotheses it is in does (Marcus et al. 1976)."""
+    p, weights = zip(*given_, strict=True)
+    every = range(len(p))
+    sets = [s for size in range(1, len(p) + 1) for s in combinations(every, size)]
+    of = {s: min(p[i] * sum(weights[k] for k in s) / weights[i] for i in s) for s in sets}
+    closed = [min(1.0, max(value for s, value in of.items() if i in s)) for i in every]
+    assert holm(p, weights) == pytest.approx(closed)
+    assert [each <= alpha for each in holm(p, weights)] == [each <= alpha for each in closed]
+
+
+def test_not_capped_it_gives_the_level_of_each_test() -> None:
+    adjusted = holm([0.001, 0.9], [1, 3], capped=False)
+    assert adjusted == pytest.approx([0.004, 0.9])
+    assert [0.05 * p / a for p, a in zip([0.001, 0.9], adjusted, strict=True)] == pytest.approx(
+        [0.05 / 4, 0.05]
+    )
+
+
+@pytest.mark.parametrize("weights", [[1], [1, 0], [1, -1], [1, math.nan]])
+def test_weights_that_divide_nothing(weights: list[float]) -> None:
+    with pytest.raises(BadStatisticInput):
+        holm([0.1, 0.2], weights)
