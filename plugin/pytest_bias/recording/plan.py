@@ -17,11 +17,11 @@ from ..cassettes.recorded_trials import measured_in
 from ..cassettes.store import Cassette
 from ..contrasts.power import Prospect
 from ..errors import BiasError, KeepsText
+from ..experiments.allocation import Allocation
 from ..experiments.canonical import plain
 from ..experiments.design import Design, Trial
 from ..experiments.experiment import Experiment, Players, plan_all
 from ..providers.base import is_simulated
-from ..settings.budget import Allocation
 from ..settings.model_names import file_stem
 from ..settings.roster import Roster, is_unpinned
 from ..settings.settings import Limits, RecordMode

@@ -12,11 +12,12 @@ from ..cassettes.misses import all_capped
 from ..cassettes.staleness import dated
 from ..contrasts.cases import Case, Declaration, Registry, cases_of
 from ..errors import BiasError, UnknownName
+from ..experiments.allocation import Allocation
 from ..experiments.records import carried_out
 from ..providers.players import check_models
-from ..settings.budget import Allocation, read_budget
+from ..settings.budget import read_budget
 from ..settings.settings import Settings
-from ..verdicts.analysis import Analysis, allocation_of, analyse
+from ..verdicts.analysis import Analysis, analyse, gating_families
 from .labels import read_labels
 from .recordings import Recordings
 from .workspace import Made, Workspace
@@ -112,7 +113,7 @@ class Run(Recordings):
             control=registered.control,
             recording=dated(self.recording(case), origins),
             labels=self._labels(case),
-            budget=self.budget,
+            allocation=self.allocation(case.experiment.id),
         )
 
     def allocation(self, experiment_id: str) -> Allocation:
@@ -120,8 +121,8 @@ class Run(Recordings):
 
         Raises BadSetting where the error budget does not provide for it.
         """
-        registered = self.registry[experiment_id]
-        return allocation_of(self.budget, registered.experiment, registered.hypotheses.values())
+        families = gating_families(self.registry[experiment_id].hypotheses.values())
+        return self.budget.of(experiment_id, families)
 
     def _labels(self, case: Case) -> Labels | None:
         """Return people's labels of an experiment with a model; BadLabels for a bad file."""

@@ -12,39 +12,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from ..errors import BadSetting
+from ..experiments.allocation import ALARMS, Allocation
 from ..experiments.design import frozen_mapping
-
-ALARMS = 0.05
-"""The probability that a suite calls anything BIASED where nothing is, unless its table says less;
-a verdict's own rule allows no more."""
 
 _KEYS = {"alarms", "shares"}
 _OF_SHARE = {"share", "families"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allocation:
-    """The part of a suite's false alarms that one experiment may use.
-
-    ``alarms`` is the probability that the suite calls anything BIASED where nothing is, ``share``
-    the experiment's share of it. ``families`` divide that alike, and each its part alike among its
-    hypotheses. ``tabled`` is whether a table says so; without one each experiment has it all.
-    """
-
-    alarms: float = ALARMS
-    share: float = 1.0
-    families: tuple[str, ...] = ()
-    tabled: bool = False
-
-    @property
-    def alpha(self) -> float:
-        """The probability that the experiment calls anything BIASED where nothing is."""
-        return self.alarms * self.share
-
-    @property
-    def scale(self) -> float:
-        """What p-values are divided by, so that a verdict's rule stays p <= .05."""
-        return self.alpha / ALARMS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from ..contrasts.declared import Contrast, Hypothesis, claim_under, measures_of
 from ..contrasts.findings import CategorySummary, Finding, MeasureSummary
 from ..errors import BadDesign, NoFinding
+from ..experiments.allocation import Allocation
 from ..experiments.design import Design, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.figures import Illustration
 from ..experiments.records import CellCount, Outcome, Recording, Records, record_of
-from ..settings.budget import Allocation, Budget
 from .drift import Readings, readings_of
 from .judge_agreement import AgreementFound, Labels, held_back, with_itself, with_people
 from .rule import Question, decide, judged_control
@@ -70,15 +70,15 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     control: Contrast | None,
     recording: Recording,
     labels: Labels | None = None,
-    budget: Budget | None = None,
+    allocation: Allocation | None = None,
 ) -> Analysis:
     """Analyse ``outcomes``, one per planned trial, in the plan's order.
 
     All hypotheses of an experiment are analysed together, whatever was selected to run: alarms
-    and positive controls do not depend on a selection. Without a ``budget`` the experiment has
-    the whole of a suite's alarms. Raises BadSetting where the budget does not provide for it.
+    and positive controls do not depend on a selection. Without an ``allocation`` the experiment
+    has the whole of a suite's alarms.
     """
-    allocation = allocation_of(budget or Budget(), experiment, hypotheses)
+    allocation = allocation or Allocation(families=gating_families(hypotheses))
     outcomes = tuple(outcomes)
     records = Records(tuple(record_of(outcome, experiment.measures) for outcome in outcomes))
     agreed = (*with_itself(experiment, records), *with_people(experiment, records, labels))
@@ -140,12 +140,10 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     )
 
 
-def allocation_of(
-    budget: Budget, experiment: Experiment, hypotheses: Iterable[Hypothesis]
-) -> Allocation:
-    """Return what a suite's budget gives an experiment; BadSetting where it names it wrongly."""
+def gating_families(hypotheses: Iterable[Hypothesis]) -> tuple[str, ...]:
+    """Return the families that divide an experiment's alarms: of all that can fail a run."""
     gating = (each for each in hypotheses if each.claim in ("clear", "detect"))
-    return budget.of(experiment.id, {each.family for each in gating})
+    return tuple(sorted({each.family for each in gating}))
 
 
 def cut_short(experiment: Experiment, counts: Sequence[CellCount]) -> Mapping[str, str]:

@@ -9,8 +9,8 @@ from typing import Literal
 from ..contrasts.declared import Claim
 from ..contrasts.findings import CHANCE, Finding, Scale
 from ..contrasts.units import REPLIES, Units
+from ..experiments.allocation import Allocation
 from ..experiments.fields import one_line
-from ..settings.budget import Allocation
 from ..statistics.results import Interval
 
 Status = Literal["CLEAR", "BIASED", "INCONCLUSIVE"]

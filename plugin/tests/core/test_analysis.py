@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -18,12 +17,12 @@ from pytest_bias.contrasts.estimation import two_groups
 from pytest_bias.contrasts.findings import HumanStudy
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.errors import BadDesign
+from pytest_bias.experiments.allocation import Allocation
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Outcome, Spoken
-from pytest_bias.settings.budget import Allocation, Budget
 from pytest_bias.statistics.resampling import label_permutation
 from pytest_bias.statistics.simultaneous import holm
 from pytest_bias.verdicts.analysis import Analysis, analyse
@@ -81,7 +80,7 @@ def plan_of(of: Experiment, condition: str, replicates: int) -> list[Any]:
 
 
 def analysis(
-    scores: dict[str, Sequence[int | None]], *hypotheses: Any, budget: Budget | None = None
+    scores: dict[str, Sequence[int | None]], *hypotheses: Any, allocation: Allocation | None = None
 ) -> Analysis:
     return analyse(
         TINY,
@@ -91,7 +90,7 @@ def analysis(
         hypotheses=hypotheses or (mean(),),
         control=CONTROL,
         recording=RECORDING,
-        budget=budget,
+        allocation=allocation,
     )
 
 
@@ -163,9 +162,8 @@ def test_families_divide_the_alarms_of_their_experiment_alike() -> None:
 
 def test_an_alarm_is_held_against_the_share_its_experiment_has() -> None:
     share = Allocation(share=1 / 6, families=("primary",), tabled=True)
-    budget = Budget(path=Path("bias_budget.toml"), shares={TINY.id: share})
     whole = analysis(SCORES, mean()).verdicts[0]
-    found = analysis(SCORES, mean(), budget=budget)
+    found = analysis(SCORES, mean(), allocation=share)
     (verdict,) = found.verdicts
     assert verdict.finding is not None
     assert verdict.p_adjusted == pytest.approx(6 * whole.finding.p_alarm)  # type: ignore[union-attr]

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.errors import BadSetting
-from pytest_bias.settings.budget import Allocation, Budget, read_budget
+from pytest_bias.experiments.allocation import Allocation
+from pytest_bias.settings.budget import Budget, read_budget
 from pytest_bias.verdicts.verdict import allocation_words
 
 TABLE = """

@@ -1,0 +1,34 @@
+"""What an experiment's alarms may err, as a part of its suite's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ALARMS = 0.05
+"""The probability that a suite calls anything BIASED where nothing is, unless its table says less;
+a verdict's own rule allows no more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allocation:
+    """The part of a suite's false alarms that one experiment may use.
+
+    ``alarms`` is the probability that the suite calls anything BIASED where nothing is, ``share``
+    the experiment's share of it. ``families`` divide that alike, and each its part alike among its
+    hypotheses. ``tabled`` is whether a table says so; without one each experiment has it all.
+    """
+
+    alarms: float = ALARMS
+    share: float = 1.0
+    families: tuple[str, ...] = ()
+    tabled: bool = False
+
+    @property
+    def alpha(self) -> float:
+        """The probability that the experiment calls anything BIASED where nothing is."""
+        return self.alarms * self.share
+
+    @property
+    def scale(self) -> float:
+        """What p-values are divided by, so that a verdict's rule stays p <= .05."""
+        return self.alpha / ALARMS
