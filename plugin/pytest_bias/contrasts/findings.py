@@ -189,10 +189,13 @@ class HumanComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstCase:
-    """The p-values when missing replies take the values worst for each claim (Manski 1990).
+    """The p-values when missing replies take the values worst for each claim.
 
     ``lowest`` and ``highest`` are the extreme estimates, None where the quantity has none;
-    ``needed`` says whether so much is missing that the verdict must hold under them.
+    ``needed`` says whether so much is missing that the verdict must hold under them. ``kind`` is
+    "manski" where they take the ends of the scale (Manski 1990), "tipping" where they are moved by
+    one standard deviation (Cro et al. 2020); ``shift`` is then the number of them at which the
+    verdict tips, None where none up to 5 does or there is no verdict to tip.
     """
 
     needed: bool
@@ -200,6 +203,8 @@ class WorstCase:
     highest: float | None
     p_alarm: float
     p_clear: float | None
+    kind: Literal["manski", "tipping"] = "manski"
+    shift: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

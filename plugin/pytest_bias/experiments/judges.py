@@ -18,8 +18,8 @@ NOT_SCORED = "not scored again"
 FEWEST_TWICE = 20
 """Trials scored twice below which nothing is said of how well the two ratings agree."""
 
-AT_LEAST = 0.667
-"""Smallest α at which tentative conclusions are acceptable (Krippendorff 2004, page 241)."""
+AT_LEAST = 0.80
+"""Smallest α of ratings that may be relied on (Krippendorff 2004, page 241)."""
 
 Level = Literal["nominal", "ordinal", "interval"]
 

@@ -111,6 +111,12 @@ def _missing(finding: Finding) -> str:
     worst = finding.worst_case
     if worst is None or not worst.needed:
         bearing = "too few to put the verdict in doubt"
+    elif worst.kind == "tipping":
+        tips = "" if worst.shift is None else f"; it tips at {worst.shift:.1f}"
+        bearing = (
+            "about as many on every side, so the verdict must hold were they one standard "
+            f"deviation off, opposite ways on the two sides{tips}"
+        )
     elif worst.lowest is None or worst.highest is None:
         bearing = (
             "so many that the verdict must hold whatever they would have been, which cannot be "

@@ -115,7 +115,7 @@ def found(of: Experiment, rated: Sequence[Rated | None], **changes: Any) -> Agre
 
 def test_an_agreement_governs_its_own_measure_unless_told_otherwise() -> None:
     assert OF_SCORE.governs == ("score",)
-    assert (OF_SCORE.at_least, Agreement("a", "b").level) == (0.667, "nominal")
+    assert (OF_SCORE.at_least, Agreement("a", "b").level) == (0.8, "nominal")
     many = Agreement("kind", "kind_again", governs=["much", "score", "much"])
     assert many.governs == ("kind", "much", "score")
     assert judged(many).agreements == (many,)
@@ -158,7 +158,7 @@ def test_agreements_an_experiment_cannot_have_are_refused() -> None:
 def test_a_fingerprint_holds_what_must_agree_before_its_hypothesis_is_decided() -> None:
     of = judged(OF_SCORE)
     told = fingerprint_of(of, of.design(), SCORE, "")["agreements"]
-    assert told == {"score": {"again": "score_again", "level": "ordinal", "at_least": 0.667}}
+    assert told == {"score": {"again": "score_again", "level": "ordinal", "at_least": 0.8}}
     assert "agreements" not in fingerprint_of(of, of.design(), LENGTH, "")
 
 
@@ -194,7 +194,7 @@ def test_a_judge_that_agrees_with_itself_lets_its_verdicts_stand() -> None:
     assert agreed.interval is not None
     assert agreed.alpha > 0.8
     assert agreed.interval.low < agreed.alpha < agreed.interval.high
-    assert (agreed.trials, agreed.needed, agreed.fewest, agreed.held) == (40, 0.667, 20, ())
+    assert (agreed.trials, agreed.needed, agreed.fewest, agreed.held) == (40, 0.8, 20, ())
     assert agreed.holds
     assert agreed.why == ""
     assert analysis == replace(analysed(judged(), rated), agreements=analysis.agreements)
@@ -209,7 +209,7 @@ def test_a_judge_that_does_not_agree_with_itself_decides_nothing_on_its_measure(
     assert not agreed.holds
     reason = (
         "the judge does not agree with itself on score: "
-        f"α = {agreed.alpha:.2f}, at least 0.667 is needed"
+        f"α = {agreed.alpha:.2f}, at least 0.8 is needed"
     )
     assert agreed.why == reason
     assert agreed.held == (SCORE.id,)
@@ -228,7 +228,7 @@ def test_an_alpha_of_just_what_is_needed_will_do() -> None:
     rated = ratings(2, noise=0.5)
     agreed = found(judged(OF_SCORE), rated)
     assert agreed.alpha is not None
-    assert agreed.needed == 0.667
+    assert agreed.needed == 0.8
     assert 0.5 < agreed.alpha < agreed.needed
     assert not agreed.holds
     assert found(judged(replace(OF_SCORE, at_least=agreed.alpha)), rated).holds
@@ -570,7 +570,7 @@ def test_the_terminal_says_what_was_found() -> None:
     assert judge_line(held) == f"judge NOT RELIED ON: {held.why}; held back: {SCORE.id}"
     agreed = found(judged(OF_SCORE), ratings())
     assert judge_line(agreed) == (
-        "judge agrees with itself on score: α = 1.00 [1.00, 1.00] (ordinal), at least 0.667 "
+        "judge agrees with itself on score: α = 1.00 [1.00, 1.00] (ordinal), at least 0.8 "
         "needed, 40 trials scored twice"
     )
     people = found(judged(), rated, labels=labels("kind", [each.kind for each in rated]))
@@ -588,7 +588,7 @@ def test_the_page_says_what_was_found_and_what_it_holds_back() -> None:
     own, _, people = Reader(report_html(view(found))).text.partition("The judge beside people")
     for words in (
         "beside itself: score not relied on The judge does not agree with itself on score: α = ",
-        "Needed at least 0.667, from at least 20 trials",
+        "Needed at least 0.8, from at least 20 trials",
         "Trials scored twice 40, of which ",
         f"Holds back {SCORE.id}",
     ):

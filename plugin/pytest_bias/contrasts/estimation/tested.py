@@ -46,6 +46,15 @@ NEGLIGIBLE = 1e-6
 TOLERATED_MISSING = 0.05
 """Share of missing trials, and difference of shares, above which worst cases must agree."""
 
+ALIKE = 0.10
+"""Difference of the shares missing on two sides that must be ruled out for them to be alike."""
+
+LARGEST_SHIFT = 5.0
+"""Standard deviations up to which it is looked for what a shift of missing replies undoes."""
+
+SHIFT_STEP = 0.02
+"""Standard deviations within which the shift at which a verdict tips is found."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
@@ -195,13 +204,19 @@ def worst_case(
     analyse: Callable[[Grid], Tested],
     *,
     no_effect: float = 0.0,
+    named: Weights | None = None,
 ) -> WorstCase | None:
-    """Both extreme fillings of what is missing; None when nothing is.
+    """What is missing at its worst for the two claims; None when nothing is.
 
     Above 5 % missing on a side (then only can the shares differ by more) a verdict must hold under
-    both. A scale without ends has no worst case, nor has a quantity without sides (the spread of
-    groups, the largest of many contrasts), which no filling moves furthest: so nothing holds.
+    it. Where the shares of the sides are shown to be alike, what is missing is moved by one
+    standard deviation, up on one side and down on the other, and it is said at which shift the
+    verdict tips (delta adjustment: Cro et al. 2020). Elsewhere, and where replies have no spread,
+    it takes both ends of the scale (Manski 1990). A scale without ends has no such worst case, nor
+    has a quantity without sides (the spread of groups, the largest of many contrasts), which no
+    filling moves furthest, unless ``named`` says which of its contrasts is to be moved.
     """
+    weights = named or weights
     cells = weights.used(grid).cells
     if not any(cell.missing for cell in cells):
         return None
@@ -213,26 +228,156 @@ def worst_case(
         missing[side] += cell.missing
         trials[side] += cell.missing + cell.values.size
     needed = any(missing[side] > TOLERATED_MISSING * trials[side] for side in trials)
-    if grid.bounds is None or not signed:
-        return WorstCase(needed=needed, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
+    nothing = WorstCase(needed=needed, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
+    if not signed:
+        return nothing
+    spread = _spread(grid, cells)
     try:
-        lowest, highest = (analyse(_filled(grid, weights, sign)) for sign in (-1, 1))
+        if needed and spread and _alike(cells, weights, missing, trials):
+            return _tipping(
+                lambda shift: analyse(_shifted(grid, weights, shift * spread)),
+                analyse(grid),
+                no_effect,
+            )
+        if grid.bounds is None:
+            return nothing
+        ends = [analyse(_filled(grid, weights, sign)) for sign in (-1, 1)]
     except NoFinding:
-        return WorstCase(needed=needed, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
+        return nothing
+    return _held(ends, no_effect, needed=needed)
+
+
+def _held(ends: Sequence[Tested], no_effect: float, *, needed: bool) -> WorstCase:
+    """Return what two opposite fillings leave of both claims."""
+    lowest, highest = ends
     same_side = (lowest.estimate - no_effect) * (highest.estimate - no_effect) > 0
-    clear = [each.p_clear for each in (lowest, highest) if each.p_clear is not None]
+    clear = [each.p_clear for each in ends if each.p_clear is not None]
     return WorstCase(
         needed=needed,
         lowest=lowest.estimate,
         highest=highest.estimate,
-        p_alarm=max(lowest.p_alarm, highest.p_alarm) if same_side else 1.0,
+        p_alarm=max(each.p_alarm for each in ends) if same_side else 1.0,
         p_clear=max(clear) if clear else None,
     )
+
+
+def _tipping(moved: Callable[[float], Tested], seen: Tested, no_effect: float) -> WorstCase:
+    """Return what a shift of one standard deviation leaves, and at which shift the verdict tips.
+
+    The alarm that tips is that of the hypothesis by itself, before any adjustment.
+    """
+
+    def holds(shift: float) -> bool:
+        found = _held([moved(-shift), moved(shift)], no_effect, needed=True)
+        if clears:
+            return found.p_clear is not None and found.p_clear <= ALPHA
+        return found.p_alarm <= ALPHA
+
+    clears = seen.p_clear is not None and seen.p_clear <= ALPHA
+    shift = None
+    if (clears or seen.p_alarm <= ALPHA) and not holds(LARGEST_SHIFT):
+        low, shift = 0.0, LARGEST_SHIFT
+        while shift - low > SHIFT_STEP:
+            middle = (low + shift) / 2
+            low, shift = (middle, shift) if holds(middle) else (low, middle)
+    found = _held([moved(-1.0), moved(1.0)], no_effect, needed=True)
+    return replace(found, kind="tipping", shift=shift)
+
+
+def _alike(
+    cells: Sequence[Cell],
+    weights: Weights,
+    missing: Mapping[tuple[object, ...], int],
+    trials: Mapping[tuple[object, ...], int],
+) -> bool:
+    """Return whether the sides lose about the same share of their trials.
+
+    That is: no two shares lie more than 5 points apart, a score test of the sides that weigh above
+    0 against those below does not alarm, and it shows them to be less than 10 points apart. It is
+    the test of a hypothesis on :data:`~pytest_bias.MISSING`, whether or not one is declared.
+    """
+    from ...statistics.score import score_difference, tost_rates  # noqa: PLC0415
+
+    shares = [missing[side] / trials[side] for side in trials]
+    if max(shares) - min(shares) > TOLERATED_MISSING:
+        return False
+    counts: list[int] = []
+    for sign in (1, -1):
+        of = [cell for cell in cells if weights.of(cell) * sign > 0]
+        lost = sum(cell.missing for cell in of)
+        counts += [lost, lost + sum(cell.values.size for cell in of)]
+    a, n_a, b, n_b = counts
+    return (
+        score_difference(a, n_a, b, n_b).p > ALPHA
+        and tost_rates(a, n_a, b, n_b, margin=ALIKE, alpha=ALPHA).p <= ALPHA
+    )
+
+
+def _spread(grid: Grid, cells: Sequence[Cell]) -> float:
+    """Standard deviation of replies within cells; of all where no cell has two; of an event ½.
+
+    ½ is the largest an event can have: its own would presume that a rare one is as rare among what
+    is missing.
+    """
+    if grid.flags:
+        return 0.5
+    within = [cell.values for cell in cells if cell.values.size > 1]
+    if df := sum(values.size - 1 for values in within):
+        return math.sqrt(sum(float(values.var()) * values.size for values in within) / df)
+    every = np.concatenate([cell.values for cell in cells])
+    return float(every.std(ddof=1)) if every.size > 1 else 0.0
 
 
 def _side(cell: Cell, weights: Weights) -> tuple[bool, ...]:
     """Return the side of each comparison a cell is on: an interaction has four, not two."""
     return tuple(levels[cell.labels[factor]] > 0 for factor, levels in weights.parts.items())
+
+
+def _shifted(grid: Grid, weights: Weights, by: float) -> Grid:
+    """The grid as if what is missing lay ``by`` above the rest of its cell; opposite, below it.
+
+    Of numbers the valid replies are moved by their cell's share of it, so that what is missing
+    adds nothing to what is known, and the scale is widened by as much. Of events trials are
+    filled in, as many on a side as that comes to, rounded away from what was seen.
+    """
+    low, high = grid.bounds or (-math.inf, math.inf)
+    filled: dict[int, Cell] = {}
+    widest = 0.0
+    for sign in (1, -1):
+        side = [cell for cell in weights.used(grid).cells if weights.of(cell) * sign > 0]
+        whole = float(np.mean([cell.mean for cell in side if cell.values.size]))
+        losing = [cell for cell in side if cell.missing]
+        aims = [(c.mean if c.values.size else whole) + by * sign for c in losing]
+        if grid.flags:
+            filled |= _with_events(losing, aims, up=by * sign > 0)
+            continue
+        for cell, aim in zip(losing, aims, strict=True):
+            to = min(max(aim, low), high)
+            values = np.full(cell.missing, to)
+            if cell.values.size:
+                move = (to - cell.mean) * cell.missing / (cell.missing + cell.values.size)
+                widest, values = max(widest, abs(move)), cell.values + move
+            filled[id(cell)] = replace(cell, values=values, reasons={})
+    return replace(
+        grid,
+        cells=tuple(filled.get(id(cell), cell) for cell in grid.cells),
+        bounds=None if grid.bounds is None else (low - widest, high + widest),
+    )
+
+
+def _with_events(cells: Sequence[Cell], rates: Sequence[float], *, up: bool) -> dict[int, Cell]:
+    """Each cell with its missing trials as events, at these rates on the whole of the cells."""
+    lost = sum(cell.missing for cell in cells)
+    events = sum(cell.missing * rate for cell, rate in zip(cells, rates, strict=True))
+    whole = min(max(math.ceil(events) if up else math.floor(events), 0), lost)
+    filled: dict[int, Cell] = {}
+    before = 0
+    for cell in cells:
+        here = whole * (before + cell.missing) // lost - whole * before // lost
+        before += cell.missing
+        values = np.concatenate([cell.values, np.arange(cell.missing) < here])
+        filled[id(cell)] = replace(cell, values=values, reasons={})
+    return filled
 
 
 def _filled(grid: Grid, weights: Weights, sign: int) -> Grid:

@@ -141,6 +141,21 @@ def test_missing_replies_without_a_worst_case() -> None:
     assert "whatever they would have been, which cannot be shown here." in text
 
 
+def test_missing_replies_that_are_moved() -> None:
+    moved = WorstCase(
+        needed=True,
+        lowest=-0.2,
+        highest=0.3,
+        p_alarm=1.0,
+        p_clear=0.02,
+        kind="tipping",
+        shift=2.31,
+    )
+    text = explanation(judged(replace(tones(0.02, 0.2, lost=4), worst_case=moved)))
+    assert "about as many on every side, so the verdict must hold were they one standard" in text
+    assert "opposite ways on the two sides; it tips at 2.3." in text
+
+
 def test_pools_are_missing_once() -> None:
     lost = tuple(row.trial.id for row in picked().rows[:3])
     text = explanation(judged(selection().analyse(POOLS, picked(lost=lost))))

@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
+from pytest_bias.contrasts.estimation import tested
+from pytest_bias.contrasts.estimation.cells import Cell, Grid, pairwise
+from pytest_bias.contrasts.estimation.fixed import fixed_contrast, rate_difference
+from pytest_bias.contrasts.estimation.tested import worst_case
+from pytest_bias.contrasts.findings import WorstCase
 from pytest_bias.contrasts.groups import GroupContrast, TotalGap
 from pytest_bias.contrasts.interactions import Interaction
 from pytest_bias.contrasts.pairs import MeanDifference
@@ -13,6 +20,7 @@ from pytest_bias.errors import IncompleteDesign, NoFinding, TooFewUnits
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Records
+from pytest_bias.statistics.score import tost_rates
 from pytest_bias.verdicts.rule import Question, decide
 
 from .designs import STYLE, TONE, at, groups, items, level, recorded, study
@@ -42,7 +50,7 @@ def losing(n: dict[tuple[str, str], int], seed: int = 0) -> Records:
 
 
 def test_both_fillings_move_every_cell_to_its_end_of_the_scale() -> None:
-    lost = {("high", "plain"): 4, ("low", "formal"): 6}
+    lost = {("high", "plain"): 1, ("low", "formal"): 6}
     records = losing(lost)
     found = asked().analyse(OF, records)
     worst = found.worst_case
@@ -62,12 +70,13 @@ def test_both_fillings_move_every_cell_to_its_end_of_the_scale() -> None:
     assert (worst.lowest, worst.highest) == pytest.approx(tuple(extremes), rel=1e-9)
     assert worst.highest is not None
     assert worst.lowest is not None
-    assert worst.highest - worst.lowest == pytest.approx(20 * (4 + 6) / 80)
-    assert worst.needed  # 6 of 80 on the low side
+    assert worst.highest - worst.lowest == pytest.approx(20 * (1 + 6) / 80)
+    assert worst.needed  # 6 of 80 on the low side, 1 of 80 on the high one
+    assert (worst.kind, worst.shift) == ("manski", None)
     assert worst.p_alarm == 1.0  # the fillings lie on both sides of no effect
     assert worst.p_clear is not None
     assert worst.p_clear > 0.5
-    assert found.missing == 10
+    assert found.missing == 7
 
 
 @pytest.mark.parametrize(("lost", "needed"), [(4, False), (5, True)])
@@ -210,3 +219,160 @@ def test_without_ends_of_the_scale_nothing_holds_in_the_worst_case() -> None:
     worst = asked(claim=None).analyse(of, records).worst_case
     assert worst is not None
     assert (worst.lowest, worst.highest, worst.p_alarm, worst.p_clear) == (None, None, 1.0, 1.0)
+
+
+Floats = NDArray[np.float64]
+BY_ARM = pairwise("arm", ["a"], ["b"])
+
+
+def two_arms(a: Floats, b: Floats, lost: tuple[int, int], *, flags: bool = False) -> Grid:
+    cells = tuple(
+        Cell(
+            labels={"arm": arm},
+            members={},
+            values=values,
+            reasons={"refusal": missing} if missing else {},
+        )
+        for arm, values, missing in zip("ab", (a, b), lost, strict=True)
+    )
+    return Grid(cells=cells, bounds=(0, 1) if flags else (0, 12), flags=flags)
+
+
+def means(grid: Grid) -> tested.Tested:
+    return fixed_contrast(grid, BY_ARM, margin=0.6, null="zero")
+
+
+def worst_of(grid: Grid, analyse: Callable[[Grid], tested.Tested] = means) -> WorstCase:
+    found = worst_case(grid, BY_ARM, analyse)
+    assert found is not None
+    return found
+
+
+def spread(a: Floats, b: Floats) -> float:
+    both = (a.var(ddof=1) * (a.size - 1) + b.var(ddof=1) * (b.size - 1)) / (a.size + b.size - 2)
+    return float(np.sqrt(both))
+
+
+def test_where_shares_are_alike_missing_replies_are_moved_by_one_standard_deviation() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(0, 1, 112), rng.normal(0, 1, 110)
+    a, b = a + 5.05 - a.mean(), b + 5 - b.mean()
+    found = worst_of(two_arms(a, b, (8, 10)))
+    share, sd, difference = 8 / 120 + 10 / 120, spread(a, b), a.mean() - b.mean()
+    assert (found.needed, found.kind) == (True, "tipping")
+    assert found.lowest == pytest.approx(difference - share * sd, rel=1e-9)
+    assert found.highest == pytest.approx(difference + share * sd, rel=1e-9)
+    # What is missing adds nothing to what is known: the standard error is that of what was seen.
+    welch = stats.ttest_ind(
+        a + 8 / 120 * sd, b - 10 / 120 * sd + 0.6, equal_var=False, alternative="less"
+    )
+    assert found.p_clear == pytest.approx(welch.pvalue, rel=1e-9)
+    assert found.p_alarm == 1.0  # the two shifts lie on both sides of no effect
+    # At the shift found, p is .05: the upper 90 % limit of what was seen plus the shift is .6.
+    seen = stats.ttest_ind(a, b, equal_var=False).confidence_interval(0.90)
+    assert found.shift == pytest.approx((0.6 - seen.high) / (share * sd), abs=0.02)
+
+
+def test_an_effect_that_no_shift_undoes_has_no_tipping_point() -> None:
+    rng = np.random.default_rng(5)
+    grid = two_arms(rng.normal(9, 1, 112), rng.normal(5, 1, 110), (8, 10))
+    found = worst_of(grid)
+    assert (found.kind, found.shift) == ("tipping", None)
+    assert found.p_alarm < 1e-9
+    open_ = worst_of(two_arms(rng.normal(5.5, 1, 112), rng.normal(5, 1, 110), (8, 10)))
+    assert open_.p_clear is not None
+    assert open_.p_clear > 0.05
+
+
+@pytest.mark.parametrize(
+    ("lost", "kind"),
+    [
+        ((8, 8), "tipping"),
+        ((7, 2), "tipping"),  # four points apart
+        ((9, 2), "manski"),  # six
+        ((7, 1), "manski"),  # five points, and p = .03
+        ((45, 45), "manski"),  # alike, and too few trials to rule out ten points
+    ],
+)
+def test_shares_are_alike_only_where_that_is_shown(lost: tuple[int, int], kind: str) -> None:
+    rng = np.random.default_rng(5)
+    a, b = (rng.normal(5, 1, 120 - n) for n in lost)
+    assert worst_of(two_arms(a, b, lost)).kind == kind
+
+
+def test_replies_without_any_spread_cannot_be_moved_by_it() -> None:
+    assert worst_of(two_arms(np.full(112, 5.0), np.full(112, 5.0), (8, 8))).kind == "manski"
+
+
+def test_missing_events_are_taken_half_a_rate_off() -> None:
+    """A rare event's own deviation would presume it as rare among what is missing."""
+    a, b = np.repeat([1.0, 0.0], [4, 106]), np.repeat([1.0, 0.0], [6, 105])
+    found = worst_of(
+        two_arms(a, b, (10, 9), flags=True),
+        lambda grid: rate_difference(grid, BY_ARM, margin=0.2, null="zero"),
+    )
+    assert found.kind == "tipping"
+    # 10 x (4 / 110 + .5) = 5.4: 6 more of a, and none of b, as 6 / 111 is below .5.
+    assert found.highest == pytest.approx(10 / 120 - 6 / 120)
+    # None of a, and 9 x (6 / 111 + .5) = 4.99: 5 more of b.
+    assert found.lowest == pytest.approx(4 / 120 - 11 / 120)
+    assert found.p_clear == pytest.approx(
+        max(
+            tost_rates(4, 120, 11, 120, margin=0.2).p,
+            tost_rates(10, 120, 6, 120, margin=0.2).p,
+        )
+    )
+
+
+def cleared(arms: Callable[[np.random.Generator], tuple[Floats, Floats]], seed: int) -> float:
+    """Share of 200 draws of 120 trials an arm that are CLEAR, missing replies at their worst."""
+    rng, clear = np.random.default_rng(seed), 0
+    for _ in range(200):
+        a, b = arms(rng)
+        grid = two_arms(a, b, (120 - a.size, 120 - b.size))
+        p = means(grid).p_clear
+        assert p is not None
+        if p <= 0.05 and (at_worst := worst_case(grid, BY_ARM, means)) and at_worst.needed:
+            p = at_worst.p_clear
+        clear += p is not None and p <= 0.05
+    return clear / 200
+
+
+def whole_months(rng: np.random.Generator, mean: float) -> Floats:
+    return np.asarray(np.clip(np.round(rng.normal(mean, 1, 120)), 0, 12), dtype=np.float64)
+
+
+@pytest.mark.parametrize(("share", "least"), [(0.04, 0.85), (0.06, 0.68), (0.08, 0.48)])
+def test_replies_missing_at_random_are_no_cliff(share: float, least: float) -> None:
+    """Both ends of the scale alone leave .62, .17 and .03."""
+
+    def arms(rng: np.random.Generator) -> tuple[Floats, Floats]:
+        a, b = (whole_months(rng, 5) for _ in range(2))
+        return a[rng.random(120) >= share], b[rng.random(120) >= share]
+
+    assert cleared(arms, 1) >= least
+
+
+def lose_highest(rng: np.random.Generator, values: Floats, share: float) -> Floats:
+    return np.sort(values)[: values.size - rng.binomial(values.size, share)]
+
+
+LOSES: dict[str, Callable[[np.random.Generator, Floats], Floats]] = {
+    "nothing": lambda _, b: b,
+    "half as many at random": lambda rng, b: b[rng.random(b.size) >= 0.04],
+    "as many at random": lambda rng, b: b[rng.random(b.size) >= 0.08],
+    "the highest too": lambda rng, b: lose_highest(rng, b, 0.08),
+}
+
+
+@pytest.mark.parametrize("loses", LOSES.values(), ids=LOSES)
+def test_replies_beyond_the_margin_that_go_missing_clear_nothing(
+    loses: Callable[[np.random.Generator, Floats], Floats],
+) -> None:
+    """One arm lies a margin above the other, and loses the highest 8 % of its replies."""
+
+    def arms(rng: np.random.Generator) -> tuple[Floats, Floats]:
+        a, b = rng.normal(5.6, 1, 120), rng.normal(5, 1, 120)
+        return lose_highest(rng, a, 0.08), loses(rng, b)
+
+    assert cleared(arms, 2) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 200)

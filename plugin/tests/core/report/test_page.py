@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -223,6 +224,10 @@ def test_worst_cases_are_shown_with_their_weight() -> None:
     assert (
         "-1.00 to +2.00 Manski bounds; alarm p = 0.3000, clearing p = 0.4000; the verdict" in text
     )
+    for shift, tips in ((1.84, "it tips at 1.8 SD"), (None, "nothing up to 5 SD tips it")):
+        moved = replace(NEEDED, kind="tipping", shift=shift)
+        text = one(factory.verdict(factory.finding(worst_case=moved)))
+        assert f"moved by 1 SD, opposite ways on the two sides ({tips}); alarm" in text
 
 
 @pytest.mark.parametrize(
