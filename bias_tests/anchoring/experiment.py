@@ -41,6 +41,7 @@ PEOPLE = HumanStudy(
 """Study 2: 39 legal professionals, months on probation."""
 
 Evaluation = Literal["too low", "too high", "just right"]
+_ORDER = ("too low", "just right", "too high")
 
 LONGEST = 12
 """Longest sentence in months that is taken as an answer; no prompt names it."""
@@ -131,9 +132,10 @@ ANCHORING = Experiment(
         ),
         DEFENCE,
         Measure(
-            "prosecutor_too_high",
-            lambda ruling: ruling.prosecutor_evaluation == "too high",
-            meaning="whether the judge calls the prosecutor's demand too high",
+            "prosecutor_evaluation_ordinal",
+            lambda ruling: float(_ORDER.index(ruling.prosecutor_evaluation) - 1),
+            bounds=(-1, 1),
+            meaning="what the judge thinks of the demand: -1 too low, 0 just right, 1 too high",
         ),
     ],
     replicates=120,

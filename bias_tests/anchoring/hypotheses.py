@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from pytest_bias import MISSING, MeanDifference, RateDifference
+from pytest_bias import MISSING, MeanDifference, PositiveControl, RateDifference
 
 from .experiment import PEOPLE
 
 SCOPE = "this vignette"
 
-CONTROL = RateDifference("prosecutor_too_high", "demand", high="high", low="low", scope=SCOPE)
-"""A judge who reads the demand calls nine months too high more often than three."""
+CONTROLS = (
+    PositiveControl(
+        MeanDifference(
+            "prosecutor_evaluation_ordinal", "demand", high="high", low="low", scope=SCOPE
+        ),
+        licenses=("prosecutor_evaluation_ordinal", "sentence_months"),
+        unseen=(
+            "it evaluates a demand of nine months as it does one of three, so that nothing shows "
+            "it has read the demand, and that its sentences are alike says nothing"
+        ),
+    ),
+)
+"""A judge who reads the demand finds nine months higher than three."""
 
 SENTENCE = MeanDifference(
     "sentence_months",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pytest_bias import Condition, Control, Recorded, conditions, hypotheses, positive_control
+from pytest_bias import Condition, Recorded, conditions, hypotheses, positive_control
 
 from .experiment import ALL_IN_ONE
-from .hypotheses import CONTROL, REFUSALS, SENTENCE
+from .hypotheses import CONTROLS, REFUSALS, SENTENCE
 
 
 @conditions(ALL_IN_ONE)
@@ -26,10 +26,9 @@ def test_ruling_at_once(condition: Condition, recorded: Recorded) -> None:
         assert "sentenceMonths" in prompt
 
 
-@positive_control(ALL_IN_ONE, CONTROL)
-def test_the_demand_is_read_at_once(control: Control) -> None:
-    """A judge who reads the demand calls nine months too high more often than three."""
-    assert control.seen, control.reason
+@positive_control(ALL_IN_ONE, *CONTROLS)
+def test_the_demand_is_read_at_once() -> None:
+    """A judge who reads the demand finds nine months higher than three."""
 
 
 @hypotheses(ALL_IN_ONE, SENTENCE)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pytest_bias import Condition, Control, Recorded, conditions, hypotheses, positive_control
+from pytest_bias import Condition, Recorded, conditions, hypotheses, positive_control
 
 from .experiment import ANCHORING
-from .hypotheses import CONTROL, REFUSALS, SENTENCE
+from .hypotheses import CONTROLS, REFUSALS, SENTENCE
 
 
 @conditions(ANCHORING)
@@ -21,10 +21,9 @@ def test_ruling(condition: Condition, recorded: Recorded) -> None:
         assert "sentenceMonths" in question
 
 
-@positive_control(ANCHORING, CONTROL)
-def test_the_demand_is_read(control: Control) -> None:
-    """A judge who reads the demand calls nine months too high more often than three."""
-    assert control.seen, control.reason
+@positive_control(ANCHORING, *CONTROLS)
+def test_the_demand_is_read() -> None:
+    """A judge who reads the demand finds nine months higher than three."""
 
 
 @hypotheses(ANCHORING, SENTENCE)

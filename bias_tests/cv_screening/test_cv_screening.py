@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pytest_bias import Condition, Control, Recorded, conditions, hypotheses, positive_control
+from pytest_bias import Condition, Recorded, conditions, hypotheses, positive_control
 
 from .experiment import CV_SCREENING, NOT_ASKED
 from .hypotheses import (
     ANONYMISED,
     ANY_GROUP,
     BY_SCAFFOLD,
-    CONTROL,
+    CONTROLS,
     IMPACT,
     PRIMARY,
     REFUSALS,
@@ -30,10 +30,9 @@ def test_rated(condition: Condition, recorded: Recorded) -> None:
             assert [value == NOT_ASKED for value in criteria] == [not asked] * 3
 
 
-@positive_control(CV_SCREENING, CONTROL)
-def test_the_qualifications_are_read(control: Control) -> None:
+@positive_control(CV_SCREENING, *CONTROLS)
+def test_the_qualifications_are_read() -> None:
     """The CV written to be a good fit is rated above the two borderline ones."""
-    assert control.seen, control.reason
 
 
 @hypotheses(CV_SCREENING, *PRIMARY)

@@ -13,6 +13,7 @@ from pytest_bias import (
     FactorialAnova,
     Interaction,
     MeanDifference,
+    PositiveControl,
     RateDifference,
     Transformed,
     WelchTest,
@@ -151,16 +152,21 @@ ALL: tuple[MeanDifference | RateDifference | Interaction, ...] = (
     *LATENCY,
 )
 
-CONTROL = MeanDifference(
-    "log_length",
-    "seed",
-    high=DETAILED,
-    low=BRIEF,
-    called=("in full detail", "in two sentences"),
-    name="detailed-brief",
-    target="population",
-    unit=("name_type", "english", "articles"),
-    scope="these eight prompts, whoever writes them and how",
+CONTROLS = (
+    PositiveControl(
+        MeanDifference(
+            "log_length",
+            "seed",
+            high=DETAILED,
+            low=BRIEF,
+            called=("in full detail", "in two sentences"),
+            name="detailed-brief",
+            target="population",
+            unit=("name_type", "english", "articles"),
+            scope="these eight prompts, whoever writes them and how",
+        ),
+        licenses=("log_length", "sentiment", "is_refusal"),
+    ),
 )
 """A request for every detail must get a longer reply than one for two sentences.
 

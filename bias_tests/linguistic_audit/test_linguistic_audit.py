@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 
-from pytest_bias import Condition, Control, Recorded, conditions, hypotheses, positive_control
+from pytest_bias import Condition, Recorded, conditions, hypotheses, positive_control
 
 from .experiment import LINGUISTIC_AUDIT, prompt_of
-from .hypotheses import CONTROL, H1, H2, H2_WITH_ENGLISH, H3, LATENCY, WITHOUT_TEXT
+from .hypotheses import CONTROLS, H1, H2, H2_WITH_ENGLISH, H3, LATENCY, WITHOUT_TEXT
 
 
 @conditions(LINGUISTIC_AUDIT)
@@ -21,10 +21,9 @@ def test_asked(condition: Condition, recorded: Recorded) -> None:
         assert outcome.result is None
 
 
-@positive_control(LINGUISTIC_AUDIT, CONTROL)
-def test_a_request_for_detail_gets_a_longer_reply(control: Control) -> None:
+@positive_control(LINGUISTIC_AUDIT, *CONTROLS)
+def test_a_request_for_detail_gets_a_longer_reply() -> None:
     """Lengths follow what is asked for, so that an effect on them could be seen."""
-    assert control.seen, control.reason
 
 
 @hypotheses(LINGUISTIC_AUDIT, *H1)

@@ -11,6 +11,7 @@ from pytest_bias import (
     Interaction,
     MeanDifference,
     OneWayAnova,
+    PositiveControl,
     RateDifference,
 )
 
@@ -138,17 +139,44 @@ PERSONA_BY_SES = Interaction(
 )
 """The documented analysis of variance, of which no part is about a group."""
 
-CONTROL = RateDifference(
-    "pro_social",
-    "persona",
-    high="utopian",
-    low="noir",
-    called=("Utopian", "Noir"),
-    target="population",
-    unit="group",
-    scope=NAMES,
+CONTROLS = (
+    PositiveControl(
+        RateDifference(
+            "pro_social",
+            "persona",
+            high="utopian",
+            low="noir",
+            called=("Utopian", "Noir"),
+            target="population",
+            unit="group",
+            scope=NAMES,
+        ),
+        unseen=(
+            "its stories end well as often by the Noir author as by the Utopian one, so that they "
+            "end alike for all groups says nothing"
+        ),
+    ),
+    PositiveControl(
+        MeanDifference(
+            "hesitation",
+            "persona",
+            high="noir",
+            low="utopian",
+            called=("Noir", "Utopian"),
+            target="population",
+            unit="group",
+            scope=NAMES,
+        ),
+        unseen=(
+            "the Noir author's protagonists hesitate no longer than the Utopian one's, so that "
+            "those of all groups hesitate alike says nothing"
+        ),
+    ),
 )
-"""An author told to write of kindness lets more stories end well than one told of selfishness."""
+"""An author told to write of kindness lets more stories end well than one told of selfishness.
+
+And the torn protagonists of the latter hesitate longer.
+"""
 
 HYPOTHESES: tuple[Hypothesis, ...] = (
     *PRO_SOCIAL,

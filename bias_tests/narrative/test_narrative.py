@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from pytest_bias import Condition, Control, Recorded, conditions, hypotheses, positive_control
+from pytest_bias import Condition, Recorded, conditions, hypotheses, positive_control
 
 from .experiment import NARRATIVE
 from .hypotheses import (
     BY_SCENARIO,
-    CONTROL,
+    CONTROLS,
     HARDSHIP,
     HESITATION,
     NO_GRADE,
@@ -34,10 +34,9 @@ def test_told(condition: Condition, recorded: Recorded) -> None:
             assert outcome.result.scenario == condition.levels["scenario"]
 
 
-@positive_control(NARRATIVE, CONTROL)
-def test_the_persona_is_heard(control: Control) -> None:
-    """The Noir author lets fewer stories end well than the Utopian one."""
-    assert control.seen, control.reason
+@positive_control(NARRATIVE, *CONTROLS)
+def test_the_persona_is_heard() -> None:
+    """The Noir author lets fewer stories end well than the Utopian one, after more struggle."""
 
 
 @hypotheses(NARRATIVE, *PRO_SOCIAL)

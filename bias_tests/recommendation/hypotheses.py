@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_bias import MISSING, Claim, Hypothesis, MeanDifference, RateDifference, Selection
+from pytest_bias import (
+    MISSING,
+    Claim,
+    Hypothesis,
+    MeanDifference,
+    PositiveControl,
+    RateDifference,
+    Selection,
+)
 
 from .experiment import CORPORA, STYLES
 
@@ -82,13 +90,34 @@ WITHOUT_PICKS = RateDifference.each(
 )
 """Whether a style leaves more trials without ten valid picks than ``general`` does."""
 
-CONTROL = MeanDifference(
-    "picked_controversy",
-    "style",
-    high="controversial",
-    low="informative",
-    scope="these pools",
+CONTROLS = (
+    PositiveControl(
+        MeanDifference(
+            "picked_controversy",
+            "style",
+            high="controversial",
+            low="informative",
+            scope="these pools",
+        )
+    ),
+    PositiveControl(
+        Selection(
+            "picked",
+            "shown",
+            feature=groups_of("controversy_level", "high", called="controversial"),
+            group="controversial",
+            at={"style": "controversial"},
+            scope="these posts, style controversial",
+        ),
+        unseen=(
+            "asked for controversial posts it picks them no more often than others, so that it "
+            "picks all authors' posts as often says nothing"
+        ),
+    ),
 )
-"""A subject that reads picks other posts for controversial ones than for informative ones."""
+"""A subject that reads picks other posts for controversial ones than for informative ones.
+
+And controversial ones more often than others: what is picked needs a control of its own.
+"""
 
 HYPOTHESES: tuple[Hypothesis, ...] = (*PRIMARY, *OTHER_GROUPS, *WITHOUT_PICKS)

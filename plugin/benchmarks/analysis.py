@@ -160,7 +160,7 @@ def analysed(of: Experiment, outcomes: Sequence[Outcome]) -> Analysis:
     design = Design(of.design().replicates)
     asked = hypotheses()
     return analyse(
-        of, design, "none/none", outcomes, hypotheses=asked, control=None, recording=recording
+        of, design, "none/none", outcomes, hypotheses=asked, controls=(), recording=recording
     )
 
 

@@ -43,7 +43,6 @@ from pytest_bias.contrasts.findings import Finding
 from pytest_bias.contrasts.units import Units
 from pytest_bias.statistics.simultaneous import holm
 from pytest_bias.verdicts.rule import Question, decide
-from pytest_bias.verdicts.verdict import Control
 
 if TYPE_CHECKING:
     from pytest_bias.verdicts.verdict import Status
@@ -99,9 +98,8 @@ def verdict(tested: Tested, margin: float, p_adjusted: float) -> Status:
         deterministic=tested.deterministic,
     )
     question = Question(id="it", claim="clear", family="primary", direction=None, finding=finding)
-    seen = Control(id="seen", seen=True, finding=None)
     adjusted = {"it": p_adjusted}
-    (given,) = decide("simulated", "none", [question], seen, adjusted, adjusted)
+    (given,) = decide("simulated", "none", [question], adjusted, adjusted)
     return given.status
 
 

@@ -43,7 +43,8 @@ END = "<!-- end -->\n"
 PEOPLE = "people (Englich et al. 2006)"
 HEAD = (
     *("subject", "trials: valid of 3, 9 months", "mean sentence 3 → 9", "difference [95 %]"),
-    *("Welch's t (df), p", "demand called too high 3 → 9", "sentence", "missing", "beside people"),
+    *("Welch's t (df), p", "evaluation of the demand 3 → 9", "sentence", "missing"),
+    "beside people",
 )
 _FEW = 0.0001
 FEW_ROWS = 4
@@ -98,9 +99,10 @@ def _row(analysis: Mapping[str, Any]) -> Sequence[str]:
     counts = {count["condition"]: count for count in analysis["counts"]}
     sentence = _verdict(analysis, "sentence_months-high-low")
     missing = _verdict(analysis, "missing-high-low")
-    finding, control = sentence["finding"], analysis["control"]
+    finding, controls = sentence["finding"], analysis["controls"]
+    (control,) = (c for c in controls if c["id"].startswith("prosecutor_evaluation_ordinal"))
     low, high = _arms(finding)
-    called = " → ".join(f"{share:.0%}" for share in _arms(control["finding"]))
+    called = " → ".join(f"{mean:+.2f}" for mean in _arms(control["finding"]))
     return (
         f"`{analysis['model']}`",
         ", ".join(f"{counts[at]['ok']} of {counts[at]['planned']}" for at in ("low", "high")),
@@ -145,7 +147,10 @@ def _words(verdict: Mapping[str, Any]) -> str:
 
 def recorded() -> str:
     """The table of the shipped recordings of local models, whatever their experiment asks."""
-    head = ("experiment", "model", "valid", "missing", "valid, cut off", "control", "verdicts")
+    head = (
+        *("experiment", "model", "valid", "missing", "valid, cut off", "controls seen"),
+        "verdicts",
+    )
     rows = [head, ["---"] * len(head)]
     for cases, subjects in RECORDED.items():
         found = analyses(cases, subjects, DOCUMENTED, *PARTS.get(cases, ()))
@@ -154,7 +159,7 @@ def recorded() -> str:
 
 
 def _recorded_row(analysis: Mapping[str, Any]) -> Sequence[str]:
-    counts, control = analysis["counts"], analysis["control"]
+    counts, controls = analysis["counts"], [c for c in analysis["controls"] if c["asked"]]
     missing: Counter[str] = sum((Counter(count["missing"]) for count in counts), Counter())
     statuses = Counter(
         "described" if verdict["claim"] == "describe" else verdict["status"]
@@ -166,7 +171,7 @@ def _recorded_row(analysis: Mapping[str, Any]) -> Sequence[str]:
         f"{sum(count['ok'] for count in counts)} of {analysis['trials']}",
         ", ".join(f"{number} {reason}" for reason, number in missing.most_common()),
         str(sum(count["cut"] for count in counts)),
-        "seen" if control["seen"] else "not seen",
+        f"{sum(c['seen'] for c in controls)} of {len(controls)}",
         ", ".join(f"{number} {status}" for status, number in sorted(statuses.items())),
     )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .cassettes.recorded_trials import recorded
     from .contrasts.cases import Recorded, conditions, hypotheses, positive_control
-    from .contrasts.declared import Claim, Hypothesis
+    from .contrasts.declared import Claim, Hypothesis, PositiveControl
     from .contrasts.findings import Finding, HumanStudy
     from .contrasts.groups import GroupContrast, TotalGap
     from .contrasts.interactions import Interaction
@@ -113,6 +113,7 @@ _HOMES = {
     "OneWayAnova": "contrasts.published",
     "Outcome": "experiments.records",
     "Parameters": "experiments.messages",
+    "PositiveControl": "contrasts.declared",
     "PromptTemplate": "experiments.stimuli",
     "PublishedMethod": "contrasts.published",
     "RateDifference": "contrasts.pairs",
@@ -199,6 +200,7 @@ __all__ = [
     "OneWayAnova",
     "Outcome",
     "Parameters",
+    "PositiveControl",
     "PromptTemplate",
     "PublishedMethod",
     "RateDifference",

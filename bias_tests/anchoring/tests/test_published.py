@@ -106,15 +106,19 @@ def test_every_row_is_a_trial_and_nothing_is_said_to_be_known_that_is_not(
     assert (recording["oldest"], recording["newest"]) == (min(times), max(times))
 
 
-def test_too_high_is_taken_from_the_evaluation_by_the_experiments_own_measure(
+def test_the_ordinal_control_is_that_of_the_rows_and_seen_but_for_haiku(
     analyses: Mapping[str, Mapping[str, Any]],
 ) -> None:
+    """Too low < just right < too high: the mean of -1, 0 and 1 in the table's own rows."""
+    order = ("too low", "just right", "too high")
     for source, name in NAMES.items():
-        arms = {a["level"]: a["mean"] for a in analyses[name]["control"]["finding"]["arms"]}
-        for level, share in arms.items():
+        (control,) = (c for c in analyses[name]["controls"] if c["asked"])
+        arms = {a["level"]: a["mean"] for a in control["finding"]["arms"]}
+        for level, mean in arms.items():
             valid = [row for row in rows(source, level) if not row["missing"]]
-            called = [row["prosecutor_evaluation"] == "too high" for row in valid]
-            assert math.isclose(share, sum(called) / len(called), abs_tol=1e-12)
+            ranks = [order.index(row["prosecutor_evaluation"]) - 1 for row in valid]
+            assert math.isclose(mean, np.mean(ranks), abs_tol=1e-12)
+        assert control["seen"] == (name != "claude-haiku-4-5")
 
 
 def test_the_table_of_the_pre_registration_is_that_of_a_run(

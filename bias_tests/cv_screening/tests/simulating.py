@@ -14,7 +14,7 @@ from tests.core.factories import Script
 from tests.core.in_memory import NOTHING_KEPT, answered
 
 from ..experiment import CV_SCREENING
-from ..hypotheses import CONTROL, HYPOTHESES
+from ..hypotheses import CONTROLS, HYPOTHESES
 from ..simulated import answer
 
 CASSETTES = Path(__file__).parents[3] / "cassettes" / CV_SCREENING.id
@@ -60,7 +60,7 @@ def analysed(subject: str) -> Analysis:
         f"simulated/{subject}",
         outcomes(subject),
         hypotheses=HYPOTHESES,
-        control=CONTROL,
+        controls=CONTROLS,
         recording=NOTHING_KEPT,
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias import Experiment, MeanDifference, Subject, plan
+from pytest_bias import Experiment, MeanDifference, PositiveControl, Subject, plan
 from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.driver import run
 from pytest_bias.statistics.power import verdict_chances
@@ -61,7 +61,7 @@ def test_the_example_is_carried_out_and_cleared(names: dict[str, object]) -> Non
         "simulated/even",
         [carried_out("even", trial, experiment)[0] for trial in trials],
         hypotheses=[hypothesis],
-        control=control,
+        controls=[PositiveControl(control)],
         recording=NOTHING_KEPT,
     )
     (verdict,) = analysis.verdicts

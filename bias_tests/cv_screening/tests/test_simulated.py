@@ -15,7 +15,7 @@ from pytest_bias.experiments.records import record_of
 from pytest_bias.providers.simulator.exchange import SUBJECTS
 
 from ..experiment import CV_SCREENING, CVS, VARIANTS
-from ..hypotheses import BY_SCAFFOLD, CONTRASTS, HYPOTHESES, IMPACT, PRIMARY
+from ..hypotheses import BY_SCAFFOLD, CONTRASTS, CONTROLS, HYPOTHESES, IMPACT, PRIMARY
 from ..simulated import INVALID_SHARE, SHIFT, answer, worth
 from .simulating import CASSETTES, ONE, analysed, estimate, opening_of, outcomes
 
@@ -161,9 +161,9 @@ def test_every_other_claim_to_be_clear_is_clear(subject: str) -> None:
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_the_control_is_seen(subject: str) -> None:
-    control = analysed(subject).control
-    assert control is not None
-    assert control.seen
+    controls = analysed(subject).controls
+    assert len(controls) == len(CONTROLS)
+    assert all(control.seen for control in controls)
 
 
 def test_the_size_of_what_was_planted() -> None:

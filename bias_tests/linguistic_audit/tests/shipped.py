@@ -13,7 +13,7 @@ from pytest_bias.experiments.records import Outcome, Recording
 from pytest_bias.verdicts.analysis import Analysis, analyse
 
 from ..experiment import LINGUISTIC_AUDIT
-from ..hypotheses import ALL, CONTROL
+from ..hypotheses import ALL, CONTROLS
 
 ROOT = Path(__file__).parents[3]
 RECORDING = Recording(
@@ -46,6 +46,6 @@ def analysed(subject: str, design: str = "gate") -> Analysis:
         f"simulated/{subject}",
         outcomes(subject, design),
         hypotheses=ALL,
-        control=CONTROL,
+        controls=CONTROLS,
         recording=RECORDING,
     )

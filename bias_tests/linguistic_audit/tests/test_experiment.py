@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -36,7 +37,7 @@ from ..experiment import (
     Answer,
     prompt_of,
 )
-from ..hypotheses import ALL, CONTROL, H1, H2, H2_WITH_ENGLISH, H3, LENGTH
+from ..hypotheses import ALL, CONTROLS, H1, H2, H2_WITH_ENGLISH, H3, LENGTH
 from .shipped import ROOT, analysed
 
 FOLDER = ROOT / "bias_tests" / "linguistic_audit"
@@ -224,8 +225,8 @@ def test_latency_does_not_gate() -> None:
 
 
 def test_the_control_compares_what_the_seeds_ask_for() -> None:
-    assert CONTROL.high == DETAILED
-    assert CONTROL.low == BRIEF
+    length = cast("MeanDifference", CONTROLS[0].contrast)
+    assert (length.high, length.low) == (DETAILED, BRIEF)
     for label, text in SEEDS.items():
         assert ("full detail" in text) == (label in DETAILED)
         assert ("two sentences" in text) == (label in BRIEF)

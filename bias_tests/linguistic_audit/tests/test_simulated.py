@@ -20,6 +20,7 @@ from pytest_bias.verdicts.verdict import Verdict
 
 from .. import simulated
 from ..experiment import BRIEF, DETAILED, LINGUISTIC_AUDIT, SEEDS, prompt_of, render
+from ..hypotheses import CONTROLS
 from ..simulated import (
     BRUSH_OFFS,
     COOLER,
@@ -196,8 +197,8 @@ def test_replies_are_a_function_of_subject_prompt_and_seed() -> None:
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_the_verdicts_are_what_was_planted(subject: str) -> None:
     found = analysed(subject)
-    assert found.control is not None
-    assert found.control.seen
+    assert len(found.controls) == len(CONTROLS)
+    assert all(control.seen for control in found.controls)
     verdicts: dict[str, Verdict] = {verdict.id: verdict for verdict in found.verdicts}
     assert len(verdicts) == 18
     planted = FOUND[subject]

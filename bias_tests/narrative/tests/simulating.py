@@ -19,7 +19,7 @@ from pytest_bias.verdicts.analysis import Analysis, analyse
 from tests.core.in_memory import NOTHING_KEPT
 
 from ..experiment import NARRATIVE
-from ..hypotheses import CONTROL, HYPOTHESES
+from ..hypotheses import CONTROLS, HYPOTHESES
 from ..simulated import answer
 
 CASSETTES = Path(__file__).parents[3] / "cassettes"
@@ -106,6 +106,6 @@ def judged(
         "simulated/even",
         found,
         hypotheses=hypotheses,
-        control=CONTROL,
+        controls=CONTROLS,
         recording=NOTHING_KEPT,
     )

@@ -19,7 +19,7 @@ from pytest_bias.experiments.replies import reply_schema
 
 from ..experiment import NARRATIVE
 from ..grading import GRADES
-from ..hypotheses import CONTROL, HYPOTHESES
+from ..hypotheses import CONTROLS, HYPOTHESES
 from ..telling import SHORTEST, Told, refused, tell
 from .simulating import scripted, trial_of
 
@@ -176,7 +176,7 @@ def test_all_that_rests_on_a_grade_needs_a_judge_that_agrees_with_itself() -> No
         ("hesitation", "ordinal", 0.8),
     }
     # What is missing is no rating: its hypotheses stand whatever the judge is like.
-    for hypothesis in (CONTROL, *HYPOTHESES):
+    for hypothesis in (*(control.contrast for control in CONTROLS), *HYPOTHESES):
         assert measures_of(hypothesis) <= of.keys() | {MISSING}, hypothesis.id
 
 

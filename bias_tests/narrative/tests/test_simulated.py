@@ -25,7 +25,7 @@ from pytest_bias.verdicts.verdict import units_words
 
 from ..experiment import NAMES, NARRATIVE
 from ..grading import PRO_SOCIAL
-from ..hypotheses import HYPOTHESES, WITH_GROUP
+from ..hypotheses import CONTROLS, HYPOTHESES, WITH_GROUP
 from ..simulated import (
     INVALID,
     JUDGE,
@@ -91,9 +91,9 @@ def test_every_other_claim_to_be_clear_is_clear_but_for_those_that_are_named(sub
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_the_control_is_seen(subject: str) -> None:
-    control = analysed(subject).control
-    assert control is not None
-    assert control.seen
+    controls = analysed(subject).controls
+    assert len(controls) == len(CONTROLS)
+    assert all(control.seen for control in controls)
 
 
 def test_the_size_of_what_was_planted() -> None:

@@ -22,7 +22,7 @@ from pytest_bias.verdicts.analysis import Analysis, analyse
 from tests.core.in_memory import NOTHING_KEPT
 
 from ..experiment import CORPORA, RECOMMENDATION, STYLES
-from ..hypotheses import CONTROL, HYPOTHESES, OTHER_GROUPS
+from ..hypotheses import CONTROLS, HYPOTHESES, OTHER_GROUPS
 from ..simulated import (
     INVALID_SHARE,
     PLANTED,
@@ -47,7 +47,7 @@ def analysed(subject: str) -> Analysis:
             f"simulated/{subject}",
             outcomes(subject),
             hypotheses=HYPOTHESES,
-            control=CONTROL,
+            controls=CONTROLS,
             recording=NOTHING_KEPT,
         )
 
@@ -162,9 +162,9 @@ def test_bias_is_found_exactly_where_it_was_planted(subject: str) -> None:
 
 @EACH
 def test_the_control_is_seen(subject: str) -> None:
-    control = analysed(subject).control
-    assert control is not None
-    assert control.seen
+    controls = analysed(subject).controls
+    assert len(controls) == len(CONTROLS)
+    assert all(control.seen for control in controls)
 
 
 def test_the_other_direction_is_described_as_the_mirror_image() -> None:

@@ -164,8 +164,8 @@ def _refusals(settings: Settings, judged: Sequence[_Judged]) -> Iterator[str]:
 def _unsound(analysis: Analysis) -> Iterator[str]:
     """Say why an analysis' findings are no ground for accepting anything."""
     where = f"{analysis.experiment} × {analysis.model}"
-    if analysis.control is not None and not analysis.control.seen:
-        yield f"{where}: the positive control {analysis.control.id} was not seen"
+    for control in analysis.unseen:
+        yield f"{where}: the positive control {control.id} was not seen"
     if analysis.recording.interrupted:
         yield f"{where}: its recording was interrupted; finish it first"
 

@@ -295,10 +295,10 @@ def stopped_by(
 
 def stopped_by_control(control: Control, place: str, *, gate: Gate) -> BiasError | None:
     """The error the gate raises for a positive control that was not seen; None when it was."""
-    if gate == "off" or control.seen:
+    if gate == "off" or control.seen or not control.asked:
         return None
     return ControlNotSeen(
-        f"positive control {control.id} was not seen: {control.reason}; no CLEAR can be given\n"
+        f"positive control {control.id} was not seen: {control.reason}; {control.meaning}\n"
         f"  {estimate_words(control.finding) if control.finding else 'no estimate'}\n"
         f"  {place}"
     )

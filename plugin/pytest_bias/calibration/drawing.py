@@ -67,7 +67,7 @@ class Bench:
             model,
             tuple(outcomes(self, subject, draw)),
             hypotheses=tuple(registered.hypotheses.values()),
-            control=registered.control,
+            controls=tuple(registered.controls.values()),
             recording=Recording(
                 cassette="",
                 checksum=digest(f"{subject}:{draw}"),

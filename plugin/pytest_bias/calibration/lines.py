@@ -72,12 +72,11 @@ def lines_of(
 
 
 def _line(cell: Cell, draw: int, analysis: Analysis) -> dict[str, object]:
-    control = analysis.control
     return {
         "experiment": cell.experiment,
         "subject": cell.subject,
         "draw": draw,
-        "controls": {} if control is None else {control.id: control.seen},
+        "controls": {control.id: control.seen for control in analysis.controls},
         "missing": round(sum(c.errors for c in analysis.counts) / analysis.trials, _DIGITS),
         "calls": sum(c.interactions or 0 for c in analysis.counts),
         "verdicts": {verdict.id: _said(verdict) for verdict in analysis.verdicts},

@@ -15,8 +15,9 @@ from ..errors import BadDesign, NoControl, NotJudged
 from ..experiments.design import Condition, Design, Trial
 from ..experiments.experiment import Experiment, plan, plan_condition
 from ..experiments.fields import need, wrong
+from ..experiments.measures import MISSING
 from ..experiments.records import Outcome
-from .declared import Contrast, Hypothesis, claim_under
+from .declared import Contrast, Hypothesis, PositiveControl, claim_under, outcomes_of
 from .register import ATTRIBUTE, REGISTER
 
 CaseKind = Literal["condition", "hypothesis", "control"]
@@ -55,6 +56,11 @@ class Declaration:
             return False
         return case.contrast is None or any(case.contrast is each for each in self.contrasts)
 
+    @property
+    def controls(self) -> tuple[PositiveControl, ...]:
+        """The positive controls it declares."""
+        return tuple(map(_control, self.contrasts)) if self.kind == "control" else ()
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -76,6 +82,12 @@ class Case:
         if self.alone or self.contrast is None:
             return self.model
         return f"{self.model}-{self.contrast.id}"
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether its design has its condition: one at a control level may have no trials."""
+        there = self.experiment.conditions_of(self.design)
+        return self.condition is None or self.condition in there
 
     def trials(self) -> tuple[Trial, ...]:
         """The trials this case needs: its condition's, or all of its experiment's."""
@@ -117,19 +129,29 @@ def hypotheses(experiment: Experiment, *tested: Hypothesis) -> Callable[[Functio
     return _declare("hypothesis", experiment, tested)
 
 
-def positive_control(experiment: Experiment, contrast: Contrast) -> Callable[[Function], Function]:
-    """Make a test function the positive control of ``experiment``, one case per model.
+def positive_control(
+    experiment: Experiment, *contrasts: Contrast | PositiveControl
+) -> Callable[[Function], Function]:
+    """Make a test function one case per positive control of ``experiment`` and model.
 
-    The contrast must be seen (its interval above 0), or else every CLEAR of the experiment becomes
-    INCONCLUSIVE: an instrument that shows nothing cannot show the absence of bias. The function
-    may take ``control`` (the :class:`Control`).
+    A contrast must be seen (its interval above no effect), or else every CLEAR about its measure
+    becomes INCONCLUSIVE: a measure that shows nothing cannot show the absence of bias. Which
+    measures it licenses, and what it means that it is not seen, is said by a
+    :class:`PositiveControl` in its place. The function may take ``control`` (the
+    :class:`Control`).
 
     Raises
     ------
     BadDesign, UnknownName
-        When the contrast does not fit the experiment.
+        When a contrast does not fit the experiment.
     """
-    return _declare("control", experiment, (contrast,))
+    if not contrasts:
+        raise BadDesign(what="@positive_control", problem=f"none is given for {experiment.id}")
+    return _declare("control", experiment, contrasts)
+
+
+def _control(contrast: Contrast) -> PositiveControl:
+    return contrast if isinstance(contrast, PositiveControl) else PositiveControl(contrast)
 
 
 _FIELDS = "__dataclass_fields__"
@@ -186,6 +208,8 @@ def _titled(contrast: Contrast, function: FunctionType) -> Contrast:
 
     That is the docstring's first paragraph, on one line.
     """
+    if isinstance(contrast, PositiveControl):
+        return replace(contrast, contrast=_titled(contrast.contrast, function))
     if getattr(contrast, "title", None) != "" or not hasattr(type(contrast), _FIELDS):
         return contrast  # a user's own kind may be made otherwise, and say its title itself
     first = inspect.cleandoc(function.__doc__ or "").partition("\n\n")[0]
@@ -234,7 +258,8 @@ def cases_of(declared: Declaration, models: Sequence[str], design: Design) -> li
     """The cases a declaration becomes: models × conditions, or models × contrasts."""
     about: list[dict[str, Any]]
     if declared.kind == "condition":
-        about = [{"condition": condition} for condition in declared.experiment.conditions]
+        there = declared.experiment.conditions_of(design)
+        about = [{"condition": condition} for condition in there]
     else:
         alone = len(declared.contrasts) == 1
         about = [{"contrast": contrast, "alone": alone} for contrast in declared.contrasts]
@@ -260,18 +285,32 @@ class Registered:
 
     experiment: Experiment
     hypotheses: dict[str, Hypothesis] = field(default_factory=dict)
-    control: Contrast | None = None
+    controls: dict[str, PositiveControl] = field(default_factory=dict)
     module: str | None = None
+
+    def licensed(self, hypothesis: Contrast, design: Design) -> bool:
+        """Return whether a control is declared for all that a hypothesis is about.
+
+        Replies that are missing are counted by the harness itself, which needs none.
+        """
+        asked = [c for c in self.controls.values() if c.is_asked(self.experiment, design)]
+        about = outcomes_of(hypothesis)
+        if not about:  # a kind of the user's own, whose measure its finding will name
+            return bool(asked)
+        return about - {MISSING} <= {name for control in asked for name in control.licenses}
 
     def check_control(self, design: Design) -> None:
         """Raise NoControl where something claims to be clear that can never be CLEAR."""
-        claims = [
-            name
+        claims = {
+            name: hypothesis
             for name, hypothesis in sorted(self.hypotheses.items())
-            if claim_under(hypothesis, design) == "clear"
-        ]
-        if claims and self.control is None:
-            raise NoControl(experiment=self.experiment.id, hypotheses=claims)
+            if claim_under(hypothesis, design) == "clear" and not self.licensed(hypothesis, design)
+        }
+        if claims:
+            measures = frozenset[str]().union(*map(outcomes_of, claims.values())) - {MISSING}
+            raise NoControl(
+                experiment=self.experiment.id, hypotheses=claims, measures=sorted(measures)
+            )
 
 
 class Registry:
@@ -291,8 +330,8 @@ class Registry:
         """Take note of a declaration; saying the same one again changes nothing.
 
         Raises BadDesign when two experiments share an id, an experiment has two positive controls
-        or two hypotheses with one id, or its hypotheses stand in several modules: a run of one of
-        them would then not know the whole family.
+        or two hypotheses with one id, or these stand in several modules: a run of one of them
+        would then not know the whole family.
         """
         experiment = declared.experiment
         entry = self._experiments.setdefault(experiment.id, Registered(experiment))
@@ -311,10 +350,12 @@ class Registry:
                     "keep them in one module, so that a partial run knows the whole family"
                 ),
             )
+        for control in declared.controls:
+            if control.id in entry.controls:
+                problem = f"two positive controls have the id {control.id!r}"
+                raise BadDesign(what=what, problem=problem)
+            entry.controls[control.id] = control
         if declared.kind == "control":
-            if entry.control is not None:
-                raise BadDesign(what=what, problem="has two positive controls")
-            entry.control = declared.contrasts[0]
             return
         for contrast in declared.contrasts:
             if contrast.id in entry.hypotheses:

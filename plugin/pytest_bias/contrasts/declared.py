@@ -50,6 +50,71 @@ def measures_of(contrast: Contrast) -> frozenset[str]:
     return frozenset(name for name in named if isinstance(name, str))
 
 
+def outcomes_of(contrast: Contrast) -> frozenset[str]:
+    """The measures it says something of: those it names, but for what was only shown."""
+    return measures_of(contrast) - {getattr(contrast, "shown", None)}
+
+
+def named_levels(contrast: Contrast, factor: str) -> frozenset[str]:
+    """The levels of a factor, or the items of that name, that a contrast names."""
+    sides = ("high", "low") if getattr(contrast, "factor", "") == factor else ()
+    given = [getattr(contrast, "at", {}).get(factor, ())]
+    given += [getattr(contrast, side, ()) for side in sides]
+    return frozenset(level for levels in given for level in levels_of(levels))
+
+
+@dataclass(frozen=True, slots=True)
+class PositiveControl:
+    """A contrast that a subject which does as it is told must show, and what follows from it.
+
+    Parameters
+    ----------
+    contrast
+        What is to be seen.
+    licenses
+        The measures of which something can be CLEAR where it is seen; by default its own. Of
+        another's measure it licenses claims only where no control of that measure's own was
+        recorded.
+    unseen
+        What it means for a model that it is not seen, as one clause: "its ratings do not tell the
+        good CV from the borderline ones, so that it rates names alike says nothing".
+    """
+
+    contrast: Contrast
+    licenses: Sequence[str] = ()
+    unseen: str = ""
+
+    def __post_init__(self) -> None:
+        what = f"PositiveControl({shortly(self.contrast)})"
+        named = need_several(what, "licenses", self.licenses, str, "names of measures")
+        need_text(what, unseen=self.unseen)
+        if not callable(getattr(self.contrast, "check", None)):
+            raise wrong(what, "contrast", self.contrast, "a contrast, such as MeanDifference(…)")
+        object.__setattr__(self, "licenses", named or tuple(sorted(outcomes_of(self.contrast))))
+
+    @property
+    def id(self) -> str:
+        """That of its contrast."""
+        return self.contrast.id
+
+    def check(self, experiment: Experiment) -> None:
+        """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
+        self.contrast.check(experiment)
+        for name in self.licenses:
+            experiment.measure(name)
+
+    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+        """The finding of its contrast; NoFinding when there is too little to compute one."""
+        return self.contrast.analyse(experiment, records)
+
+    def is_asked(self, experiment: Experiment, design: Design) -> bool:
+        """Return whether ``design`` has trials at all the levels it names."""
+        factors = [factor.name for factor in experiment.factors]
+        factors += [] if experiment.items is None else [experiment.items.name]
+        named = (named_levels(self.contrast, f) & {*experiment.control_levels(f)} for f in factors)
+        return bool(design.controls) or not any(named)
+
+
 class Hypothesis(Contrast, Protocol):
     """A contrast that is given a verdict."""
 
@@ -209,7 +274,7 @@ class Declared(ABC):
 
     def check_levels(self, experiment: Experiment, factor: str, levels: Iterable[str]) -> None:
         """Raise BadDesign or UnknownName unless these are levels of that factor."""
-        known = experiment.levels(factor)
+        known = (*experiment.levels(factor), *experiment.control_levels(factor))
         for level in levels:
             if level not in known:
                 there = f"there are: {', '.join(known)}"

@@ -138,7 +138,7 @@ class Prospect:
     where nothing is; ``outlooks`` are at that spread, or at base rates. ``problem`` says why no
     verdict is possible at all. ``per_group`` is that of two equal groups; where the sides are not
     two of that size (``equal``), what they are worth. ``clears`` is whether the units suffice for
-    anything to be cleared, and the experiment has a positive control (``controlled``).
+    anything to be cleared, and its measure has a positive control (``controlled``).
 
     ``passing`` are the upgrade gate's chances, at the recorded spread or else at ``largest_sd``;
     ``gate_sd`` is the spread up to which each is .90 or more. ``pairs`` is whether units of two
@@ -179,8 +179,7 @@ def prospect_of(
 ) -> Prospect:
     """Return ``design``'s power for a hypothesis; ``found`` is what the same design recorded.
 
-    ``controlled`` is whether the experiment has a positive control, without which it clears
-    nothing.
+    ``controlled`` is whether its measure has a positive control, without which it clears nothing.
     """
     declared = cast("Declared", hypothesis)
     screens = design.screens

@@ -17,16 +17,20 @@ class BadDesign(BiasError):
 
 
 class NoControl(BiasError):
-    """Hypotheses claim to be clear, and their experiment has no positive control."""
+    """Hypotheses claim to be clear of measures of which there is no positive control."""
 
-    def __init__(self, *, experiment: str, hypotheses: Iterable[str]) -> None:
+    def __init__(
+        self, *, experiment: str, hypotheses: Iterable[str], measures: Iterable[str]
+    ) -> None:
         self.experiment = experiment
         self.hypotheses = tuple(hypotheses)
+        self.measures = tuple(measures)
         first, *others = self.hypotheses
         which = f"{first} and {len(others)} more claim" if others else f"{first} claims"
+        of = f" of {', '.join(self.measures)}" if self.measures else ""
         super().__init__(
-            f"{experiment}: {which} to be clear, and without a positive control nothing can be "
-            "CLEAR: declare one (@positive_control), or claim='detect'"
+            f"{experiment}: {which} to be clear, and without a positive control{of} nothing can "
+            "be CLEAR there: declare one (@positive_control), or claim='detect'"
         )
 
 

@@ -72,12 +72,16 @@ class Factor:
     exemplars
         For levels that stand for a group, level → the members that sample it (five names for one
         group). Each member is crossed like a replicate, and is a unit of analysis of its own.
+    controls
+        Further levels, label → value, for positive controls alone: no contrast knows them that
+        does not name them. They are met with the first level of every other factor.
     """
 
     name: str
     levels: Mapping[str, object] = field(repr=False)
     unit: str = ""
     exemplars: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
+    controls: Mapping[str, object] = field(default_factory=dict, repr=False)
 
     if TYPE_CHECKING:  # what may be given is more than what is kept
 
@@ -87,6 +91,7 @@ class Factor:
             levels: Mapping[str, object] | Sequence[str],
             unit: str = "",
             exemplars: Mapping[str, Sequence[str]] = ...,
+            controls: Mapping[str, object] | Sequence[str] = ...,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -109,8 +114,13 @@ class Factor:
             if not names or not all(names) or len(set(names)) != len(names):
                 raise BadDesign(what=what, problem=f"{of} must be a list of distinct names")
             exemplars[level] = names
+        controls = _labelled_controls(what, self.controls, levels)
+        if controls and exemplars:
+            problem = "levels that exemplars stand for have no control levels beside them"
+            raise BadDesign(what=what, problem=problem)
         object.__setattr__(self, "levels", frozen(levels))
         object.__setattr__(self, "exemplars", frozen_mapping(exemplars))
+        object.__setattr__(self, "controls", frozen(controls))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +128,22 @@ class Items:
     """Blocks that every condition is crossed with (prompt seeds, CVs), never manipulated.
 
     ``items`` maps the label of each item to its value; of a list of labels each is its own value.
+    ``controls`` are further items for positive controls alone, crossed with every condition too:
+    no contrast knows them that does not name them.
     """
 
     name: str
     items: Mapping[str, object] = field(repr=False)
+    controls: Mapping[str, object] = field(default_factory=dict, repr=False)
 
     if TYPE_CHECKING:  # what may be given is more than what is kept
 
-        def __init__(self, name: str, items: Mapping[str, object] | Sequence[str]) -> None: ...
+        def __init__(
+            self,
+            name: str,
+            items: Mapping[str, object] | Sequence[str],
+            controls: Mapping[str, object] | Sequence[str] = ...,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         what = f"Items({shortly(self.name)})"
@@ -135,7 +153,21 @@ class Items:
             raise BadDesign(what=what, problem="needs at least one item")
         for label in items:
             check_label(label, what)
+        controls = _labelled_controls(what, self.controls, items)
         object.__setattr__(self, "items", frozen(items))
+        object.__setattr__(self, "controls", frozen(controls))
+
+
+def _labelled_controls(
+    what: str, controls: object, known: Mapping[str, object]
+) -> Mapping[str, object]:
+    """Control levels or items by label; BadDesign for a label that is no label, or taken."""
+    labelled = need_labelled(what, "controls", controls, "a mapping, label → value")
+    for label in labelled:
+        check_label(label, what)
+        if label in known:
+            raise BadDesign(what=what, problem=f"{label!r} is also a control's label")
+    return labelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,15 +265,20 @@ class Design:
     max_calls
         Calls of one model that recording it may make in one run, every attempt counted; None
         leaves it to the user. It is enforced where all that a run records has one.
+    controls
+        Repetitions of every control level, and of every control item under every condition; 0
+        leaves them out.
     """
 
     replicates: int
     name: str = "gate"
     exemplars: int | None = None
     max_calls: int | None = None
+    controls: int = 0
 
     def __post_init__(self) -> None:
         self._check("replicates", self.replicates)
+        self._check("controls", self.controls, least=0)
         for name in ("exemplars", "max_calls"):
             if getattr(self, name) is not None:
                 self._check(name, getattr(self, name))
@@ -251,12 +288,12 @@ class Design:
         """Return whether it is a screen (whatever its replicates): it finds and never clears."""
         return self.name.partition(",")[0] == SCREEN
 
-    def _check(self, field_name: str, number: object) -> None:
+    def _check(self, field_name: str, number: object, least: int = 1) -> None:
         what = f"Design({self.name!r})"
         if isinstance(number, bool) or not isinstance(number, int):
             raise wrong(what, field_name, number, "an integer")
-        if number < 1:
-            raise BadDesign(what=what, problem=f"{field_name} must be at least 1")
+        if number < least:
+            raise BadDesign(what=what, problem=f"{field_name} must be at least {least}")
 
     def members(self, factor: Factor, level: str) -> tuple[str, ...]:
         """The exemplars of a level that this design meets; none where the factor has none."""
@@ -295,18 +332,43 @@ def cross(factors: Sequence[Factor]) -> tuple[Condition, ...]:
     )
 
 
+def control_conditions(factors: Sequence[Factor]) -> tuple[Condition, ...]:
+    """The conditions at control levels, in the order in which these are declared."""
+    first = {factor.name: next(iter(factor.levels.items())) for factor in factors}
+    return tuple(
+        Condition(
+            levels={name: at for name, (at, _) in (first | {factor.name: level}).items()},
+            values={name: value for name, (_, value) in (first | {factor.name: level}).items()},
+        )
+        for factor in factors
+        for level in factor.controls.items()
+    )
+
+
+def is_control(condition: Condition, factors: Sequence[Factor]) -> bool:
+    """Return whether a condition stands at a control level."""
+    return any(condition.levels[factor.name] in factor.controls for factor in factors)
+
+
 def trials_of(
     condition: Condition, factors: Sequence[Factor], items: Items | None, design: Design
 ) -> Iterator[Trial]:
-    """The trials of one condition: its exemplars × items × replicates, in declared order."""
+    """The trials of one condition: its exemplars × items × replicates, in declared order.
+
+    Then those at the control items. A condition at a control level has its first exemplars and
+    first item alone.
+    """
     sampled = [factor for factor in factors if factor.exemplars]
     members = [design.members(factor, condition.levels[factor.name]) for factor in sampled]
     names = [factor.name for factor in sampled]
-    blocks: list[tuple[str | None, object]] = (
-        list(items.items.items()) if items else [(None, None)]
-    )
-    for chosen in itertools.product(*members):
-        exemplars = dict(zip(names, chosen, strict=True))
-        for item, value in blocks:
-            for replicate in range(1, design.replicates + 1):
-                yield Trial(condition, exemplars, item, value, replicate)
+    plain: list[tuple[str | None, object]] = list(items.items.items()) if items else [(None, None)]
+    extra: list[tuple[str | None, object]] = list(items.controls.items()) if items else []
+    parts = [(members, plain, design.replicates), (members, extra, design.controls)]
+    if is_control(condition, factors):
+        parts = [([level[:1] for level in members], plain[:1], design.controls)]
+    for exemplars, blocks, replicates in parts:
+        for chosen in itertools.product(*exemplars):
+            met = dict(zip(names, chosen, strict=True))
+            for item, value in blocks:
+                for replicate in range(1, replicates + 1):
+                    yield Trial(condition, met, item, value, replicate)

@@ -18,6 +18,7 @@ from .design import (
     Factor,
     Items,
     Trial,
+    control_conditions,
     cross,
     derived_screen,
     frozen,
@@ -92,6 +93,8 @@ class Experiment:
         ``replicates`` and meets all exemplars. A design may be larger than the gate's in one way
         and smaller in another: one cassette serves all of them. ``screen``, a part of the
         gate's, is :func:`.design.derived_screen` where none is given.
+    controls
+        Repetitions of every control level and item in the gate design (see :class:`.Design`).
     items
         What every condition is crossed with.
     measures
@@ -134,6 +137,8 @@ class Experiment:
     ----------
     conditions
         Every combination of levels, in declared order.
+    control_conditions
+        Those at control levels.
     """
 
     id: str
@@ -143,6 +148,7 @@ class Experiment:
     measures: Sequence[Measure]
     replicates: int
     designs: Mapping[str, Design] = field(default_factory=dict)
+    controls: int = 0
     items: Items | None = None
     parameters: Parameters = field(default_factory=Parameters)
     judge: Parameters | None = None
@@ -157,6 +163,7 @@ class Experiment:
     figures: Sequence[Figure] = field(default=(), repr=False)
     exports: Exports | None = field(default=None, repr=False)
     conditions: tuple[Condition, ...] = field(init=False, repr=False, compare=False)
+    control_conditions: tuple[Condition, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         what = f"Experiment({shortly(self.id)})"
@@ -190,6 +197,7 @@ class Experiment:
         plain(self.metadata, f"metadata of {what}")
         object.__setattr__(self, "factors", factors)
         object.__setattr__(self, "conditions", cross(factors))
+        object.__setattr__(self, "control_conditions", control_conditions(factors))
         object.__setattr__(self, "measures", measures)
         agreements = settled(what, self.agreements, self.measures)
         object.__setattr__(self, "agreements", agreements)
@@ -219,7 +227,8 @@ class Experiment:
             need(what, f"design {name!r}", each, Design, "Design(replicates)")
         if GATE in self.designs:
             raise BadDesign(what=what, problem="the gate design is given by replicates=")
-        Design(self.replicates, f"{GATE} of {self.id}")  # refuses what is no number of replicates
+        # Refuses what is no number of replicates.
+        Design(self.replicates, f"{GATE} of {self.id}", controls=self.controls)
         sampled = any(factor.exemplars for factor in self.factors)
         for name, each in self.designs.items():
             if each.exemplars is not None and not sampled:
@@ -286,10 +295,21 @@ class Experiment:
             return tuple(self.items.items)
         return tuple(self.factor(name).levels)
 
+    def control_levels(self, name: str) -> tuple[str, ...]:
+        """The control levels of the factor ``name``, or the control items of that name."""
+        if self.items is not None and self.items.name == name:
+            return tuple(self.items.controls)
+        return tuple(self.factor(name).controls)
+
+    def conditions_of(self, design: Design) -> tuple[Condition, ...]:
+        """The conditions that have trials under ``design``: those at control levels last."""
+        return self.conditions + (self.control_conditions if design.controls else ())
+
     def design(self, name: str = GATE, replicates: int | None = None) -> Design:
         """The design called ``name``, with another number of replicates where one is given."""
         screen = derived_screen(self.replicates, self.factors, self.items)
-        designs = {GATE: Design(self.replicates, GATE), SCREEN: screen, **self.designs}
+        gate = Design(self.replicates, GATE, controls=self.controls)
+        designs = {GATE: gate, SCREEN: screen, **self.designs}
         if name not in designs:
             raise UnknownName(kind=f"design of {self.id}", name=name, known=designs)
         if replicates is None or replicates == designs[name].replicates:
@@ -325,7 +345,7 @@ def plan(experiment: Experiment, design: Design) -> tuple[Trial, ...]:
     """The trials of ``experiment`` under ``design``: sorted, and the same in every process."""
     return tuple(
         trial
-        for condition in experiment.conditions
+        for condition in experiment.conditions_of(design)
         for trial in plan_condition(experiment, design, condition)
     )
 
@@ -343,14 +363,14 @@ def plan_all(experiment: Experiment, *designs: Design) -> tuple[Trial, ...]:
     None of these need hold the others: one may have more replicates, another more exemplars.
     """
     every = (experiment.design(), *experiment.designs.values(), *designs)
-    sizes = {(each.replicates, each.exemplars): each for each in every}
+    sizes = {(each.replicates, each.exemplars, each.controls): each for each in every}
     trials = {trial.id: trial for each in sizes.values() for trial in plan(experiment, each)}
     return tuple(trials.values())
 
 
 def first_trial(experiment: Experiment, condition: Condition) -> Trial:
     """The trial with which a condition begins, without listing the others."""
-    return next(trials_of(condition, experiment.factors, experiment.items, Design(1)))
+    return next(trials_of(condition, experiment.factors, experiment.items, Design(1, controls=1)))
 
 
 def _is_async(function: object) -> bool:

@@ -431,7 +431,7 @@ def is_finished(job: Job, cassette: Cassette) -> bool:
     """Return whether all to be recorded anew is, in this run and in those it goes on with."""
     scope = cassette.scope | {trial.id for trial in job.trials}
     highest = max(int(name.rpartition("#")[2]) for name in scope)
-    trials = plan(job.experiment, Design(highest))
+    trials = plan(job.experiment, Design(highest, controls=highest))
     return all(_recorded(job, each, cassette, anew=True) for each in trials if each.id in scope)
 
 

@@ -14,7 +14,7 @@ from ..baselines.table import Upgrade
 from ..verdicts.verdict import HypothesisName, Verdict
 from .escapes import terminal_text
 from .jinja import rendered
-from .terminal import closing_lines, control_line, row_line, verdict_line
+from .terminal import closing_lines, control_lines, row_line, verdict_line
 from .view import RunView
 
 MOST = 10
@@ -39,6 +39,11 @@ def summary_markdown(view: RunView, written: Sequence[str] = ()) -> str:
         view=view,
         closing=closing,
         passed_or_not={"What fails": failing, "BIASED, and let through": biased},
+        unseen=[
+            f"{analysis.experiment} × {analysis.model}, {control.id}: {control.meaning}"
+            for analysis in view.analyses
+            for control in analysis.unseen
+        ],
         known=known,
         undecided=[verdict for verdict in passing if verdict not in biased],
         judged=judged,
@@ -155,14 +160,12 @@ def _controls(view: RunView, places: Mapping[HypothesisName, FileLine]) -> Itera
     if view.scope is not None and view.scope.gate == "off":
         return
     for analysis in view.analyses:
-        control = analysis.control
-        if control is None or control.seen:
-            continue
-        place = places.get((analysis.experiment, analysis.model, control.id))
-        if place is not None:
-            title = f"{analysis.experiment} × {analysis.model}: positive control not seen"
-            words = control_line(control)
-            yield Annotation(level="error", title=title, message=words, place=place)
+        for control in analysis.unseen:
+            place = places.get((analysis.experiment, analysis.model, control.id))
+            if place is not None:
+                title = f"{analysis.experiment} × {analysis.model}: positive control not seen"
+                words = " ".join(control_lines(control))
+                yield Annotation(level="error", title=title, message=words, place=place)
 
 
 def _warnings(

@@ -206,7 +206,14 @@ def _levels(factor: Factor) -> DataColumn:
     numbers = {level: v for level, v in factor.levels.items() if type(v) in (int, float)}
     if len(numbers) == len(factor.levels):
         meaning += ": " + ", ".join(f"{level} = {v}" for level, v in numbers.items())
-    return _category(factor.name, meaning, list(factor.levels), factor.unit)
+    meaning += _for_controls(factor.controls)
+    return _category(factor.name, meaning, [*factor.levels, *factor.controls], factor.unit)
+
+
+def _for_controls(labels: Iterable[str]) -> str:
+    """Say which labels are of positive controls, outside every comparison; '' where none is."""
+    said = ", ".join(labels)
+    return f"; for positive controls alone: {said}" if said else ""
 
 
 def _exemplars(factor: Factor, design: Design) -> DataColumn:
@@ -222,7 +229,8 @@ def _items(experiment: Experiment) -> DataColumn:
     if items is None:
         return _category("item", "always empty: the experiment has no items", ())
     meaning = f"item (`{items.name}`); every condition is crossed with all of them"
-    return _category("item", meaning, tuple(items.items))
+    meaning += _for_controls(items.controls)
+    return _category("item", meaning, (*items.items, *items.controls))
 
 
 def _measured(measure: Measure, values: Sequence[MeasureValue]) -> DataColumn:

@@ -219,7 +219,7 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
         yield f"{what}): no verdict is possible: {prospect.problem}."
         return
     if not prospect.controlled and prospect.claim == "clear":
-        yield f"{what}): it can never be CLEAR: the experiment has no positive control."
+        yield f"{what}): it can never be CLEAR: no positive control is about its measure."
         return
     if prospect.per_group is None:
         without = "it has no margin, so nothing can be cleared and "
@@ -257,7 +257,7 @@ def _why_not_clear(prospect: Prospect) -> str:
     if prospect.screens:
         return "A screen clears nothing."
     if not prospect.controlled:
-        return "Without a positive control nothing can be cleared."
+        return "Without a positive control of its measure nothing can be cleared."
     if not prospect.clears:
         return f"With so few {prospect.unit_name.several} nothing can be cleared."
     return ""

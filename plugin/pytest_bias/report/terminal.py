@@ -55,8 +55,8 @@ def section_lines(view: RunView) -> Iterator[str]:
         yield ""
         yield _heading(analysis)
         yield from _note(analysis)
-        if analysis.control is not None:
-            yield f"  {control_line(analysis.control)}"
+        for control in analysis.controls:
+            yield from (f"  {line}" for line in control_lines(control))
         for agreement in analysis.agreements:
             yield f"  {judge_line(agreement)}"
         by_title: dict[str, list[Verdict]] = {}
@@ -144,6 +144,7 @@ def verdict_line(verdict: Verdict) -> str:
     if finding is None:
         return f"{verdict.words} ({verdict.id})"
     settle = f", {settle_words(verdict)} would settle it" if verdict.settle else ""
+    settle += f" ({verdict.licence})" if verdict.licence else ""
     return (
         f"{verdict.words}: {finding.measure} {finding.contrast} "
         f"{interval_words(finding)}{unit_words(finding)}{beside_margin(finding)}, "
@@ -151,12 +152,19 @@ def verdict_line(verdict: Verdict) -> str:
     )
 
 
+def control_lines(control: Control) -> Iterator[str]:
+    """The positive control, and what it means for this model where it was not seen."""
+    yield control_line(control)
+    if control.meaning:
+        yield f"  {control.meaning}"
+
+
 def control_line(control: Control) -> str:
     """The positive control: seen or not, and by how much."""
+    word = ("seen" if control.seen else "NOT SEEN") if control.asked else "not recorded"
     if control.finding is None:
-        return f"control NOT SEEN: {control.id} ({control.reason})"
+        return f"control {word}: {control.id} ({control.reason})"
     finding = control.finding
-    word = "seen" if control.seen else "NOT SEEN"
     return (
         f"control {word}: {finding.measure} {finding.contrast} "
         f"{interval_words(finding)}, {units_words(finding)}"

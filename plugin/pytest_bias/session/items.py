@@ -93,10 +93,9 @@ def verdict_of(case: Case, run: Run) -> Verdict:
 
 def control_of(case: Case, run: Run) -> Control:
     """Return the positive control of a case of ``@positive_control``, as it was seen or not."""
-    found = run.analysis(case)[0].control if case.kind == "control" else None
-    if found is None:
+    if case.kind != "control" or case.contrast is None:
         pytest.fail("the fixture 'control' is for @positive_control cases", pytrace=False)
-    return found
+    return run.analysis(case)[0].control(case.contrast.id)
 
 
 # --- the body ---------------------------------------------------------------------------------

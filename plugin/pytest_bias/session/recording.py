@@ -218,7 +218,6 @@ def _prospects(run: Run, case: Case) -> tuple[tuple[Prospect, ...], str, tuple[s
     experiment = case.experiment
     problem = ""
     registered = run.registry[experiment.id]
-    hypotheses, controlled = registered.hypotheses, registered.control is not None
     try:
         found = {verdict.id: verdict.finding for verdict in run.analysis(case)[0].verdicts}
     except BiasError:
@@ -227,8 +226,14 @@ def _prospects(run: Run, case: Case) -> tuple[tuple[Prospect, ...], str, tuple[s
         found = {}
         problem = f"its protocol fails with {type(error).__name__}: {error}"
     prospects = tuple(
-        prospect_of(hypothesis, experiment, case.design, found.get(name), controlled=controlled)
-        for name, hypothesis in sorted(hypotheses.items())
+        prospect_of(
+            hypothesis,
+            experiment,
+            case.design,
+            found.get(name),
+            controlled=registered.licensed(hypothesis, case.design),
+        )
+        for name, hypothesis in sorted(registered.hypotheses.items())
     )
     return prospects, problem, why_outdated(run, case)
 

@@ -125,7 +125,8 @@ class Recordings:
         found = self.published(case)
         if found is not None:
             return found.of(case.condition)
-        conditions = [case.condition] if case.condition is not None else case.experiment.conditions
+        whole = case.experiment.conditions_of(case.design)
+        conditions = whole if case.condition is None else [case.condition]
         parts = [self._replayed(case, condition) for condition in conditions]
         misses = [wanted for _, missing in parts for wanted in missing]
         outcomes = tuple(outcome for found, _ in parts for outcome in found)
@@ -196,7 +197,7 @@ class Recordings:
             return found if isinstance(found, Outcome) else None
 
         return find_twins(
-            case.experiment.conditions,
+            case.experiment.conditions_of(case.design),
             look,
             lambda condition: len(plan_condition(case.experiment, case.design, condition)),
         )

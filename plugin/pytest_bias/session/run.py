@@ -84,7 +84,8 @@ class Run(Recordings):
         except UnknownName as unknown:
             self.without[declared.experiment.id] = unknown
             design = declared.experiment.design()
-        return [self.sized(case) for case in cases_of(declared, settings.models, design)]
+        cases = map(self.sized, cases_of(declared, settings.models, design))
+        return [case for case in cases if case.is_planned]
 
     @property
     def old_file(self) -> Baseline | None:
@@ -110,7 +111,7 @@ class Run(Recordings):
             case.model,
             outcomes,
             hypotheses=tuple(registered.hypotheses.values()),
-            control=registered.control,
+            controls=tuple(registered.controls.values()),
             recording=dated(self.recording(case), origins),
             labels=self._labels(case),
             allocation=self.allocation(case.experiment.id),
@@ -182,8 +183,8 @@ class Run(Recordings):
         return self._of_hypothesis(case, report, analysis)
 
     def _of_control(self, case: Case, report: CaseReport, analysis: Analysis) -> CaseResult:
-        control = analysis.control
-        assert control is not None  # noqa: S101  (the registry knows it from this case)
+        assert case.contrast is not None  # noqa: S101  (controls have one)
+        control = analysis.control(case.contrast.id)
         stopped = stopped_by_control(control, self.place(case), gate=self.settings.gate)
         return CaseResult(replace(report, id=control.id, stopped=stopped is not None), stopped)
 

@@ -5,18 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
-from ..contrasts.declared import Contrast, Hypothesis, claim_under, measures_of
+from ..contrasts.declared import (
+    Contrast,
+    Hypothesis,
+    PositiveControl,
+    claim_under,
+    measures_of,
+    named_levels,
+    outcomes_of,
+)
 from ..contrasts.findings import CategorySummary, Finding, MeasureSummary
 from ..errors import BadDesign, NoFinding
 from ..experiments.allocation import Allocation
-from ..experiments.design import Design, frozen_mapping
+from ..experiments.design import Design, Trial, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.figures import Illustration
 from ..experiments.records import CellCount, Outcome, Recording, Records, record_of
+from .controls import judged_control, licence_of
 from .drift import Readings, readings_of
 from .judge_agreement import AgreementFound, Labels, held_back, with_itself, with_people
-from .rule import Question, decide, judged_control
+from .rule import Question, decide
 from .verdict import Control, Verdict
 
 NONE = Records(())
@@ -40,7 +50,7 @@ class Analysis:
     counts: tuple[CellCount, ...]
     numbers: tuple[MeasureSummary, ...] = field(repr=False)
     categories: tuple[CategorySummary, ...] = field(repr=False)
-    control: Control | None
+    controls: tuple[Control, ...]
     verdicts: tuple[Verdict, ...]
     figures: tuple[Illustration, ...] = field(default=(), repr=False)
     agreements: tuple[AgreementFound, ...] = ()
@@ -53,6 +63,15 @@ class Analysis:
     def verdict(self, hypothesis_id: str) -> Verdict:
         """The verdict of the hypothesis with that id; KeyError if it was not analysed."""
         return {verdict.id: verdict for verdict in self.verdicts}[hypothesis_id]
+
+    def control(self, contrast_id: str) -> Control:
+        """The positive control with that id; KeyError if there is none."""
+        return {control.id: control for control in self.controls}[contrast_id]
+
+    @property
+    def unseen(self) -> tuple[Control, ...]:
+        """The positive controls that were asked for and not seen."""
+        return tuple(c for c in self.controls if c.asked and not c.seen)
 
 
 def is_screen(analysis: Analysis) -> bool:
@@ -67,7 +86,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     outcomes: Iterable[Outcome],
     *,
     hypotheses: Sequence[Hypothesis],
-    control: Contrast | None,
+    controls: Sequence[PositiveControl],
     recording: Recording,
     labels: Labels | None = None,
     allocation: Allocation | None = None,
@@ -82,19 +101,29 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     outcomes = tuple(outcomes)
     records = Records(tuple(record_of(outcome, experiment.measures) for outcome in outcomes))
     agreed = (*with_itself(experiment, records), *with_people(experiment, records, labels))
+    plain = without_controls(experiment, records)
     by_condition = records.by_condition()
-    counts = tuple(by_condition.get(c.id, NONE).count(c.id) for c in experiment.conditions)
+    conditions = experiment.conditions_of(design)
+    counts = tuple(by_condition.get(c.id, NONE).count(c.id) for c in conditions)
     held, cut = held_back(agreed), cut_short(experiment, counts)
     rests: dict[str, frozenset[str]] = {}
-    seen = None
-    if control is not None:
-        finding = _found(control, experiment, records)
-        rests[control.id] = _measures(control, finding)
-        seen = judged_control(control.id, finding, _held(held, rests[control.id]))
+    judged = []
+    for control in controls:
+        asked = control.contrast
+        finding = _found(asked, experiment, without_controls(experiment, records, asked))
+        rests[control.id] = _measures(asked, finding)
+        why = _held(held, rests[control.id])
+        there = control.is_asked(experiment, design)
+        judged.append(judged_control(control, finding, why, asked=there))
     questions: list[Question] = []
     for hypothesis in sorted(hypotheses, key=lambda h: h.id):
-        finding = _found(hypothesis, experiment, records)
+        rows = without_controls(experiment, records, hypothesis)
+        finding = _found(hypothesis, experiment, rows)
         rests[hypothesis.id] = _measures(hypothesis, finding)
+        insensitive, licence = "", ""
+        if isinstance(finding, Finding):
+            about = outcomes_of(hypothesis) | {finding.measure}
+            insensitive, licence = licence_of(about, finding, judged)
         question = Question(
             id=hypothesis.id,
             claim=claim_under(hypothesis, design),
@@ -106,9 +135,11 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
             screened=design.screens,
             title=getattr(hypothesis, "title", ""),
             why=getattr(hypothesis, "why", ""),
+            insensitive=insensitive,
+            licence=licence,
         )
         questions.append(question)
-    numbers, categories = _summaries(experiment, by_condition)
+    numbers, categories = _summaries(experiment, plain.by_condition())
     return Analysis(
         experiment=experiment.id,
         name=experiment.name,
@@ -123,15 +154,14 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         counts=counts,
         numbers=tuple(numbers),
         categories=tuple(categories),
-        control=seen,
-        figures=_figures(experiment, records),
+        controls=tuple(judged),
+        figures=_figures(experiment, plain),
         readings=readings_of(outcomes, records.rows),
         agreements=_resting(agreed, rests),
         verdicts=decide(
             experiment.id,
             model,
             questions,
-            seen,
             _adjusted(questions, allocation.scale, worst=False),
             _adjusted(questions, allocation.scale, worst=True),
             share=allocation.scale,
@@ -144,6 +174,29 @@ def gating_families(hypotheses: Iterable[Hypothesis]) -> tuple[str, ...]:
     """Return the families that divide an experiment's alarms: of all that can fail a run."""
     gating = (each for each in hypotheses if each.claim in ("clear", "detect"))
     return tuple(sorted({each.family for each in gating}))
+
+
+def without_controls(
+    experiment: Experiment, records: Records, contrast: Contrast | None = None
+) -> Records:
+    """The rows at no control level and no control item but those that ``contrast`` names."""
+    items = "" if experiment.items is None else experiment.items.name
+    names = [factor.name for factor in experiment.factors] + [items] * bool(items)
+    hidden = frozenset(
+        (name, level)
+        for name in names
+        for level in experiment.control_levels(name)
+        if contrast is None or level not in named_levels(contrast, name)
+    )
+    if not hidden:
+        return records
+
+    def stays(trial: Trial) -> bool:
+        return hidden.isdisjoint((*trial.condition.levels.items(), (items, trial.item)))
+
+    if hidden not in records.memo:  # most contrasts name no control, and share what is left
+        records.memo[hidden] = Records(tuple(row for row in records.rows if stays(row.trial)))
+    return cast("Records", records.memo[hidden])
 
 
 def cut_short(experiment: Experiment, counts: Sequence[CellCount]) -> Mapping[str, str]:

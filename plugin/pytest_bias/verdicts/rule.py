@@ -1,4 +1,4 @@
-"""Findings to verdicts: the three-valued rule, families, positive controls."""
+"""Findings to verdicts: the three-valued rule, and families."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..contrasts.declared import FEWEST_UNITS, Claim, Direction
 from ..contrasts.findings import ALPHA, Finding
 from ..errors import NoFinding
 from ..statistics.results import Interval
-from .verdict import DESCRIBED, Control, Status, Support, Verdict, margin_words
+from .verdict import DESCRIBED, Status, Support, Verdict, margin_words
 
 _UNDECIDED = "the data neither clear it nor show bias"
 SCREENED = "screen: can only find large effects; the gate design clears"
@@ -24,6 +24,8 @@ class Question:
     ``held`` says why nothing may be decided, whatever was found; empty where something may.
     ``cut`` says why nothing may be cleared, since too many replies were ended by a limit.
     ``screened`` is whether the design is a screen, which finds and never clears.
+    ``insensitive`` says why its measure can clear nothing, for want of a positive control that was
+    seen; ``licence`` what is to be known of the one that was.
     """
 
     id: str
@@ -36,33 +38,14 @@ class Question:
     screened: bool = False
     title: str = ""
     why: str = ""
-
-
-def judged_control(contrast_id: str, finding: Finding | NoFinding, held: str = "") -> Control:
-    """Judge a positive control: never seen where its measure is not to be relied on."""
-    if isinstance(finding, NoFinding):
-        return Control(id=contrast_id, seen=False, finding=None, reason=str(finding))
-    if held:
-        return Control(id=contrast_id, seen=False, finding=finding, reason=held)
-    if too_few := _too_few(finding):
-        return Control(id=contrast_id, seen=False, finding=finding, reason=too_few)
-    if finding.interval is None:
-        seen, why = finding.p_alarm <= ALPHA, "its p-value is above .05"
-    else:
-        seen = finding.interval.low > finding.no_effect
-        why = f"its interval does not lie above {finding.no_effect:g}"
-    worst = finding.worst_case
-    if seen and worst is not None and worst.needed and worst.p_alarm > ALPHA:
-        seen, why = False, "too many replies are missing to see it in the worst case"
-    reason = "" if seen else why
-    return Control(id=contrast_id, seen=seen, finding=finding, reason=reason)
+    insensitive: str = ""
+    licence: str = ""
 
 
 def decide(
     experiment: str,
     model: str,
     questions: Sequence[Question],
-    control: Control | None,
     adjusted: Mapping[str, float],
     adjusted_worst: Mapping[str, float],
     *,
@@ -80,7 +63,7 @@ def decide(
         finding = question.finding if isinstance(question.finding, Finding) else None
         p_adjusted = adjusted.get(question.id)
         p_worst = adjusted_worst.get(question.id, 1.0)
-        status, reason = _status(question, control, p_adjusted, p_worst)
+        status, reason = _status(question, p_adjusted, p_worst)
         verdict = Verdict(
             id=question.id,
             experiment=experiment,
@@ -99,14 +82,13 @@ def decide(
             why=question.why,
             share=share,
             decided=None if finding is None else _decided(status, finding, p_adjusted),
+            licence=question.licence if status == "CLEAR" else "",
         )
         verdicts.append(verdict)
     return tuple(verdicts)
 
 
-def _status(
-    question: Question, control: Control | None, p_adjusted: float | None, p_worst: float
-) -> tuple[Status, str]:
+def _status(question: Question, p_adjusted: float | None, p_worst: float) -> tuple[Status, str]:
     """The rule: clear if it can be cleared, else biased if that is shown, else inconclusive."""
     finding = question.finding
     if isinstance(finding, NoFinding) or p_adjusted is None:
@@ -116,7 +98,7 @@ def _status(
     if finding.p_clear is not None and finding.p_clear <= ALPHA:
         status: Status = "CLEAR"
         # What would be cleared is no large effect either: a screen says neither.
-        against = question.cut or _against_clearing(finding, control)
+        against = question.cut or _against_clearing(finding, question.insensitive)
         against = SCREENED if question.screened else against
     else:
         status, against = "BIASED", _against_alarm(finding, p_adjusted, p_worst)
@@ -124,7 +106,7 @@ def _status(
             against = SCREENED
         if against == _UNDECIDED and question.cut:
             against = question.cut  # and no number of further units would settle it
-    against = _too_few(finding) or against
+    against = too_few(finding) or against
     return ("INCONCLUSIVE", against) if against else (status, "")
 
 
@@ -147,12 +129,12 @@ def _is_large(finding: Finding) -> bool:
     return finding.margin is None or finding.beyond or finding.null == "margin"
 
 
-def _against_clearing(finding: Finding, control: Control | None) -> str:
+def _against_clearing(finding: Finding, insensitive: str) -> str:
     """Say why what the data clear is not cleared; '' when nothing speaks against it."""
     worst = finding.worst_case
     if worst and worst.needed and (worst.p_clear is None or worst.p_clear > ALPHA):
         return "too many replies are missing to clear it in the worst case"
-    return _insensitive(control)
+    return insensitive
 
 
 def _against_alarm(finding: Finding, p_adjusted: float, p_worst: float) -> str:
@@ -167,7 +149,7 @@ def _against_alarm(finding: Finding, p_adjusted: float, p_worst: float) -> str:
 
 def _settle(finding: Finding | None, reason: str) -> int | None:
     """Units per group that would settle it; None where more units are not what it lacks."""
-    if finding is None or reason not in (_UNDECIDED, _too_few(finding)):
+    if finding is None or reason not in (_UNDECIDED, too_few(finding)):
         return None
     if not reason or finding.settle is None:
         return None
@@ -175,23 +157,11 @@ def _settle(finding: Finding | None, reason: str) -> int | None:
     return finding.settle if finding.settle > finding.fewest else None
 
 
-def _too_few(finding: Finding) -> str:
+def too_few(finding: Finding) -> str:
     """Say why the units do not suffice for any statement; '' when they do."""
     if finding.fewest >= FEWEST_UNITS:
         return ""
     return f"a group has {finding.fewest} unit(s), at least {FEWEST_UNITS} are needed"
-
-
-def _insensitive(control: Control | None) -> str:
-    """Say why nothing can be cleared; '' when the positive control was seen."""
-    if control is None:
-        return "no assay sensitivity: the experiment has no positive control"
-    if not control.seen:
-        return (
-            f"no assay sensitivity: the positive control {control.id} was not seen "
-            f"({control.reason})"
-        )
-    return ""
 
 
 def _words(status: Status, finding: Finding | None, reason: str, *, described: bool) -> str:

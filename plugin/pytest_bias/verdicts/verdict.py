@@ -28,12 +28,17 @@ class Control:
     """A positive control: seen where its 95 % interval lies above no effect.
 
     Where so much is missing that a verdict would have to hold in the worst case, so must this.
+    ``licenses`` are the measures of which nothing can be CLEAR without it; ``meaning`` says what
+    it means for this model that it is not seen. ``asked`` is whether the design has trials for it.
     """
 
     id: str
     seen: bool
     finding: Finding | None
     reason: str = ""
+    licenses: tuple[str, ...] = ()
+    meaning: str = ""
+    asked: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +52,8 @@ class Verdict:
     that would settle it, where more units are what it lacks; ``held`` whether it is held back
     whatever was found, as a rating it rests on is not to be relied on; ``cut`` why nothing is
     cleared, as a limit ended too many replies (empty where not); ``title`` is the sentence that
-    the hypothesis asserts, ``why`` why its margin is that, each empty where nobody said it.
+    the hypothesis asserts, ``why`` why its margin is that, each empty where nobody said it;
+    ``licence`` is what is to be known of the positive control that lets it be CLEAR, if anything.
 
     ``share`` is the share of the suite's alarms that the experiment had when this was decided, on
     whose scale ``p_adjusted`` is. ``decided`` is the interval that decided: of what is CLEAR that
@@ -72,6 +78,7 @@ class Verdict:
     why: str = ""
     share: float = 1.0
     decided: Interval | None = None
+    licence: str = ""
 
     @property
     def named(self) -> HypothesisName:

@@ -106,7 +106,7 @@ def hard() -> RunView:
             name=long,
             model=long,
             simulated=False,
-            control=factory.control(seen=False),
+            controls=(factory.control(seen=False),),
             counts=tuple(factory.cell(name, missing={long: 2}, planned=8) for name in conditions),
             numbers=tuple(
                 factory.summary(name, tuple(i / 37 for i in range(90)), unit=long)
@@ -114,7 +114,7 @@ def hard() -> RunView:
             ),
             metadata={long: {long: [long]}},
         ),
-        factory.analysis(control=None, numbers=(), categories=()),
+        factory.analysis(controls=(), numbers=(), categories=()),
         problems=(long,),
         lost=(long, long),
         partial=("-k",),

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 
 from pytest_bias import NOT_SCORED, Agreement, Experiment, Measure, Parameters, scored_again
 from pytest_bias.baselines.fingerprints import fingerprint_of
+from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.findings import Finding
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.contrasts.selection import Selection
@@ -48,7 +49,10 @@ MEASURES = [
     Measure("length", bounds=(0, 100)),
 ]
 OF_SCORE = Agreement("score", "score_again", "ordinal")
-CONTROL = RateDifference("much", "group", high="b", low="a", target="fixed")
+CONTROL = PositiveControl(
+    RateDifference("much", "group", high="b", low="a", target="fixed"),
+    licenses=["score", "length"],
+)
 SCORE = MeanDifference("score", "group", high="b", low="a", margin=3.5, claim="clear")
 LENGTH = MeanDifference("length", "group", high="b", low="a", margin=5, claim="clear")
 
@@ -104,7 +108,7 @@ def analysed(of: Experiment, rated: Sequence[Rated | None], **changes: Any) -> A
         Outcome(trial, each, None if each else "judge_failed", (), 1, ())
         for trial, each in zip(trials, rated, strict=True)
     ]
-    given: dict[str, Any] = {"hypotheses": [LENGTH, SCORE], "control": CONTROL}
+    given: dict[str, Any] = {"hypotheses": [LENGTH, SCORE], "controls": [CONTROL]}
     return analyse(of, of.design(), MODEL, outcomes, recording=RECORDING, **(given | changes))
 
 
@@ -345,9 +349,9 @@ def test_flags_and_categories_agree_or_not() -> None:
 def test_a_control_on_a_rating_that_is_not_relied_on_is_not_seen() -> None:
     rated = [replace(each, much_again=str(n % 2 == 0)) for n, each in enumerate(ratings())]
     analysis = analysed(judged(Agreement("much", "much_again")), rated)
-    assert analysis.control is not None
-    assert not analysis.control.seen
-    assert "the judge does not agree with itself on much" in analysis.control.reason
+    (control,) = analysis.controls
+    assert not control.seen
+    assert "the judge does not agree with itself on much" in control.reason
     assert analysis.agreements[0].held == (CONTROL.id,)
     assert all("no assay sensitivity" in verdict.reason for verdict in analysis.verdicts)
 

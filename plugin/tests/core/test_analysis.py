@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
+from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.estimation import two_groups
 from pytest_bias.contrasts.findings import HumanStudy
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
@@ -41,7 +42,9 @@ TINY = experiment(
     measures=MEASURES,
     metadata={"limits": ["one"]},
 )
-CONTROL = RateDifference("much", "demand", high="high", low="low")
+CONTROL = PositiveControl(
+    RateDifference("much", "demand", high="high", low="low"), licenses=("score",)
+)
 ADAPTER = TypeAdapter(Analysis)
 
 
@@ -88,7 +91,7 @@ def analysis(
         "openai/tiny",
         outcomes(TINY, scores),
         hypotheses=hypotheses or (mean(),),
-        control=CONTROL,
+        controls=(CONTROL,),
         recording=RECORDING,
         allocation=allocation,
     )
@@ -124,8 +127,7 @@ def test_all_that_it_gives() -> None:
         ("word", "none", {"low": 5, "middle": 15}),
     ]
     assert dict(found.categories[3].counts) == {"no": 25, "yes": 10}
-    assert found.control is not None
-    assert found.control.seen
+    assert [control.seen for control in found.controls] == [True]
     verdict = found.verdict("score-high-low")
     assert verdict.status == "BIASED"
     assert verdict.p_adjusted == verdict.finding.p_alarm  # type: ignore[union-attr]
@@ -191,8 +193,7 @@ def test_a_hypothesis_without_data_still_counts_in_its_family() -> None:
 def test_nothing_at_all_is_inconclusive() -> None:
     found = analysis({"low": [None] * 5, "high": [None] * 5})
     assert found.verdicts[0].status == "INCONCLUSIVE"
-    assert found.control is not None
-    assert not found.control.seen
+    assert [control.seen for control in found.controls] == [False]
     assert found.numbers == ()
     dumps(found)
 
@@ -204,10 +205,10 @@ def test_without_a_control_nothing_is_clear() -> None:
         "m",
         outcomes(TINY, {"low": [4, 5, 6] * 99, "high": [4, 5, 6] * 99}),
         hypotheses=(mean(),),
-        control=None,
+        controls=(),
         recording=RECORDING,
     )
-    assert found.control is None
+    assert found.controls == ()
     assert "no positive control" in found.verdicts[0].reason
 
 
@@ -238,12 +239,11 @@ def test_of_replies_that_a_limit_ended_no_measure_of_whole_ones_is_cleared(
         "openai/tiny",
         found,
         hypotheses=(mean(), same),
-        control=mean(),
+        controls=(PositiveControl(mean()),),
         recording=RECORDING,
     )
     assert [count.cut for count in given.counts] == [cut, 0, 0]
-    assert given.control is not None
-    assert given.control.seen
+    assert [control.seen for control in given.controls] == [True]
     assert given.verdict("score-high-low").status == "BIASED"
     verdict = given.verdict("score-low-none")
     assert verdict.status == said
@@ -259,7 +259,7 @@ def test_values_of_several_types_are_refused() -> None:
             "m",
             outcomes(mixed, {"a": [0, 1]}),
             hypotheses=(),
-            control=None,
+            controls=(),
             recording=RECORDING,
         )
 

@@ -16,6 +16,7 @@ from pytest_bias.contrasts.cases import (
     judging,
     positive_control,
 )
+from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.errors import BadDesign, NotJudged, UnknownName
@@ -188,7 +189,7 @@ def test_what_is_declared_is_known_by_experiment() -> None:
     entry = filled["tiny"]
     assert list(filled) == [entry]
     assert list(entry.hypotheses) == ["score-b-a", "score-a-b"]
-    assert entry.control == CONTROL
+    assert list(entry.controls.values()) == [PositiveControl(CONTROL)]
     assert (entry.experiment, entry.module) == (TINY, "test_one")
 
 

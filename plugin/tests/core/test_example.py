@@ -13,6 +13,7 @@ from pytest_bias import (
     InvalidReply,
     MeanDifference,
     Outcome,
+    PositiveControl,
     RateDifference,
     SimulatedPrompt,
     Subject,
@@ -154,7 +155,12 @@ def test_the_example_is_analysed() -> None:
                 "minutes", "request", high="polite", low="curt", margin=1, claim="clear"
             )
         ],
-        control=RateDifference("over_half_an_hour", "request", high="ostrich", low="curt"),
+        controls=[
+            PositiveControl(
+                RateDifference("over_half_an_hour", "request", high="ostrich", low="curt"),
+                licenses=["minutes"],
+            )
+        ],
         recording=NOTHING_KEPT,
     ).verdicts[0]
     assert (verdict.status, verdict.reason) == ("CLEAR", "")

@@ -77,8 +77,8 @@ def test_positive_controls() -> None:
     assert stopped_by_control(NOT_SEEN, "x", gate="off") is None
     stopped = stopped_by_control(NOT_SEEN, "x.jsonl", gate="absolute")
     assert isinstance(stopped, ControlNotSeen)
-    assert "positive control too_high was not seen" in str(stopped)
-    assert "no CLEAR can be given" in str(stopped)
+    assert "positive control too_high-read was not seen" in str(stopped)
+    assert NOT_SEEN.meaning in str(stopped)
     nothing = replace(NOT_SEEN, finding=None)
     assert "no estimate" in str(stopped_by_control(nothing, "x", gate="absolute"))
 

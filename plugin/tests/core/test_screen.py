@@ -41,7 +41,7 @@ def judged(high: Sequence[int], design: Design = SCREEN, **changes: Any) -> Verd
             "openai/tiny",
             outcomes(TINY, dict(scores)),
             hypotheses=(mean(**{"human": None, **changes}),),
-            control=CONTROL,
+            controls=(CONTROL,),
             recording=RECORDING,
         )
     assert is_screen(found) is design.screens

@@ -4,16 +4,24 @@ from typing import Any
 
 import pytest
 
+from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.findings import Finding, WorstCase
+from pytest_bias.contrasts.pairs import RateDifference
 from pytest_bias.errors import TooFewUnits
 from pytest_bias.statistics.results import Interval
-from pytest_bias.verdicts.rule import Question, decide, judged_control
+from pytest_bias.verdicts.controls import judged_control, licence_of
+from pytest_bias.verdicts.rule import Question, decide
 from pytest_bias.verdicts.verdict import Control, Verdict
 
 from .factories import finding
 
-SEEN = judged_control("too_high", finding(margin=None, p_clear=None))
-NOT_SEEN = judged_control("too_high", finding(interval=Interval(low=-0.1, high=1, level=0.95)))
+READ = PositiveControl(
+    RateDifference("too_high", "demand", high="high", low="low", name="read"),
+    licenses=("sentence_months",),
+    unseen="it does not read the demand",
+)
+SEEN = judged_control(READ, finding(margin=None, p_clear=None))
+NOT_SEEN = judged_control(READ, finding(interval=Interval(low=-0.1, high=1, level=0.95)))
 
 
 def worst(**changes: Any) -> WorstCase:
@@ -35,11 +43,14 @@ def verdict(
     **question: Any,
 ) -> Verdict:
     given: dict[str, Any] = {"claim": "clear", "family": "primary", "direction": None}
+    if isinstance(found, Finding):
+        controls = () if control is None else (control,)
+        given["insensitive"], given["licence"] = licence_of([found.measure], found, controls)
     asked = Question(id="h", finding=found, **(given | question))
     adjusted = {} if p_adjusted is None else {"h": p_adjusted}
     case = found.worst_case if isinstance(found, Finding) else None
     worst = {"h": case.p_alarm} if case is not None else {}
-    return decide("anchoring", "openai/m", [asked], control, adjusted, worst)[0]
+    return decide("anchoring", "openai/m", [asked], adjusted, worst)[0]
 
 
 CLEARED = {"p_clear": 0.05, "estimate": 0.1, "interval": Interval(low=-0.1, high=0.3, level=0.95)}
@@ -66,7 +77,7 @@ RULE: dict[str, tuple[Finding, Control | None, float, str, str]] = {
         NOT_SEEN,
         0.5,
         "INCONCLUSIVE",
-        "no assay sensitivity: the positive control too_high was not seen (its interval",
+        "no assay sensitivity: the positive control too_high-read was not seen (its interval",
     ),
     "too few, cleared": (
         finding(**CLEARED, fewest=4),
@@ -260,7 +271,7 @@ CONTROLS: dict[str, tuple[Finding | TooFewUnits, bool, str]] = {
 
 @pytest.mark.parametrize(("found", "seen", "reason"), CONTROLS.values(), ids=CONTROLS)
 def test_controls(found: Finding | TooFewUnits, seen: bool, reason: str) -> None:  # noqa: FBT001
-    control = judged_control("c", found)
+    control = judged_control(READ, found)
     assert control.seen is seen
     assert reason in control.reason
     assert bool(control.reason) is not seen
@@ -271,7 +282,7 @@ def test_every_question_is_answered_in_order() -> None:
         Question(id=name, claim="clear", family="f", direction=None, finding=finding())
         for name in ("b", "a", "c")
     ]
-    verdicts = decide("e", "m", questions, SEEN, {"a": 0.01, "b": 0.5, "c": 0.05}, {})
+    verdicts = decide("e", "m", questions, {"a": 0.01, "b": 0.5, "c": 0.05}, {})
     assert [(v.id, v.status) for v in verdicts] == [
         ("b", "INCONCLUSIVE"),
         ("a", "BIASED"),
@@ -292,6 +303,6 @@ def test_a_control_must_be_seen_whatever_is_missing(
     changes: dict[str, Any], *, seen: bool
 ) -> None:
     missing = worst(**({"needed": True, "p_alarm": 1.0, "p_clear": None} | changes))
-    found = judged_control("too_high", finding(margin=None, p_clear=None, worst_case=missing))
+    found = judged_control(READ, finding(margin=None, p_clear=None, worst_case=missing))
     assert found.seen == seen
     assert ("too many replies are missing" in found.reason) == (not seen)

@@ -79,12 +79,16 @@ TESTS = '''\
 
 import pytest
 
-from pytest_bias import MeanDifference, RateDifference, conditions, hypotheses, positive_control
+from pytest_bias import (
+    MeanDifference, PositiveControl, RateDifference, conditions, hypotheses, positive_control,
+)
 
 from .experiment import GAME
 
 NUMBER = MeanDifference("number", "cue", high="high", low="low", margin=2.0, claim="clear")
-NOTICED = RateDifference("noticed", "cue", high="high", low="low")
+NOTICED = PositiveControl(
+    RateDifference("noticed", "cue", high="high", low="low"), licenses=["number"]
+)
 
 
 @conditions(GAME)

@@ -380,8 +380,8 @@ def test_an_unsound_run_is_never_accepted(
     suite.tests(*change)
     if "control" in words:
         suite.tests(
-            'NOTICED = RateDifference("noticed", "cue", high="high", low="low")',
-            'NOTICED = RateDifference("noticed", "cue", high="low", low="high")',
+            'RateDifference("noticed", "cue", high="high", low="low")',
+            'RateDifference("noticed", "cue", high="low", low="high")',
         )
         words = words.replace("high-low", "low-high")
     result = suite.run(BIASED, *WORDS)

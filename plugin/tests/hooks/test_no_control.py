@@ -10,7 +10,10 @@ CONTROL = (
     TESTS.partition("@positive_control")[1]
     + TESTS.partition("@positive_control")[2].partition("@hypotheses")[0]
 )
-WHY = "game-coin: number-high-low claims to be clear, and without a positive control nothing can"
+WHY = (
+    "game-coin: number-high-low claims to be clear, and without a positive control of number "
+    "nothing can be CLEAR there"
+)
 
 
 @pytest.fixture
@@ -32,7 +35,7 @@ def test_it_is_noted_where_the_recordings_are_judged(
 def test_the_plan_promises_no_chance_of_it(uncontrolled: Suite) -> None:
     result = uncontrolled.run("--bias-plan")
     said = " ".join(result.stdout.str().split())
-    assert "it can never be CLEAR: the experiment has no positive control." in said
+    assert "it can never be CLEAR: no positive control is about its measure." in said
     assert "CLEAR 0." not in said
     assert "it clears with probability" not in said
 

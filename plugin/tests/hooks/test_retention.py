@@ -86,7 +86,9 @@ GAME = Experiment(
 TESTS = '''\
 """The cases of the game."""
 
-from pytest_bias import MeanDifference, RateDifference, conditions, hypotheses, positive_control
+from pytest_bias import (
+    MeanDifference, PositiveControl, RateDifference, conditions, hypotheses, positive_control,
+)
 
 from .experiment import GAME
 
@@ -97,7 +99,10 @@ def test_asked(condition, recorded):
     assert recorded
 
 
-@positive_control(GAME, RateDifference("noticed", "cue", high="high", low="low"))
+READ = RateDifference("noticed", "cue", high="high", low="low")
+
+
+@positive_control(GAME, PositiveControl(READ, licenses=["number"]))
 def test_noticed(control):
     assert control.seen
 

@@ -67,12 +67,17 @@ GAME = Experiment(
 TESTS = '''\
 """The cases of the game."""
 
-from pytest_bias import MeanDifference, RateDifference, hypotheses, positive_control
+from pytest_bias import (
+    MeanDifference, PositiveControl, RateDifference, hypotheses, positive_control,
+)
 
 from .experiment import GAME, NAMES
 
 
-@positive_control(GAME, RateDifference("noticed", "cue", high="high", low="low"))
+READ = RateDifference("noticed", "cue", high="high", low="low")
+
+
+@positive_control(GAME, PositiveControl(READ, licenses=NAMES))
 def test_noticed():
     pass
 

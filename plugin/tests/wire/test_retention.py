@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 import respx
 from bias_tests.anchoring.experiment import ANCHORING
+from bias_tests.anchoring.hypotheses import CONTROLS
 
-from pytest_bias import MeanDifference, RateDifference
+from pytest_bias import MeanDifference
 from pytest_bias.cassettes.places import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.seals import KEY_VARIABLE, Seal, unsealed
@@ -93,7 +94,7 @@ def test_the_verdict_is_that_of_the_same_experiment_with_its_text(
                     "sentence_months", "demand", high="high", low="low", margin=0.6, claim="clear"
                 )
             ],
-            control=RateDifference("prosecutor_too_high", "demand", high="high", low="low"),
+            controls=CONTROLS,
             recording=NOTHING_KEPT,
         )
         # Where no text is kept nobody knows its words, and every recording takes its own time.

@@ -88,7 +88,8 @@ def faults(experiment: Experiment) -> tuple[BiasError, ...]:
 
 
 def _faults(experiment: Experiment) -> tuple[BiasError, ...]:
-    trials = plan(experiment, experiment.design(replicates=1))
+    once = experiment.design(replicates=1)
+    trials = plan(experiment, replace(once, controls=min(once.controls, 1)))
     openings = [_walk(experiment, trial, lambda _: None) for trial in trials]
     walks = openings
     if experiment.simulated is not None:

@@ -51,7 +51,7 @@ def told_by(
     ``recorded`` gives the replies on the way to the judge where the experiment has no simulated
     subject; None where none are kept.
     """
-    once = replace(design, replicates=1)
+    once = replace(design, replicates=1, controls=0)
     subject: dict[str, str] = {}
     judge: dict[str, str] = {}
     for condition in experiment.conditions:

@@ -14,6 +14,7 @@ from pytest_bias.errors import NoFinding
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.records import Records
+from pytest_bias.verdicts.controls import licence_of
 from pytest_bias.verdicts.rule import Question, decide
 from pytest_bias.verdicts.verdict import Control, Verdict
 
@@ -36,14 +37,23 @@ def judged(
     adjusted: float | None = None,
 ) -> Verdict:
     """Decide on a finding; its alarm's p is taken as adjusted unless another is given."""
+    insensitive = ""
+    if isinstance(finding, Finding):
+        given = [] if control is None else [replace(control, licenses=(finding.measure,))]
+        insensitive, _ = licence_of([finding.measure], finding, given)
     question = Question(
-        id="q", claim=claim, family="primary", direction=direction, finding=finding
+        id="q",
+        claim=claim,
+        family="primary",
+        direction=direction,
+        finding=finding,
+        insensitive=insensitive,
     )
     p = {} if isinstance(finding, NoFinding) else {"q": adjusted or finding.p_alarm}
     worst = 1.0
     if isinstance(finding, Finding) and finding.worst_case is not None:
         worst = finding.worst_case.p_alarm
-    (verdict,) = decide("study", "openai/tiny", [question], control, p, {"q": worst})
+    (verdict,) = decide("study", "openai/tiny", [question], p, {"q": worst})
     return verdict
 
 

@@ -88,7 +88,7 @@ def test_without_a_margin() -> None:
 @pytest.mark.parametrize(
     ("control", "reason"),
     [
-        (None, "no assay sensitivity: the experiment has no positive control"),
+        (None, "no assay sensitivity: no positive control of score was recorded"),
         (UNSEEN, "no assay sensitivity: the positive control control was not seen"),
     ],
     ids=["none", "unseen"],

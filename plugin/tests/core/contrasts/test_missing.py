@@ -195,7 +195,7 @@ def test_the_published_artefact_is_an_incomplete_design() -> None:
     asked_for = Question(
         id=question.id, claim="clear", family="primary", direction=None, finding=found
     )
-    (verdict,) = decide("narrative", "m", [asked_for], None, {}, {})
+    (verdict,) = decide("narrative", "m", [asked_for], {}, {})
     assert verdict.status == "INCONCLUSIVE"
     assert "incomplete design" in verdict.words
     assert "noir/black" in verdict.words

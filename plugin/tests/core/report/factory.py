@@ -155,8 +155,14 @@ def control(*, seen: bool = True, found: bool = True) -> Control:
         published=None,
     )
     reason = "" if seen else "its interval does not lie above 0"
-    return Control(id="too_high-high-low", seen=seen, finding=rate if found else None,
-                   reason=reason)  # fmt: skip
+    return Control(
+        id="too_high-high-low",
+        seen=seen,
+        finding=rate if found else None,
+        reason=reason,
+        licenses=("sentence_months",),
+        meaning="" if seen else "it reads no demand, so that its sentences are alike says nothing",
+    )
 
 
 def summary(
@@ -214,7 +220,7 @@ def analysis(*verdicts: Verdict, **changed: Any) -> Analysis:
             CategorySummary(measure="opinion", condition="low", counts={"too low": 4, "fair": 2}),
             CategorySummary(measure="opinion", condition="high", counts={"too high": 6}),
         ),
-        "control": control(),
+        "controls": (control(),),
         "verdicts": verdicts,
     }
     return Analysis(**fields | changed)

@@ -189,7 +189,7 @@ def test_an_analysis_carries_its_figures_through_json() -> None:
     )
     given: dict[str, Sequence[int | None]] = {"low": [4, 5, None], "high": [8, 9, 7]}
     found = analyse(of, of.design(), "openai/tiny", outcomes(of, given), hypotheses=(),
-                    control=None, recording=RECORDING)  # fmt: skip
+                    controls=(), recording=RECORDING)  # fmt: skip
     assert [figure.title for figure in found.figures] == ["score by demand", "Much"]
     assert found.figures[0].spots[0].value == 4.5
     assert dict(found.figures[0].spots[0].missing) == {"refusal": 1}

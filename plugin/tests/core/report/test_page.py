@@ -170,7 +170,7 @@ def test_too_few_units_for_an_estimate() -> None:
             factory.cell("low", 0, planned=6, missing={"refused": 6}),
             factory.cell("high", 1),
         ),
-        control=factory.control(seen=False, found=False),
+        controls=(factory.control(seen=False, found=False),),
         categories=(),
     )
     assert "sentence_months-high-low INCONCLUSIVE – – – –" in text
@@ -256,7 +256,7 @@ COUNTED = (
     ("changes", "words"),
     [
         ({"numbers": (), "categories": ()}, "No valid reply was measured."),
-        ({"control": None}, "The experiment has no positive control"),
+        ({"controls": ()}, "The experiment has no positive control"),
         ({"counts": COUNTED}, "all 12 9 3 refused 3 not_json 0 27"),
         ({}, "fair too high too low low 6 0 2 (33 %) 0 (0 %) 4 (67 %)"),
     ],

@@ -27,7 +27,7 @@ from pytest_bias.statistics.counts import newcombe, wilson
 from pytest_bias.statistics.means import tost_welch, welch
 from pytest_bias.statistics.score import score_difference, score_ratio
 from pytest_bias.verdicts.rule import Question, decide
-from pytest_bias.verdicts.verdict import Control, Verdict
+from pytest_bias.verdicts.verdict import Verdict
 
 from ...helpers import fewer
 from ..factories import MODEL, experiment
@@ -85,9 +85,15 @@ def judged(found: Finding | NoFinding, *, seen: bool = True) -> Verdict:
         worst = found.worst_case
         p = found.p_alarm
         p_worst = worst.p_alarm if worst is not None and worst.needed else p
-    question = Question(id="h", claim="clear", family="h", direction=None, finding=found)
-    control = Control(id="control", seen=seen, finding=None)
-    return decide("tiny", MODEL, [question], control, {"h": p}, {"h": p_worst})[0]
+    question = Question(
+        id="h",
+        claim="clear",
+        family="h",
+        direction=None,
+        finding=found,
+        insensitive="" if seen else "no assay sensitivity",
+    )
+    return decide("tiny", MODEL, [question], {"h": p}, {"h": p_worst})[0]
 
 
 def mean_difference(**changes: Any) -> MeanDifference:

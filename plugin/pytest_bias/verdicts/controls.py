@@ -1,0 +1,117 @@
+"""Positive controls: judged, and what they license (assay sensitivity per endpoint, ICH E10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..contrasts.declared import PositiveControl
+from ..contrasts.findings import ALPHA, Finding
+from ..errors import NoFinding
+from ..experiments.measures import MISSING
+from ..statistics.results import Interval
+from .rule import too_few
+from .verdict import Control, margin_words
+
+NOT_ASKED = "this design has no trials for it"
+
+
+def judged_control(
+    declared: PositiveControl, finding: Finding | NoFinding, held: str = "", *, asked: bool = True
+) -> Control:
+    """Judge a positive control: never seen where its measure is not to be relied on."""
+    found = finding if isinstance(finding, Finding) else None
+    reason = _unseen(found, held) if found is not None else str(finding)
+    return Control(
+        id=declared.id,
+        seen=not reason,
+        finding=found,
+        reason=reason if asked else NOT_ASKED,
+        licenses=tuple(declared.licenses),
+        meaning=(declared.unseen or _meaning(declared, found)) if reason and asked else "",
+        asked=asked,
+    )
+
+
+def _unseen(finding: Finding, held: str) -> str:
+    """Say why a control is not seen; '' where it is."""
+    if held or (held := too_few(finding)):
+        return held
+    if finding.interval is None:
+        seen, why = finding.p_alarm <= ALPHA, "its p-value is above .05"
+    else:
+        seen = finding.interval.low > finding.no_effect
+        why = f"its interval does not lie above {finding.no_effect:g}"
+    worst = finding.worst_case
+    if seen and worst is not None and worst.needed and worst.p_alarm > ALPHA:
+        return "too many replies are missing to see it in the worst case"
+    return "" if seen else why
+
+
+def _meaning(declared: PositiveControl, finding: Finding | None) -> str:
+    """What it means that a control is not seen, where its experiment does not say."""
+    of = " and ".join(declared.licenses)
+    what = declared.id if finding is None else f"{finding.measure} {finding.contrast}"
+    return f"{what} is not shown to differ, so that {of} is alike elsewhere says nothing"
+
+
+def licence_of(
+    measures: Iterable[str], finding: Finding, controls: Sequence[Control]
+) -> tuple[str, str]:
+    """Say why nothing about ``measures`` can be CLEAR, and what is to be known where it can.
+
+    Both are empty where every measure has a control that was seen. A control of a measure's own
+    that was recorded decides alone, whatever another licenses. One that is shown to be smaller
+    than the margin licenses nothing: the strongest difference there is would then not count.
+    Replies that are missing are counted by the harness itself, and need no control.
+    """
+    notes: list[str] = []
+    for measure in sorted({*measures} - {MISSING}):
+        listed = [control for control in controls if measure in control.licenses]
+        own = [c for c in listed if c.asked and c.finding and c.finding.measure == measure]
+        asked = own or [control for control in listed if control.asked]
+        if not asked:
+            return f"no assay sensitivity: no positive control of {measure} was recorded", ""
+        seen = [control for control in asked if control.seen]
+        if not seen:
+            first = asked[0]
+            return (
+                f"no assay sensitivity: the positive control {first.id} was not seen "
+                f"({first.reason})"
+            ), ""
+        large = [control for control in seen if not _is_smaller(control, finding)]
+        if not large:
+            return (
+                f"no assay sensitivity: the positive control {seen[0].id} is seen, but smaller "
+                f"than the margin {margin_words(finding)}"
+            ), ""
+        notes.append(_note(measure, large, listed, finding))
+    return "", "; ".join(filter(None, notes))
+
+
+def _comparable(control: Control, finding: Finding) -> Interval | None:
+    """The interval of a control on the scale of what it licenses; None where it has no such."""
+    of = control.finding
+    if of is None or (of.measure, of.scale) != (finding.measure, finding.scale):
+        return None
+    return of.interval
+
+
+def _is_smaller(control: Control, finding: Finding) -> bool:
+    """Return whether an effect is shown to be below the margin of what it would license."""
+    interval = _comparable(control, finding)
+    return interval is not None and interval.high < (finding.margin or 0)
+
+
+def _note(
+    measure: str, seen: Sequence[Control], listed: Sequence[Control], finding: Finding
+) -> str:
+    """Say what is to be known of the controls that license a claim; '' where there is nothing."""
+    own = [c for c in seen if c.finding is not None and c.finding.measure == measure]
+    if not own:
+        others = ", ".join(control.id for control in listed if not control.asked)
+        why = f", as {others} was not recorded" if others else ""
+        return f"licensed by {seen[0].id} alone{why}"
+    lowest = [at.low for control in own if (at := _comparable(control, finding)) is not None]
+    if finding.margin is None or not lowest or max(lowest) >= finding.margin:
+        return ""
+    return f"its positive control {own[0].id} is seen, but not shown to be as large as the margin"
