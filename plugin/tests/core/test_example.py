@@ -14,7 +14,6 @@ from pytest_bias import (
     MeanDifference,
     Outcome,
     PositiveControl,
-    RateDifference,
     SimulatedPrompt,
     Subject,
     Trial,
@@ -156,10 +155,7 @@ def test_the_example_is_analysed() -> None:
             )
         ],
         controls=[
-            PositiveControl(
-                RateDifference("over_half_an_hour", "request", high="ostrich", low="curt"),
-                licenses=["minutes"],
-            )
+            PositiveControl(MeanDifference("minutes", "request", high="ostrich", low="curt"))
         ],
         recording=NOTHING_KEPT,
     ).verdicts[0]

@@ -17,11 +17,13 @@ from .factories import finding
 
 READ = PositiveControl(
     RateDifference("too_high", "demand", high="high", low="low", name="read"),
-    licenses=("sentence_months",),
+    licenses=("months",),
     unseen="it does not read the demand",
 )
-SEEN = judged_control(READ, finding(margin=None, p_clear=None))
-NOT_SEEN = judged_control(READ, finding(interval=Interval(low=-0.1, high=1, level=0.95)))
+SEEN = judged_control(READ, finding(measure="too_high", margin=None, p_clear=None))
+NOT_SEEN = judged_control(
+    READ, finding(measure="too_high", interval=Interval(low=-0.1, high=1, level=0.95))
+)
 
 
 def worst(**changes: Any) -> WorstCase:

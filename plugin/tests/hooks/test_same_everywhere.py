@@ -96,11 +96,12 @@ def test_one_analysis_in_a_session(suite: Suite) -> None:
     suite.tests("@conditions", f"{COUNTING}\n@conditions")
     suite.tests(
         "@positive_control(GAME, NOTICED)",
-        '@positive_control(GAME, Counting("noticed", "cue", high="high", low="low"), NOTICED)',
+        '@positive_control(GAME, PositiveControl(Counting("noticed", "cue", high="high", '
+        'low="low"), licenses=["number"]))',
     )
     models = ("--bias-model=simulated/even", "--bias-model=simulated/biased")
     result = suite.run(*models, workers=4)
-    result.assert_outcomes(passed=9, failed=1)
+    result.assert_outcomes(passed=7, failed=1)
     assert (suite.path / "analysed.txt").read_text(encoding="utf-8") == "xx"
 
 

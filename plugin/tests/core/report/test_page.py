@@ -178,7 +178,7 @@ def test_too_few_units_for_an_estimate() -> None:
     assert "low 0 6 0 – – – – – – – –" in text
     assert "high 1 0 1 6.00 – – 6 6 6 6 6" in text
     assert "low 6 0 6 refused none 0" in text
-    assert "not seen Nothing shows that the experiment can find a difference" in text
+    assert "not seen It reads no demand, so that its sentences are alike says nothing." in text
 
 
 def test_hypotheses_that_were_not_selected_do_not_count() -> None:
