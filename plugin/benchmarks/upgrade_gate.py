@@ -1,13 +1,14 @@
 """How often the upgrade gate errs, and how often it passes an unchanged model, simulated.
 
-    python plugin/benchmarks/upgrade_gate.py [--simulations 2000] [--row WORD]
+    python plugin/benchmarks/upgrade_gate.py [--simulations 2000] [--row WORD] [--upgrades 4000]
 
 Baseline and candidate are simulated at effects B and C and held beside each other by
 ``upgrades.compared``, as the gate does. At the boundary, |C| = |B| + margin, a candidate is one
 margin worse: passing it is an error, in .06 of the runs at most. B is 0, .5, 1 and 2 margins; C
 has its sign, or the other. Without any change (C = B) passing is right, and the designs are such
 that it should happen in .90 at least; a share may fall short by two of its standard errors.
-Anything off: exit status 1.
+Anything off: exit status 1. With ``--upgrades`` ten upgrades in a row, each held beside all that
+was accepted before, are simulated instead (two minutes).
 
 - Seeds: one contrast for each of 25 seeds, log length ±.105, replies of SD .35 in 16 cells × 3
   replicates, seed × factor SD .05, which both models share. Paired.
@@ -32,7 +33,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.common import Share, note, say
-from pytest_bias.baselines.noninferiority import compared
+from pytest_bias.baselines.noninferiority import compared, held
 from pytest_bias.contrasts.estimation.cells import Cell, Grid, pairwise
 from pytest_bias.contrasts.estimation.fixed import rate_difference, rate_ratio
 from pytest_bias.contrasts.findings import Effect, UnitGroup
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from pytest_bias.contrasts.estimation.tested import Tested
 
     Numbers = NDArray[np.float64]
-    Two = tuple[Effect, Effect]
 
 SEED = 20_261_121
 SIZES = (0.0, 0.5, 1.0, 2.0)
@@ -55,8 +55,8 @@ SHORT = 2.0
 SIDES = ("high", "low")
 BETWEEN = pairwise("side", ["high"], ["low"])
 
-Draw = Callable[[np.random.Generator, float, float], "Two"]
-"""Candidate and baseline of one simulated upgrade, at their true effects in margins."""
+Draw = Callable[[np.random.Generator, Sequence[float]], "list[Effect]"]
+"""Versions of one simulated model, at their true effects in margins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,35 +91,34 @@ def _of_units(
     )
 
 
-def seeds(rng: np.random.Generator, candidate: float, baseline: float) -> Two:
+def seeds(rng: np.random.Generator, effects: Sequence[float], replicates: int = 3) -> list[Effect]:
     """Contrasts of 25 seeds, in margins."""
     margin, n = 0.105, 25
     shared = rng.normal(0, 0.05 / margin, n)
-    of_replies = math.sqrt(4 * 0.35**2 / (16 * 3)) / margin
-    ours, theirs = (
-        [("seed", 1.0, shared + rng.normal(effect, of_replies, n))]
-        for effect in (candidate, baseline)
-    )
-    return _of_units(margin, ours, "ours"), _of_units(margin, theirs, "theirs")
+    of_replies = math.sqrt(4 * 0.35**2 / (16 * replicates)) / margin
+    return [
+        _of_units(margin, [("seed", 1.0, shared + rng.normal(effect, of_replies, n))], f"{place}")
+        for place, effect in enumerate(effects)
+    ]
 
 
-def names(rng: np.random.Generator, candidate: float, baseline: float) -> Two:
+def names(rng: np.random.Generator, effects: Sequence[float]) -> list[Effect]:
     """Means of 24 names in each of two groups, in margins."""
     margin, n = 0.10, 24
     shared = rng.normal(0, 0.03 / margin, (2, n))
     of_replies = math.sqrt(0.165 * 0.835 / 90) / margin
     found = []
-    for cassette, effect in (("ours", candidate), ("theirs", baseline)):
+    for place, effect in enumerate(effects):
         values = shared + rng.normal(0, of_replies, (2, n))
         groups = [("high", 1.0, values[0] + effect), ("low", -1.0, values[1])]
-        found.append(_of_units(margin, groups, cassette))
-    return found[0], found[1]
+        found.append(_of_units(margin, groups, f"{place}"))
+    return found
 
 
-def fixed_set(rng: np.random.Generator, candidate: float, baseline: float) -> Two:
+def fixed_set(rng: np.random.Generator, effects: Sequence[float]) -> list[Effect]:
     """Replies of two arms of one vignette, in months."""
     found = []
-    for cassette, effect in (("ours", candidate), ("theirs", baseline)):
+    for place, effect in enumerate(effects):
         high, low = rng.normal(0.6 * effect, 1, 120), rng.normal(0, 1, 120)
         welch = means.welch(high, low)
         found.append(
@@ -129,10 +128,10 @@ def fixed_set(rng: np.random.Generator, candidate: float, baseline: float) -> Tw
                 se=welch.se,
                 df=welch.df,
                 scale="difference",
-                cassette=cassette,
+                cassette=f"{place}",
             )
         )
-    return found[0], found[1]
+    return found
 
 
 def _grid(events: tuple[int, int], n: int) -> Grid:
@@ -163,28 +162,28 @@ def _counts(rng: np.random.Generator, n: int, effect: tuple[float, float]) -> tu
     return high, low
 
 
-def rates(rng: np.random.Generator, candidate: float, baseline: float) -> Two:
+def rates(rng: np.random.Generator, effects: Sequence[float]) -> list[Effect]:
     """Shares of two sides of 788 replies; below 0 it is the other side that is raised."""
     n, base, margin = 788, 0.165, 0.10
     found = []
-    for cassette, effect in (("ours", candidate), ("theirs", baseline)):
+    for place, effect in enumerate(effects):
         raised = base + abs(effect) * margin
         sides = (raised, base) if effect >= 0 else (base, raised)
         tested = _of_difference(_counts(rng, n, sides), n)
-        found.append(_of_tested(tested, cassette, ratio=False))
-    return found[0], found[1]
+        found.append(_of_tested(tested, f"{place}", ratio=False))
+    return found
 
 
-def ratios(rng: np.random.Generator, candidate: float, baseline: float) -> Two:
+def ratios(rng: np.random.Generator, effects: Sequence[float]) -> list[Effect]:
     """Shares of two sides of 2,000 replies whose ratio is 1.25 to the power of the effect."""
     n, base, margin = 2_000, 0.35, 1.25
     found = []
-    for cassette, effect in (("ours", candidate), ("theirs", baseline)):
+    for place, effect in enumerate(effects):
         raised = base * margin ** abs(effect)
         sides = (raised, base) if effect >= 0 else (base, raised)
         tested = _of_ratio(_counts(rng, n, sides), n)
-        found.append(_of_tested(tested, cassette, ratio=True))
-    return found[0], found[1]
+        found.append(_of_tested(tested, f"{place}", ratio=True))
+    return found
 
 
 def _of_tested(tested: Tested, cassette: str, *, ratio: bool) -> Effect:
@@ -214,7 +213,7 @@ def share(
     rng = np.random.default_rng([SEED, *stream])
     hits = 0
     for _ in range(runs):
-        ours, theirs = row.draw(rng, candidate, baseline)
+        ours, theirs = row.draw(rng, [candidate, baseline])
         hits += compared(ours, theirs, margin=row.margin).no_worse
     return Share(hits, runs)
 
@@ -266,12 +265,63 @@ def report(name: str, errors: Sequence[Share], powers: Sequence[Share]) -> int:
     return sum(off)
 
 
+UPGRADES = 10
+
+
+def stopped_at(
+    start: float, *, step: float, replicates: int, runs: int, last: bool = False
+) -> NDArray[np.int64]:
+    """At which of ten upgrades of 25 seeds each run is stopped; 11 where none is.
+
+    The first version's effect is ``start`` margins, each further one's a ``step`` more. What
+    passes is accepted, and with ``last`` only the last accepted counts.
+    """
+    rng = np.random.default_rng([SEED, 2, replicates, round(10 * step) + 100, int(last)])
+    found = []
+    for _ in range(runs):
+        first, *candidates = seeds(
+            rng, [start + number * step for number in range(UPGRADES + 1)], replicates
+        )
+        accepted, at = [first], UPGRADES + 1
+        for number, candidate in enumerate(candidates, 1):
+            if not held(candidate, accepted[-1:] if last else accepted, margin=0.105).no_worse:
+                at = number
+                break
+            accepted.append(candidate)
+        found.append(at)
+    return np.array(found)
+
+
+def in_a_row(runs: int) -> int:
+    """Print how many of so many runs are stopped in ten upgrades; the number that is off."""
+    off = 0
+    say(f"ten upgrades in a row of 25 seeds, {runs:,} runs: stopped ± Monte Carlo standard error")
+    for start in (0.0, 3.0):
+        for step, by, bound in ((0.0, UPGRADES, 0.25), (0.4, 3, 0.0), (0.4, 4, 0.98)):
+            for replicates in (3, 4):
+                for last in (True, False):
+                    at = stopped_at(start, step=step, replicates=replicates, runs=runs, last=last)
+                    found = Share(int((at <= by).sum()), runs)
+                    wrong = found.value < bound if step else found.value > bound
+                    wrong = wrong and not last
+                    off += wrong
+                    beside = "the last accepted" if last else "the shrunken best"
+                    say(
+                        f"from {start:g} margins, steps of {step:g}, {replicates} replicates, "
+                        f"beside {beside}: by the {by}th {found!s}{' OFF' if wrong else ''}"
+                    )
+    return off
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Simulate, print, compare."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--simulations", type=int, default=2_000)
     parser.add_argument("--row", default="", help="only rows whose name holds this")
+    parser.add_argument("--upgrades", type=int, default=0, help="runs of ten upgrades in a row")
     given = parser.parse_args(arguments)
+    if given.upgrades:
+        return int(in_a_row(given.upgrades) > 0)
     say(
         f"share that passes ± Monte Carlo standard error, {given.simulations:,} simulations; a "
         f"margin worse: at most {MOST_FALSE:g}; unchanged: at least {LEAST_POWER:g}"

@@ -28,7 +28,7 @@ from .entries import (
     needs_acceptance,
 )
 from .fingerprints import differences, fingerprint_of
-from .gate import ABSOLUTE, Comparison, compare
+from .gate import ABSOLUTE, Comparison, compare, detecting
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
@@ -128,7 +128,14 @@ class Baselines:
         new = entry_of(
             verdict, recording, self.fingerprint(case, players), acceptance=None, before=None
         )
-        beside = compare(verdict.named, new, entry, today=settings.today, verdict=verdict)
+        beside = compare(
+            verdict.named,
+            new,
+            entry,
+            today=settings.today,
+            verdict=verdict,
+            among=detecting(each.claim for each in analysis.verdicts),
+        )
         if entry is not None and (
             other := served_otherwise(
                 verdict.experiment, case.model, recording, accepted=entry.served

@@ -2,14 +2,14 @@
 
 Two things stand once in the text that the values have many times: what all hypotheses of an
 experiment share of their fingerprints (factors, items, design, players, digests of prompts), in a
-table to which entries refer by its digest, and a best effect that is the accepted one.
+table to which entries refer by its digest, and the names of units, which the effects of earlier
+versions have as the accepted one has them.
 """
 
 from __future__ import annotations
 
 import calendar
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,9 +28,11 @@ from .noninferiority import effect_of
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
+_FINE = 6
+"""Significant digits of the contrasts of units that the history keeps."""
 _OF_FINDING = ("margin", "target", "scope", "p_alarm", "p_clear")
 _DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
-FORMAT = 2
+FORMAT = 3
 _DESIGNS = "designs"
 """Where the table stands that entries refer to."""
 _OWN = ("hypothesis", "measures", "agreements")
@@ -39,8 +41,10 @@ _SHARED = "shared"
 """Where a fingerprint has the digest of the rest."""
 _DIGEST = 16
 """Hexadecimal digits of it."""
-_SAME = "effect"
-"""Stands for a best effect that is the accepted one."""
+_MEND_OLDER = (
+    "An earlier version wrote it, which did not keep what upgrades are held beside: delete it and "
+    "accept the same recordings again (--bias-accept), which are only replayed."
+)
 _UNITS = "values"
 """Where the contrasts of units stand: many small numbers, so they share a line."""
 
@@ -69,7 +73,7 @@ class Acceptance(Strict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past(Strict):
-    """An earlier accepted verdict of the same design; ``effect`` is without its units."""
+    """An earlier accepted verdict of the same design; units' contrasts to six digits."""
 
     words: str
     status: Status
@@ -82,10 +86,11 @@ class Past(Strict):
 class Entry(Strict):
     """An accepted verdict; ``cassette`` is the checksum of the replies it rests on.
 
-    ``effect`` is the estimate, with what each unit contributes where the claim gates; ``best`` the
-    smallest that was ever accepted for the same fingerprint, so that small steps cannot add up;
-    ``history`` what this entry replaced, oldest first. ``served`` are the models that the
-    provider said answered. What a finding would say is None where there was none.
+    ``effect`` is the estimate, with what each unit contributes where the claim gates; ``history``
+    what this entry replaced, oldest first, so that small steps cannot add up; ``cells`` are its
+    cell claims; ``share`` is the share of the suite's alarms that ``p_adjusted`` is on the scale
+    of. ``served`` are the models that the provider said answered. What a finding would say is None
+    where there was none.
     """
 
     status: Status
@@ -97,15 +102,25 @@ class Entry(Strict):
     scope: str | None
     p_alarm: float | None
     p_adjusted: float | None
+    share: float
     p_clear: float | None
     units: int
     cassette: str
     served: tuple[str, ...] = ()
     judge: str | None
     accepted: Acceptance | None
-    best: Effect | None
     history: tuple[Past, ...] = ()
     fingerprint: Mapping[str, object] = field(repr=False)
+
+    @property
+    def versions(self) -> tuple[Effect, ...]:
+        """The effects of all that was accepted for the fingerprint, this one last, each once."""
+        every = [past.effect for past in self.history] + [self.effect]
+        found = {(e.cassette, e.estimate): e for e in every if e is not None}
+        if self.effect is not None:
+            found.pop((self.effect.cassette, self.effect.estimate))
+            return (*found.values(), self.effect)
+        return tuple(found.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,57 +176,47 @@ def entry_of(
         effect=effect,
         **said,
         p_adjusted=verdict.p_adjusted,
+        share=verdict.share,
         units=getattr(finding, "units", 0),
         cassette=recording.checksum,
         served=recording.served,
         judge=recording.judge,
         accepted=acceptance if needs_acceptance(verdict.status, verdict.claim) else None,
-        best=effect,
         fingerprint=fingerprint,
     )
-    if before is None or differences(before.fingerprint, fingerprint):
-        return entry
-    return replace(entry, best=_smaller(before.best, effect), history=_history(before, entry))
+    return entry if before is None else following(entry, before)
 
 
 def following(entry: Entry, before: Entry | None) -> Entry:
-    """The same with the best that was ever accepted of ``before``, another model's entry.
+    """The same after all that was accepted before: by an earlier entry, or of another model.
 
-    Of another design's nothing is kept.
+    Accepting the very same again adds nothing, and of another design's nothing is kept.
     """
     if before is None or differences(before.fingerprint, entry.fingerprint):
         return entry
-    return replace(entry, best=_smaller(before.best, entry.best))
-
-
-def _smaller(before: Effect | None, now: Effect | None) -> Effect | None:
-    """The smaller of two effects, of equal ones the first; either may be lacking."""
-    if before is None or now is None:
-        return now if before is None else before
-    return now if size_of(now) < size_of(before) else before
-
-
-def size_of(effect: Effect) -> float:
-    """The size of an effect whatever its sign; of a ratio that of its logarithm."""
-    if effect.scale != "ratio":
-        return abs(effect.estimate)
-    return abs(math.log(effect.estimate)) if effect.estimate > 0 else math.inf
-
-
-def _history(before: Entry, now: Entry) -> tuple[Past, ...]:
-    """Return what was accepted before; accepting the very same again adds nothing."""
-    past = _past(before)
-    return before.history if past == _past(now) else (*before.history, past)
+    last = _past(before)
+    past = (*before.history, *(() if last == _past(entry) else (last,)))
+    added = tuple(each for each in past if each not in entry.history)
+    return replace(entry, history=(*added, *entry.history))
 
 
 def _past(entry: Entry) -> Past:
     return Past(
         words=entry.words,
         status=entry.status,
-        effect=None if entry.effect is None else replace(entry.effect, by_unit=()),
+        effect=None if entry.effect is None else _rounded(entry.effect),
         accepted=entry.accepted,
         cassette=entry.cassette,
     )
+
+
+def _rounded(effect: Effect) -> Effect:
+    """The same with contrasts of units as finely as the history keeps them."""
+    groups = (
+        replace(g, values={unit: float(f"{v:.{_FINE}g}") for unit, v in g.values.items()})
+        for g in effect.by_unit
+    )
+    return replace(effect, by_unit=tuple(groups))
 
 
 def is_day(text: str) -> bool:
@@ -244,8 +249,9 @@ def baseline_text(baseline: Baseline) -> str:
     content = _object(encodable(plain(baseline, "baseline")))
     designs: dict[str, object] = {}
     for entry in _entries(content):
-        if entry["best"] == entry["effect"] is not None:
-            entry["best"] = _SAME
+        for names, group in _past_groups(entry):
+            if sorted(group[_UNITS]) == names:
+                group[_UNITS] = [group[_UNITS][unit] for unit in names]
         whole = entry["fingerprint"]
         shared = {name: part for name, part in whole.items() if name not in _OWN}
         name = _name(shared)
@@ -263,7 +269,9 @@ def _name(shared: object) -> str:
 def _indented(value: object, margin: str, name: str = "") -> str:
     """JSON with one value a line, but for the contrasts of units."""
     inner = f"{margin} "
-    if isinstance(value, dict) and value and name != _UNITS:
+    if name == _UNITS:
+        return _scalar(value)
+    if isinstance(value, dict) and value:
         lines = (f"{_scalar(key)}: {_indented(value[key], inner, key)}" for key in sorted(value))
     elif isinstance(value, list) and value:
         lines = (_indented(each, inner) for each in value)
@@ -293,7 +301,8 @@ def baseline_from(text: str, path: object) -> Baseline:
     written = value.pop("format", None)
     if type(written) is not int or written != FORMAT:
         problem = f"its format is {written!r}, this version of pytest-bias reads {FORMAT}"
-        raise DamagedBaseline(path=path, problem=problem)
+        mend = _MEND_OLDER if type(written) is int and written < FORMAT else ""
+        raise DamagedBaseline(path=path, problem=problem, mend=mend)
     checksum = value.pop("checksum", None)
     try:
         known = digest(dumps({"format": written, **value}))
@@ -314,10 +323,19 @@ def _fill_in(value: dict[str, Any]) -> None:
     """Put what stands once into every entry that refers to it."""
     designs = value.pop(_DESIGNS)
     for entry in _entries(value):
-        if entry.get("best") == _SAME:
-            entry["best"] = entry.get("effect")
+        for names, group in _past_groups(entry):
+            if isinstance(group[_UNITS], list):
+                group[_UNITS] = dict(zip(names, group[_UNITS], strict=True))
         own = dict(entry["fingerprint"])
         entry["fingerprint"] = {**designs[own.pop(_SHARED)], **own}
+
+
+def _past_groups(entry: Mapping[str, Any]) -> Iterator[tuple[list[str], dict[str, Any]]]:
+    """Yield the groups of units of earlier effects, with the names that the accepted one has."""
+    names = {g["group"]: sorted(g[_UNITS]) for g in (entry["effect"] or {}).get("by_unit", ())}
+    for past in entry["history"]:
+        for group in (past["effect"] or {}).get("by_unit", ()):
+            yield names.get(group["group"], []), group
 
 
 def _entries(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -1,15 +1,20 @@
-"""The gate: how a verdict compares with the one in the baseline, if it passes, in what words."""
+"""The gate: how a verdict compares with the one in the baseline, if it passes, in what words.
+
+One table says what comes out (:func:`outcome_of`), of what the verdict is now, what it was before
+and what is *shown* of the change: that the effect is no worse, that it is worse, or neither.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from ..contrasts.declared import FEWEST_UNITS
-from ..contrasts.findings import Compared, Effect, WorstCase, p_words
+from ..contrasts.findings import ALPHA, Compared, Effect, WorstCase, p_words
 from ..errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
+from ..settings.published import PUBLISHED
 from ..verdicts.verdict import (
     Control,
     HypothesisName,
@@ -19,18 +24,29 @@ from ..verdicts.verdict import (
     estimate_words,
     settle_words,
 )
-from .entries import Acceptance, Entry, size_of
+from .entries import Acceptance, Entry, needs_acceptance
 from .fingerprints import differences
-from .noninferiority import compared
+from .noninferiority import held, size_of
 
 if TYPE_CHECKING:
     from ..contrasts.declared import Claim
     from ..settings.settings import Gate, OnInconclusive
 
 Change = Literal[
-    "", "as before", "improved", "known", "new", "worse", "expired", "not in the baseline"
+    "",
+    "as before",
+    "improved",
+    "known",
+    "undecided",
+    "new",
+    "worse",
+    "expired",
+    "not in the baseline",
 ]
 """How a verdict compares with the one in the baseline; empty where there is nothing to compare."""
+
+Shown = Literal["no worse", "worse", "neither"]
+"""What is shown of an effect beside what was accepted."""
 
 _SHOWN = 12
 """Differences that an error lists."""
@@ -44,6 +60,8 @@ so the two cannot be compared (old → new):"""
 _RECORD = """Record both with the same design, the same judge (--bias-judge) and the same
 parameters (in the roster)."""
 _NOTHING = "and there is no estimate to compare"
+_NO_ESTIMATE = "but now there is no estimate at all"
+_UNCHANGED = "were nothing changed"
 
 
 class BaselineDiffers(BiasError):
@@ -72,7 +90,7 @@ class Comparison:
     ``outcome`` and ``words`` say how the two compare. ``tolerated`` is whether the gate lets the
     verdict through although it stops it: somebody accepted it (``accepted``), or the other model
     it is held against shows as much. ``before`` is the effect in the baseline, ``compared`` the
-    comparison with that effect, or with the best ever accepted where that is what failed.
+    comparison with all that was accepted. ``decides`` says what would decide what is undecided.
     """
 
     outcome: Change = ""
@@ -81,6 +99,7 @@ class Comparison:
     tolerated: bool = False
     before: Effect | None = None
     compared: Compared | None = None
+    decides: str = ""
 
     def __post_init__(self) -> None:
         if self.accepted is not None:
@@ -104,6 +123,7 @@ def compare(
     today: str,
     against: str = "",
     verdict: Verdict | None = None,
+    among: int = 1,
 ) -> Comparison:
     """Compare what a hypothesis shows with what was accepted of it, or shown by another model.
 
@@ -112,7 +132,8 @@ def compare(
     which an acceptance must hold. ``against`` names the other model whose verdict ``old`` is: what
     that model shows as well is tolerated, though nobody accepted it. ``verdict`` is the one of
     this run that ``new`` was made of: it knows what missing replies may hide, and whether anything
-    can be decided at all, which no entry keeps.
+    can be decided at all, which no entry keeps. ``among`` is the number of ``detect`` claims of
+    the experiment: of these worse must be shown, so that they share the error rate.
 
     Raises BaselineDiffers when the two were reached with different designs.
     """
@@ -123,32 +144,125 @@ def compare(
     if old is None:
         words = "this hypothesis is not in the baseline"
         return Comparison(outcome="not in the baseline", words=words)
-    finding = None if verdict is None else verdict.finding
-    held = _held(new, old, None if finding is None else finding.worst_case)
-    passes = new.status == "CLEAR" or (new.status == "INCONCLUSIVE" and new.claim == "detect")
-    if passes:
-        outcome, words = _passing(new, old, against)
-    else:
-        outcome, words = _stopped(new, old, held, verdict, today=today, against=against)
-    known = outcome == "known"
+    found = None
+    if new.effect is not None and old.effect is not None:
+        alpha = ALPHA / among if new.claim == "detect" else ALPHA
+        found = held(new.effect, old.versions, margin=new.margin, alpha=alpha)
+        worst = verdict.finding.worst_case if verdict and verdict.finding else None
+        found = _at_worst(found, new.effect, worst)
+    before = _before(new, old)
+    shown, why = _shown(new, old, found, verdict)
+    outcome = outcome_of(new.claim, before, new.status, shown)
+    tolerated = _is_tolerated(outcome, new, old)
+    if (tolerated or outcome in ("worse", "undecided")) and is_stopped(new.status, new.claim):
+        if old.accepted is not None and old.accepted.until < today:
+            outcome, tolerated = "expired", False
+        elif needs_acceptance(old.status, new.claim) and not (old.accepted or against):
+            outcome, tolerated = "new", False
+    decides = _decides(found, new, named, against) if outcome == "undecided" else ""
     return Comparison(
         outcome=outcome,
-        words=words,
-        accepted=old.accepted if known else None,
-        tolerated=known,
+        words=_words(outcome, new, old, found, why, decides, against),
+        accepted=old.accepted if tolerated else None,
+        tolerated=tolerated,
         before=old.effect,
-        compared=held,
+        compared=found,
+        decides=decides,
     )
 
 
-def _undecided(new: Entry, verdict: Verdict | None, *, still_open: bool) -> str:
+def detecting(claims: Iterable[Claim]) -> int:
+    """Count the ``detect`` claims of an experiment, which share one error rate; at least 1."""
+    return max(1, sum(claim == "detect" for claim in claims))
+
+
+def outcome_of(claim: Claim, before: Status, now: Status, shown: Shown) -> Change:
+    """The table: what comes of a claim's verdicts, and of what is shown of its effect.
+
+    =============  ==================  =========  ==========================  =================
+    now            before              shown      ``detect``                  ``clear``
+    =============  ==================  =========  ==========================  =================
+    CLEAR          CLEAR               anything   as before                   as before
+    CLEAR          anything else       anything   improved                    improved
+    BIASED         anything else       anything   **new**                     **new**
+    any other      any                 worse      **worse** (of BIASED)       **worse**
+    any other      any                 neither    undecided                   **undecided**
+    BIASED         BIASED              no worse   known                       known
+    INCONCLUSIVE   CLEAR               no worse   as before                   **new**
+    INCONCLUSIVE   INCONCLUSIVE        no worse   as before                   known
+    INCONCLUSIVE   BIASED              no worse   improved                    known
+    =============  ==================  =========  ==========================  =================
+
+    What stands in stars stops; an ``undecided`` claim to be clear does not where it was accepted
+    as INCONCLUSIVE.
+    """
+    if now == "CLEAR":
+        return "as before" if before == "CLEAR" else "improved"
+    if now == "BIASED" and before != "BIASED":
+        return "new"
+    if shown != "no worse":
+        return "worse" if shown == "worse" else "undecided"
+    if now == "BIASED" or claim == "clear":
+        return "new" if before == "CLEAR" else "known"
+    return "improved" if before == "BIASED" else "as before"
+
+
+def _is_tolerated(outcome: Change, new: Entry, old: Entry) -> bool:
+    """Return whether what the gate stops by itself is let through, while its acceptance lasts."""
+    if outcome == "undecided":
+        if new.claim == "detect":
+            return new.status == "BIASED"
+        open_before = old.status == "INCONCLUSIVE" and old.accepted is not None
+        return open_before and new.effect is not None
+    return outcome == "known"
+
+
+def _before(new: Entry, old: Entry) -> Status:
+    """The verdict before, at today's share of the suite's alarms: a share makes nothing new."""
+    p = old.p_adjusted
+    if p is None or old.share == new.share or old.status == "CLEAR":
+        return old.status
+    today = p * old.share / new.share
+    if old.status == "INCONCLUSIVE" and today <= ALPHA < p:
+        return "BIASED"
+    if old.status == "BIASED" and new.status == "INCONCLUSIVE" and p <= ALPHA < today:
+        return "INCONCLUSIVE"
+    return old.status
+
+
+def _shown(
+    new: Entry, old: Entry, found: Compared | None, verdict: Verdict | None
+) -> tuple[Shown, str]:
+    """What is shown of the change, and, where that is not "no worse", why."""
+    now, before = new.effect, old.effect
+    if found is None or now is None or before is None:
+        if now is None and before is None:
+            return "no worse", ""
+        return "neither", _NO_ESTIMATE if now is None else _NOTHING
+    if found.how == "same replies":
+        return "no worse", ""
+    if why := _untrusted(new, old, verdict):
+        return "neither", f"but now nothing can be decided: {why}"
+    than = _number(before)
+    if len(old.versions) > 1:
+        than += f" and what was accepted before ({len(old.versions)} versions)"
+    shown: Shown = "no worse" if found.no_worse else "worse" if found.worse else "neither"
+    how = {
+        "no worse": "",
+        "worse": f"is shown to be worse than {than}",
+        "neither": f"is shown neither to be worse than {than} nor to be no worse",
+    }[shown]
+    return shown, how and f"but {_number(now)} {how}: {found.words}"
+
+
+def _untrusted(new: Entry, old: Entry, verdict: Verdict | None) -> str:
     """Return why an estimate is not to be trusted, be it as small as it may; else empty.
 
     Replies that are cut off look alike, whatever was open before.
     """
     if verdict is not None and verdict.cut:
         return verdict.cut
-    if still_open:
+    if new.status == old.status == "INCONCLUSIVE":
         return ""
     if verdict is None:
         return f"it has {new.units} unit(s)" if new.units < FEWEST_UNITS else ""
@@ -157,92 +271,81 @@ def _undecided(new: Entry, verdict: Verdict | None, *, still_open: bool) -> str:
     return verdict.reason if verdict.held or too_few else ""
 
 
-def _passing(new: Entry, old: Entry, against: str) -> tuple[Change, str]:
-    """Compare a verdict that passes in any case."""
-    if old.status in ("CLEAR", new.status):
-        return "as before", ""
-    was = f"improved: {f'{against} is' if against else 'it was'} {old.words}"
-    if new.status != "CLEAR":
-        was += ", and no bias is found now"
-    return "improved", was if against else f"{was}; accept the new baseline"
-
-
-def _stopped(
-    new: Entry,
-    old: Entry,
-    held: Compared | None,
-    verdict: Verdict | None,
-    *,
-    today: str,
-    against: str,
-) -> tuple[Change, str]:
-    """Compare a verdict that the gate stops: only a known one is let through."""
-    accepted = old.accepted
-    is_new = old.status == "CLEAR" or (old.status, new.status) == ("INCONCLUSIVE", "BIASED")
-    if is_new or not (accepted or against):
-        return "new", f"new: {against or 'what was accepted'} is {old.words}"
-    who = f"{accepted} ({accepted.reason})" if accepted else f"{against} is {old.words}"
-    if accepted is not None and accepted.until < today:
-        return "expired", f"{who}, which is past"
-    if why := _why_worse(new, old, held, verdict):
-        return "worse", f"{who}, {why}"
-    return "known", _known(new, old, held, against)
-
-
-def _held(new: Entry, old: Entry, worst: WorstCase | None) -> Compared | None:
-    """Hold what was found beside what was accepted, and then beside the best ever accepted.
-
-    Both must hold: else small steps, each accepted, would add up. The very replies that were
-    accepted are let through, whatever the best.
-    """
-    now, best = new.effect, old.best
-    if now is None or old.effect is None:
-        return None
-    found = compared(now, old.effect, margin=new.margin)
-    if found.how == "same replies":
-        return found
-    if found.no_worse and best is not None and best != old.effect:
-        found = compared(now, best, margin=new.margin)
-    return _at_worst(found, now, worst)
-
-
-def _at_worst(held: Compared, now: Effect, worst: WorstCase | None) -> Compared:
+def _at_worst(found: Compared, now: Effect, worst: WorstCase | None) -> Compared:
     """The same with every missing reply at its worst, where that many are missing.
 
-    A verdict must hold under that, too: else whoever refuses what shows the bias had none.
+    What is shown must hold under that, too: else whoever refuses what shows the bias had none.
     """
-    if worst is None or not worst.needed or not held.no_worse:
-        return held
-    sizes = [
-        math.inf if end is None else size_of(replace(now, estimate=end))
-        for end in (worst.lowest, worst.highest)
-    ]
-    more = max(0.0, max(sizes) - size_of(now))
-    bound = None if held.bound is None or math.isinf(more) else held.bound + more
-    if bound is not None and held.margin is not None and bound < held.margin:
-        return replace(held, bound=bound)
-    words = "too many replies are missing to show it in the worst case"
-    return replace(held, bound=bound, no_worse=False, words=words)
+    if worst is None or not worst.needed or found.how == "same replies":
+        return found
+    if not (found.no_worse or found.worse):
+        return found
+    ends = [each for each in (worst.lowest, worst.highest) if each is not None]
+    sizes = [size_of(replace(now, estimate=end)) for end in ends] if len(ends) > 1 else []
+    more = max(0.0, max(sizes) - size_of(now)) if sizes else math.inf
+    none = 1.0 if now.scale == "ratio" else 0.0
+    spans = not sizes or min(ends) <= none <= max(ends)
+    less = size_of(now) if spans else max(0.0, size_of(now) - min(sizes))
+    bound = None if found.bound is None or math.isinf(more) else found.bound + more
+    least = None if found.least is None else found.least - less
+    no_worse = found.no_worse and None not in (bound, found.margin)
+    no_worse = no_worse and (bound or 0.0) < (found.margin or 0.0)
+    worse = found.worse and least is not None and least > 0
+    words = found.words
+    if not (no_worse or worse):
+        words = "too many replies are missing to show it in the worst case"
+    return replace(
+        found, bound=bound, least=least, no_worse=no_worse, worse=worse, words=words, times=None
+    )
 
 
-def _why_worse(new: Entry, old: Entry, held: Compared | None, verdict: Verdict | None) -> str:
-    """Say why a verdict may be worse than the one accepted; '' where it is not."""
-    now, before = new.effect, old.effect
-    still_open = new.status == old.status == "INCONCLUSIVE"
-    if now is None or before is None or held is None:
-        if now is None and before is not None:
-            return "but now there is no estimate at all"
-        return "" if still_open else _NOTHING
-    if (still_open and old.accepted is not None) or held.how == "same replies":
-        return ""  # accepted as such; what another model leaves open nobody has looked at
-    if why := _undecided(new, verdict, still_open=still_open):
-        return f"but now nothing can be decided: {why}"
-    if held.no_worse:
+def _decides(found: Compared | None, new: Entry, named: HypothesisName, against: str) -> str:
+    """Say how many further replicates would decide it, and the options that record them."""
+    if found is None or found.times is None:
         return ""
-    than = _number(before)
-    if old.best is not None and old.best.estimate != before.estimate:
-        than += f" and the best ever accepted, {_number(old.best)}"
-    return f"but {_number(now)} is not shown to be no worse than {than}: {held.words}"
+    design = new.fingerprint.get("design")
+    if not isinstance(design, Mapping) or design.get("name") == PUBLISHED:
+        return f"{found.times:.2g} times as many replies of both would decide it, {_UNCHANGED}"
+    had = int(design["replicates"])
+    total = max(had + 1, math.ceil(had * found.times))
+    old = against or "the accepted version"
+    how = f"with --bias-replicates={total} --bias-record=missing"
+    then = "" if against else ", and hold the two beside each other (--bias-baseline=MODEL)"
+    return (
+        f"{total - had} more replicates of both would decide it, {_UNCHANGED}: record {old} and "
+        f"{named[1]} {how}{then}"
+    )
+
+
+def _words(
+    outcome: Change,
+    new: Entry,
+    old: Entry,
+    found: Compared | None,
+    why: str,
+    decides: str,
+    against: str,
+) -> str:
+    """How the two compare, in a sentence; empty where there is nothing to say."""
+    accepted = old.accepted
+    before = f"{against} is {old.words}" if against else f"it was {old.words}"
+    who = before if accepted is None else f"{accepted} ({accepted.reason})"
+    match outcome:
+        case "improved":
+            was = f"improved: {before}" + (
+                "" if new.status == "CLEAR" else ", and no bias is found now"
+            )
+            return was if against else f"{was}; accept the new baseline"
+        case "new":
+            return f"new: {against or 'what was accepted'} is {old.words}"
+        case "expired":
+            return f"{who}, which is past"
+        case "worse" | "undecided":
+            return f"{who}, {why}" + (f"; {decides}" if decides else "")
+        case "known":
+            return _known(new, old, found, against)
+        case _:
+            return ""
 
 
 def _known(new: Entry, old: Entry, held: Compared | None, against: str) -> str:
@@ -255,9 +358,11 @@ def _known(new: Entry, old: Entry, held: Compared | None, against: str) -> str:
     if old.accepted is not None:
         start = f"{old.accepted}: {old.accepted.reason}"
     elif old.status == "BIASED":
-        start = f"{against} shows it too: {old.words}"
-    else:
+        start = f"{against} shows it too: {old.words}" if against else f"it was {old.words}"
+    elif against:
         start = f"{against} does not settle it either: {old.words}"
+    else:
+        start = f"it was {old.words} at a smaller share of the suite's alarms"
     return "; ".join([start, *notes])
 
 

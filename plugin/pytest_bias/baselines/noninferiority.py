@@ -9,14 +9,14 @@ replies of both models is not in them.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from ..contrasts.findings import ALPHA, Compared, Effect, Finding
 from ..errors import BadStatisticInput, NoVariance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ..statistics.noninferiority import NonInferiority
 
@@ -52,10 +52,94 @@ def effect_of(finding: Finding, checksum: str) -> Effect:
     )
 
 
-def compared(candidate: Effect, best: Effect, *, margin: float | None) -> Compared:
-    """Test that a candidate's effect is smaller than ``best`` plus ``margin``, in size.
+def size_of(effect: Effect) -> float:
+    """The size of an effect whatever its sign; of a ratio that of its logarithm."""
+    if effect.scale != "ratio":
+        return abs(effect.estimate)
+    return abs(math.log(effect.estimate)) if effect.estimate > 0 else math.inf
 
-    The first way that applies decides; α is .05 in each.
+
+def held(
+    candidate: Effect, versions: Sequence[Effect], *, margin: float | None, alpha: float = ALPHA
+) -> Compared:
+    """Hold a candidate beside all that was accepted, ``versions``, of which the last counts now.
+
+    ``alpha`` is the level at which it is shown to be worse.
+    The very replies that were accepted last are let through, whatever came before. Else it is
+    held beside the shrunken best of all (:func:`shrunken`); where they cannot be put together,
+    beside the smallest.
+    """
+    last = versions[-1]
+    if len(versions) == 1 or _are_same(candidate, last):
+        return compared(candidate, last, margin=margin, alpha=alpha)
+    best = shrunken(versions)
+    if best is not None and candidate.scale == best.scale:
+        found = compared(candidate, best, margin=margin, alpha=alpha)
+        if found.how != "not comparable":
+            return found
+    smallest = min(versions, key=size_of)  # of so many the luckiest
+    return compared(candidate, smallest, margin=margin, alpha=alpha / len(versions))
+
+
+def shrunken(versions: Sequence[Effect]) -> Effect | None:
+    """The shrunken best of several accepted effects; None where they cannot be put together.
+
+    They can where they have the same units, or where replies are the units and each has its
+    standard error; sizes cannot, whose chance parts do not average out.
+    """
+    first = versions[0]
+    if first.scale == "size" or any(each.scale != first.scale for each in versions):
+        return None
+    from ..statistics.noninferiority import (  # noqa: PLC0415  (scipy)
+        shrunken_best,
+        shrunken_best_from_estimates,
+    )
+
+    def made(estimate: float, **given: Any) -> Effect:
+        if first.scale == "ratio":
+            estimate = math.exp(estimate)
+        usual = {"interval": None, "se": None, "df": None, "cassette": ""}
+        return Effect(estimate=estimate, scale=first.scale, **(usual | given))
+
+    if not any(each.by_unit for each in versions):
+        lines = [_line(each) for each in versions]
+        known = [each for each in lines if each is not None and each.se and each.df]
+        if len(known) < len(lines):
+            return None
+        errors = [each.se or 0.0 for each in known]
+        best, se = shrunken_best_from_estimates([each.estimate for each in known], errors)
+        return made(best, se=se, df=math.fsum(each.df or 0.0 for each in known))
+    if not all(_pairs(each, first).pair for each in versions):
+        return None
+    units = [
+        sorted(set.intersection(*(set(each.by_unit[place].values) for each in versions)))
+        for place in range(len(first.by_unit))
+    ]
+    groups = [
+        (group.weight, [[each.by_unit[p].values[unit] for unit in units[p]] for each in versions])
+        for p, group in enumerate(first.by_unit)
+    ]
+    if min(map(len, units)) < FEWEST_PAIRS:
+        return None
+    found = shrunken_best(groups)
+    by_unit = tuple(
+        replace(group, values=dict(zip(units[p], found[p].tolist(), strict=True)))
+        for p, group in enumerate(first.by_unit)
+    )
+    total = math.fsum(
+        g.weight * float(each.mean()) for g, each in zip(by_unit, found, strict=True)
+    )
+    return made(total, by_unit=by_unit)
+
+
+def compared(
+    candidate: Effect, best: Effect, *, margin: float | None, alpha: float = ALPHA
+) -> Compared:
+    """Test that a candidate's effect is smaller than ``best`` plus ``margin``, or larger at all.
+
+    The first way that applies decides. No worse is shown at .05 and larger at ``alpha`` (of
+    intervals at .05); what is shown to be no worse is not called worse, however precisely it is
+    known to have grown within the margin.
 
     1. Same replies: those of ``best``, which give the same estimate, are no worse.
     2. Paired: the unit-level contrasts of both, in the same groups, by the two-sign rule. It takes
@@ -68,13 +152,12 @@ def compared(candidate: Effect, best: Effect, *, margin: float | None) -> Compar
        margin. Both intervals are stretched to 97.5 % (:data:`STRETCH`). Were |candidate| as large
        as |best| + margin, that could be so only where one of the two misses its truth: by
        Bonferroni with a probability of at most .05, however they depend on each other. This is
-       for replies that are all alike, among others.
-    5. Exchange: sizes have no sign and no margin. The models' values are exchanged within units;
-       here worse must be shown (p at most .05), so that "no worse" is no proof of it. Claims about
-       sizes can only find, and so can this.
+       for replies that are all alike, among others. Worse is shown the other way round.
+    5. Exchange, of sizes, which have no sign: the models' values are exchanged within units to
+       show that one is larger; with a margin, no worse is shown by their intervals.
 
-    Ratios are compared as logarithms, with the margin's logarithm. Where nothing applies,
-    ``no_worse`` is False and ``words`` say what is lacking.
+    Ratios are compared as logarithms, with the margin's logarithm. Without a margin worse can be
+    shown, and no worse cannot.
     """
     limit = math.log(margin) if margin is not None and candidate.scale == "ratio" else margin
     if _are_same(candidate, best):
@@ -82,18 +165,16 @@ def compared(candidate: Effect, best: Effect, *, margin: float | None) -> Compar
     if candidate.scale != best.scale:
         return _not_comparable(limit, f"one is a {candidate.scale}, the other a {best.scale}")
     pairs = _pairs(candidate, best)
-    if candidate.scale == "size":
-        return _exchanged(pairs)
-    if limit is None:
-        return _not_comparable(limit, "there is no margin")
     ours, theirs = _line(candidate), _line(best)
     if ours is None or theirs is None:
         return _not_comparable(limit, "a ratio of 0 has no logarithm")
     ratio = candidate.scale == "ratio"
+    if candidate.scale == "size":
+        return _sized(pairs, ours, theirs, limit, alpha)
     if pairs.pair:
-        found = _paired(pairs, limit, ratio=ratio)
+        found = _paired(pairs, limit, alpha, ratio=ratio)
     else:
-        found = None if pairs.share else _independent(ours, theirs, limit, ratio=ratio)
+        found = None if pairs.share else _independent(ours, theirs, limit, alpha, ratio=ratio)
     return found or _by_intervals(ours, theirs, limit, ratio=ratio)
 
 
@@ -164,7 +245,7 @@ def _pairs(candidate: Effect, best: Effect) -> _Pairs:
     return _Pairs(tuple(groups), alike, any(group.units for group in groups))
 
 
-def _paired(pairs: _Pairs, limit: float, *, ratio: bool) -> Compared | None:
+def _paired(pairs: _Pairs, limit: float | None, alpha: float, *, ratio: bool) -> Compared | None:
     """The two-sign rule on paired units; None where their differences hardly vary."""
     import numpy as np  # noqa: PLC0415  (scipy: only where there is something to compare)
 
@@ -175,17 +256,22 @@ def _paired(pairs: _Pairs, limit: float, *, ratio: bool) -> Compared | None:
     if any(are_alike(a - b) or are_alike(a + b) for _, a, b in groups):
         return None
     return _ruled(
-        lambda: non_inferior_paired_groups(groups, margin=limit, alpha=ALPHA),
+        lambda: non_inferior_paired_groups(groups, margin=limit, alpha_larger=alpha),
         units=pairs.units,
         ratio=ratio,
     )
 
 
-def _exchanged(pairs: _Pairs) -> Compared:
-    """Test that a size is larger, by exchanging the models within units."""
+def _sized(
+    pairs: _Pairs, ours: _Line, theirs: _Line, limit: float | None, alpha: float
+) -> Compared:
+    """Test that a size is no larger, by intervals, or larger, by exchanges within units."""
+    by_intervals = _by_intervals(ours, theirs, limit, ratio=False)
+    if by_intervals.no_worse:
+        return by_intervals
     if not pairs.pair:
         lacking = "too few units are the same" if pairs.share else "no units can be exchanged"
-        return _not_comparable(None, lacking)
+        return _not_comparable(limit, lacking)
     from ..statistics.resampling import (  # noqa: PLC0415  (numpy)
         exchange_size,
         spread_of_means,
@@ -202,14 +288,15 @@ def _exchanged(pairs: _Pairs) -> Compared:
         resamples=EXCHANGES,
         seed=SEED,
     )
-    no_worse = found.p > ALPHA
-    word = "not shown to be larger" if no_worse else "shown to be larger"
+    worse = found.p <= alpha
+    word = "shown to be larger" if worse else "not shown to be larger"
     return Compared(
         how="exchange",
-        bound=None,
-        margin=None,
+        bound=by_intervals.bound,
+        margin=limit,
         units=pairs.units,
-        no_worse=no_worse,
+        no_worse=False,
+        worse=worse,
         words=f"it is {word} (p = {found.p:.4f}, models exchanged within units)",
     )
 
@@ -241,7 +328,9 @@ def _line(effect: Effect) -> _Line | None:
     return _Line(estimate=estimate, low=low, high=high, se=effect.se, df=effect.df)
 
 
-def _independent(ours: _Line, theirs: _Line, limit: float, *, ratio: bool) -> Compared | None:
+def _independent(
+    ours: _Line, theirs: _Line, limit: float | None, alpha: float, *, ratio: bool
+) -> Compared | None:
     """The two-sign rule on independent estimates; None without standard errors of both."""
     if ours.se is None or ours.df is None or theirs.se is None or theirs.df is None:
         return None
@@ -256,7 +345,7 @@ def _independent(ours: _Line, theirs: _Line, limit: float, *, ratio: bool) -> Co
         "df_baseline": theirs.df,
     }
     return _ruled(
-        lambda: non_inferior_from_estimates(**given, margin=limit, alpha=ALPHA),
+        lambda: non_inferior_from_estimates(**given, margin=limit, alpha_larger=alpha),
         units=0,
         ratio=ratio,
     )
@@ -264,45 +353,74 @@ def _independent(ours: _Line, theirs: _Line, limit: float, *, ratio: bool) -> Co
 
 def _ruled(test: Callable[[], NonInferiority], *, units: int, ratio: bool) -> Compared | None:
     """Return the two-sign rule's result; None where it cannot say anything."""
+    from ..statistics.noninferiority import replication_to_decide  # noqa: PLC0415  (scipy)
+
     try:
         found = test()
     except (BadStatisticInput, NoVariance):
         return None
-    return Compared(
-        how="paired" if units else "independent",
-        bound=found.bound,
-        margin=found.margin,
-        units=units,
-        no_worse=found.non_inferior,
-        words="" if found.non_inferior else _larger(found.bound, found.margin, ratio=ratio),
+    undecided = not found.non_inferior and not found.larger
+    return _decided(
+        Compared(
+            how="paired" if units else "independent",
+            bound=found.bound,
+            margin=found.margin,
+            units=units,
+            no_worse=found.non_inferior,
+            least=found.least,
+            times=replication_to_decide(found, alpha=ALPHA) if undecided else None,
+        ),
+        ratio=ratio,
     )
 
 
-def _by_intervals(ours: _Line, theirs: _Line, limit: float, *, ratio: bool) -> Compared:
+def _by_intervals(ours: _Line, theirs: _Line, limit: float | None, *, ratio: bool) -> Compared:
     if ours.low is None or ours.high is None or theirs.low is None or theirs.high is None:
         return _not_comparable(limit, "there is no interval of both")
-    most = max(abs(_stretched(ours, end)) for end in (ours.low, ours.high))
-    low, high = (_stretched(theirs, end) for end in (theirs.low, theirs.high))
-    least = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-    bound = most - least
-    return Compared(
-        how="intervals",
-        bound=bound,
-        margin=limit,
-        units=0,
-        no_worse=bound < limit,
-        words="" if bound < limit else _larger(bound, limit, ratio=ratio),
+    (near, far), (nearest, farthest) = (_sizes(each) for each in (ours, theirs))
+    bound = far - nearest
+    return _decided(
+        Compared(
+            how="intervals",
+            bound=bound,
+            margin=limit,
+            units=0,
+            no_worse=limit is not None and bound < limit,
+            least=near - farthest,
+        ),
+        ratio=ratio,
     )
+
+
+def _sizes(line: _Line) -> tuple[float, float]:
+    """The least and the largest size within a stretched interval."""
+    low, high = (_stretched(line, end) for end in (line.low or 0.0, line.high or 0.0))
+    least = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+    return least, max(abs(low), abs(high))
+
+
+def _decided(found: Compared, *, ratio: bool) -> Compared:
+    """The same with what its bounds show, and in words."""
+    assert found.bound is not None  # noqa: S101  (whoever has a least has both)
+    assert found.least is not None  # noqa: S101
+    worse = found.least > 0 and not found.no_worse
+    words = "" if found.no_worse else _larger(found, worse=worse, ratio=ratio)
+    return replace(found, worse=worse, words=words)
 
 
 def _stretched(line: _Line, end: float) -> float:
     return line.estimate + STRETCH * (end - line.estimate)
 
 
-def _larger(bound: float, margin: float, *, ratio: bool) -> str:
-    if ratio:
-        return (
-            f"it may be larger by a factor of {math.exp(min(bound, 99.0)):.4g}, "
-            f"margin {math.exp(margin):.4g}"
-        )
-    return f"it may be larger by {bound:.4g}, margin {margin:g}"
+def _larger(found: Compared, *, worse: bool, ratio: bool) -> str:
+    """``it is larger by 0.1 to 0.3, margin 0.1``."""
+
+    def shown(value: float | None, form: str = ".4g") -> str:
+        value = 0.0 if value is None else value
+        return f"{math.exp(min(value, 99.0)) if ratio else value:{form}}"
+
+    by = "by a factor of " if ratio else "by "
+    beside = "there is no margin" if found.margin is None else f"margin {shown(found.margin, 'g')}"
+    if worse:
+        return f"it is larger {by}{shown(found.least)} to {shown(found.bound)}, {beside}"
+    return f"it may be larger {by}{shown(found.bound)}, {beside}"

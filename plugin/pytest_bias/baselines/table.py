@@ -29,15 +29,18 @@ if TYPE_CHECKING:
     from .gate import Comparison
 
 WORST_FIRST: tuple[Change, ...] = (
-    *("worse", "new", "expired", "known", "not in the baseline"),
+    *("worse", "new", "expired", "undecided", "known", "not in the baseline"),
     *("improved", "as before"),
 )
 """Outcomes in the order in which rows are shown."""
+OPEN: tuple[Change, ...] = ("worse", "new", "expired", "undecided")
+"""Outcomes of what may have got worse: whether they stop or not, they stand first, unfolded."""
 COUNTED: tuple[Change, ...] = (
-    *("improved", "as before", "known", "new", "worse", "expired", "not in the baseline"),
+    *("improved", "as before", "known", "undecided", "new", "worse", "expired"),
+    "not in the baseline",
 )
-"""Outcomes in the order in which they are counted; the first five are said even where none is."""
-_ALWAYS = 5
+"""Outcomes in the order in which they are counted; the first six are said even where none is."""
+_ALWAYS = 6
 DRIFT_NOTE = (
     "drift, described and never gating; in brackets the difference with its 95 % interval over "
     "cells, * where that excludes none (one in twenty does by chance)"
@@ -67,7 +70,8 @@ class UpgradeRow:
     ``title`` is what it asserts, empty where nobody said it; ``measure`` and ``contrast`` say
     what it is about, ``margin`` is in print; ``before`` is None
     where there is nothing to hold it against. ``said`` says in a sentence how the two compare.
-    ``stops`` is whether the gate stops it, ``tolerated`` whether it passes all the same.
+    ``decides`` what would decide what is undecided. ``stops`` is whether the gate stops it,
+    ``tolerated`` whether it passes all the same.
     """
 
     experiment: str
@@ -86,6 +90,7 @@ class UpgradeRow:
     said: str
     stops: bool
     tolerated: bool
+    decides: str = ""
 
     @property
     def named(self) -> HypothesisName:
@@ -101,6 +106,24 @@ class UpgradeRow:
     def fails(self) -> bool:
         """Return whether it stops the upgrade."""
         return self.stops and not self.tolerated
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether it may have got worse: nothing shows that it did not."""
+        return self.fails or self.outcome in OPEN
+
+    @property
+    def moved(self) -> float:
+        """How much the size of the estimate grew, in margins where there is one."""
+        before = None if self.before is None else self.before.estimate
+        now = self.now.estimate
+        if before is None or now is None:
+            return math.inf
+        if self.scale == "ratio":
+            before, now = (math.log(e) if e > 0 else math.inf for e in (before, now))
+        margin = None if self.compared is None else self.compared.margin
+        grown = abs(now) - abs(before)
+        return 0.0 if math.isnan(grown) else grown / (margin or 1.0)
 
 
 Claimed = tuple[str, str]
@@ -132,7 +155,7 @@ class Upgrade:
 
     @property
     def counts(self) -> tuple[tuple[Change, int], ...]:
-        """Count each outcome: the five that matter always, others where there are any."""
+        """Count each outcome: the six that matter always, others where there are any."""
         found = Counter(row.outcome for row in self.rows)
         return tuple(
             (outcome, found[outcome])
@@ -144,6 +167,11 @@ class Upgrade:
     def stopped(self) -> tuple[UpgradeRow, ...]:
         """The rows that stop the upgrade."""
         return tuple(row for row in self.rows if row.fails)
+
+    @property
+    def open(self) -> tuple[UpgradeRow, ...]:
+        """The rows that may have got worse, those that stop the upgrade first."""
+        return tuple(row for row in self.rows if row.is_open)
 
     @property
     def apart(self) -> tuple[UpgradeRow, ...]:
@@ -185,6 +213,7 @@ def row_of(
         said=compared.words,
         stops=stops,
         tolerated=compared.tolerated,
+        decides=compared.decides,
     )
 
 
@@ -202,15 +231,23 @@ def _shown(entry: Entry, form: str, finding: Finding | None = None) -> Observed:
 
 
 def worst_first(rows: Iterable[UpgradeRow]) -> tuple[UpgradeRow, ...]:
-    """``rows`` in the order in which they are shown."""
+    """``rows`` as they are shown; of what may have got worse what grew most stands first."""
     rank = {outcome: place for place, outcome in enumerate(WORST_FIRST)}
     return tuple(
-        sorted(rows, key=lambda r: (not r.fails, rank.get(r.outcome, len(rank)), r.named))
+        sorted(
+            rows,
+            key=lambda r: (
+                not r.fails,
+                rank.get(r.outcome, len(rank)),
+                -r.moved if r.is_open else 0.0,
+                r.named,
+            ),
+        )
     )
 
 
 def counts_words(upgrade: Upgrade) -> str:
-    """``3 improved, 60 as before, 9 known, 2 new, 1 worse``."""
+    """``3 improved, 60 as before, 9 known, 0 undecided, 2 new, 1 worse``."""
     return ", ".join(f"{count} {outcome}" for outcome, count in upgrade.counts)
 
 
@@ -227,6 +264,9 @@ def shipping_words(upgrade: Upgrade, but: str = "") -> str:
         return "Nothing was compared"
     if but:
         return f"No hypothesis stops this upgrade, but {but}"
+    if number := len(upgrade.open):
+        is_ = "is" if number == 1 else "are"
+        return f"Nothing stops this upgrade, but {number} {is_} not shown to be no worse"
     return "Nothing stops this upgrade"
 
 

@@ -16,7 +16,7 @@ from ..settings.settings import FILE_SUFFIX, OPTION, names_file
 from .accepted import Baselines, baseline_in, standing_of
 from .case_report import AgainstOld, CaseReport, Standing
 from .entries import Baseline, DamagedBaseline, Entry, entry_of
-from .gate import BaselineDiffers, Comparison, compare, is_stopped
+from .gate import BaselineDiffers, Comparison, compare, detecting, is_stopped
 from .table import Claimed, Upgrade, UpgradeRow, row_of, unasked_words, worst_first
 
 if TYPE_CHECKING:
@@ -126,7 +126,15 @@ class Against:
         new = entry_of(verdict, analysis.recording, fingerprint, acceptance=None, before=None)
         entry, digest = self._entry(case, verdict)
         against = "" if self.file is not None else self.old
-        beside = compare(named, new, entry, today=settings.today, against=against, verdict=verdict)
+        beside = compare(
+            named,
+            new,
+            entry,
+            today=settings.today,
+            against=against,
+            verdict=verdict,
+            among=detecting(each.claim for each in analysis.verdicts),
+        )
         row = None
         if verdict.gates:
             stops = is_stopped(
@@ -240,11 +248,12 @@ def upgrade_of_files(old: Path, new: Path, *, today: str) -> tuple[Upgrade, tupl
     rows: list[UpgradeRow] = []
     problems: list[str] = []
     for experiment, entries in sorted(now.verdicts.items()):
+        among = detecting(entry.claim for entry in entries.values())
         for name, entry in sorted(entries.items()):
             named = (experiment, now.model, name)
             was = before.entry(experiment, name)
             try:
-                compared = compare(named, entry, was, today=today)
+                compared = compare(named, entry, was, today=today, among=among)
             except BaselineDiffers as differs:
                 problems.append(str(differs))
                 continue

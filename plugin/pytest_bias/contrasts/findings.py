@@ -76,8 +76,11 @@ class Compared:
 
     ``bound`` is the upper bound of |candidate| − |baseline| (of ratios, of the sizes of their
     logarithms) that must lie below ``margin`` (of ratios the logarithm of their limit); None where
-    there is none. ``units`` are those that were paired, 0 where nothing pairs. ``no_worse`` is
-    what decides; ``words`` say why not, or what a "no worse" that is no proof rests on.
+    there is none. ``least`` is a lower bound of it, above 0 where the candidate is shown to be
+    ``worse``. ``units`` are those that were paired, 0 where nothing pairs. ``no_worse`` and
+    ``worse`` are what decides, and never both; ``words`` say why not the first, or what a "no
+    worse" that is no proof rests on. ``times`` is how many times as many replicates of both would
+    decide it, were nothing changed; None where more of them are not what it lacks.
     """
 
     how: How
@@ -86,6 +89,9 @@ class Compared:
     units: int
     no_worse: bool
     words: str = ""
+    least: float | None = None
+    worse: bool = False
+    times: float | None = None
 
 
 def p_words(p: float) -> str:

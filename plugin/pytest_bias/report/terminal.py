@@ -313,11 +313,8 @@ def row_line(row: UpgradeRow, *, several: bool) -> str:
     """One hypothesis: outcome, what it is, before → now, and how the two were compared."""
     model = f" × {row.model}" if several else ""
     before = side_words(row.before) if row.before is not None else "not there"
-    held = compared_words(row)
-    return (
-        f"{row.outcome}: {row.experiment}{model}, {row.hypothesis}: {before} → "
-        f"{side_words(row.now)}{f'; {held}' if held else ''}"
-    )
+    said = "; ".join(filter(None, (side_words(row.now), compared_words(row), row.decides)))
+    return f"{row.outcome}: {row.experiment}{model}, {row.hypothesis}: {before} → {said}"
 
 
 def printed(upgrade: Upgrade, but: str = "") -> Iterator[str]:

@@ -6,6 +6,14 @@ the truth, |candidate| is a * candidate for one a of +1 and -1, and |baseline| i
 b * baseline for both b. So under the null one a has a * candidate - b * baseline >= margin for
 both b, and passing wants, for each a, some b whose upper bound of it is below the margin. Two
 bounds may serve, hence each at 1 - alpha / 2.
+
+That a candidate is worse, |candidate| > |baseline|, is the same rule with the roles exchanged and
+no margin: for each b, some a whose lower bound of a * candidate - b * baseline is above 0.
+
+What several accepted versions show is put together by `shrunken_best`: the smallest of them, drawn
+towards their mean as far as they differ by no more than chance, and by no more than a standard
+error. The smallest estimate alone is a lucky one, which stops what has not changed; without the
+limit small steps, each accepted, would draw the mean along.
 """
 
 from __future__ import annotations
@@ -19,6 +27,7 @@ from numpy.typing import ArrayLike
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from ..errors import NoVariance
+from ._distributions import t_isf
 from .checks import (
     Floats,
     alike,
@@ -40,46 +49,84 @@ SIGNS = (1.0, -1.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NonInferiority:
-    """A test that |candidate| < |baseline| + margin by the two-sign rule.
+    """A test that |candidate| < |baseline| + margin by the two-sign rule, and that it is larger.
 
     Of the better upper bounds of candidate - b * baseline and of -candidate - b * baseline over
     both signs b, each one-sided at 1 - alpha / 2, `bound` is the larger, an upper bound of
-    |candidate| - |baseline|; `non_inferior` says that it is below the margin, and `p` is then
-    below alpha.
+    |candidate| - |baseline|, with the standard error `se` and its `df`; `non_inferior` says that
+    it is below the margin, and `p` is then below alpha. Without a margin neither can be.
+    `larger` says that |candidate| > |baseline| is shown, with `p_larger` at most `alpha_larger`;
+    `least` is a lower bound of the difference, at that level.
     """
 
     bound: float
+    se: float
+    df: float
     p: float
-    margin: float
+    margin: float | None
     non_inferior: bool
+    least: float
+    p_larger: float
+    larger: bool
 
 
 def _two_signs(
-    found: dict[tuple[float, float], Moments], *, margin: float, alpha: float
+    found: dict[tuple[float, float], Moments],
+    *,
+    margin: float | None,
+    alpha: float,
+    alpha_larger: float,
 ) -> NonInferiority:
-    margin = positive(margin, "margin")
+    if margin is not None:
+        margin = positive(margin, "margin")
     alpha = fraction(alpha, "alpha")
-    best: list[float] = []
-    p_values: list[float] = []
-    for a in SIGNS:
-        both = [found[a, b] for b in SIGNS]
-        difference = np.array([each.difference for each in both])
-        se = np.array([each.se for each in both])
-        df = np.array([each.df for each in both])
-        best.append(float((difference - special.stdtrit(df, alpha / 2) * se).min()))
-        p_values.append(float(special.stdtr(df, (difference - margin) / se).min()))
-    bound = max(best)
+    alpha_larger = fraction(alpha_larger, "alpha_larger")
+
+    def end(each: Moments, level: float) -> float:
+        return each.difference - float(special.stdtrit(each.df, level)) * each.se
+
+    def p_of(each: Moments, distance: float) -> float:
+        return float(special.stdtr(each.df, distance / each.se))
+
+    deciding = max(
+        (min((found[a, b] for b in SIGNS), key=lambda each: end(each, alpha / 2)) for a in SIGNS),
+        key=lambda each: end(each, alpha / 2),
+    )
+    bound = end(deciding, alpha / 2)
+    p, p_larger = (
+        1.0,
+        probability(
+            2 * max(min(p_of(found[a, b], -found[a, b].difference) for a in SIGNS) for b in SIGNS)
+        ),
+    )
+    if margin is not None:
+        p = probability(
+            2
+            * max(
+                min(p_of(found[a, b], found[a, b].difference - margin) for b in SIGNS)
+                for a in SIGNS
+            )
+        )
     return NonInferiority(
         bound=bound,
-        p=probability(2 * max(p_values)),
+        se=deciding.se,
+        df=deciding.df,
+        p=p,
         margin=margin,
-        non_inferior=bound < margin,
+        non_inferior=margin is not None and bound < margin,
+        least=min(max(end(found[a, b], 1 - alpha_larger / 2) for a in SIGNS) for b in SIGNS),
+        p_larger=p_larger,
+        larger=p_larger <= alpha_larger,
     )
 
 
 @checked
 def non_inferior_paired_groups(
-    groups: Sequence[tuple[float, ArrayLike, ArrayLike]], *, margin: float, alpha: float = 0.05
+    groups: Sequence[tuple[float, ArrayLike, ArrayLike]],
+    *,
+    margin: float | None,
+    alpha: float = 0.05,
+    alpha_larger: float = 0.05,
 ) -> NonInferiority:
     """Test |candidate| < |baseline| + margin on a weighted sum of the means of groups of units.
 
@@ -106,7 +153,7 @@ def non_inferior_paired_groups(
         for a in SIGNS:
             # the candidate's sign a goes to both terms, so that of the baseline becomes a b
             found[a, a * b] = replace(moments, difference=a * moments.difference)
-    return _two_signs(found, margin=margin, alpha=alpha)
+    return _two_signs(found, margin=margin, alpha=alpha, alpha_larger=alpha_larger)
 
 
 def _pairs(
@@ -137,7 +184,7 @@ def _sum_of_means(groups: Sequence[tuple[float, Floats]], *, magnitude: float) -
 
 
 @checked
-def non_inferior_from_estimates(
+def non_inferior_from_estimates(  # noqa: PLR0913  (two estimates of three numbers each)
     *,
     candidate: float,
     se_candidate: float,
@@ -145,8 +192,9 @@ def non_inferior_from_estimates(
     baseline: float,
     se_baseline: float,
     df_baseline: float,
-    margin: float,
+    margin: float | None,
     alpha: float = 0.05,
+    alpha_larger: float = 0.05,
 ) -> NonInferiority:
     """Test |candidate| < |baseline| + margin from two independent estimates, where nothing pairs.
 
@@ -168,4 +216,96 @@ def non_inferior_from_estimates(
         for a in SIGNS
         for b in SIGNS
     }
-    return _two_signs(found, margin=margin, alpha=alpha)
+    return _two_signs(found, margin=margin, alpha=alpha, alpha_larger=alpha_larger)
+
+
+# --- several accepted versions ------------------------------------------------------------------
+
+
+@checked
+def shrunken_best(groups: Sequence[tuple[float, ArrayLike]]) -> tuple[Floats, ...]:
+    """Return the contrasts of the units that a candidate of several versions is held beside.
+
+    Each group is (weight, contrasts): an array of shape (k, n), k >= 2 versions by n >= 2 units,
+    in the unit of the margin. With B_ij that of unit i in version j, mu_i its mean over versions
+    and m the version with the smallest size of the weighted sum of means, the result is
+    (1 - w) B_im + w mu_i for each group. The sum of means of a version has the sampling variance
+    s^2 = k / (k - 1) * mean_j Var_i(B_ij - mu_i) / n, summed over groups by weight^2.
+    Source: `shrinkage`.
+    """
+    arrays = []
+    for weight, contrasts in groups:
+        array = np.asarray(contrasts, dtype=float)
+        if array.ndim != 2 or min(array.shape) < 2 or not np.isfinite(array).all():  # noqa: PLR2004
+            raise bad("groups", "are not finite contrasts of two versions and two units or more")
+        arrays.append((number(weight, "weight"), array))
+    if not arrays or len({array.shape[0] for _, array in arrays}) != 1:
+        raise bad("groups", "are none, or not of the same versions")
+    k = arrays[0][1].shape[0]
+    means = np.sum([weight * array.mean(axis=1) for weight, array in arrays], axis=0)
+    noise = sum(
+        weight**2 * float((array - array.mean(axis=0)).var(axis=1, ddof=1).mean()) / array.shape[1]
+        for weight, array in arrays
+    )
+    best, w = shrinkage(means, k / (k - 1) * noise)
+    return tuple((1 - w) * array[best] + w * array.mean(axis=0) for _, array in arrays)
+
+
+@checked
+def shrunken_best_from_estimates(estimates: ArrayLike, se: ArrayLike) -> tuple[float, float]:
+    """Return the estimate that a candidate is held beside, and its standard error; nothing pairs.
+
+    `estimates` and `se` are those of k >= 2 independent versions. With s^2 the mean of se^2 the
+    variance is s^2 ((1 - w)^2 + w^2 / k + 2 w (1 - w) / k). Source: `shrinkage`.
+    """
+    found, errors = sample(estimates, "estimates"), sample(se, "se")
+    alike(errors, "se", n=found.size, of="estimates")
+    square = float((errors**2).mean())
+    best, w = shrinkage(found, square)
+    part = (1 - w) ** 2 + (w**2 + 2 * w * (1 - w)) / found.size
+    return float((1 - w) * found[best] + w * found.mean()), math.sqrt(square * part)
+
+
+def shrinkage(means: Floats, square: float) -> tuple[int, float]:
+    """Return the version with the smallest size, and the weight w of the mean of all beside it.
+
+    w is 1 - lambda with lambda = tau^2 / (tau^2 + s^2), tau^2 = max(0, Var_j - s^2), the share of
+    what versions differ by that is no chance, and at most what moves the best by one standard
+    error s. `square` is s^2. Source: DerSimonian & Laird (1986) for tau^2; James & Stein (1961).
+    """
+    best = int(np.abs(means).argmin())
+    between = max(0.0, float(means.var(ddof=1)) - square)
+    w = square / (between + square) if square else 0.0
+    apart = abs(float(means.mean()) - float(means[best]))
+    return best, min(w, math.sqrt(square) / apart) if apart else w
+
+
+@checked
+def replication_to_decide(
+    found: NonInferiority, *, alpha: float = 0.05, power: float = 0.90
+) -> float | None:
+    """Return how many times the replicates of both models would show that nothing grew.
+
+    What was recorded stays, and what is added is assumed to show no change, at the spread seen:
+    with x the share of the recorded among all, the difference found counts x times, its standard
+    error sqrt(x) times, and the added replicates spread it by se * sqrt(x (1 - x)). The bound is
+    then below the margin with probability `power`. 1 where it is already; None without a margin.
+    No power at the estimate found: the truth is taken to be no change (Hoenig & Heisey 2001).
+    """
+    if found.margin is None:
+        return None
+    t = t_isf(fraction(alpha, "alpha") / 2, found.df)
+    z = float(special.ndtri(fraction(power, "power")))
+    difference, margin = found.bound - t * found.se, found.margin
+
+    def short(x: float) -> bool:
+        spread = t * math.sqrt(x) + z * math.sqrt(x * (1 - x))
+        return difference * x + found.se * spread > margin
+
+    low, high = 0.0, 1.0
+    if found.bound < margin:
+        return 1.0
+    for _ in range(60):  # a concave function of x that starts below the margin and ends above it
+        middle = (low + high) / 2
+        low, high = (low, middle) if short(middle) else (middle, high)
+    return 1 / low if low else None

@@ -117,19 +117,19 @@ def test_with_nothing_new_the_file_stays_as_it_is(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_the_best_that_was_accepted_of_the_version_before_counts_on(tmp_path: Path) -> None:
+def test_what_was_accepted_of_the_version_before_counts_on(tmp_path: Path) -> None:
     # Versions have names of their own: without it each would start anew, ten small steps pass.
     assert accept_now(settings(tmp_path), "one", "two").problems == ()
     path = baseline_path(tmp_path, MODEL)
     before = read_baseline(tmp_path, MODEL)
     assert before is not None
     ((experiment, entries),) = before.verdicts.items()
-    effect = entries["one"].best
+    effect = entries["one"].effect
     assert effect is not None
     small = replace(effect, estimate=effect.estimate / 4, cassette="small")
     changed = {
-        "one": replace(entries["one"], best=small),
-        "two": replace(entries["two"], best=small, fingerprint={"margin": 9}),
+        "one": replace(entries["one"], effect=small),
+        "two": replace(entries["two"], effect=small, fingerprint={"margin": 9}),
     }
     old = replace(before, model="simulated/old", verdicts={experiment: changed})
     text = baseline_text(old)
@@ -141,9 +141,8 @@ def test_the_best_that_was_accepted_of_the_version_before_counts_on(tmp_path: Pa
         assert found.problems == ()
         now = read_baseline(tmp_path, MODEL)
         assert now is not None
-        assert now.verdicts[experiment]["one"].best == small
-        assert now.verdicts[experiment]["one"].effect == effect
-        assert now.verdicts[experiment]["two"].best == effect  # of another design
+        assert now.verdicts[experiment]["one"].versions == (small, effect)
+        assert now.verdicts[experiment]["two"].versions == (effect,)  # of another design
 
 
 def test_there_must_be_something_to_follow(tmp_path: Path) -> None:

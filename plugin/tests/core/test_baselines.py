@@ -152,13 +152,12 @@ DAMAGED: dict[str, tuple[str, str]] = {
     "merged": (f"<<<<<<< ours\n{TEXT}", "it is no baseline"),
     "a list": ("[]", "a JSON object is needed"),
     "deep": ("[" * 100_000, "it is no baseline"),
-    "deep inside": (f'{{"format": 2, "x": {"[" * 900}{"]" * 900}}}', "it is no baseline"),
-    "twice": (TEXT.replace('"format": 2', '"format": 2, "format": 2'), "stands twice"),
+    "deep inside": (f'{{"format": 3, "x": {"[" * 900}{"]" * 900}}}', "it is no baseline"),
+    "twice": (TEXT.replace('"format": 3', '"format": 3, "format": 3'), "stands twice"),
     "not a number": (TEXT.replace('"estimate": 1.0', '"estimate": NaN'), "it is no baseline"),
-    "older": (edited(lambda v: v.update(format=1)), "its format is 1, this version of pytest-bia"),
     "no format": (edited(lambda v: v.pop("format")), "its format is None"),
     "true": (edited(lambda v: v.update(format=True)), "its format is True"),
-    "unchecked": (json.dumps({"format": 2, "model": "openai/m"}), "its checksum"),
+    "unchecked": (json.dumps({"format": 3, "model": "openai/m"}), "its checksum"),
     "less": (edited(lambda v: v.pop("model")), "model is not as it was written"),
     "more": (edited(lambda v: kept(v).update(colour="red")), "colour is not as it was written"),
     "word": (edited(lambda v: kept(v).update(units="1")), "units is not as it was written"),
@@ -190,6 +189,15 @@ def test_damage_names_the_file_and_how_to_mend_it(text: str, problem: str) -> No
     assert problem in said
     assert "Restore the file from version control, or delete it and accept" in said
     assert not isinstance(damaged.value, AssertionError)
+
+
+def test_the_format_before_says_that_accepting_again_calls_nothing() -> None:
+    with pytest.raises(DamagedBaseline) as damaged:
+        baseline_from(edited(lambda v: v.update(format=2)), "x.json")
+    assert "its format is 2, this version of pytest-bias reads 3" in str(damaged.value)
+    assert "accept the same recordings again (--bias-accept), which are only rep" in str(
+        damaged.value
+    )
 
 
 def test_line_ends_and_indentation_are_no_damage() -> None:
@@ -233,47 +241,40 @@ def test_only_what_the_gate_stops_needs_somebody_who_accepts_it(
     assert baseline_from(baseline_text(baseline(h=found)), "x.json").entry("anchoring", "h")
 
 
-def test_the_smallest_ever_accepted_stays_the_best_whatever_its_sign() -> None:
+def test_every_version_that_was_accepted_counts_once_and_the_last_one_last() -> None:
     accepted = entry(of(1.0))
-    sizes = []
-    for estimate in (1.25, -0.75, 1.5, 0.75):
+    for estimate in (1.25, -0.75, 1.25, 1.0):
         accepted = entry(of(estimate), before=accepted)
-        assert accepted.effect is not None
-        assert accepted.best is not None
-        assert accepted.effect.estimate == estimate
-        sizes.append(accepted.best.estimate)
-    assert sizes == [1.0, -0.75, -0.75, -0.75]
+    assert [each.estimate for each in accepted.versions] == [1.25, -0.75, 1.0]
 
 
-@pytest.mark.parametrize(("now", "best"), [(0.9, 0.9), (1.1, 1.1), (0.5, 0.8), (1.3, 0.8)])
-def test_of_ratios_the_one_nearest_to_one_is_best(now: float, best: float) -> None:
-    before = entry(of(0.8, scale="ratio"))
-    found = entry(of(now, scale="ratio"), before=before).best
-    assert found is not None
-    assert found.estimate == best
-
-
-def test_a_verdict_without_an_estimate_keeps_the_best() -> None:
+def test_a_verdict_without_an_estimate_keeps_what_was_accepted_before() -> None:
     first = entry(of(1.0))
     second = entry(replace(OPEN, finding=None), before=first)
-    assert (second.effect, second.best) == (None, first.effect)
-    assert entry(of(2.0), before=second).best == first.effect
-    assert entry(of(2.0), before=entry(replace(OPEN, finding=None))).best == entry(of(2.0)).effect
+    assert second.effect is None
+    assert [each.estimate for each in second.versions] == [1.0]
+    third = entry(of(2.0), before=second)
+    assert [each.estimate for each in third.versions] == [1.0, 2.0]
 
 
-def test_what_was_accepted_before_is_kept_oldest_first_and_without_its_units() -> None:
-    units = (UnitGroup(group="", weight=1.0, values={"one": 0.5, "two": 1.5}),)
+def test_what_was_accepted_before_is_kept_oldest_first_with_its_units() -> None:
+    units = (UnitGroup(group="", weight=1.0, values={"one": 0.5, "two": 4 / 3}),)
     accepted = entry(of(1.0, by_unit=units))
-    accepted = entry(of(0.1, "CLEAR"), before=accepted)
+    accepted = entry(of(0.1, "CLEAR", by_unit=units), before=accepted)
     accepted = entry(of(1.2), before=accepted, acceptance=replace(ANN, owner="bob"))
     assert [(past.status, past.accepted) for past in accepted.history] == [
         ("BIASED", ANN),
         ("CLEAR", None),
     ]
     assert [past.effect and past.effect.estimate for past in accepted.history] == [1.0, 0.1]
-    assert all(past.effect is not None and not past.effect.by_unit for past in accepted.history)
+    kept = [past.effect and dict(past.effect.by_unit[0].values) for past in accepted.history]
+    assert kept == [{"one": 0.5, "two": 1.33333}] * 2
     written = baseline(h=accepted)
     assert baseline_from(baseline_text(written), "x.json") == written
+    alike = baseline(h=entry(of(1.3, by_unit=units), before=accepted))
+    assert baseline_from(baseline_text(alike), "x.json") == alike
+    assert baseline_text(alike).count('"values": [0.5, 1.33333]') == 2  # named once, below
+    assert baseline_text(alike).count('"one"') == 1
 
 
 def test_accepting_the_very_same_again_adds_nothing_and_another_day_does() -> None:
@@ -286,7 +287,7 @@ def test_accepting_the_very_same_again_adds_nothing_and_another_day_does() -> No
 def test_another_design_starts_anew() -> None:
     other = replace(entry(of(0.2), before=entry()), fingerprint={"hypothesis": {"margin": 0.5}})
     found = entry(of(1.5), before=other)
-    assert found.best == found.effect
+    assert found.versions == (found.effect,)
     assert found.history == ()
 
 
@@ -312,7 +313,7 @@ def test_what_many_entries_share_stands_in_the_file_once() -> None:
     )
     text = baseline_text(written)
     assert text.count("Ada") == 1
-    assert text.count('"values": {"one": 0.5, "two": 1.5}') == 2  # and no best beside them
+    assert text.count('"values": {"one": 0.5, "two": 1.5}') == 2
     assert baseline_from(text, "x.json") == written
 
 

@@ -109,7 +109,7 @@ def test_the_gate_errs_seldom_and_passes_what_has_not_changed(row: upgrade_gate.
 def test_how_upgrades_are_held_beside_each_other() -> None:
     rng = np.random.default_rng(1)
     ways = {
-        row.name: compared(*row.draw(rng, 0.0, 0.0), margin=row.margin)
+        row.name: compared(*row.draw(rng, [0.0, 0.0]), margin=row.margin)
         for row in upgrade_gate.ROWS
     }
     assert [found.how for found in ways.values()] == ["paired"] * 2 + ["independent"] * 3
@@ -124,4 +124,5 @@ def test_the_report_of_the_gate_tells_what_is_off(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out.count("OFF") == 2
     assert upgrade_gate.main(["--simulations", "20", "--row", "no such row"]) == 1
     assert upgrade_gate.main(["--simulations", "2", "--row", "fixed"]) in {0, 1}
+    assert upgrade_gate.main(["--upgrades", "2"]) in {0, 1}
     assert "of 12 shares off" in capsys.readouterr().out

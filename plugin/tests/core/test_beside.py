@@ -6,10 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.baselines.entries import Acceptance, Entry, entry_of
-from pytest_bias.baselines.gate import ABSOLUTE, Change, Comparison, compare, describe_verdict
-from pytest_bias.baselines.noninferiority import effect_of
+from pytest_bias.baselines.gate import (
+    ABSOLUTE,
+    Change,
+    Comparison,
+    Shown,
+    compare,
+    describe_verdict,
+    outcome_of,
+)
 from pytest_bias.contrasts.findings import UnitGroup, WorstCase
 from pytest_bias.experiments.records import Recording
 from pytest_bias.statistics.results import Interval
@@ -17,6 +25,8 @@ from pytest_bias.verdicts.verdict import Status, Verdict
 
 from .factories import finding, recording
 from .test_verdicts import verdict as decided
+
+close: Any = pytest.approx
 
 TODAY = "2026-12-31"
 ANN = Acceptance(reason="known since spring", owner="Ann", until=TODAY)
@@ -31,7 +41,7 @@ WORDS: dict[Status, str] = {
     "BIASED": "BIASED (detected) for this vignette",
     "INCONCLUSIVE": "INCONCLUSIVE for this vignette",
 }
-ESTIMATES: dict[Status, float] = {"CLEAR": 0.1, "BIASED": 1.0, "INCONCLUSIVE": 0.5}
+ESTIMATES: dict[Status, float] = {"CLEAR": 0.1, "BIASED": 1.0, "INCONCLUSIVE": 0.3}
 
 
 def verdict(status: Status, claim: str = "clear", **changes: Any) -> Verdict:
@@ -110,6 +120,117 @@ def test_the_table_has_every_row() -> None:
     assert len(TABLE) == 2 * len(STATUSES) ** 2
 
 
+# now, before → outcome where worse is shown, and where neither is
+NOT_SHOWN: dict[tuple[Status, Status], tuple[Change, Change]] = {
+    ("CLEAR", "CLEAR"): ("as before", "as before"),
+    ("CLEAR", "BIASED"): ("improved", "improved"),
+    ("CLEAR", "INCONCLUSIVE"): ("improved", "improved"),
+    ("BIASED", "CLEAR"): ("new", "new"),
+    ("BIASED", "INCONCLUSIVE"): ("new", "new"),
+    ("BIASED", "BIASED"): ("worse", "undecided"),
+    ("INCONCLUSIVE", "CLEAR"): ("worse", "undecided"),
+    ("INCONCLUSIVE", "BIASED"): ("worse", "undecided"),
+    ("INCONCLUSIVE", "INCONCLUSIVE"): ("worse", "undecided"),
+}
+
+
+@pytest.mark.parametrize(("row", "expected"), NOT_SHOWN.items(), ids=map("-".join, NOT_SHOWN))
+@pytest.mark.parametrize("claim", ["clear", "detect"])
+def test_the_table_where_no_worse_is_not_shown(
+    row: tuple[Status, Status], expected: tuple[Change, Change], claim: Any
+) -> None:
+    now, before = row
+    every: tuple[Shown, Shown] = ("worse", "neither")
+    assert tuple(outcome_of(claim, before, now, shown) for shown in every) == expected
+
+
+WIDE: dict[str, Any] = {"se": 0.4, "interval": Interval(low=0.2, high=1.8, level=0.95)}
+
+
+@pytest.mark.parametrize(
+    ("claim", "now", "before", "tolerated"),
+    [
+        ("clear", "BIASED", "BIASED", False),
+        ("clear", "INCONCLUSIVE", "BIASED", False),
+        ("clear", "INCONCLUSIVE", "CLEAR", False),
+        ("clear", "INCONCLUSIVE", "INCONCLUSIVE", True),
+        ("detect", "BIASED", "BIASED", True),
+        ("detect", "INCONCLUSIVE", "BIASED", False),
+        ("detect", "INCONCLUSIVE", "CLEAR", False),
+        ("detect", "INCONCLUSIVE", "INCONCLUSIVE", False),
+    ],
+)
+def test_what_is_undecided_stops_claims_to_be_clear_alone(
+    claim: str, now: Status, before: Status, *, tolerated: bool
+) -> None:
+    """It stops none that finds; and not where somebody accepted that it was open."""
+    found = beside(
+        verdict(now, claim, estimate=1.0, **WIDE), entry(verdict(before, claim, **WIDE))
+    )
+    assert found.outcome == "undecided"
+    assert found.tolerated == tolerated
+    assert "is shown neither to be worse than" in found.words
+    if claim == "detect":
+        known = entry(verdict("BIASED", claim, **WIDE), PAST)
+        assert beside(verdict("BIASED", claim, **WIDE), known).outcome == "expired"
+
+
+def test_what_is_undecided_says_which_command_would_decide_it() -> None:
+    def made(checksum: str) -> Entry:
+        design = {"design": {"name": "gate", "replicates": 30}}
+        told = replace(BEFORE, checksum=checksum)
+        return entry_of(verdict("BIASED", **WIDE), told, design, acceptance=ANN, before=None)
+
+    now = verdict("BIASED", **WIDE)
+    found = compare(now.named, made("anew"), made("before"), today=TODAY, against=OLD)
+    assert found.outcome == "undecided"
+    assert found.compared is not None
+    assert found.compared.times is not None
+    share = 1 / found.compared.times  # the difference found is 0: .6 is what its bound then is
+    spread = stats.t.isf(0.025, 400) * share**0.5 + 1.2816 * (share * (1 - share)) ** 0.5
+    assert 0.4 * 2**0.5 * spread == close(0.6, abs=1e-3)
+    assert found.decides == (
+        "239 more replicates of both would decide it, were nothing changed: record openai/old and "
+        "openai/m with --bias-replicates=269 --bias-record=missing"
+    )
+    assert found.words.endswith(f"margin 0.6; {found.decides}")
+
+
+def test_detect_claims_share_the_error_rate_of_being_called_worse() -> None:
+    """+1.0 to +1.9 at a standard error of .42: p = .034 alone, and .05 / 3 among three."""
+    usual: dict[str, Any] = {"se": 0.3, "interval": None}
+    now = verdict("BIASED", "detect", estimate=1.9, **usual)
+    then = entry(verdict("BIASED", "detect", **usual))
+    new = entry_of(now, ANEW, {"margin": 0.6}, acceptance=None, before=None)
+    outcomes = [
+        compare(now.named, new, then, today=TODAY, verdict=now, among=among).outcome
+        for among in (1, 3)
+    ]
+    assert outcomes == ["worse", "undecided"]
+
+
+@pytest.mark.parametrize(
+    ("p", "shares", "now", "outcome"),
+    [
+        (0.08, (1.0, 1.0), "BIASED", "new"),
+        (0.08, (0.2, 1.0), "BIASED", "known"),  # .016 at today's share: a bias then as well
+        (0.8, (0.2, 1.0), "BIASED", "new"),  # .16
+        (0.04, (1.0, 0.2), "INCONCLUSIVE", "as before"),  # .2: it would not have been found
+        (0.004, (1.0, 0.2), "INCONCLUSIVE", "improved"),
+        (0.04, (1.0, 0.2), "BIASED", "known"),
+    ],
+)
+def test_a_share_of_the_alarms_that_changed_makes_nothing_new(
+    p: float, shares: tuple[float, float], now: Status, outcome: Change
+) -> None:
+    before, today = shares
+    then: Status = "BIASED" if p <= 0.05 else "INCONCLUSIVE"
+    known = replace(verdict(then, "detect", estimate=1.0), p_adjusted=p, share=before)
+    found = beside(replace(verdict(now, "detect", estimate=1.0), share=today), entry(known))
+    assert found.outcome == outcome
+    assert found.tolerated == (outcome == "known")
+
+
 @pytest.mark.parametrize("status", STATUSES)
 def test_what_is_only_described_is_held_against_nothing(status: Status) -> None:
     assert beside(verdict(status, "describe"), entry(verdict("CLEAR"))) == ABSOLUTE
@@ -141,19 +262,18 @@ def test_a_larger_effect_is_worse_where_bias_was_accepted(now: Status) -> None:
     found = beside(verdict(now, estimate=1.9), entry(verdict("BIASED")))
     assert (found.outcome, found.tolerated) == ("worse", False)
     assert found.words.startswith(
-        f"{WHO} (known since spring), but +1.9 is not shown to be no worse than +1: "
-        "it may be larger by 1."
+        f"{WHO} (known since spring), but +1.9 is shown to be worse than +1: it is larger by 0.62"
     )
     assert found.words.endswith(", margin 0.6")
     assert "  baseline: " + found.words in describe_verdict(verdict(now), "x", found)
 
 
-def test_an_open_question_that_was_accepted_may_stay_open_whatever_its_estimate() -> None:
-    found = beside(verdict("INCONCLUSIVE", estimate=1.9), entry(verdict("INCONCLUSIVE")))
-    assert found.outcome == "known"
+def test_an_open_question_that_was_accepted_may_stay_open_but_not_get_worse() -> None:
+    found = beside(verdict("INCONCLUSIVE", estimate=0.7), entry(verdict("INCONCLUSIVE")))
+    assert (found.outcome, found.tolerated) == ("worse", False)
     nothing = replace(verdict("INCONCLUSIVE"), finding=None)
     lost = beside(nothing, entry(verdict("INCONCLUSIVE")))
-    assert (lost.outcome, lost.tolerated) == ("worse", False)
+    assert (lost.outcome, lost.tolerated) == ("undecided", False)
     assert lost.words.endswith("(known since spring), but now there is no estimate at all")
     assert beside(nothing, entry(nothing)).outcome == "known"
 
@@ -163,30 +283,29 @@ def test_a_bias_without_an_estimate_is_not_shown_to_be_no_worse(lost: str) -> No
     bare = replace(verdict("BIASED"), finding=None)
     now, then = (bare, verdict("BIASED")) if lost == "now" else (verdict("BIASED"), bare)
     found = beside(now, entry(then))
-    assert (found.outcome, found.compared) == ("worse", None)
+    assert (found.outcome, found.compared) == ("undecided", None)
     assert "there is no estimate" in found.words
 
 
-def test_the_very_same_replies_are_known_whatever_the_best() -> None:
+def test_the_very_same_replies_are_known_whatever_was_accepted_before() -> None:
     known = entry(verdict("BIASED", estimate=3.0), before=entry(verdict("BIASED")))
-    assert known.best is not None
-    assert known.best.estimate == 1.0
+    assert [each.estimate for each in known.versions] == [1.0, 3.0]
     same = beside(verdict("BIASED", estimate=3.0), known, recording=BEFORE)
     assert same.outcome == "known"
     assert same.compared is not None
     assert same.compared.how == "same replies"
     other = beside(verdict("BIASED", estimate=3.0), known)
     assert other.outcome == "worse"
-    assert "than +3 and the best ever accepted, +1: it may be larger by 2." in other.words
+    assert "worse than +3 and what was accepted before (2 versions): it is larger" in other.words
 
 
-def test_it_must_be_no_worse_than_either() -> None:
-    known = entry(verdict("BIASED", estimate=1.0))
-    worse_than_accepted = replace(
-        known, best=effect_of(verdict("BIASED", estimate=2.0).finding or finding(), "x")
-    )
-    assert beside(verdict("BIASED", estimate=2.0), worse_than_accepted).outcome == "worse"
-    assert beside(verdict("BIASED", estimate=1.1), worse_than_accepted).outcome == "known"
+def test_a_larger_effect_that_was_accepted_makes_no_room_for_the_next() -> None:
+    """Three versions at 1 and one at 2, each known to .1: the next is held beside about 1."""
+    known = entry(verdict("BIASED"))
+    for estimate in (1.01, 0.99, 2.0):
+        known = entry(verdict("BIASED", estimate=estimate), before=known)
+    assert beside(verdict("BIASED", estimate=2.0), known).outcome == "worse"
+    assert beside(verdict("BIASED", estimate=1.1), known).outcome == "known"
 
 
 def test_small_steps_do_not_add_up() -> None:
@@ -197,7 +316,8 @@ def test_small_steps_do_not_add_up() -> None:
         outcomes.append(found.outcome)
         if found.outcome == "known":
             accepted = entry(now, before=accepted)
-    assert outcomes == ["known", "worse", "worse", "worse"]
+    assert outcomes[0] == "known"
+    assert set(outcomes[2:]) == {"worse"}
 
 
 def test_units_that_pair_decide_where_independent_estimates_could_not() -> None:
@@ -213,22 +333,24 @@ def test_units_that_pair_decide_where_independent_estimates_could_not() -> None:
     assert found.outcome == "known"
     assert found.compared is not None
     assert (found.compared.how, found.compared.units) == ("paired", 15)
-    assert beside(verdict("BIASED", **wide), entry(verdict("BIASED", **wide))).outcome == "worse"
+    assert beside(verdict("BIASED", **wide), entry(verdict("BIASED", **wide))).outcome != "known"
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"margin": None}, "there is no margin, and then only the same replies are"),
+        ({"margin": None}, "larger by 1.112, there is no margin"),
         ({"se": None, "df": None}, "it may be larger by"),
         ({"scale": "ratio", "estimate": 2.0, "margin": 1.5}, "it may be larger by a factor of"),
     ],
 )
-def test_what_cannot_be_shown_is_worse_and_says_why(changes: dict[str, Any], words: str) -> None:
+def test_what_cannot_be_shown_is_undecided_and_says_why(
+    changes: dict[str, Any], words: str
+) -> None:
     usual: dict[str, Any] = {"interval": Interval(low=0.5, high=3.5, level=0.95), "se": 0.4}
     given = usual | changes
     found = beside(verdict("BIASED", **given), entry(verdict("BIASED", **given)))
-    assert found.outcome == "worse"
+    assert (found.outcome, found.tolerated) == ("undecided", False)
     assert words in found.words
     again = beside(verdict("BIASED", **given), entry(verdict("BIASED", **given)), recording=BEFORE)
     assert again.outcome == "known"
@@ -253,11 +375,11 @@ def sized(shift: float, seed: int = 0) -> Verdict:
 
 def test_of_a_size_worse_must_be_shown_and_no_worse_is_no_proof() -> None:
     known = beside(sized(1.0, 1), entry(sized(1.0)))
-    assert known.outcome == "known"
-    assert "; it is not shown to be larger (p = " in known.words
+    assert (known.outcome, known.tolerated) == ("undecided", True)
+    assert ": it is not shown to be larger (p = " in known.words
     worse = beside(sized(3.0), entry(sized(1.0)))
     assert worse.outcome == "worse"
-    assert "but 3 is not shown to be no worse than 1: it is shown to be larger" in worse.words
+    assert "but 3 is shown to be worse than 1: it is shown to be larger" in worse.words
 
 
 def lacking(lowest: float | None, highest: float | None, *, needed: bool = True) -> WorstCase:
@@ -270,8 +392,17 @@ def test_missing_replies_at_their_worst_must_be_no_worse_either(
     now: Status, ends: tuple[float | None, float | None]
 ) -> None:
     found = beside(verdict(now, estimate=1.0, worst_case=lacking(*ends)), entry(verdict("BIASED")))
-    assert (found.outcome, found.tolerated) == ("worse", False)
+    assert (found.outcome, found.tolerated) == ("undecided", False)
     assert found.words.endswith("too many replies are missing to show it in the worst case")
+
+
+def test_worse_must_be_shown_with_missing_replies_at_their_best() -> None:
+    then = entry(verdict("BIASED"))
+    outcomes = [
+        beside(verdict("BIASED", estimate=1.9, worst_case=lacking(*ends)), then).outcome
+        for ends in ((1.8, 2.0), (1.2, 2.0), (-0.2, 2.0), (None, None))
+    ]
+    assert outcomes == ["worse", "undecided", "undecided", "undecided"]
 
 
 @pytest.mark.parametrize(
@@ -286,7 +417,11 @@ def test_missing_replies_of_a_ratio_count_on_the_log_scale() -> None:
     usual: dict[str, Any] = {"scale": "ratio", "estimate": 1.5, "margin": 1.5, "se": 0.01}
     usual["interval"] = Interval(low=1.47, high=1.53, level=0.95)
     known = entry(verdict("BIASED", **usual))
-    for ends, outcome in (((1.4, 1.6), "known"), ((1.4, 2.3), "worse"), ((0.0, 1.5), "worse")):
+    for ends, outcome in (
+        ((1.4, 1.6), "known"),
+        ((1.4, 2.3), "undecided"),
+        ((0.0, 1.5), "undecided"),
+    ):
         now = verdict("BIASED", worst_case=lacking(*ends), **usual)
         assert beside(now, known).outcome == outcome
 
@@ -302,7 +437,7 @@ def test_a_bias_is_not_known_where_its_judge_does_not_agree_or_units_are_few() -
     few = replace(verdict("INCONCLUSIVE", fewest=4), reason="a group has 4 unit(s)")
     for now in (held, few):
         found = beside(now, entry(verdict("BIASED")))
-        assert (found.outcome, found.tolerated) == ("worse", False)
+        assert (found.outcome, found.tolerated) == ("undecided", False)
         assert found.words.endswith(f"but now nothing can be decided: {now.reason}")
         assert beside(now, entry(verdict("INCONCLUSIVE"))).outcome == "known"
 
@@ -354,7 +489,7 @@ def test_what_another_model_shows_less_of_is_worse() -> None:
     found = beside(verdict("BIASED", estimate=1.9), entry(verdict("BIASED"), None), against=OLD)
     assert (found.outcome, found.tolerated) == ("worse", False)
     assert found.words.startswith(
-        f"{OLD} is {WORDS['BIASED']}, but +1.9 is not shown to be no worse than +1: it may be"
+        f"{OLD} is {WORDS['BIASED']}, but +1.9 is shown to be worse than +1: it is larger"
     )
 
 
@@ -362,7 +497,7 @@ def test_what_another_model_leaves_open_too_must_be_no_worse() -> None:
     then = entry(verdict("INCONCLUSIVE"), None)
     found = beside(verdict("INCONCLUSIVE", estimate=1.9), then, against=OLD)
     assert (found.outcome, found.tolerated) == ("worse", False)
-    assert "+1.9 is not shown to be no worse than +0.5" in found.words
+    assert "+1.9 is shown to be worse than +0.3" in found.words
     nothing = replace(verdict("INCONCLUSIVE"), finding=None)
     assert beside(nothing, entry(nothing, None), against=OLD).outcome == "known"
 

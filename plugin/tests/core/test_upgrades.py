@@ -84,7 +84,11 @@ def test_units_that_both_have_are_paired(margin: float) -> None:
         units=12,
         no_worse=expected.non_inferior,
         words=found.words,
+        least=close(expected.least),
+        worse=expected.larger and not expected.non_inferior,
+        times=found.times,
     )
+    assert (found.times is None) == (found.no_worse or found.worse)
     assert bool(found.words) != found.no_worse
 
 
@@ -227,7 +231,6 @@ def test_intervals_of_ratios_are_compared_as_logarithms() -> None:
 @pytest.mark.parametrize(
     ("now", "then", "margin", "words"),
     [
-        (effect(2.0), effect(1.0, "old"), None, "there is no margin"),
         (bare(1.0, 0.1), effect(1.0, "old", se=None, interval=None), 0.5, "no interval of both"),
         (effect(0.0, scale="ratio"), effect(2.0, "old", scale="ratio"), 1.5, "a ratio of 0 has"),
         (effect(2.0, scale="ratio"), effect(2.0, "old"), 1.5, "one is a ratio, the other a diff"),
@@ -280,12 +283,13 @@ def test_a_size_is_worse_only_where_that_is_shown(*, gaps: bool) -> None:
         for shift, seed, name in ((0.2, 1, "old"), (0.2, 2, "new"), (2.0, 3, "new"))
     )
     found = compared(again, small, margin=None)
-    assert (found.how, found.units, found.no_worse) == ("exchange", 12, True)
+    assert (found.how, found.units, found.worse) == ("exchange", 12, False)
     assert found.words.startswith("it is not shown to be larger (p = ")
     worse = compared(large, small, margin=None)
-    assert not worse.no_worse
+    assert worse.worse
     assert worse.words.startswith("it is shown to be larger (p = ")
-    assert compared(small, large, margin=None).no_worse
+    assert not compared(small, large, margin=None).worse
+    assert not any(each.no_worse for each in (found, worse))
     assert compared(again, small, margin=None) == found
 
 

@@ -255,7 +255,7 @@ def test_a_suite_that_asks_less_than_the_file_has_is_no_pass(
     assert status == 2
     lacking = f"{FRESH}, {KNOWN}, {WORSE}"
     assert f"game-many: accepted of {OLD} and not in the suite: {lacking}. Nothing shows" in err
-    assert "1 improved, 0 as before, 0 known, 0 new, 0 worse" in out
+    assert "1 improved, 0 as before, 0 known, 0 undecided, 0 new, 0 worse" in out
 
 
 def test_a_suite_that_asks_nothing_any_more_is_no_pass(
@@ -414,7 +414,7 @@ def test_two_files_are_compared_without_a_recording(
     assert (status, err) == (1, "")
     first, *rows = out.splitlines()[2:]
     assert first == (
-        f"Compared with {OLD}, as accepted: 1 improved, 0 as before, 1 known, 1 new, 1 worse"
+        f"Compared with {OLD}, as accepted: 1 improved, 0 as before, 1 known, 0 undecided, 1 new, 1 worse"
     )
     assert rows.pop() == "2 hypotheses stop this upgrade."
     assert rows.pop() == ""

@@ -56,7 +56,7 @@ def test_a_bias_in_the_other_direction_or_of_another_design_is_not_let_through(
     found = baseline_from(text, "")
     entry = found.verdicts["game-coin"][ID]
     assert entry.effect is not None
-    other = replace(entry, effect=replace(entry.effect, estimate=-6.0), best=None)
+    other = replace(entry, effect=replace(entry.effect, estimate=-6.0))
     changed = replace(found, verdicts={"game-coin": {ID: other}})
     path(suite).write_text(baseline_text(changed), encoding="utf-8")
     result = suite.run(SCREEN, BIASED)

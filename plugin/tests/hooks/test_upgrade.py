@@ -104,7 +104,7 @@ def test_a_drifted_model_is_stopped_by_exactly_what_is_worse_and_what_is_new(
         lines = section(result)
         start = lines.index(
             f"Compared with {OLD}{', as accepted' if file else ''}: "
-            "1 improved, 0 as before, 1 known, 1 new, 1 worse"
+            "1 improved, 0 as before, 1 known, 0 undecided, 1 new, 1 worse"
         )
         for line, name in zip(
             lines[start + 1 :], ("worse", "new", "known", "improved"), strict=False
@@ -191,22 +191,22 @@ def test_only_what_the_old_model_shows_is_a_pass_that_says_so(many: Suite) -> No
     assert result.ret == 1
 
 
-def test_the_best_ever_accepted_of_the_old_model_counts(accepted: Suite) -> None:
+def test_what_was_ever_accepted_of_the_old_model_counts(accepted: Suite) -> None:
     found = baseline_from(path(accepted).read_text(encoding="utf-8"), "")
     entry = found.verdicts["game-many"][KNOWN]
-    assert entry.best is not None
+    assert entry.effect is not None
     units = tuple(
         replace(group, values={unit: value - 5 for unit, value in group.values.items()})
-        for group in entry.best.by_unit
+        for group in entry.effect.by_unit
     )
-    best = replace(entry.best, estimate=entry.best.estimate - 5, by_unit=units, cassette="another")
-    verdicts = {"game-many": {KNOWN: replace(entry, best=best)}}
+    best = replace(entry.effect, estimate=entry.effect.estimate - 5, by_unit=units, cassette="x")
+    verdicts = {"game-many": {KNOWN: replace(entry, effect=best)}}
     path(accepted).write_text(baseline_text(replace(found, verdicts=verdicts)), encoding="utf-8")
     result = accepted.run(f"--bias-baseline={OLD}", "-k", "known", "--bias-gate=off")
     assert result.ret == 0
     (row,) = accepted.results(partial=True)["upgrade"]["rows"]
     assert (row["outcome"], row["stops"]) == ("worse", False)
-    assert "the best ever accepted" in row["said"]
+    assert "and what was accepted before (2 versions)" in row["said"]
 
 
 # --- what is not there ------------------------------------------------------------------------
