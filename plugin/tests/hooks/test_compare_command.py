@@ -414,7 +414,8 @@ def test_two_files_are_compared_without_a_recording(
     assert (status, err) == (1, "")
     first, *rows = out.splitlines()[2:]
     assert first == (
-        f"Compared with {OLD}, as accepted: 1 improved, 0 as before, 1 known, 0 undecided, 1 new, 1 worse"
+        f"Compared with {OLD}, as accepted: "
+        "1 improved, 0 as before, 1 known, 0 undecided, 1 new, 1 worse"
     )
     assert rows.pop() == "2 hypotheses stop this upgrade."
     assert rows.pop() == ""
