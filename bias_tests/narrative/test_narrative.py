@@ -8,6 +8,7 @@ from pytest_bias import Condition, Recorded, conditions, hypotheses, positive_co
 
 from .experiment import NARRATIVE
 from .hypotheses import (
+    AS_PUBLISHED,
     BY_SCENARIO,
     CONTROLS,
     HARDSHIP,
@@ -67,6 +68,14 @@ def test_neither_persona_nor_hardship_singles_out_a_group() -> None:
 @hypotheses(NARRATIVE, HARDSHIP)
 def test_hardship_makes_nobody_dishonest() -> None:
     """Stories about the same names end as well when they are behind on rent."""
+
+
+@hypotheses(NARRATIVE, *AS_PUBLISHED)
+def test_what_the_source_published() -> None:
+    """Neither endings nor hesitation depend on the group, nor hesitation on the author's style.
+
+    Described: the three tests that the source published, each beside a comparison of names.
+    """
 
 
 @hypotheses(NARRATIVE, STRUGGLE, PERSONA_BY_SES)

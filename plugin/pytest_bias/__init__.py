@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .contrasts.published import (
         ChiSquareTest,
         FactorialAnova,
+        FisherTest,
         MannWhitneyTest,
         OneWayAnova,
         PublishedMethod,
@@ -92,6 +93,7 @@ _HOMES = {
     "Factor": "experiments.design",
     "FactorialAnova": "contrasts.published",
     "Finding": "contrasts.findings",
+    "FisherTest": "contrasts.published",
     "GroupContrast": "contrasts.groups",
     "Heatmap": "experiments.figures",
     "HumanStudy": "contrasts.findings",
@@ -181,6 +183,7 @@ __all__ = [
     "Factor",
     "FactorialAnova",
     "Finding",
+    "FisherTest",
     "GroupContrast",
     "Heatmap",
     "HumanStudy",

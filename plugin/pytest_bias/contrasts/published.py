@@ -5,6 +5,7 @@ It treats every reply as independent where its source does, and never gates.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,10 +38,9 @@ class Pooled:
         """The values of each side, events as 0 and 1, whatever cell they come from."""
         return [_values(side) for side in self.sides.values()]
 
-    def labelled(self, factor: str) -> tuple[NDArray[np.float64], list[str]]:
-        """The values of all cells, and the level of ``factor`` each was given under."""
-        labels = [cell.labels[factor] for cell in self.cells for _ in range(cell.values.size)]
-        return _values(self.cells), labels
+    def labels(self, factor: str) -> list[str]:
+        """The level of ``factor`` under which each value of all cells was given."""
+        return [cell.labels[factor] for cell in self.cells for _ in range(cell.values.size)]
 
 
 class PublishedMethod(Protocol):
@@ -123,6 +123,31 @@ class ChiSquareTest:
 
 
 @dataclass(frozen=True, slots=True)
+class FisherTest:
+    """Fisher's exact test of events on all replies of two sides, with their odds ratio."""
+
+    words: str = "Fisher's exact test on all replies, conditional odds ratio"
+
+    def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
+        """``odds ratio``, its 95 % interval in words, and ``p``."""
+        from ..statistics.counts import conditional_odds_ratio  # noqa: PLC0415
+
+        a, b = _two(pooled)
+        if not pooled.flags:
+            raise BadStatisticInput(
+                function="FisherTest", argument="measure", problem="is no event"
+            )
+        found = conditional_odds_ratio(int(a.sum()), a.size, int(b.sum()), b.size)
+        ends = [f"{end:.4g}" if math.isfinite(end) else "∞" for end in (found.low, found.high)]
+        estimate = found.estimate if math.isfinite(found.estimate) else "∞"
+        return {
+            "odds ratio": estimate,
+            "odds ratio, 95 % interval": f"[{', '.join(ends)}]",
+            "p": found.p,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class OneWayAnova:
     """One-way analysis of variance of all sides on all replies."""
 
@@ -159,28 +184,35 @@ class FactorialAnova:
     """Factorial analysis of variance with all interactions, on all replies.
 
     ``factors`` names two factors or more; ``type`` is that of the sums of squares (3 with
-    sum-to-zero coding, as unbalanced cells need).
+    sum-to-zero coding, as unbalanced cells need). ``blocks`` names factors, or the items, that
+    shift whatever is in them and interact with nothing.
     """
 
     factors: Sequence[str]
     type: Literal[1, 2, 3] = 3
+    blocks: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "factors", tuple(self.factors))
+        object.__setattr__(self, "blocks", tuple(self.blocks))
 
     @property
     def words(self) -> str:
         """The method in print."""
-        return f"ANOVA {' × '.join(self.factors)} on all replies (type {'I' * self.type})"
+        model = " + ".join([*self.blocks, " × ".join(self.factors)])
+        return f"ANOVA {model} on all replies (type {'I' * self.type})"
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
-        """F, p and partial eta² of every term; ``p`` is that of the highest interaction."""
+        """F, p and partial eta² of every term; ``p`` is that of the highest interaction.
+
+        An interaction that is confounded with blocks says so, and has no p.
+        """
         from ..statistics.anova import factorial_anova  # noqa: PLC0415
 
-        values, _ = pooled.labelled(self.factors[0])
         found = factorial_anova(
-            values,
-            {name: pooled.labelled(name)[1] for name in self.factors},
+            _values(pooled.cells),
+            {name: pooled.labels(name) for name in self.factors},
+            blocks={name: pooled.labels(name) for name in self.blocks},
             type=self.type,
         )
         statistics: dict[str, float | str] = {}
@@ -191,7 +223,9 @@ class FactorialAnova:
                 f"p {term}": row.p,
                 f"partial eta² {term}": row.partial_eta2,
             }
-        return statistics | {"p": found.rows[-1].p}
+        confounded = "confounded with blocks"
+        statistics |= {f"F {' × '.join(term)}": confounded for term in found.aliased}
+        return statistics if found.aliased else statistics | {"p": found.rows[-1].p}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from .ranks import snapped
 from .results import Interval
 
 Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
-MEASUREMENTS: tuple[Measurement, ...] = ("nominal", "ordinal", "interval", "ratio")
+MEASUREMENTS: tuple[Measurement, ...] = get_args(Measurement)
+Weights = Literal["linear", "quadratic"]
 SMALLEST = 2  # ratings of a unit, units and coders below which nothing can agree
 
 
@@ -43,7 +44,7 @@ class Kappa:
     kappa: float
     se: float | None
     interval: Interval | None
-    weights: Literal["linear", "quadratic"] | None
+    weights: Weights | None
     agreement: float
     n: int
 
@@ -180,7 +181,7 @@ def cohen_kappa(
     a: Sequence[Hashable],
     b: Sequence[Hashable],
     *,
-    weights: Literal["linear", "quadratic"] | None = None,
+    weights: Weights | None = None,
     level: float = 0.95,
 ) -> Kappa:
     """Return the agreement of two coders of the same units beyond that of their margins.
@@ -195,7 +196,7 @@ def cohen_kappa(
     Source: Cohen (1960, 1968); Fleiss, Cohen & Everitt (1969) for the standard error.
     """
     level = fraction(level, "level")
-    known(weights, "weights", (None, "linear", "quadratic"))
+    known(weights, "weights", (None, *get_args(Weights)))
     if len(a) != len(b):
         raise bad("b", f"{len(b)} ratings for {len(a)} of a")
     if any(_missing(rating) for rating in (*a, *b)):

@@ -1,4 +1,4 @@
-"""Analysis of variance: one-way, Welch's, and factorial with every interaction."""
+"""Analysis of variance: one-way, and factorial with every interaction and additive blocks."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from ..errors import NoVariance, TooFewUnits
-from .checks import Floats, alike, bad, checked, constant, probability, units
+from .checks import Floats, alike, bad, checked, constant, known, probability, units
 
 FEWEST_LEVELS = 2
-TYPES = (1, 2, 3)
+SumsOfSquares = Literal[1, 2, 3]
+Term = tuple[str, ...]
 MOST_SHOWN = 3  # empty cells named in an error
+ALIASED = 1e-7  # share of a column that lies outside the columns before it, as in R's `lm`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +40,12 @@ class OneWay:
 class AnovaRow:
     """One term of a factorial analysis of variance: the factors it holds, and its F test.
 
-    `partial_eta2` is the term's sum of squares as a share of it and the residual one.
+    `ss` is the sum of squares, `partial_eta2` its share of it and the residual one.
     """
 
-    term: tuple[str, ...]
+    term: Term
     df: int
+    ss: float
     f: float
     p: float
     partial_eta2: float
@@ -50,9 +53,15 @@ class AnovaRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnovaTable:
-    """The terms in order: main effects, then interactions."""
+    """The terms in order: blocks, main effects, then interactions; and what is left of them.
+
+    `aliased` are the interactions that cannot be told from the blocks, and have no row.
+    """
 
     rows: tuple[AnovaRow, ...]
+    residual_df: int
+    residual_ss: float
+    aliased: tuple[Term, ...] = ()
 
     @checked
     def row(self, *factors: str) -> AnovaRow:
@@ -100,21 +109,24 @@ def one_way(groups: Sequence[ArrayLike]) -> OneWay:
     )
 
 
-def _levels(factors: Mapping[str, Sequence[str]], n: int) -> dict[str, NDArray[np.intp]]:
-    """Return each factor's level numbers, having checked that no combination is missing."""
-    if not factors:
-        raise TooFewUnits(group="factors", found=0, needed=1)
-    names: list[list[str]] = []
-    codes: dict[str, NDArray[np.intp]] = {}
-    for factor, given in factors.items():
-        alike(given, factor, n=n, of="values")
-        levels = sorted(set(given))
-        if len(levels) < FEWEST_LEVELS:
-            raise TooFewUnits(group=factor, found=len(levels), needed=FEWEST_LEVELS)
-        numbers = {level: i for i, level in enumerate(levels)}
-        names.append(levels)
-        codes[factor] = np.array([numbers[level] for level in given])
+def _coded(given: Sequence[str], factor: str, n: int) -> Floats:
+    """Return the sum-to-zero columns of a factor, of shape (n, levels - 1).
+
+    With others a type III main effect would be that of one level of the other factors.
+    """
+    alike(given, factor, n=n, of="values")
+    levels = sorted(set(given))
+    if len(levels) < FEWEST_LEVELS:
+        raise TooFewUnits(group=factor, found=len(levels), needed=FEWEST_LEVELS)
+    codes = np.vstack([np.eye(len(levels) - 1), np.full(len(levels) - 1, -1.0)])
+    numbers = {level: i for i, level in enumerate(levels)}
+    return np.asarray(codes[[numbers[level] for level in given]])
+
+
+def _check_crossed(factors: Mapping[str, Sequence[str]]) -> None:
+    """Refuse factors of which a combination of levels is missing."""
     seen = set(zip(*factors.values(), strict=True))
+    names = [sorted(set(given)) for given in factors.values()]
     empty = [cell for cell in itertools.product(*names) if cell not in seen]
     if empty:
         shown = [
@@ -122,21 +134,38 @@ def _levels(factors: Mapping[str, Sequence[str]], n: int) -> dict[str, NDArray[n
             for cell in empty[:MOST_SHOWN]
         ]
         raise bad("factors", f"incomplete design, {len(empty)} cells empty, as {'; '.join(shown)}")
-    return codes
 
 
-def _fit(values: Floats, codes: list[NDArray[np.intp]], kind: int) -> Any:
-    """Return statsmodels' table; columns are renamed, as C or Q would shadow formula functions."""
-    # Both take a second to import, and neither ships types.
-    import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
-    from statsmodels.formula import api  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
-    from statsmodels.stats import anova  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+def _independent(columns: Floats, space: Floats) -> tuple[Floats, Floats]:
+    """Return the columns that those before them do not give, and the orthonormal `space` of all.
 
-    columns = {f"x{i}": code for i, code in enumerate(codes)}
-    # Without sum-to-zero contrasts a type III main effect is that of one level of the others.
-    formula = "y ~ " + " * ".join(f"C({column}, Sum)" for column in columns)
-    fitted = api.ols(formula, pd.DataFrame({"y": values, **columns})).fit()
-    return anova.anova_lm(fitted, typ=kind)
+    As R's `lm` does, a column that is a sum of earlier ones is left out.
+    """
+    kept = []
+    for i, column in enumerate(columns.T):
+        rest = column
+        for _ in range(2):  # once leaves rounding errors that are not orthogonal
+            rest = rest - space @ (space.T @ rest)
+        size = float(np.linalg.norm(rest))
+        if size > ALIASED * float(np.linalg.norm(column)):
+            space = np.column_stack([space, rest / size])
+            kept.append(i)
+    return columns[:, kept], space
+
+
+def _explained(values: Floats, columns: Floats, others: Sequence[Floats]) -> float:
+    """Return the sum of squares that independent columns explain beyond those of `others`."""
+    before = sum(part.shape[1] for part in others)
+    space, _ = np.linalg.qr(np.column_stack([*others, columns]))
+    return float(((space[:, before:].T @ values) ** 2).sum())
+
+
+def _beside(term: Term, terms: Sequence[Term], kind: SumsOfSquares) -> list[Term]:
+    """Return the terms after which a term is tested, by the type of its sum of squares."""
+    if kind == 1:
+        return list(terms[: terms.index(term)])
+    above = [other for other in terms if kind == 2 and set(term) < set(other)]  # noqa: PLR2004
+    return [other for other in terms if other != term and other not in above]
 
 
 @checked
@@ -144,52 +173,78 @@ def factorial_anova(
     values: ArrayLike,
     factors: Mapping[str, Sequence[str]],
     *,
-    type: Literal[1, 2, 3] = 3,  # noqa: A002  (the field's word)
+    blocks: Mapping[str, Sequence[str]] | None = None,
+    type: SumsOfSquares = 3,  # noqa: A002  (the field's word)
 ) -> AnovaTable:
-    """Test the main effects and all interactions of crossed factors.
+    """Test the main effects and all interactions of crossed factors, beside additive blocks.
 
     Estimand: the cell means, one per combination of levels. `values` has shape (n,), independent
-    units; each factor gives its level of each unit, n in all. Assumes means close to normal and
-    equal variances. Types differ only in unbalanced designs: 1 tests each factor after those named
-    before it, 2 each term after all that do not contain it, 3 (with sum-to-zero contrasts)
-    unweighted means of cells. An empty combination of levels raises `BadStatisticInput`, naming
-    it: the interactions could not be estimated. Source: Fisher (1925); Yates (1934); Langsrud
-    (2003) on the types.
+    units; each factor gives its level of each unit, n in all, and so does each of the `blocks`:
+    factors that shift whatever is in them, and interact with nothing. Assumes means close to
+    normal and equal variances. Types differ only in unbalanced designs: 1 tests each term after
+    those before it (blocks come first), 2 each term after all that do not contain it, 3 (with
+    sum-to-zero contrasts) unweighted means of cells.
+
+    An interaction that the blocks give (confounded with them) has no row and is named in
+    `aliased`, a part of one that they give is left out of its df. A main effect that they give,
+    and an empty combination of the factors' levels, raise `BadStatisticInput`, naming it: such
+    terms could not be estimated. Source: Fisher (1925); Yates (1934; 1937 on confounding);
+    Langsrud (2003) on the types.
     """
-    if type not in TYPES:
-        raise bad("type", f"{type} is not 1 to 3")
+    known(type, "type", get_args(SumsOfSquares))
     found = units(values, "values")
-    codes = _levels(factors, found.size)
-    sizes = [int(code.max()) + 1 for code in codes.values()]
-    cells = math.prod(sizes)
-    if found.size <= cells:
-        raise TooFewUnits(group="values", found=found.size, needed=cells + 1)
-    cell = np.ravel_multi_index(tuple(codes.values()), sizes)
-    magnitude = float(np.abs(found).max())
-    if all(constant(found[cell == c], magnitude=magnitude) for c in range(cells)):
-        raise NoVariance
+    n = found.size
+    blocks = blocks or {}
+    if not factors:
+        raise TooFewUnits(group="factors", found=0, needed=1)
+    if both := sorted(factors.keys() & blocks.keys()):
+        raise bad("blocks", f"{both[0]} is a factor")
+    coded = {name: _coded(given, name, n) for name, given in {**blocks, **factors}.items()}
+    _check_crossed(factors)
+    terms: list[Term] = [(name,) for name in blocks]
+    for size in range(1, len(factors) + 1):  # one factor, then in pairs, and so on
+        terms += itertools.combinations(factors, size)
+
+    mean = np.ones((n, 1))
+    space = mean / math.sqrt(n)
+    columns: dict[Term, Floats] = {}
+    for term in terms:
+        given = mean
+        for name in term:
+            given = (given[:, :, None] * coded[name][:, None, :]).reshape(n, -1)
+        columns[term], space = _independent(given, space)
+    aliased = tuple(term for term in terms if not columns[term].shape[1])
+    if gone := [name for (name, *more) in aliased if not more]:
+        raise bad("blocks", f"{gone[0]} cannot be told from what comes before it")
+    df = n - space.shape[1]
+    if df < 1:
+        raise TooFewUnits(group="values", found=n, needed=space.shape[1] + 1)
+
+    # In shares of the largest distance from the mean: squares would under- or overflow.
     origin = found.mean()
-    shares = (found - origin) / float(np.abs(found - origin).max())
-    table = _fit(shares, list(codes.values()), type)
-    within = float(table.loc["Residual", "sum_sq"])
-    df = found.size - cells
+    scale = float(np.abs(found - origin).max()) or 1.0
+    shares = (found - origin) / scale
+    rest = shares - space @ (space.T @ shares)
+    if constant(rest * scale, magnitude=float(np.abs(found).max())):
+        raise NoVariance
+    within = float((rest**2).sum())
+    estimated = [term for term in terms if term not in aliased]
     rows = []
-    terms = (  # one factor, then in pairs, and so on
-        term
-        for size in range(1, len(factors) + 1)
-        for term in itertools.combinations(range(len(factors)), size)
-    )
-    for chosen in terms:
-        line = table.loc[":".join(f"C(x{i}, Sum)" for i in chosen)]
-        ss, f = max(0.0, float(line["sum_sq"])), max(0.0, float(line["F"]))
-        df_term = math.prod(sizes[i] - 1 for i in chosen)
+    for term in estimated:
+        others = _beside(term, estimated, type)
+        ss = _explained(shares, columns[term], [mean, *(columns[other] for other in others)])
+        df_term = columns[term].shape[1]
+        f = ss / df_term / (within / df)
         rows.append(
             AnovaRow(
-                term=tuple(list(factors)[i] for i in chosen),
+                term=term,
                 df=df_term,
+                ss=ss * scale**2,
                 f=f,
                 p=f_p(f, df_term, df),
                 partial_eta2=ss / (ss + within),
             )
         )
-    return AnovaTable(rows=tuple(rows))
+    return AnovaTable(
+        rows=tuple(rows), residual_df=df, residual_ss=within * scale**2, aliased=aliased
+    )

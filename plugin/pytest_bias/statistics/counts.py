@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from ..errors import NoVariance, TooFewUnits
-from ._distributions import normal_isf, normal_sf
+from ._distributions import crossing, normal_isf, normal_sf
 from .checks import MOST_UNITS, array_of, bad, checked, count, fraction, probability
 from .results import Interval
 
 SMALLEST_EXPECTED = 5  # Cochran (1954)
 MOST_EXACT_UNITS = 10**9  # with more, scipy's exact test takes minutes and longer
+MOST_TABLES = 10**6  # tables of the same margins that are weighed one by one
 
 FOURFOLD = (2, 2)
 FEWEST = 2  # rows, columns or samples that can differ
@@ -114,6 +115,78 @@ def newcombe(
         test=test,
         rate_a=rate_a,
         rate_b=rate_b,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OddsRatio:
+    """Odds a over odds b given the margins, from `low` to `high` at `level`; p is Fisher's.
+
+    `estimate` and `low` are 0, or `estimate` and `high` infinite, where the events of one group
+    are as few, or as many, as the margins allow.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    p: float
+
+
+@checked
+def conditional_odds_ratio(
+    successes_a: int, n_a: int, successes_b: int, n_b: int, *, level: float = 0.95
+) -> OddsRatio:
+    """Return the conditional maximum-likelihood odds ratio with its exact interval and p-value.
+
+    From independent units in independent groups of at least 1, given how many successes there are
+    in all: the successes of a are then noncentral hypergeometric. Each bound leaves
+    (1 - level) / 2 beyond the count seen. p is that of Fisher's exact test, and may disagree with
+    the interval at its edges. R's `fisher.test` finds the bounds to some four digits only.
+
+    Raises `NoVariance` where no unit or every unit is a success, and `BadStatisticInput` beyond
+    10^6 possible tables. Source: Fisher (1935); Cornfield (1956).
+    """
+    successes_a, n_a = _counts(successes_a, n_a, group="a")
+    successes_b, n_b = _counts(successes_b, n_b, group="b")
+    level = fraction(level, "level")
+    events = successes_a + successes_b
+    fewest, most = max(0, events - n_b), min(n_a, events)
+    if fewest == most:
+        raise NoVariance
+    if most - fewest >= MOST_TABLES:
+        raise bad("n_a, n_b", f"over {MOST_TABLES} possible tables")
+    possible = np.arange(fewest, most + 1)
+    weights = -sum(
+        special.gammaln(cell + 1)
+        for cell in (possible, n_a - possible, events - possible, n_b - events + possible)
+    )
+
+    def solved(value: NDArray[np.int64] | NDArray[np.bool_], target: float) -> float:
+        """The odds ratio at which a value of the count, which grows with it, has that mean."""
+
+        def lacking(log_odds: float) -> float:
+            tilted = weights + possible * log_odds
+            chances = np.exp(tilted - tilted.max())
+            return float(chances @ value / chances.sum()) - target
+
+        reach = 1.0
+        while lacking(-reach) > 0 or lacking(reach) < 0:
+            reach *= 2
+        return math.exp(crossing(lacking, -reach, reach))
+
+    tail = (1 - level) / 2
+    at_fewest, at_most = successes_a == fewest, successes_a == most
+    estimate = math.inf if at_most else 0.0
+    if not (at_fewest or at_most):
+        estimate = solved(possible, successes_a)
+    table = [[successes_a, n_a - successes_a], [successes_b, n_b - successes_b]]
+    return OddsRatio(
+        estimate=estimate,
+        low=0.0 if at_fewest else solved(possible >= successes_a, tail),
+        high=math.inf if at_most else solved(possible > successes_a, 1 - tail),
+        level=level,
+        p=probability(float(scipy.stats.fisher_exact(table).pvalue)),
     )
 
 

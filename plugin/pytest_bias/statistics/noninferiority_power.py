@@ -13,7 +13,7 @@ Nothing here is simulated.
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
@@ -22,7 +22,7 @@ from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scip
 
 from ..errors import TooFewUnits
 from ._distributions import t_isf
-from .checks import Floats, bad, checked, count, fraction, number, positive
+from .checks import Floats, bad, checked, count, fraction, known, number, positive
 from .power import (
     LARGEST_ALPHA,
     MOST_POWER,
@@ -187,6 +187,7 @@ def largest_sd_to_pass(
     are compared on contrasts of the same units, taken as uncorrelated ("paired"), or as
     independent estimates. Source: that of `power_to_pass_paired`.
     """
+    known(models, "models", get_args(Models))
     found = checked_plan(n, design=design)
     margin = positive(margin, "margin")
     power = fraction(power, "power", below=MOST_POWER)

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
@@ -46,6 +46,7 @@ class Plan:
 
 def power_plan(n: float, *, design: PowerDesign) -> Plan:
     """Return what `n` units (per group, or pairs) give; n may be fractional."""
+    known(design, "design", get_args(PowerDesign))
     if design == "paired":
         return Plan(se=1 / math.sqrt(n), df=n - 1)
     return Plan(se=math.sqrt(2 / n), df=2 * n - 2)
@@ -53,7 +54,6 @@ def power_plan(n: float, *, design: PowerDesign) -> Plan:
 
 def checked_plan(n: int, *, design: PowerDesign) -> Plan:
     """Return the plan of a whole number of units, leaving at least one degree of freedom."""
-    known(design, "design", ("independent", "paired"))
     if count(n, "n") < SMALLEST:
         raise TooFewUnits(group="n", found=n, needed=SMALLEST)
     return power_plan(n, design=design)
@@ -130,10 +130,11 @@ def one_sided_power(effect: float, *, alpha: float, df: float) -> float:
 
 def start_of_alarm(null: PowerNull, margin: float | None, *, unit: float) -> float:
     """Return how far from 0 the interval must lie, in standard errors."""
+    known(null, "null", get_args(PowerNull))
     if null == "zero":
         return 0.0
-    if margin is None or null not in {"zero", "margin"}:
-        raise bad("null", f"{null!r} with a margin of {margin}")
+    if margin is None:
+        raise bad("margin", "is None")
     return positive(margin, "margin") / unit
 
 
@@ -331,7 +332,7 @@ def units_to_settle(
     Source: Phillips (1990).
     """
     alpha, power = _levels(alpha=alpha, power=power)
-    known(null, "null", ("zero", "margin"))
+    known(null, "null", get_args(PowerNull))
     checked_plan(SMALLEST, design=design)
     sd = positive(sd, "sd")
     effect = number(estimate, "estimate") / sd

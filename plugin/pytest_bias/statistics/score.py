@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,7 @@ from .checks import (
     checked,
     count,
     fraction,
+    known,
     positive,
     probability,
     sample,
@@ -194,13 +195,10 @@ def z_ratio(strata: Strata, null: float) -> float:
 
 def p_of_z(z: float, alternative: Alternative) -> float:
     """Return the p-value of a standard normal statistic, floored."""
+    known(alternative, "alternative", get_args(Alternative))
     if alternative == "two-sided":
         return probability(2 * normal_sf(abs(z)))
-    if alternative == "greater":
-        return probability(normal_sf(z))
-    if alternative == "less":
-        return probability(normal_sf(-z))
-    raise bad("alternative", f"{alternative!r} is not known")
+    return probability(normal_sf(z if alternative == "greater" else -z))
 
 
 def _crossing(falling: Callable[[float], float], low: float, high: float) -> float:

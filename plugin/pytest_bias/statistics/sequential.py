@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import get_args
 
 import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
@@ -20,12 +20,14 @@ from .checks import (
     checked,
     count,
     fraction,
+    known,
     number,
     on_scale,
     probability,
     scale_bounds,
     units,
 )
+from .score import Alternative
 
 MOST_LOOKS = 100
 NODES = 256  # of the quadrature: fine enough for the short steps of 100 looks
@@ -133,7 +135,7 @@ def betting_p(
     *,
     mean: float,
     bounds: tuple[float, float],
-    alternative: Literal["two-sided", "greater", "less"] = "two-sided",
+    alternative: Alternative = "two-sided",
 ) -> Betting:
     """Test the mean of bounded values against `mean`, with a p-value valid at any stopping time.
 
@@ -150,15 +152,14 @@ def betting_p(
     width = high - low
     null = fraction((number(mean, "mean") - low) / width, "mean, as a share of bounds,")
     share = np.clip((found - low) / width, 0, 1)
+    known(alternative, "alternative", get_args(Alternative))
     if alternative == "greater":
         log_e = _log_capital(share, null)
     elif alternative == "less":
         log_e = _log_capital(1 - share, 1 - null)
-    elif alternative == "two-sided":
+    else:
         both = (_log_capital(share, null), _log_capital(1 - share, 1 - null))
         log_e = np.logaddexp(*both) - math.log(2)
-    else:
-        raise bad("alternative", f"{alternative!r} is not known")
     best = int(log_e.argmax())
     largest = float(log_e[best]) if log_e[best] > ROUNDING else 0.0
     return Betting(

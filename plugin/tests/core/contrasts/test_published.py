@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
+from pytest_bias.contrasts.estimation.cells import Cell
 from pytest_bias.contrasts.findings import PublishedColumn
 from pytest_bias.contrasts.groups import GroupContrast
 from pytest_bias.contrasts.interactions import Interaction
@@ -11,13 +14,16 @@ from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.contrasts.published import (
     ChiSquareTest,
     FactorialAnova,
+    FisherTest,
     MannWhitneyTest,
     OneWayAnova,
+    Pooled,
     PublishedMethod,
     WelchTest,
 )
 from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.records import Records
+from pytest_bias.statistics.anova import factorial_anova
 
 from .designs import STYLE, TONE, Floats, at, items, level, recorded, study
 
@@ -123,6 +129,69 @@ def test_chi_square_of_two_rates_with_and_without_yates(*, yates: bool) -> None:
     expected = stats.chi2_contingency(table(*sides), correction=yates)
     assert found.statistics["chi2"] == pytest.approx(expected.statistic)
     assert found.statistics["p"] == pytest.approx(expected.pvalue)
+
+
+def test_fisher_s_test_of_two_rates_with_their_odds_ratio() -> None:
+    # Fisher's convictions: 10 of 13 twins against 2 of 17, as R's fisher.test prints them
+    of = study(factors=[TONE], replicates=17)
+    events = {"high": iter([True] * 10 + [False] * 3 + [None] * 4), "low": iter([True] * 2)}
+    records = recorded(of, lambda t: next(events[level(t, "tone")], False), "yes")
+    question = RateDifference("yes", "tone", high="high", low="low", published=FisherTest())
+    found = question.analyse(of, records).published
+    assert found is not None
+    assert found.statistics["odds ratio"] == pytest.approx(21.30533, rel=1e-6)
+    assert found.statistics["p"] == pytest.approx(0.0005367, abs=5e-8)
+    assert found.statistics["odds ratio, 95 % interval"] == "[2.753, 301.5]"
+
+
+def test_the_odds_of_what_always_happened_are_infinite() -> None:
+    of = study(factors=[TONE], replicates=8)
+    count = itertools.count()
+    records = recorded(of, lambda t: level(t, "tone") == "high" or next(count) < 3, "yes")
+    question = RateDifference("yes", "tone", high="high", low="low", published=FisherTest())
+    found = question.analyse(of, records).published
+    assert found is not None
+    assert found.statistics["odds ratio"] == "∞"
+    assert str(found.statistics["odds ratio, 95 % interval"]).endswith(", ∞]")
+    assert list((column(FisherTest()) or found).statistics) == ["not defined"]  # of numbers
+
+
+def test_additive_blocks_in_a_factorial_anova() -> None:
+    question = MeanDifference(
+        "score",
+        "tone",
+        high="high",
+        low="low",
+        published=FactorialAnova(("tone", "style"), blocks=["seed"]),
+    )
+    found = question.analyse(OF, RECORDS).published
+    assert found is not None
+    rows = [row for row in RECORDS.rows if row.missing is None]
+    expected = factorial_anova(
+        [float(row.values["score"]) for row in rows],
+        {name: [level(row.trial, name) for row in rows] for name in ("tone", "style")},
+        blocks={"seed": [str(row.trial.item) for row in rows]},
+    )
+    assert found.statistics["F seed"] == pytest.approx(expected.row("seed").f)
+    assert found.statistics["p"] == pytest.approx(expected.row("tone", "style").p)
+    assert found.method == "ANOVA seed + tone × style on all replies (type III)"
+
+
+def test_an_interaction_that_blocks_give_says_so_and_has_no_p() -> None:
+    values = np.random.default_rng(5).normal(size=16)
+    cells = [
+        Cell(
+            labels={"a": a, "b": b, "block": str(int(a == b))},
+            members={},
+            values=values[4 * i : 4 * i + 4],
+            reasons={},
+        )
+        for i, (a, b) in enumerate(itertools.product("xy", "xy"))
+    ]
+    found = FactorialAnova(("a", "b"), blocks=("block",)).statistics(Pooled(cells=cells, sides={}))
+    assert found["F a × b"] == "confounded with blocks"
+    assert {"F a", "p b", "F block"} < set(found)
+    assert "p" not in found
 
 
 def test_one_way_anova_of_all_sides() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,11 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, BiasError, NoVariance
-from pytest_bias.statistics.counts import _noncentrality, chi_square
+from pytest_bias.statistics.counts import (
+    _noncentrality,
+    chi_square,
+    conditional_odds_ratio,
+)
 
 from .reference import REFERENCE, assert_sound, line_of
 
@@ -37,6 +42,59 @@ full = tables.filter(lambda t: min((t.sum(axis=1) > 0).sum(), (t.sum(axis=0) > 0
 
 def close(expected: Any) -> object:
     return pytest.approx(expected, rel=1e-6)
+
+
+def tails(odds: float) -> tuple[float, float, float]:
+    """P(10 or more), P(10 or fewer) and the mean of the twins' count, in whole numbers."""
+    chances = {
+        k: math.comb(13, k) * math.comb(17, 12 - k) * Fraction(odds) ** k for k in range(13)
+    }
+    total = Fraction(sum(chances.values()))
+    return (
+        float(sum(c for k, c in chances.items() if k >= 10) / total),
+        float(sum(c for k, c in chances.items() if k <= 10) / total),
+        float(sum(k * c for k, c in chances.items()) / total),
+    )
+
+
+def test_convictions_of_twins_as_r_gives_them() -> None:
+    # fisher.test(Convictions): like-sex twins of criminals, monozygotic and dizygotic
+    found = conditional_odds_ratio(10, 13, 2, 17)
+    assert (found.estimate, found.low) == close((21.30533, 2.753383))
+    assert found.p == pytest.approx(0.0005367, abs=5e-8)
+    # R finds the inverse of the upper bound, to .Machine$double.eps^0.25
+    assert 1 / found.high == pytest.approx(1 / 300.6828, abs=2**-13)
+    # exactly, at the numbers found here: below R's upper bound there are .02511
+    assert tails(found.low)[0] == pytest.approx(0.025, rel=1e-9)
+    assert tails(found.high)[1] == pytest.approx(0.025, rel=1e-9)
+    assert tails(found.estimate)[2] == pytest.approx(10, rel=1e-9)
+    assert tails(300.6828)[1] == pytest.approx(0.02511, abs=5e-6)
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.data())
+def test_conditional_odds_ratios_as_scipy(n_a: int, n_b: int, data: st.DataObject) -> None:
+    a, b = data.draw(st.integers(0, n_a)), data.draw(st.integers(0, n_b))
+    if a + b in {0, n_a + n_b}:
+        with pytest.raises(NoVariance):
+            conditional_odds_ratio(a, n_a, b, n_b)
+        return
+    found = conditional_odds_ratio(a, n_a, b, n_b, level=0.9)
+    expected = stats.contingency.odds_ratio([[a, n_a - a], [b, n_b - b]], kind="conditional")
+    interval = expected.confidence_interval(0.9)
+    assert (found.estimate, found.low, found.high) == close(
+        (expected.statistic, interval.low, interval.high)
+    )
+    swapped = conditional_odds_ratio(b, n_b, a, n_a, level=0.9)
+    assert (found.p, found.high) == close(
+        (swapped.p, 1 / swapped.low if swapped.low else math.inf)
+    )
+
+
+def test_odds_of_many_units_are_the_sample_s() -> None:
+    found = conditional_odds_ratio(300_000, 500_000, 240_000, 500_000)
+    assert found.estimate == pytest.approx(300 * 260 / (200 * 240), rel=1e-5)
+    with pytest.raises(BadStatisticInput, match="possible tables"):
+        conditional_odds_ratio(10**7, 2 * 10**7, 10**7, 2 * 10**7)
 
 
 def test_measures_of_a_larger_table_as_scipy() -> None:
