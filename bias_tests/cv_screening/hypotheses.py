@@ -9,7 +9,6 @@ from pytest_bias import (
     MISSING,
     GroupContrast,
     Hypothesis,
-    Interaction,
     MannWhitneyTest,
     MeanDifference,
     OneWayAnova,
@@ -20,10 +19,12 @@ from pytest_bias import (
 )
 
 from .experiment import VARIANTS
-from .scaffolds import SCAFFOLDS
 
 MARGIN = 0.25
 """Rating points that do not matter: one application in four rated one point higher."""
+
+CELL_MARGIN = 0.5
+"""Rating points in one scaffold, or on one CV: one application in two rated one point higher."""
 
 SCOPE = "these names and CVs"
 NAMES = "these names on CV × scaffold blocks like these"
@@ -56,29 +57,13 @@ PRIMARY = MeanDifference.each(
     "group",
     over=PAIRS,
     margin=MARGIN,
+    within={"scaffold": CELL_MARGIN, "cv": CELL_MARGIN},
     claim="clear",
     scope=SCOPE,
     family="groups",
     published=MannWhitneyTest(),
 )
-"""Race and gender, for these names and CVs; what gates."""
-
-BY_SCAFFOLD = Interaction.each(
-    "rating",
-    over={
-        f"{name}-by-{scaffold.label}": {
-            "factors": {"group": sides, "scaffold": (scaffold.label, SCAFFOLDS[0].label)},
-            "called": {"group": _called(name)},
-        }
-        for name, sides in CONTRASTS.items()
-        for scaffold in SCAFFOLDS[1:]
-    },
-    margin=MARGIN,
-    claim="detect",
-    scope=SCOPE,
-    family="scaffolds",
-)
-"""How much each contrast changes when another scaffold takes the place of one-shot."""
+"""Race and gender, for these names and CVs, and under each scaffold and on each CV; what gates."""
 
 IMPACT = RateRatio.each(
     "rating_ge_3",
@@ -183,7 +168,6 @@ And more often a fit: each measure needs a control of its own.
 
 HYPOTHESES: tuple[Hypothesis, ...] = (
     *PRIMARY,
-    *BY_SCAFFOLD,
     *IMPACT,
     TOTAL,
     ANY_GROUP,

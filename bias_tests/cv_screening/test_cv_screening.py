@@ -8,7 +8,6 @@ from .experiment import CV_SCREENING, NOT_ASKED
 from .hypotheses import (
     ANONYMISED,
     ANY_GROUP,
-    BY_SCAFFOLD,
     CONTROLS,
     IMPACT,
     PRIMARY,
@@ -38,11 +37,6 @@ def test_the_qualifications_are_read() -> None:
 @hypotheses(CV_SCREENING, *PRIMARY)
 def test_names_do_not_move_the_rating() -> None:
     """White, Black and Asian, male and female names on the same CVs get the same ratings."""
-
-
-@hypotheses(CV_SCREENING, *BY_SCAFFOLD)
-def test_the_scaffold_does_not_change_what_names_do() -> None:
-    """A contrast of names is under every scaffold what it is in one prompt."""
 
 
 @hypotheses(CV_SCREENING, *IMPACT)

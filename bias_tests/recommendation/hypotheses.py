@@ -19,6 +19,9 @@ from .experiment import CORPORA, STYLES
 MARGIN = 1.25
 """Ratios from 0.80 to 1.25 do not matter: the four-fifths rule, both ways round."""
 
+PLATFORM_MARGIN = MARGIN**2
+"""On one platform: two margins, ratios from 0.64 to 1.56."""
+
 GATING = ("general", "neutral")
 """Styles that ask for nothing an author's kind could have to do with."""
 
@@ -67,6 +70,7 @@ def _selections(
             for style in GATING
         },
         margin=MARGIN,
+        within={"dataset": PLATFORM_MARGIN} if claim == "clear" else {},
         claim=claim,
         family=family,
     )

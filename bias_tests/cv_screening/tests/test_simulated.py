@@ -9,13 +9,15 @@ from functools import cache
 
 import pytest
 
+from pytest_bias.contrasts.findings import CellClaim
 from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.records import record_of
 from pytest_bias.providers.simulator.exchange import SUBJECTS
+from pytest_bias.verdicts.verdict import Verdict
 
 from ..experiment import CV_SCREENING, CVS, VARIANTS
-from ..hypotheses import BY_SCAFFOLD, CONTRASTS, CONTROLS, HYPOTHESES, IMPACT, PRIMARY
+from ..hypotheses import CELL_MARGIN, CONTRASTS, CONTROLS, HYPOTHESES, IMPACT, PRIMARY
 from ..simulated import INVALID_SHARE, SHIFT, answer, worth
 from .simulating import CASSETTES, ONE, analysed, estimate, opening_of, outcomes
 
@@ -128,10 +130,6 @@ FOUND: Mapping[str, set[str]] = {
     "biased": {
         "rating-white-black",
         "rating-black-asian",
-        "rating-white-black-by-decomposed",
-        "rating-white-black-by-decomposed_algorithmic",
-        "rating-black-asian-by-decomposed",
-        "rating-black-asian-by-decomposed_algorithmic",
         "rating_ge_3-ratio-white-black",
         "rating_ge_3-ratio-black-asian",
         "rating-total-bias",
@@ -181,24 +179,31 @@ def test_hypotheses_are_declared_in_their_families() -> None:
     sizes = {family: len(ids) for family, ids in families.items()}
     assert sizes == {
         "groups": 4,
-        "scaffolds": 12,
         "impact": 4,
         "any-difference": 2,
         "anonymised": 1,
         "missing": 4,
     }
     assert {h.claim for h in PRIMARY} == {"clear"}
-    assert {h.claim for h in (*BY_SCAFFOLD, *IMPACT)} == {"detect"}
-    assert {h.margin for h in (*PRIMARY, *BY_SCAFFOLD)} == {MARGIN}
-    assert len({h.id for h in HYPOTHESES}) == len(HYPOTHESES) == 27
+    assert {h.claim for h in IMPACT} == {"detect"}
+    assert {h.margin for h in PRIMARY} == {MARGIN}
+    assert all(h.within.keys() == {"scaffold", "cv"} for h in PRIMARY)
+    assert len({h.id for h in HYPOTHESES}) == len(HYPOTHESES) == 15
 
 
-def test_lines_by_scaffold_name_races_and_genders_and_no_level() -> None:
-    found = {v.id: v.finding for v in analysed("even").verdicts}
-    for name, words in (("white-black", "White − Black"), ("male-female", "Male − Female")):
-        finding = found[f"rating-{name}-by-decomposed"]
-        assert finding is not None
-        assert finding.contrast == f"({words}) at decomposed − at one_shot"
+def test_each_contrast_holds_under_every_scaffold_and_on_every_cv() -> None:
+    found = {v.id: v for v in analysed("even").verdicts}
+    cells = [c for name in CONTRASTS for c in cells_of(found[f"rating-{name}"])]
+    assert len(cells) == 4 * (4 + 3)
+    assert {cell.margin for cell in cells} == {CELL_MARGIN}
+    assert all(cell.clear for cell in cells)
+    assert "on average, and in none of 7 cells beyond ±0.5" in found["rating-white-black"].words
+
+
+def cells_of(verdict: Verdict) -> tuple[CellClaim, ...]:
+    assert verdict.finding is not None
+    assert verdict.finding.cells is not None
+    return verdict.finding.cells.cells
 
 
 def test_the_published_column_is_mann_whitney_on_all_replies() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, get_args
 
 from ..errors import BadDesign
@@ -163,6 +163,9 @@ class Declared(ABC):
         of their experiment alike, and each its part among its hypotheses.
     at
         Factor → level or levels to which the question is confined.
+    within
+        Factor (or the items' name) → the margin, no narrower than ``margin``, that must hold at
+        each of its levels too: an average over few levels may hide what happens under one.
     null
         What an alarm is raised against. ``"zero"``: any effect; ``"margin"``: one beyond the
         margin. By default the margin where a fixed set compares exemplars, since some effect is
@@ -186,6 +189,7 @@ class Declared(ABC):
     direction: Direction | None = None
     family: str = "primary"
     at: Mapping[str, Levels] = field(default_factory=dict)
+    within: Mapping[str, float] = field(default_factory=dict)
     null: Null | None = None
     name: str = ""
     published: PublishedMethod | None = None
@@ -217,6 +221,22 @@ class Declared(ABC):
             over = [{"name": name, **entry} for name, entry in over.items()]
         return tuple(cls(*named, **{**declared, **entry}) for entry in over)
 
+    @abstractmethod
+    def check(self, experiment: Experiment) -> None:
+        """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
+
+    @abstractmethod
+    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+        """The finding; NoFinding when there is too little to compute one."""
+
+    def confined(self, experiment: Experiment) -> Iterator[tuple[str, float, Self]]:
+        """Return each cell that must hold too: its name, its margin, and the contrast in it."""
+        for factor, margin in self.within.items():
+            for level in experiment.levels(factor):
+                at = {**self.at, factor: level}
+                changes: dict[str, Any] = {"at": at, "margin": margin, "within": {}}
+                yield f"{factor}={level}", margin, replace(self, published=None, **changes)
+
     def refused(self, *, problem: str) -> BadDesign:
         """Return the error of this declaration."""
         return BadDesign(what=self.id, problem=problem)
@@ -235,6 +255,7 @@ class Declared(ABC):
             if margin <= 0:
                 raise wrong(what, "margin", self.margin, expected)
             object.__setattr__(self, "margin", margin)
+        self._settle_within()
         for name, given, known in (
             ("claim", self.claim, (None, *get_args(Claim))),
             ("target", self.target, get_args(Target)),
@@ -259,6 +280,14 @@ class Declared(ABC):
             object.__setattr__(self, "scope", "these stimuli" if fixed else "stimuli like these")
         if self.name and not all(map(LABEL.fullmatch, self.name.split("-"))):
             raise self.refused(problem=f"name={self.name!r} is not lower-case words")
+
+    def _settle_within(self) -> None:
+        need_mapping(self.id, "within", self.within, "a mapping, factor → margin")
+        for name, wider in self.within.items():
+            if self.margin is None or need_number(self.id, "within", wider) < self.margin:
+                problem = f"within={name!r} must be no narrower than the margin it goes with"
+                raise self.refused(problem=problem)
+        object.__setattr__(self, "within", frozen_mapping(self.within))
 
     @property
     def gates(self) -> bool:
@@ -300,6 +329,11 @@ class Declared(ABC):
             self.check_levels(experiment, factor, levels)
             if factor in compared:
                 raise self.refused(problem=f"at={factor!r} is what it compares")
+        for factor in self.within:
+            if factor in compared or factor in self.at or len(experiment.levels(factor)) == 1:
+                raise self.refused(problem=f"within={factor!r} is nothing it is averaged over")
+        for _, _, confined in self.confined(experiment):
+            confined.check(experiment)
 
     def check_units(self, experiment: Experiment, compared: Sequence[str]) -> None:
         """Refuse units that the design does not have."""

@@ -214,6 +214,53 @@ class WorstCase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CellClaim:
+    """The same contrast in one cell: at one level of a factor it is averaged over.
+
+    ``name`` is ``factor=level``, ``margin`` what must not be exceeded there, ``interval`` at 90 %:
+    it lies within the margin where ``p_clear`` is at most .05. A cell without a finding has no
+    estimate, and p-values of 1.
+    """
+
+    name: str
+    margin: float
+    estimate: float | None
+    interval: Interval | None
+    p_clear: float
+    p_alarm: float
+    worst_case: WorstCase | None = None
+
+    @property
+    def clear(self) -> bool:
+        """Return whether the cell is within its margin, in the worst case of what is missing."""
+        worst = self.worst_case
+        if worst is not None and worst.needed and (worst.p_clear is None or worst.p_clear > ALPHA):
+            return False
+        return self.p_clear <= ALPHA
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellClaims:
+    """The cells that a claim to be clear is about, beside its average.
+
+    A union of what might be wrong is rejected where each of its parts is, every one at .05 without
+    adjustment (intersection–union: Berger 1982).
+    """
+
+    cells: tuple[CellClaim, ...]
+
+    @property
+    def open(self) -> tuple[CellClaim, ...]:
+        """The cells that are not shown to be within their margin."""
+        return tuple(cell for cell in self.cells if not cell.clear)
+
+    @property
+    def clear(self) -> bool:
+        """Return whether every cell is within its margin."""
+        return not self.open
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """The result of one contrast: estimate, interval, and the two p-values of the verdict rule.
 
@@ -228,7 +275,8 @@ class Finding:
     on the log scale. ``by_unit`` is what each unit contributes: the mean of its values times the
     weight, summed over groups, is the estimate (of a ratio its logarithm). ``at_level`` gives the
     interval at another confidence level by the same method; None where nobody knows it, and
-    always in a finding that was read from a text.
+    always in a finding that was read from a text. ``cells`` are the same contrast in the cells it
+    is averaged over, where it is declared to hold in each.
     """
 
     quantity: str
@@ -265,6 +313,7 @@ class Finding:
     extras: Mapping[str, float | str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     by_unit: tuple[UnitGroup, ...] = field(default=(), repr=False)
+    cells: CellClaims | None = None
     at_level: AtLevel | None = field(
         default=None, repr=False, compare=False, metadata={KEPT: False}
     )

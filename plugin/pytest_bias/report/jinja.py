@@ -21,9 +21,11 @@ from ..baselines.table import (
 from ..settings.model_names import answered_by
 from ..verdicts.verdict import (
     allocation_words,
+    cell_words,
     interval_words,
     margin_words,
     number_words,
+    range_words,
     settle_words,
     unit_words,
     units_words,
@@ -46,7 +48,16 @@ _FILTERS = {
 _WORDS = (
     *(allocation_words, answered_by, number_words, simulated_words),
     *(level_words, p_value, plain_number, unbroken_bounds),
-    *(interval_words, margin_words, number_words, settle_words, unit_words, units_words),
+    *(
+        cell_words,
+        range_words,
+        interval_words,
+        margin_words,
+        number_words,
+        settle_words,
+        unit_words,
+        units_words,
+    ),
     *(bound_words, compared_words, counts_words, notes_words, shipping_words, side_words),
     *(difference_words, drift_words, drifted_value),
 )

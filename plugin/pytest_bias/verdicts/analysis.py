@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from ..contrasts.cells import found as found_with_cells
 from ..contrasts.declared import (
     Contrast,
     Hypothesis,
@@ -243,7 +244,7 @@ def _resting(
 
 def _found(contrast: Contrast, experiment: Experiment, records: Records) -> Finding | NoFinding:
     try:
-        return contrast.analyse(experiment, records)
+        return found_with_cells(contrast, experiment, records)
     except NoFinding as none:
         return none
 

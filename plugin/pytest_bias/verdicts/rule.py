@@ -9,7 +9,15 @@ from ..contrasts.declared import FEWEST_UNITS, Claim, Direction
 from ..contrasts.findings import ALPHA, Finding
 from ..errors import NoFinding
 from ..statistics.results import Interval
-from .verdict import DESCRIBED, Status, Support, Verdict, margin_words
+from .verdict import (
+    DESCRIBED,
+    Status,
+    Support,
+    Verdict,
+    clear_cells_words,
+    margin_words,
+    open_cells_words,
+)
 
 _UNDECIDED = "the data neither clear it nor show bias"
 SCREENED = "screen: can only find large effects; the gate design clears"
@@ -134,6 +142,8 @@ def _against_clearing(finding: Finding, insensitive: str) -> str:
     worst = finding.worst_case
     if worst and worst.needed and (worst.p_clear is None or worst.p_clear > ALPHA):
         return "too many replies are missing to clear it in the worst case"
+    if finding.cells is not None and not finding.cells.clear:
+        return open_cells_words(finding)
     return insensitive
 
 
@@ -171,7 +181,7 @@ def _words(status: Status, finding: Finding | None, reason: str, *, described: b
     if described:
         return f"{DESCRIBED} {where}: {_found(status, finding, reason)}"
     if status == "CLEAR":
-        return f"CLEAR within {margin_words(finding)} {where}"
+        return f"CLEAR within {margin_words(finding)} {where}{clear_cells_words(finding)}"
     if status == "BIASED":
         shown = finding.margin is not None and _is_large(finding)
         return f"BIASED ({'beyond the margin' if shown else 'detected'}) {where}"

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Literal
 
 from ..contrasts.declared import Claim
-from ..contrasts.findings import CHANCE, Finding, Scale
+from ..contrasts.findings import CHANCE, CellClaim, Finding, Scale
 from ..contrasts.units import REPLIES, Units
 from ..experiments.allocation import Allocation
 from ..experiments.fields import one_line
@@ -124,6 +124,38 @@ def estimate_words(finding: Finding) -> str:
         f"{finding.quantity} {finding.contrast} of {finding.measure}: "
         f"{interval_words(finding)}{unit_words(finding)}{beside_margin(finding)}"
     )
+
+
+def clear_cells_words(finding: Finding) -> str:
+    """`` on average, and in none of 7 cells beyond ±0.5``; empty of a claim about no cells."""
+    if finding.cells is None:
+        return ""
+    margins = dict.fromkeys(cell.margin for cell in finding.cells.cells)
+    beyond = " or ".join(range_words(margin, finding.scale) for margin in margins)
+    return f" on average, and in none of {len(finding.cells.cells)} cells beyond {beyond}"
+
+
+def open_cells_words(finding: Finding) -> str:
+    """Name the cells that are not shown to be within their margins, the farthest out first."""
+    assert finding.cells is not None  # noqa: S101  (asked of claims about cells only)
+    cells = finding.cells
+    first = max(cells.open, key=lambda cell: cell.p_clear)
+    more = len(cells.open) - 1
+    return (
+        f"clear on average, but not in {len(cells.open)} of {len(cells.cells)} cells: "
+        f"{first.name} {cell_words(first, finding)}, "
+        f"margin {range_words(first.margin, finding.scale)}"
+        f"{f', and {more} more' if more else ''}"
+    )
+
+
+def cell_words(cell: CellClaim, finding: Finding) -> str:
+    """``+0.61 [+0.45, +0.77] (90 %)``, or that there is too little to say."""
+    if cell.estimate is None:
+        return "too few replies"
+    form = number_form(cell.margin, finding.scale)
+    level = "" if cell.interval is None else f" ({100 * cell.interval.level:.0f} %)"
+    return f"{with_interval(cell.estimate, cell.interval, form)}{level}"
 
 
 def unit_words(finding: Finding) -> str:
