@@ -28,6 +28,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -266,6 +267,8 @@ def report(name: str, errors: Sequence[Share], powers: Sequence[Share]) -> int:
 
 
 UPGRADES = 10
+MOST_UNCHANGED = 0.25
+LEAST_CREEP = 0.98
 
 
 def stopped_at(
@@ -292,24 +295,34 @@ def stopped_at(
     return np.array(found)
 
 
+def passed_after(history: Sequence[float], candidate: float, *, runs: int) -> Share:
+    """How many candidates of 25 seeds pass after versions of these sizes, in margins."""
+    rng = np.random.default_rng([SEED, 3, len(history), round(10 * history[-1])])
+    hits = 0
+    for _ in range(runs):
+        *versions, last = seeds(rng, [*history, candidate])
+        hits += held(last, versions, margin=0.105).no_worse
+    return Share(hits, runs)
+
+
 def in_a_row(runs: int) -> int:
     """Print how many of so many runs are stopped in ten upgrades; the number that is off."""
     off = 0
     say(f"ten upgrades in a row of 25 seeds, {runs:,} runs: stopped ± Monte Carlo standard error")
-    for start in (0.0, 3.0):
-        for step, by, bound in ((0.0, UPGRADES, 0.25), (0.4, 3, 0.0), (0.4, 4, 0.98)):
-            for replicates in (3, 4):
-                for last in (True, False):
-                    at = stopped_at(start, step=step, replicates=replicates, runs=runs, last=last)
-                    found = Share(int((at <= by).sum()), runs)
-                    wrong = found.value < bound if step else found.value > bound
-                    wrong = wrong and not last
-                    off += wrong
-                    beside = "the last accepted" if last else "the shrunken best"
-                    say(
-                        f"from {start:g} margins, steps of {step:g}, {replicates} replicates, "
-                        f"beside {beside}: by the {by}th {found!s}{' OFF' if wrong else ''}"
-                    )
+    for start, step, replicates, last in product((0.0, 3.0), (0.0, 0.4), (3, 4), (True, False)):
+        at = stopped_at(start, step=step, replicates=replicates, runs=runs, last=last)
+        by = {each: Share(int((at <= each).sum()), runs) for each in (2, 3, 4, UPGRADES)}
+        wrong = by[4].value < LEAST_CREEP if step else by[UPGRADES].value > MOST_UNCHANGED
+        off += wrong and not last
+        say(
+            f"from {start:g}, steps of {step:g}, {replicates} replicates, beside "
+            f"{'the last' if last else 'all accepted'}: "
+            + ", ".join(f"by upgrade {each} {found!s}" for each, found in by.items())
+            + (" OFF" if wrong and not last else "")
+        )
+    for name, history in (("one version", [3.0]), ("four", [3.0] * 4), ("3, then 2", [3.0, 2.0])):
+        found = passed_after(history, history[-1] + 1, runs=runs)
+        say(f"a margin worse passes after {name}: {found!s}")
     return off
 
 

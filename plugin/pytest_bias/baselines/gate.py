@@ -220,7 +220,7 @@ def _is_tolerated(outcome: Change, new: Entry, old: Entry) -> bool:
 def _before(new: Entry, old: Entry) -> Status:
     """The verdict before, at today's share of the suite's alarms: a share makes nothing new."""
     p = old.p_adjusted
-    if p is None or old.share == new.share or old.status == "CLEAR":
+    if p is None or p == 1 or old.share == new.share or old.status == "CLEAR":
         return old.status
     today = p * old.share / new.share
     if old.status == "INCONCLUSIVE" and today <= ALPHA < p:

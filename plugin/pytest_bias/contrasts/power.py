@@ -206,7 +206,8 @@ def prospect_of(
     margin = declared.margin
     if margin is None:
         return given
-    gated = declared.gates and not screens
+    # Of what may only be found worse must be shown: an unchanged model passes that anyway.
+    gated = given.claim == "clear" and not screens
     if layout is None or isinstance(hypothesis, RateRatio):
         # Chances of ratios depend on all rates, which nobody knows before.
         return replace(given, passing=of_ratios(margin, found) if gated else ())
