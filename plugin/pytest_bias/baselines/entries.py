@@ -21,6 +21,7 @@ from ..contrasts.findings import Effect
 from ..errors import BiasError, Unserialisable
 from ..experiments.canonical import compact, digest, dumps, plain
 from ..experiments.records import Recording
+from ..statistics.results import Interval
 from ..verdicts.verdict import Status, Verdict
 from .fingerprints import differences, encodable
 from .noninferiority import effect_of
@@ -72,6 +73,15 @@ class Acceptance(Strict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cell(Strict):
+    """A cell that a claim must hold in too: its estimate, with its interval at 90 %."""
+
+    clear: bool
+    estimate: float | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Past(Strict):
     """An earlier accepted verdict of the same design; units' contrasts to six digits."""
 
@@ -87,10 +97,10 @@ class Entry(Strict):
     """An accepted verdict; ``cassette`` is the checksum of the replies it rests on.
 
     ``effect`` is the estimate, with what each unit contributes where the claim gates; ``history``
-    what this entry replaced, oldest first, so that small steps cannot add up; ``cells`` are its
-    cell claims; ``share`` is the share of the suite's alarms that ``p_adjusted`` is on the scale
-    of. ``served`` are the models that the provider said answered. What a finding would say is None
-    where there was none.
+    what this entry replaced, oldest first, so that small steps cannot add up; ``cells`` are those
+    it must hold in too, by name; ``share`` is the share of the suite's alarms on whose scale
+    ``p_adjusted`` is. ``served`` are the models that the provider said answered. What a finding
+    would say is None where there was none.
     """
 
     status: Status
@@ -109,6 +119,7 @@ class Entry(Strict):
     served: tuple[str, ...] = ()
     judge: str | None
     accepted: Acceptance | None
+    cells: Mapping[str, Cell] = field(default_factory=dict)
     history: tuple[Past, ...] = ()
     fingerprint: Mapping[str, object] = field(repr=False)
 
@@ -169,6 +180,7 @@ def entry_of(
     if effect is not None and not verdict.gates:
         effect = replace(effect, by_unit=())  # nothing is ever held against it
     said: dict[str, Any] = {name: getattr(finding, name, None) for name in _OF_FINDING}
+    cells = () if finding is None or finding.cells is None else finding.cells.cells
     entry = Entry(
         status=verdict.status,
         words=verdict.words,
@@ -182,6 +194,10 @@ def entry_of(
         served=recording.served,
         judge=recording.judge,
         accepted=acceptance if needs_acceptance(verdict.status, verdict.claim) else None,
+        cells={
+            cell.name: Cell(clear=cell.clear, estimate=cell.estimate, interval=cell.interval)
+            for cell in cells
+        },
         fingerprint=fingerprint,
     )
     return entry if before is None else following(entry, before)

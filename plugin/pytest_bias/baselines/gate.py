@@ -26,10 +26,11 @@ from ..verdicts.verdict import (
 )
 from .entries import Acceptance, Entry, needs_acceptance
 from .fingerprints import differences
-from .noninferiority import held, size_of
+from .noninferiority import held, is_larger, size_of
 
 if TYPE_CHECKING:
     from ..contrasts.declared import Claim
+    from ..contrasts.findings import Finding
     from ..settings.settings import Gate, OnInconclusive
 
 Change = Literal[
@@ -239,20 +240,56 @@ def _shown(
         if now is None and before is None:
             return "no worse", ""
         return "neither", _NO_ESTIMATE if now is None else _NOTHING
-    if found.how == "same replies":
-        return "no worse", ""
-    if why := _untrusted(new, old, verdict):
+    same = found.how == "same replies"
+    if not same and (why := _untrusted(new, old, verdict)):
         return "neither", f"but now nothing can be decided: {why}"
+    if not same and (worse := _cells_worse(new, old)):
+        return "worse", f"but {worse}"
+    if found.no_worse or (new.cells and verdict and _is_clear_on_average(verdict.finding)):
+        return "no worse", ""
     than = _number(before)
     if len(old.versions) > 1:
         than += f" and what was accepted before ({len(old.versions)} versions)"
-    shown: Shown = "no worse" if found.no_worse else "worse" if found.worse else "neither"
-    how = {
-        "no worse": "",
-        "worse": f"is shown to be worse than {than}",
-        "neither": f"is shown neither to be worse than {than} nor to be no worse",
-    }[shown]
-    return shown, how and f"but {_number(now)} {how}: {found.words}"
+    how = f"be worse than {than}" if found.worse else f"neither be worse than {than} nor no worse"
+    shown: Shown = "worse" if found.worse else "neither"
+    return shown, f"but {_number(now)} is shown to {how}: {found.words}"
+
+
+def _is_clear_on_average(finding: Finding | None) -> bool:
+    """Return whether only its cells keep a claim from being CLEAR."""
+    if finding is None or finding.p_clear is None or finding.p_clear > ALPHA:
+        return False
+    worst = finding.worst_case
+    return worst is None or not worst.needed or (worst.p_clear or 0.0) <= ALPHA
+
+
+def _cells_worse(new: Entry, old: Entry) -> str:
+    """Say which cell got worse: it was CLEAR and is not, or is shown to be larger; else ''."""
+    given = new.effect or old.effect
+    assert given is not None  # noqa: S101  (asked of estimates only)
+    were_open = [name for name, cell in old.cells.items() if not cell.clear and name in new.cells]
+    for name, cell in old.cells.items():
+        now = new.cells.get(name)
+        if now is None or now.clear:
+            continue
+        if cell.clear:
+            return f"it was CLEAR in {name} and is not"
+        if cell.estimate is None or now.estimate is None:
+            continue
+        ours, theirs = (
+            Effect(
+                estimate=each.estimate or 0.0,
+                interval=each.interval,
+                se=None,
+                df=None,
+                scale=given.scale,
+                cassette="",
+            )
+            for each in (now, cell)
+        )
+        if is_larger(ours, theirs, alpha=ALPHA / len(were_open)):
+            return f"in {name} {_number(ours)} is shown to be worse than {_number(theirs)}"
+    return ""
 
 
 def _untrusted(new: Entry, old: Entry, verdict: Verdict | None) -> str:

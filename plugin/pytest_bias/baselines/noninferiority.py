@@ -33,6 +33,12 @@ Of a normal estimate that is 1.144 times as wide, of Student's t with 4 degrees 
 and of the bound on what identical replies hide up to ln .025 / ln .05 = 1.231.
 """
 
+Z90 = 1.6448536269514722
+"""Of a normal estimate, half a 90 % interval in standard errors."""
+
+LARGE = 1e6
+"""Degrees of freedom of what is taken as normal."""
+
 EXCHANGES = 10_000
 
 SEED = 1
@@ -79,6 +85,23 @@ def held(
             return found
     smallest = min(versions, key=size_of)  # of so many the luckiest
     return compared(candidate, smallest, margin=margin, alpha=alpha / len(versions))
+
+
+def is_larger(ours: Effect, theirs: Effect, *, alpha: float) -> bool:
+    """Return whether an effect is shown to be larger than another's, from 90 % intervals alone.
+
+    Their half-width over the normal quantile stands for the standard error, which it exceeds.
+    """
+    lines = [_line(each) for each in (ours, theirs)]
+    known = [each for each in lines if each is not None and each.low is not None]
+    if len(known) < len(lines):
+        return False
+    now, before = (
+        replace(line, se=((line.high or 0.0) - (line.low or 0.0)) / (2 * Z90), df=LARGE)
+        for line in known
+    )
+    found = _independent(now, before, None, alpha, ratio=False)
+    return found is not None and found.worse
 
 
 def shrunken(versions: Sequence[Effect]) -> Effect | None:

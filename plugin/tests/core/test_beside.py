@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.baselines.entries import Acceptance, Entry, entry_of
+from pytest_bias.baselines.entries import (
+    Acceptance,
+    Baseline,
+    Entry,
+    baseline_from,
+    baseline_text,
+    entry_of,
+)
 from pytest_bias.baselines.gate import (
     ABSOLUTE,
     Change,
@@ -18,7 +25,7 @@ from pytest_bias.baselines.gate import (
     describe_verdict,
     outcome_of,
 )
-from pytest_bias.contrasts.findings import UnitGroup, WorstCase
+from pytest_bias.contrasts.findings import CellClaim, CellClaims, UnitGroup, WorstCase
 from pytest_bias.experiments.records import Recording
 from pytest_bias.statistics.results import Interval
 from pytest_bias.verdicts.verdict import Status, Verdict
@@ -169,7 +176,7 @@ def test_what_is_undecided_stops_claims_to_be_clear_alone(
     )
     assert found.outcome == "undecided"
     assert found.tolerated == tolerated
-    assert "is shown neither to be worse than" in found.words
+    assert "is shown to neither be worse than" in found.words
     if claim == "detect":
         known = entry(verdict("BIASED", claim, **WIDE), PAST)
         assert beside(verdict("BIASED", claim, **WIDE), known).outcome == "expired"
@@ -194,6 +201,78 @@ def test_what_is_undecided_says_which_command_would_decide_it() -> None:
         "openai/m with --bias-replicates=269 --bias-record=missing"
     )
     assert found.words.endswith(f"margin 0.6; {found.decides}")
+
+
+CELLS = ("scaffold=one-shot", "scaffold=agent", "cv=good")
+
+
+def in_cells(status: Status, *estimates: float, se: float = 0.1) -> Verdict:
+    """A verdict whose average is well within its margin, in cells with a margin of .5."""
+    cells = []
+    for name, estimate in zip(CELLS, estimates, strict=True):
+        half = 1.645 * se
+        cells.append(
+            CellClaim(
+                name=name,
+                margin=0.5,
+                estimate=estimate,
+                interval=Interval(low=estimate - half, high=estimate + half, level=0.9),
+                p_clear=0.01 if abs(estimate) + half < 0.5 else 0.4,
+                p_alarm=0.001,
+            )
+        )
+    # The average is known too vaguely to be paired with anything: its own margin clears it.
+    given: dict[str, Any] = {"estimate": 0.0, "se": 0.25, "p_clear": 0.02, "interval": None}
+    return verdict(status, cells=CellClaims(cells=tuple(cells)), **given)
+
+
+@pytest.mark.parametrize(
+    ("now", "outcome", "words"),
+    [
+        ((0.7, 0.0, 0.0), "known", ""),
+        ((0.9, 0.0, 0.1), "known", ""),  # +.2 at a standard error of .14 is not shown
+        ((1.2, 0.0, 0.0), "worse", f"in {CELLS[0]} +1.2 is shown to be worse than +0.7"),
+        ((0.7, 0.0, 0.6), "worse", f"it was CLEAR in {CELLS[2]} and is not"),
+        ((0.0, -0.4, 0.0), "worse", f"it was CLEAR in {CELLS[1]} and is not"),
+    ],
+)
+def test_a_cell_that_was_clear_stays_clear_and_another_must_be_shown_to_be_worse(
+    now: tuple[float, ...], outcome: Change, words: str
+) -> None:
+    then = entry(in_cells("INCONCLUSIVE", 0.7, 0.0, 0.0))
+    found = beside(in_cells("INCONCLUSIVE", *now), then)
+    assert (found.outcome, found.tolerated) == (outcome, outcome == "known")
+    assert words in found.words
+
+
+def test_of_several_open_cells_each_has_its_share_of_the_error_rate() -> None:
+    """+.7 to +1.08 at a standard error of .14 is p = .0072, below .05 / 2; +1.0 is no change."""
+    one = [
+        beside(in_cells("INCONCLUSIVE", 1.08, 0.7, 0.0), entry(before)).outcome
+        for before in (
+            in_cells("INCONCLUSIVE", 0.7, 0.7, 0.0),
+            in_cells("INCONCLUSIVE", 1.0, 0.7, 0.0),
+        )
+    ]
+    assert one == ["worse", "known"]
+    vague = entry(in_cells("INCONCLUSIVE", 0.7, 0.7, 0.0, se=0.3))
+    assert beside(in_cells("INCONCLUSIVE", 1.2, 0.7, 0.0, se=0.3), vague).outcome == "known"
+
+
+def test_a_claim_that_was_clear_in_every_cell_is_stopped_by_one() -> None:
+    then = entry(in_cells("CLEAR", 0.0, 0.1, 0.0))
+    found = beside(in_cells("INCONCLUSIVE", 0.0, 0.45, 0.0), then)
+    assert (found.outcome, found.tolerated) == ("worse", False)
+    assert beside(in_cells("CLEAR", 0.0, 0.2, 0.0), then).outcome == "as before"
+
+
+def test_cells_stand_in_the_file_as_they_were() -> None:
+    written = Baseline(
+        model="openai/m",
+        simulated=False,
+        verdicts={"anchoring": {"h": entry(in_cells("INCONCLUSIVE", 0.7, 0.0, 0.0))}},
+    )
+    assert baseline_from(baseline_text(written), "x.json") == written
 
 
 def test_detect_claims_share_the_error_rate_of_being_called_worse() -> None:

@@ -24,7 +24,6 @@ from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.report.plan_text import prospect_words
 from pytest_bias.statistics.noninferiority_power import (
-    largest_sd_to_pass,
     power_to_pass_independent,
     power_to_pass_paired,
     power_to_pass_rates,
