@@ -456,13 +456,13 @@ def describe_verdict(verdict: Verdict, place: str, beside: Comparison = ABSOLUTE
     lines += [f"  {verdict.title}"] if verdict.title else []
     lines.append(f"  hypothesis: {verdict.id} (claim: {verdict.claim})")
     if finding is not None:
-        lines.append(f"  {estimate_words(finding)}")
+        lines.append(f"  {estimate_words(finding, verdict.shown)}")
         lines.append(f"  {arms_words(finding)}")
         adjusted = "" if verdict.p_adjusted is None else p_words(verdict.p_adjusted)
         cleared = "" if finding.p_clear is None else f"; clearing: {p_words(finding.p_clear)}"
         lines.append(f"  alarm: {adjusted} (Holm){cleared}; {finding.method}")
     if verdict.settle is not None:
-        lines.append(f"  {settle_words(verdict)} would settle it")
+        lines.append(f"  {settle_words(verdict)}")
     if beside.outcome != "expired":
         lines += baseline
     lines.append(f"  {place}")

@@ -270,7 +270,7 @@ class Finding:
     is at 95 %, None where the quantity has none. On the ``scale`` "ratio" no effect is 1 and the
     margin reaches from its inverse to itself. ``units`` are the independent observations,
     ``fewest`` those of the smallest group, ``unit_name`` what they are. ``settle`` is the number
-    of units per group that would settle an open question, None where more would not help.
+    of units per group that would clear it at no effect, None where nobody knows it.
     ``extras`` are further numbers by name. ``se`` and ``df`` are those of the estimate, of ratios
     on the log scale. ``by_unit`` is what each unit contributes: the mean of its values times the
     weight, summed over groups, is the estimate (of a ratio its logarithm). ``at_level`` gives the
@@ -335,13 +335,12 @@ class Finding:
             return 1 / self.margin, self.margin
         return -self.margin, self.margin
 
-    @property
-    def beyond(self) -> bool:
-        """Return whether the whole 95 % interval lies outside the margin."""
-        if self.within is None or self.interval is None:
+    def beyond(self, interval: Interval | None) -> bool:
+        """Return whether the whole of an interval of the estimate lies outside the margin."""
+        if self.within is None or interval is None:
             return False
         low, high = self.within
-        return self.interval.low > high or self.interval.high < low
+        return interval.low > high or interval.high < low
 
     @property
     def missing(self) -> int:

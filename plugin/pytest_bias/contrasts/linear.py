@@ -79,7 +79,7 @@ def analyse_linear(
     Raises NoFinding when there are too few replies, or a condition has none.
     """
     from .estimation.cells import grid_of  # noqa: PLC0415  (scipy takes half a second to import)
-    from .estimation.tested import units_needed, worst_case  # noqa: PLC0415
+    from .estimation.tested import units_to_settle, worst_case  # noqa: PLC0415
 
     declared, weights = asked.declared, asked.weights
     at = {name: levels_of(levels) for name, levels in declared.at.items()}
@@ -121,7 +121,7 @@ def analyse_linear(
         # A ratio's standard error is that of its logarithm, its margin is not.
         settle=None
         if asked.scale == "ratio"
-        else units_needed(tested, grid, margin=margin, null=null, reach=weights.reach),
+        else units_to_settle(tested, grid, margin=margin, reach=weights.reach),
         equivalence=tested.tost,
         worst_case=worst,
         published=published_column(

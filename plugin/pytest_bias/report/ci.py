@@ -97,7 +97,7 @@ def annotations_of(
     yield from _controls(view, places)
     for verdict in judged:
         yield from _warnings(view, verdict, places, today)
-    undecided = sum(v.status == "INCONCLUSIVE" and v.claim != "clear" for v in judged)
+    undecided = sum(v.label == "INCONCLUSIVE" and v.claim != "clear" for v in judged)
     if undecided:
         hypotheses = "hypothesis" if undecided == 1 else "hypotheses"
         yield Annotation(

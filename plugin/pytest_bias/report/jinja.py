@@ -31,7 +31,7 @@ from ..verdicts.verdict import (
     units_words,
 )
 from .escapes import code_markdown, flat_markdown, plain_markdown
-from .numbers import level_words, p_value, plain_number, unbroken, unbroken_bounds, writable
+from .numbers import p_value, plain_number, unbroken, unbroken_bounds, writable
 from .published import NOT_KNOWN
 from .view import simulated_words
 
@@ -47,7 +47,7 @@ _FILTERS = {
 }
 _WORDS = (
     *(allocation_words, answered_by, number_words, simulated_words),
-    *(level_words, p_value, plain_number, unbroken_bounds),
+    *(p_value, plain_number, unbroken_bounds),
     *(
         cell_words,
         range_words,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..contrasts.findings import p_words
 from ..statistics.results import Interval
-from ..verdicts.verdict import bounds_words
+from ..verdicts import verdict
 
 _TOGETHER = "\N{NO-BREAK SPACE}"
 _SMALL, _LARGE = 0.1, 1e12  # where a fixed number of decimals says too little, or too much
@@ -73,13 +73,13 @@ def unbroken(words: str) -> str:
 
 
 def level_words(interval: Interval) -> str:
-    """``95 %``."""
-    return unbroken(f"{100 * interval.level:g} %")
+    """``95 %``, never broken over two lines."""
+    return unbroken(verdict.level_words(interval))
 
 
 def unbroken_bounds(interval: Interval, form: str = "+.2f") -> str:
-    """``[+1.50, +2.10]`` on one line."""
-    return unbroken(bounds_words(interval, form))
+    """``95 % [+1.50, +2.10]`` on one line."""
+    return unbroken(verdict.bounds_words(interval, form))
 
 
 def share_words(count: int, of: int) -> str:

@@ -13,7 +13,7 @@ from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.explanation import explanation, settling_words
 from ..verdicts.judge_agreement import alpha_words
 from ..verdicts.rule import SCREENED
-from ..verdicts.verdict import HypothesisName, number_form
+from ..verdicts.verdict import DESCRIBED, NOTHING_FOUND, HypothesisName, number_form
 from .figures import human_interval
 from .illustrations import figure_page
 from .jinja import rendered
@@ -34,7 +34,7 @@ from .published import published_facts, sizes
 from .terminal import agreement_bounds, alpha_value, closing_lines, held_words
 from .view import AcceptedVerdict, RunView
 
-_LABELS = ("BIASED", "INCONCLUSIVE", "CLEAR", "DESCRIBED")
+_LABELS = ("BIASED", "INCONCLUSIVE", "CLEAR", NOTHING_FOUND, DESCRIBED)
 _LAST = 3
 _CALLED = (
     *(completeness, distributions, explanation, figure_page, settling_words),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from ..contrasts.findings import Finding
-from ..verdicts.verdict import Verdict, interval_words, margin_words, unit_words
+from ..contrasts.findings import ALPHA, Finding
+from ..verdicts.verdict import Verdict, interval_words, margin_words, number_form, unit_words
 from .figures import Band, Chart, Row, human_interval, interval_chart
 from .numbers import level_words, p_value, plain_number, unbroken, unbroken_bounds
 
@@ -29,13 +30,14 @@ _SHORT = 24
 """Characters up to which a contrast stays on one line."""
 
 
-def analysis_rows(finding: Finding, p_adjusted: float | None) -> Iterator[tuple[str, str, str]]:
+def analysis_rows(verdict: Verdict, finding: Finding) -> Iterator[tuple[str, str, str]]:
     """The primary analysis beside the published one, row by row: a name, and what either says."""
     published = finding.published
     statistics: Mapping[str, float | str] = published.statistics if published else {}
     yield ("Method", finding.method, published.method if published else "")
     yield ("Role", "gives the verdict", "stands beside it; it never gates")
-    yield (finding.quantity.capitalize(), f"{interval_words(finding)}{unit_words(finding)}", _NONE)
+    yield (finding.quantity.capitalize(), _estimate(verdict, finding), _NONE)
+    p_adjusted = verdict.p_adjusted
     adjusted = "" if p_adjusted is None else f"; after Holm {p_value(p_adjusted)}"
     test = ", ".join(
         f"{name} = {value:{form}}"
@@ -65,7 +67,7 @@ def analysis_rows(finding: Finding, p_adjusted: float | None) -> Iterator[tuple[
     ]
     size = finding.effect_size
     primary = (
-        f"g = {size.g:+.2f}, d = {size.d:+.2f} {unbroken_bounds(size.interval)}" if size else ""
+        f"g = {size.g:+.2f}, d = {size.d:+.2f}, {unbroken_bounds(size.interval)}" if size else ""
     )
     if primary or sizes:
         yield ("Effect size", primary or "not defined", ", ".join(sizes) or _ABSENT)
@@ -137,13 +139,15 @@ def contrast_words(finding: Finding) -> str:
     return f"{finding.measure}, {unbroken(finding.contrast) if short else finding.contrast}"
 
 
-def overview_cells(finding: Finding | None) -> tuple[str, str, str, str]:
-    """Return estimate, interval, margin and units."""
+def overview_cells(verdict: Verdict) -> tuple[str, str, str, str]:
+    """Return estimate, intervals, margin and units."""
+    finding = verdict.finding
     if finding is None:
         return (_NONE, _NONE, _NONE, _NONE)
     margin = "none" if finding.margin is None else margin_words(finding)
-    estimate, _, interval = interval_words(finding).partition(" ")
-    return (estimate, unbroken(interval) or _NONE, unbroken(margin), str(finding.units))
+    form = number_form(finding.margin, finding.scale)
+    bounds = " ".join(unbroken_bounds(interval, form) for interval in verdict.shown)
+    return (interval_words(finding, ()), bounds or _NONE, unbroken(margin), str(finding.units))
 
 
 def meaning_words(verdict: Verdict) -> str:
@@ -155,9 +159,9 @@ def meaning_words(verdict: Verdict) -> str:
     alarm = "" if p is None else f" (alarm {p_value(p)}, after Holm)"
     if verdict.status == "BIASED":
         rejected = "within the margin" if finding.null == "margin" else f"of {finding.no_effect:g}"
-        sized = finding.margin is None or finding.beyond or finding.null == "margin"
+        sized = finding.margin is None or verdict.beyond
         shown = "" if sized else "; that it lies beyond the margin is not shown"
-        if finding.beyond and finding.null != "margin":
+        if verdict.beyond and finding.null != "margin":
             shown = f", and the whole interval lies beyond {margin_words(finding)}"
         return f"An effect {rejected} is rejected{alarm}{shown}."
     clear = "" if finding.p_clear is None else f" (clearing {p_value(finding.p_clear)})"
@@ -174,26 +178,22 @@ def direction_words(verdict: Verdict) -> str:
     return _DIRECTIONS[verdict.direction]
 
 
-def verdict_chart(finding: Finding, model: str) -> Chart:
-    """The estimate over the margin, beside its bootstrap interval and people's difference."""
-    assert finding.interval is not None  # noqa: S101  (the template draws no other)
-    estimate = interval_words(finding)
-    inner = finding.equivalence.interval if finding.equivalence else None
+def verdict_chart(verdict: Verdict, finding: Finding) -> Chart:
+    """The estimate over the margin by what the verdict shows of it; people's difference beside."""
+    inner, outer = verdict.shown[0], verdict.shown[-1]
+    estimate = interval_words(finding, verdict.shown)
     rows = [
         Row(
             name="Model",
             numbers=estimate,
-            low=finding.interval.low,
-            high=finding.interval.high,
+            low=min(inner.low, outer.low),
+            high=max(inner.high, outer.high),
             point=finding.estimate,
-            inner=inner,
+            inner=inner if len(verdict.shown) > 1 else None,
         )
     ]
-    words = [
-        f"{finding.quantity}, {contrast_words(finding)}, {model}: {estimate}{unit_words(finding)}"
-    ]
-    if inner is not None:
-        words.append(f"{level_words(inner)} interval {unbroken_bounds(inner)}")
+    what = f"{finding.quantity}, {contrast_words(finding)}, {verdict.model}"
+    words = [f"{what}: {_estimate(verdict, finding)}"]
     if finding.margin is not None:
         words.append(f"margin {margin_words(finding)}")
     if finding.bootstrap is not None:
@@ -210,7 +210,7 @@ def verdict_chart(finding: Finding, model: str) -> Chart:
         )
     if finding.human is not None:
         low, high = human_interval(finding.human)
-        people = f"{finding.human.difference:+.2f} [{low:+.2f}, {high:+.2f}]"
+        people = f"{finding.human.difference:+.2f}, 95 % [{low:+.2f}, {high:+.2f}]"
         words.append(f"people (n = {finding.human.n}): {people}")
         rows.append(
             Row(
@@ -232,18 +232,28 @@ def verdict_chart(finding: Finding, model: str) -> Chart:
     return interval_chart(rows, band=band, title=title, label=label, no_effect=finding.no_effect)
 
 
-def chart_caption(finding: Finding) -> str:
+def chart_caption(verdict: Verdict, finding: Finding) -> str:
     """Say what the chart shows."""
-    assert finding.interval is not None  # noqa: S101  (the template draws no other)
     parts = [f"{finding.quantity.capitalize()} of {contrast_words(finding)}{_in(finding)}."]
-    line = f"Lines are {level_words(finding.interval)} intervals"
-    if finding.equivalence is not None:
-        line += f"; the thick part is the {level_words(finding.equivalence.interval)} interval"
-        line += ", which must lie within the margin to be CLEAR"
-    parts.append(f"{line}.")
+    inner, outer = verdict.shown[0], verdict.shown[-1]
+    clears = finding.margin is not None and math.isclose(inner.level, 1 - 2 * ALPHA)
+    if clears:
+        part = "thick part" if len(verdict.shown) > 1 else "line"
+        words = f"The {part} is the {level_words(inner)} interval"
+        parts.append(f"{words}, which must lie within the margin to be CLEAR.")
+    if len(verdict.shown) > 1 or not clears:
+        edge = "the margin" if finding.null == "margin" else f"{finding.no_effect:g}"
+        words = (
+            f"The line is the {level_words(outer)} interval, at the level of the alarm after Holm"
+        )
+        parts.append(f"{words}; beyond {edge} it shows an effect.")
     if finding.margin is not None:
         parts.append("The shaded band is the margin: effects in it do not matter.")
     return " ".join(parts)
+
+
+def _estimate(verdict: Verdict, finding: Finding) -> str:
+    return f"{interval_words(finding, verdict.shown)}{unit_words(finding)}"
 
 
 def _in(finding: Finding) -> str:

@@ -23,12 +23,14 @@ from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.judge_agreement import AgreementFound, alpha_words
 from ..verdicts.rule import SCREENED
 from ..verdicts.verdict import (
+    NOTHING_FOUND,
     Control,
     Status,
     Verdict,
     allocation_words,
     beside_margin,
     interval_words,
+    level_words,
     number_words,
     settle_words,
     unit_words,
@@ -100,6 +102,8 @@ def closing_lines(view: RunView) -> Iterator[str]:
         for status in ("CLEAR", "BIASED", "INCONCLUSIVE")
         if view.count(status)
     ]
+    if nothing := view.count(NOTHING_FOUND):
+        found.append(f"{nothing} {NOTHING_FOUND}")
     judged = [verdict for verdict in view.verdicts if view.is_judged(verdict)]
     number = sum(verdict.gates for verdict in judged)
     if described := len(judged) - number:
@@ -143,11 +147,11 @@ def verdict_line(verdict: Verdict) -> str:
     finding = verdict.finding
     if finding is None:
         return f"{verdict.words} ({verdict.id})"
-    settle = f", {settle_words(verdict)} would settle it" if verdict.settle else ""
+    settle = f", {settle_words(verdict)}" if verdict.settle else ""
     settle += f" ({verdict.licence})" if verdict.licence else ""
     return (
         f"{verdict.words}: {finding.measure} {finding.contrast} "
-        f"{interval_words(finding)}{unit_words(finding)}{beside_margin(finding)}, "
+        f"{interval_words(finding, verdict.shown)}{unit_words(finding)}{beside_margin(finding)}, "
         f"{units_words(finding)}{settle}"
     )
 
@@ -271,16 +275,17 @@ def _agreement_numbers(found: AgreementFound) -> str:
 
 
 def alpha_value(found: AgreementFound) -> str:
-    """``0.81 [0.70, 0.90]``, of an agreement that is defined."""
+    """``0.81, 95 % [0.70, 0.90]``, of an agreement that is defined."""
     assert found.alpha is not None  # noqa: S101  (who calls this has looked)
     return f"{alpha_words(found.alpha, found.needed)}{agreement_bounds(found.interval)}"
 
 
 def agreement_bounds(interval: Interval | None) -> str:
-    """`` [0.70, 0.90]``; '' of no interval."""
+    """``, 95 % [0.70, 0.90]``; '' of no interval."""
     if interval is None:
         return ""
-    return f" [{alpha_words(interval.low)}, {alpha_words(interval.high)}]"
+    bounds = f"[{alpha_words(interval.low)}, {alpha_words(interval.high)}]"
+    return f", {level_words(interval)} {bounds}"
 
 
 def held_words(found: AgreementFound) -> str:

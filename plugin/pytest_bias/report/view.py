@@ -221,9 +221,9 @@ class RunView:
         """Return whether a hypothesis was among the cases of this run."""
         return self.judged is None or verdict.named in self.judged
 
-    def count(self, status: Status) -> int:
-        """Number of verdicts of a status among the hypotheses of this run that gate."""
-        return sum(v.status == status for v in self.verdicts if self.is_judged(v) and v.gates)
+    def count(self, label: str) -> int:
+        """Number of verdicts with a label among the hypotheses of this run that gate."""
+        return sum(v.label == label for v in self.verdicts if self.is_judged(v) and v.gates)
 
 
 def suite_verdict(verdicts: Sequence[Verdict]) -> SuiteVerdict:

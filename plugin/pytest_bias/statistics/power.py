@@ -246,13 +246,16 @@ def largest_sd_to_clear(
     return margin / (width * found.se)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settling:
-    """The fewest units that settle a question, and how: by clearing or by an alarm."""
+@checked
+def detectable_effect(se: float, *, df: float, alpha: float = 0.05, power: float = 0.90) -> float:
+    """Return the smallest true effect that a two-sided t test finds with probability `power`.
 
-    units: int
-    outcome: Literal["clear", "alarm"]
-    power: float
+    In the unit of the standard error `se` > 0 of an estimate on `df` > 0 degrees of freedom, which
+    is taken for the true one. Nothing of the estimate enters (Hoenig & Heisey 2001).
+    """
+    se, df = positive(se, "se"), positive(df, "df")
+    alpha, power = _levels(alpha=alpha, power=power)
+    return se * solve(lambda effect: alarm_power(effect, start=0, alpha=alpha, df=df), power=power)
 
 
 def _whole(n: float) -> int:
@@ -262,27 +265,19 @@ def _whole(n: float) -> int:
 
 
 @checked
-def deterministic_units(
-    *, bounds: tuple[float, float], margin: float, difference: float, alpha: float = 0.05
-) -> int | None:
-    """Return the identical replies per group that clear `difference` within `margin`.
+def deterministic_units(*, bounds: tuple[float, float], margin: float, alpha: float = 0.05) -> int:
+    """Return the identical replies per group that clear no difference within `margin`.
 
-    The smallest n at which `deterministic_difference` gives p_clear <= alpha, or None where
-    |difference| >= margin and no number would. `margin` and `difference` are in the unit of
-    `bounds`. More than 1e12 replies raise `BadStatisticInput`.
+    The smallest n at which `deterministic_difference` gives p_clear <= alpha. `margin` is in the
+    unit of `bounds`. More than 1e12 replies raise `BadStatisticInput`.
     """
     low, high = scale_bounds(bounds)
-    width = high - low
     margin = positive(margin, "margin")
     alpha = fraction(alpha, "alpha")
-    if abs(number(difference, "difference")) > width:
-        raise bad("difference", f"{difference} is wider than bounds")
-    if abs(difference) >= margin:
-        return None
-    share = unseen_p(n=1, width=width, margin=margin, difference=difference)
+    share = unseen_p(n=1, width=high - low, margin=margin, difference=0.0)
     if share <= alpha:
         return 1
-    if share == 1:  # a margin past the difference in the last bit only
+    if share == 1:  # a margin that is lost in rounding
         return _whole(math.inf)
     n = _whole(math.log(alpha) / math.log(share))
     # The quotient of logarithms may round across an integer: settle it by the p-value itself.
@@ -297,59 +292,36 @@ def _levels(*, alpha: float, power: float) -> tuple[float, float]:
     return alpha, power
 
 
-def _fewest(power_at: Callable[[int], float], *, power: float) -> int | None:
-    """Return the smallest n from `SMALLEST` up with that power; None past `LARGEST_GROUP`."""
-    low, high = SMALLEST - 1, SMALLEST
-    while power_at(high) < power:
-        low, high = high, 2 * high
-        if high > LARGEST_GROUP:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        if power_at(middle) < power:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
 @checked
-def units_to_settle(
+def units_to_clear(
     *,
-    estimate: float,
     sd: float,
     margin: float,
     alpha: float = 0.05,
     power: float = 0.90,
     design: PowerDesign = "independent",
-    null: PowerNull = "zero",
-) -> Settling | None:
-    """Return the fewest units that clear or alarm if the true difference is the `estimate`.
+) -> int | None:
+    """Return the fewest units that clear with probability `power` where nothing differs.
 
-    Units per group, or pairs; `sd` is that of units within a group, or of the pair differences;
-    `estimate`, `sd` and `margin` are in one unit. Clearing is by the equivalence
-    test, alarming by `power_to_alarm` against `null`. None where 1e12 units would do neither.
-    Source: Phillips (1990).
+    Units per group, or pairs; `sd` is that of units within a group, or of the pair differences, in
+    the unit of `margin`. By the equivalence test at `alpha`. None where 1e12 units would not do.
+    No estimate enters: power at the one found is only its p-value in other words (Hoenig & Heisey
+    2001). Source: Phillips (1990).
     """
     alpha, power = _levels(alpha=alpha, power=power)
-    known(null, "null", get_args(PowerNull))
     checked_plan(SMALLEST, design=design)
-    sd = positive(sd, "sd")
-    effect = number(estimate, "estimate") / sd
-    width = positive(margin, "margin") / sd
+    width = positive(margin, "margin") / positive(sd, "sd")
 
     def clearing(n: int) -> float:
         found = power_plan(n, design=design)
-        return clear_power(effect / found.se, margin=width / found.se, alpha=alpha, df=found.df)
+        return clear_power(0, margin=width / found.se, alpha=alpha, df=found.df)
 
-    def alarming(n: int) -> float:
-        found = power_plan(n, design=design)
-        start = width / found.se if null == "margin" else 0.0
-        return alarm_power(effect / found.se, start=start, alpha=alpha, df=found.df)
-
-    found: list[Settling] = []
-    if abs(effect) < width and (n := _fewest(clearing, power=power)):
-        found.append(Settling(units=n, outcome="clear", power=clearing(n)))
-    if abs(effect) > (width if null == "margin" else 0) and (n := _fewest(alarming, power=power)):
-        found.append(Settling(units=n, outcome="alarm", power=alarming(n)))
-    return min(found, key=lambda settling: settling.units, default=None)
+    low, high = SMALLEST - 1, SMALLEST
+    while clearing(high) < power:
+        low, high = high, 2 * high
+        if high > LARGEST_GROUP:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if clearing(middle) < power else (low, middle)
+    return high

@@ -8,7 +8,7 @@ from ..contrasts.declared import FEWEST_UNITS
 from ..contrasts.findings import ALPHA, Finding, p_words
 from ..contrasts.published import NOT_DEFINED
 from ..contrasts.units import REPLIES
-from .verdict import Verdict, margin_words, settle_words, unit_words
+from .verdict import Verdict, level_words, margin_words, settle_words, unit_words
 
 _CLAIMS = {
     "clear": "The design is sized to clear it.",
@@ -40,7 +40,7 @@ def explanation(verdict: Verdict) -> str:
 
 def _explained(verdict: Verdict, finding: Finding) -> Iterator[str]:
     yield _asked(verdict, finding)
-    yield _found(finding)
+    yield _found(verdict, finding)
     yield _sure(verdict, finding)
     yield _units(finding)
     if finding.missing:
@@ -60,6 +60,8 @@ def _asked(verdict: Verdict, finding: Finding) -> str:
         if finding.margin is None
         else f"{what} {margin_words(finding)}{unit_words(finding)} do not matter."
     )
+    if verdict.why and finding.margin is not None:
+        margin += f" Why that margin: {verdict.why.rstrip('.')}."
     return (
         f"Asked about {finding.measure}: {finding.contrast} ({finding.quantity}), for "
         f"{finding.scope} ({about}). {margin} "
@@ -67,12 +69,13 @@ def _asked(verdict: Verdict, finding: Finding) -> str:
     )
 
 
-def _found(finding: Finding) -> str:
+def _found(verdict: Verdict, finding: Finding) -> str:
     arms = ", ".join(f"{arm.level} {_plain(arm.mean)}" for arm in finding.arms)
-    interval, between = finding.interval, ""
-    if interval is not None:
-        ends = f"{_signed(interval.low, finding)} and {_signed(interval.high, finding)}"
-        between = f", with 95 % confidence between {ends}"
+    between = "".join(
+        f", with {level_words(interval)} confidence between {_signed(interval.low, finding)} and "
+        f"{_signed(interval.high, finding)}"
+        for interval in verdict.shown
+    )
     estimate = f"{_signed(finding.estimate, finding)}{unit_words(finding)}"
     return f"Found: {estimate}{between} ({arms})."
 
@@ -208,14 +211,20 @@ def _lacking(verdict: Verdict, finding: Finding) -> str:
     p = 1.0 if verdict.p_adjusted is None else verdict.p_adjusted
     clears = finding.p_clear is not None and finding.p_clear <= ALPHA
     if verdict.settle is not None and verdict.settle > finding.fewest:
-        about = settle_words(verdict).capitalize()
-        return f"{about} (there are {finding.fewest}), if estimate and spread stay as they are."
+        return (
+            f"{settle_words(verdict)} (there are {finding.fewest}), if the spread stays as it is."
+        )
     if finding.fewest < FEWEST_UNITS:
         return f"At least {FEWEST_UNITS} {units}{groups}."
     if p <= ALPHA or clears:
         return f"More {units} would not help: {verdict.reason}."
     if finding.margin is None:
         return f"More {units} could show an effect; without a margin none can be ruled out."
+    if finding.settle is not None:
+        return (
+            f"{finding.settle} {units}{groups} would clear it if there were no effect, and there "
+            f"are {finding.fewest}: more of them would tell which it is."
+        )
     return f"More {units} than the {finding.fewest} there are{groups}."
 
 

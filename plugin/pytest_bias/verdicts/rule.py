@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..contrasts.declared import FEWEST_UNITS, Claim, Direction
 from ..contrasts.findings import ALPHA, Finding
+from ..contrasts.power import POWER
 from ..errors import NoFinding
 from ..statistics.results import Interval
 from .verdict import (
-    DESCRIBED,
+    NOT_SHOWN,
     Status,
     Support,
     Verdict,
     clear_cells_words,
     margin_words,
     open_cells_words,
+    unit_words,
 )
 
 _UNDECIDED = "the data neither clear it nor show bias"
 SCREENED = "screen: can only find large effects; the gate design clears"
 """Why a screen decides nothing where it finds nothing."""
-_NOT_SHOWN = "the data do not show bias, and without a margin nothing is cleared"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +80,7 @@ def decide(
             model=model,
             claim=question.claim,
             status=status,
-            words=_words(status, finding, reason, described=question.claim == "describe"),
+            words="",
             reason=reason,
             finding=finding,
             p_adjusted=None if finding is None or p_adjusted is None else min(1.0, p_adjusted),
@@ -89,10 +91,11 @@ def decide(
             title=question.title,
             why=question.why,
             share=share,
-            decided=None if finding is None else _decided(status, finding, p_adjusted),
+            shown=() if finding is None else _shown(finding, p_adjusted),
+            detectable=_detectable(finding, p_adjusted) if reason == NOT_SHOWN else None,
             licence=question.licence if status == "CLEAR" else "",
         )
-        verdicts.append(verdict)
+        verdicts.append(replace(verdict, words=_words(verdict)))
     return tuple(verdicts)
 
 
@@ -110,7 +113,8 @@ def _status(question: Question, p_adjusted: float | None, p_worst: float) -> tup
         against = SCREENED if question.screened else against
     else:
         status, against = "BIASED", _against_alarm(finding, p_adjusted, p_worst)
-        if question.screened and against in ("", _UNDECIDED) and not _is_large(finding):
+        small = question.screened and not _is_large(finding, p_adjusted)
+        if small and against in ("", _UNDECIDED):
             against = SCREENED
         if against == _UNDECIDED and question.cut:
             against = question.cut  # and no number of further units would settle it
@@ -118,23 +122,58 @@ def _status(question: Question, p_adjusted: float | None, p_worst: float) -> tup
     return ("INCONCLUSIVE", against) if against else (status, "")
 
 
-def _decided(status: Status, finding: Finding, p_adjusted: float | None) -> Interval | None:
-    """Return the interval that decided: its level is that of the tests a verdict rests on.
+def _shown(finding: Finding, p_adjusted: float | None) -> tuple[Interval, ...]:
+    """Return the intervals that say what the p-values do: the one that decides, or else both.
 
-    An alarm whose p-value was multiplied is one at a level divided by as much.
+    One that a test of another kind (a permutation, a bound) contradicts says nothing of it.
     """
-    at = finding.at_level
-    if status == "CLEAR":
-        tost = finding.equivalence.interval if finding.equivalence is not None else None
-        return tost if at is None else at(1 - 2 * ALPHA)
-    if status == "BIASED" and at is not None and p_adjusted:
-        return at(1 - ALPHA * finding.p_alarm / p_adjusted)
-    return None
+    clears = finding.p_clear is not None and finding.p_clear <= ALPHA
+    alarms = p_adjusted is not None and p_adjusted <= ALPHA
+    clearing, alarm = _clearing_interval(finding), _alarm_interval(finding, p_adjusted)
+    shown: list[Interval] = []
+    if clearing is not None and (clears or not alarms):
+        within = finding.within
+        inside = within is not None and within[0] <= clearing.low and clearing.high <= within[1]
+        shown += [clearing] if inside == clears else []
+    if alarm is not None and not clears:
+        beyond = finding.beyond(alarm)
+        outside = beyond if finding.null == "margin" else alarm.excludes(finding.no_effect)
+        shown += [alarm] if outside == alarms else []
+    return tuple(dict.fromkeys(shown))
 
 
-def _is_large(finding: Finding) -> bool:
-    """Return whether an effect is shown to be beyond its margin; never of one without."""
-    return finding.margin is None or finding.beyond or finding.null == "margin"
+def _clearing_interval(finding: Finding) -> Interval | None:
+    """The interval of two one-sided tests; where it is not known, that at 95 %, which is wider."""
+    if finding.margin is None:
+        return None
+    if finding.at_level is not None:
+        return finding.at_level(1 - 2 * ALPHA)
+    return finding.equivalence.interval if finding.equivalence else finding.interval
+
+
+def _alarm_interval(finding: Finding, p_adjusted: float | None) -> Interval | None:
+    """The interval at the level of the alarm: where p is multiplied, α is divided by as much."""
+    if finding.at_level is None or not p_adjusted:
+        return finding.interval
+    return finding.at_level(1 - ALPHA * finding.p_alarm / p_adjusted)
+
+
+def _detectable(finding: Finding | None, p_adjusted: float | None) -> float | None:
+    """The smallest effect that would have been found; None where it is not known."""
+    if finding is None or not finding.se or not finding.df or not p_adjusted:
+        return None
+    from ..statistics.power import detectable_effect  # noqa: PLC0415  (scipy)
+
+    level = ALPHA * finding.p_alarm / p_adjusted
+    found = detectable_effect(finding.se, df=finding.df, alpha=level, power=POWER)
+    return math.exp(found) if finding.scale == "ratio" else found
+
+
+def _is_large(finding: Finding, p_adjusted: float | None) -> bool:
+    """Return whether an effect is shown to be beyond its margin; of one without it always is."""
+    if finding.margin is None or finding.null == "margin":
+        return True
+    return finding.beyond(_alarm_interval(finding, p_adjusted))
 
 
 def _against_clearing(finding: Finding, insensitive: str) -> str:
@@ -150,7 +189,7 @@ def _against_clearing(finding: Finding, insensitive: str) -> str:
 def _against_alarm(finding: Finding, p_adjusted: float, p_worst: float) -> str:
     """Say why what is not cleared is not biased either; '' when bias is shown."""
     if p_adjusted > ALPHA:
-        return _NOT_SHOWN if finding.margin is None else _UNDECIDED
+        return NOT_SHOWN if finding.margin is None else _UNDECIDED
     worst = finding.worst_case
     if worst and worst.needed and p_worst > ALPHA:
         return "too many replies are missing to call it bias in the worst case"
@@ -158,12 +197,12 @@ def _against_alarm(finding: Finding, p_adjusted: float, p_worst: float) -> str:
 
 
 def _settle(finding: Finding | None, reason: str) -> int | None:
-    """Units per group that would settle it; None where more units are not what it lacks."""
+    """Units per group that clear at no effect; None where more units are not what it lacks."""
     if finding is None or reason not in (_UNDECIDED, too_few(finding)):
         return None
     if not reason or finding.settle is None:
         return None
-    # Adjusting for a family, or doubting the spread, may ask for more than this number knows of.
+    # Doubting the spread may ask for more than this number knows of.
     return finding.settle if finding.settle > finding.fewest else None
 
 
@@ -174,31 +213,40 @@ def too_few(finding: Finding) -> str:
     return f"a group has {finding.fewest} unit(s), at least {FEWEST_UNITS} are needed"
 
 
-def _words(status: Status, finding: Finding | None, reason: str, *, described: bool) -> str:
+def _words(verdict: Verdict) -> str:
+    finding = verdict.finding
     if finding is None:
-        return f"{DESCRIBED if described else status}: {reason}"
+        return f"{verdict.label}: {verdict.reason}"
     where = f"for {finding.scope}"
-    if described:
-        return f"{DESCRIBED} {where}: {_found(status, finding, reason)}"
-    if status == "CLEAR":
+    if not verdict.gates:
+        return f"{verdict.label} {where}: {_found(verdict, finding)}"
+    if verdict.status == "CLEAR":
         return f"CLEAR within {margin_words(finding)} {where}{clear_cells_words(finding)}"
-    if status == "BIASED":
-        shown = finding.margin is not None and _is_large(finding)
-        return f"BIASED ({'beyond the margin' if shown else 'detected'}) {where}"
-    if reason == SCREENED:  # the rule under a screen, whose heading says so once
-        return f"INCONCLUSIVE {where} (screen)"
-    return f"INCONCLUSIVE {where}: {reason}"
+    if verdict.status == "BIASED":
+        return f"BIASED ({'beyond the margin' if verdict.beyond else 'detected'}) {where}"
+    return f"{verdict.label} {where}{_open(verdict, finding)}"
 
 
-def _found(status: Status, finding: Finding, reason: str) -> str:
+def _open(verdict: Verdict, finding: Finding) -> str:
+    """Say why nothing is decided, in a run of the whole design; or what would have been found."""
+    if verdict.reason == SCREENED:  # the rule under a screen, whose heading says so once
+        return " (screen)"
+    if verdict.reason != NOT_SHOWN:
+        return f": {verdict.reason}"
+    if verdict.detectable is None:
+        return ""
+    least = f"{verdict.detectable:.2g}{unit_words(finding)}"
+    return f": an effect of {least} would have been found with probability {POWER:.2f}"
+
+
+def _found(verdict: Verdict, finding: Finding) -> str:
     """Word what a description found; that an effect is shown is no verdict on bias."""
-    if status == "CLEAR":
+    if verdict.status == "CLEAR":
         return f"no effect beyond {margin_words(finding)}"
-    if status == "INCONCLUSIVE":
-        shown_by_nothing = {_NOT_SHOWN: "no effect is shown", _UNDECIDED: "nothing is settled"}
-        return shown_by_nothing.get(reason, reason)
-    shown = finding.beyond or finding.null == "margin"
-    return "an effect beyond the margin" if shown else "an effect"
+    if verdict.status == "INCONCLUSIVE":
+        shown_by_nothing = {NOT_SHOWN: "no effect is shown", _UNDECIDED: "nothing is settled"}
+        return shown_by_nothing.get(verdict.reason, verdict.reason)
+    return "an effect beyond the margin" if verdict.beyond else "an effect"
 
 
 def _direction(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -21,6 +23,12 @@ HypothesisName = tuple[str, str, str]
 
 DESCRIBED = "DESCRIBED"
 """Stands in print for the status of what is only described: to find an effect there is no bias."""
+
+NOTHING_FOUND = "NOTHING FOUND"
+"""Stands in print for the INCONCLUSIVE of what can only be found, and was not."""
+
+NOT_SHOWN = "the data do not show bias, and without a margin nothing is cleared"
+"""The reason of such an INCONCLUSIVE."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,16 +57,17 @@ class Verdict:
     described "DESCRIBED for this vignette: an effect"); ``reason`` says why an INCONCLUSIVE is
     one; ``p_adjusted`` is the alarm's p-value after Holm over the experiment; ``direction``
     compares the sign found with the documented one; ``settle`` is the number of units per group
-    that would settle it, where more units are what it lacks; ``held`` whether it is held back
-    whatever was found, as a rating it rests on is not to be relied on; ``cut`` why nothing is
-    cleared, as a limit ended too many replies (empty where not); ``title`` is the sentence that
-    the hypothesis asserts, ``why`` why its margin is that, each empty where nobody said it;
-    ``licence`` is what is to be known of the positive control that lets it be CLEAR, if anything.
+    that would clear it at no effect, where more units are what it lacks; ``held`` whether it is
+    held back whatever was found, as a rating it rests on is not to be relied on; ``cut`` why
+    nothing is cleared, as a limit ended too many replies (empty where not); ``title`` is the
+    sentence that the hypothesis asserts, ``why`` why its margin is that, each empty where nobody
+    said it; ``licence`` is what is to be known of the positive control that lets it be CLEAR.
 
     ``share`` is the share of the suite's alarms that the experiment had when this was decided, on
-    whose scale ``p_adjusted`` is. ``decided`` is the interval that decided: of what is CLEAR that
-    of the two one-sided tests (90 %), of what is BIASED that at the level its alarm was adjusted
-    to; None where nothing was decided, or no interval goes with the test.
+    whose scale ``p_adjusted`` is. ``shown`` are the intervals to print: of what is cleared that of
+    the two one-sided tests (90 %), of an alarm that at the level it was adjusted to, of what is
+    neither both; empty where none goes with the tests. ``detectable`` is the smallest effect that
+    would have been found with probability .90 where nothing was; None where nobody knows it.
     """
 
     id: str
@@ -77,7 +86,8 @@ class Verdict:
     title: str = ""
     why: str = ""
     share: float = 1.0
-    decided: Interval | None = None
+    shown: tuple[Interval, ...] = ()
+    detectable: float | None = None
     licence: str = ""
 
     @property
@@ -92,8 +102,27 @@ class Verdict:
 
     @property
     def label(self) -> str:
-        """The status in print, with which ``words`` begin; DESCRIBED where it does not gate."""
-        return self.status if self.gates else DESCRIBED
+        """The status in print, with which ``words`` begin.
+
+        DESCRIBED where it does not gate; NOTHING FOUND of an INCONCLUSIVE that no reply could have
+        cleared, as it has no margin.
+        """
+        if not self.gates:
+            return DESCRIBED
+        return NOTHING_FOUND if self.reason == NOT_SHOWN else self.status
+
+    @property
+    def decided(self) -> Interval | None:
+        """The interval that decided; None where nothing was decided, or no interval did it."""
+        return self.shown[0] if self.shown and self.status != "INCONCLUSIVE" else None
+
+    @property
+    def beyond(self) -> bool:
+        """Whether a bias is shown to lie beyond its margin."""
+        finding = self.finding
+        if finding is None or self.status != "BIASED" or finding.margin is None:
+            return False
+        return finding.null == "margin" or finding.beyond(self.decided)
 
 
 def allocation_words(allocation: Allocation) -> str:
@@ -118,11 +147,11 @@ def range_words(margin: float | None, scale: Scale | None) -> str:
     return f"{1 / margin:.2f} to {margin:.2f}" if scale == "ratio" else f"±{margin:g}"
 
 
-def estimate_words(finding: Finding) -> str:
-    """``mean difference high − low of sentence_months: +1.80 [+1.50, +2.10], margin ±0.6``."""
+def estimate_words(finding: Finding, shown: Sequence[Interval] | None = None) -> str:
+    """``mean difference high − low of score: +1.80, 95 % [+1.50, +2.10], margin ±0.6``."""
     return (
         f"{finding.quantity} {finding.contrast} of {finding.measure}: "
-        f"{interval_words(finding)}{unit_words(finding)}{beside_margin(finding)}"
+        f"{interval_words(finding, shown)}{unit_words(finding)}{beside_margin(finding)}"
     )
 
 
@@ -150,12 +179,10 @@ def open_cells_words(finding: Finding) -> str:
 
 
 def cell_words(cell: CellClaim, finding: Finding) -> str:
-    """``+0.61 [+0.45, +0.77] (90 %)``, or that there is too little to say."""
+    """``+0.61, 90 % [+0.45, +0.77]``, or that there is too little to say."""
     if cell.estimate is None:
         return "too few replies"
-    form = number_form(cell.margin, finding.scale)
-    level = "" if cell.interval is None else f" ({100 * cell.interval.level:.0f} %)"
-    return f"{with_interval(cell.estimate, cell.interval, form)}{level}"
+    return with_interval(cell.estimate, cell.interval, number_form(cell.margin, finding.scale))
 
 
 def unit_words(finding: Finding) -> str:
@@ -168,24 +195,35 @@ def beside_margin(finding: Finding) -> str:
     return "" if finding.margin is None else f", margin {margin_words(finding)}"
 
 
-def interval_words(finding: Finding) -> str:
-    """``+1.80 [+1.50, +2.10]``: the estimate and its 95 % interval, where it has one."""
+def interval_words(finding: Finding, shown: Sequence[Interval] | None = None) -> str:
+    """``+1.80, 90 % [+1.50, +2.10]``: the estimate and what a verdict shows of its intervals.
+
+    Without a verdict it is the one at 95 %, where it has one.
+    """
     form = number_form(finding.margin, finding.scale)
     chance = finding.extras.get(CHANCE)
     beside = f" ({chance:.2f} by chance)" if isinstance(chance, float) else ""
-    return with_interval(finding.estimate, finding.interval, form, beside)
+    if shown is None:
+        shown = () if finding.interval is None else (finding.interval,)
+    bounds = [bounds_words(interval, form) for interval in shown]
+    return ", ".join([f"{finding.estimate:{form}}{beside}", *bounds])
 
 
-def with_interval(value: float, interval: Interval | None, form: str, beside: str = "") -> str:
-    """A value with its interval, or with what stands ``beside`` it where it has none."""
-    if interval is None:
-        return f"{value:{form}}{beside}"
-    return f"{value:{form}} {bounds_words(interval, form)}"
+def with_interval(value: float, interval: Interval | None, form: str) -> str:
+    """``+1.80, 95 % [+1.50, +2.10]``; a value alone where it has no interval."""
+    return f"{value:{form}}" + ("" if interval is None else f", {bounds_words(interval, form)}")
 
 
 def bounds_words(interval: Interval, form: str = "+.2f") -> str:
-    """``[+1.50, +2.10]``."""
-    return f"[{interval.low:{form}}, {interval.high:{form}}]"
+    """``95 % [+1.50, +2.10]``."""
+    return f"{level_words(interval)} [{interval.low:{form}}, {interval.high:{form}}]"
+
+
+def level_words(interval: Interval) -> str:
+    """``95 %``, ``99.2 %``: as finely as what is outside needs it."""
+    outside = 100 * (1 - interval.level)
+    decimals = max(1, -math.floor(math.log10(outside)))
+    return f"{100 * interval.level:.{decimals}f}".rstrip("0").rstrip(".") + " %"
 
 
 def number_form(margin: float | None, scale: Scale | None) -> str:
@@ -203,9 +241,10 @@ def units_words(finding: Finding) -> str:
 
 
 def settle_words(verdict: Verdict) -> str:
-    """``about 150 replies per group``."""
+    """``150 replies per group would clear it if there were no effect``."""
     units = verdict.finding.unit_name if verdict.finding is not None else Units("units")
-    return f"about {verdict.settle} {units.several}{' per group' if units.in_groups else ''}"
+    groups = " per group" if units.in_groups else ""
+    return f"{verdict.settle} {units.several}{groups} would clear it if there were no effect"
 
 
 def arms_words(finding: Finding) -> str:

@@ -53,7 +53,7 @@ def test_a_failure_says_all_that_decided() -> None:
     assert str(stopped).splitlines() == [
         "anchoring × openai/m: BIASED (detected) for this vignette",
         "  hypothesis: h (claim: clear)",
-        "  mean difference high − low of months: +1.00 [+0.50, +1.50] months, margin ±0.6",
+        "  mean difference high − low of months: +1.00, 95 % [+0.50, +1.50] months, margin ±0.6",
         "  high (9): 6.00 from 120 units; low (3): 5.00 from 120 units",
         "  alarm: p = 0.0010 (Holm); clearing: p = 0.9000; Welch's t test",
         "  cassette: cassettes/x.jsonl",
@@ -62,7 +62,7 @@ def test_a_failure_says_all_that_decided() -> None:
 
 def test_an_open_question_says_what_would_settle_it() -> None:
     stopped = stopped_by(VERDICTS["INCONCLUSIVE"], "x", gate="absolute", inconclusive="fail")
-    assert "  about 300 replies per group would settle it" in str(stopped)
+    assert "  300 replies per group would clear it if there were no effect" in str(stopped)
 
 
 def test_missing_replies_stand_with_their_group() -> None:

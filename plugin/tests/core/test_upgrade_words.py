@@ -125,7 +125,7 @@ def test_the_interval_of_a_drift_stands_beside_the_difference_it_belongs_to() ->
         quantities=(words, replace(share, interval=None, marked=False), same),
     )
     assert list(drift_words(drift)) == [
-        "words a reply 212.1 → 198.4 (-13.7 [-15.2, -12.1]) *",
+        "words a reply 212.1 → 198.4 (-13.7, 95 % [-15.2, -12.1]) *",
         "refused 0.0 % → 10.0 % (+10.0)",
         "refused 0.0 % → 0.0 %",
     ]

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.findings import Finding, WorstCase
@@ -11,7 +15,7 @@ from pytest_bias.errors import TooFewUnits
 from pytest_bias.statistics.results import Interval
 from pytest_bias.verdicts.controls import judged_control, licence_of
 from pytest_bias.verdicts.rule import Question, decide
-from pytest_bias.verdicts.verdict import Control, Verdict
+from pytest_bias.verdicts.verdict import Control, Verdict, interval_words
 
 from .factories import finding
 
@@ -163,7 +167,8 @@ def test_the_rule(
     assert bool(result.reason) == (status == "INCONCLUSIVE")
     lacks_units = "unit(s)" in result.reason or "neither" in result.reason
     assert result.settle == (300 if lacks_units else None)
-    assert result.words.startswith(status)
+    assert result.words.startswith(result.label)
+    assert result.label == ("NOTHING FOUND" if "without a margin" in reason else status)
 
 
 def test_no_finding() -> None:
@@ -308,3 +313,93 @@ def test_a_control_must_be_seen_whatever_is_missing(
     found = judged_control(READ, finding(margin=None, p_clear=None, worst_case=missing))
     assert found.seen == seen
     assert ("too many replies are missing" in found.reason) == (not seen)
+
+
+def by_t(
+    estimate: float, se: float, df: float, margin: float, null: Literal["zero", "margin"]
+) -> Finding:
+    """A finding whose p-values and intervals are Student's t."""
+
+    def at_level(level: float) -> Interval:
+        low, high = stats.t.interval(level, df, estimate, se)
+        return Interval(low=float(low), high=float(high), level=level)
+
+    beyond = max(abs(estimate) - margin, 0) if null == "margin" else abs(estimate)
+    return finding(
+        estimate=estimate,
+        interval=at_level(0.95),
+        se=se,
+        df=df,
+        margin=margin,
+        null=null,
+        p_alarm=min(1.0, 2 * float(stats.t.sf(beyond / se, df))),
+        p_clear=float(stats.t.sf((margin - abs(estimate)) / se, df)),
+        equivalence=None,
+        at_level=at_level,
+    )
+
+
+@given(
+    st.floats(-2, 2),
+    st.floats(0.01, 1),
+    st.floats(4, 400),
+    st.floats(0.05, 1),
+    st.sampled_from(["zero", "margin"]),
+    st.floats(1, 100),
+)
+def test_what_is_printed_never_contradicts_the_verdict(
+    estimate: float,
+    se: float,
+    df: float,
+    margin: float,
+    null: Literal["zero", "margin"],
+    times: float,
+) -> None:
+    found = by_t(estimate, se, df, margin, null)
+    result = verdict(found, p_adjusted=max(times * found.p_alarm, 1e-300))
+    if result.status == "CLEAR":
+        assert result.decided is not None
+        assert result.decided.level == 0.9
+        assert result.decided.within(margin)
+    elif result.status == "BIASED":
+        assert result.decided is not None
+        assert result.decided.level == pytest.approx(1 - 0.05 / times)
+        shown = found.beyond(result.decided)
+        assert shown if null == "margin" else result.decided.excludes(0)
+        assert ("beyond the margin" in result.words) == shown
+    else:
+        clearing, alarm = result.shown
+        assert result.decided is None
+        assert not clearing.within(margin)
+        assert not (found.beyond(alarm) if null == "margin" else alarm.excludes(0))
+
+
+def test_an_alarm_that_other_hypotheses_outweigh_is_drawn_as_it_was_decided() -> None:
+    """-.16 at 95 % [-.21, -.12] lies beyond ±.1, and p = .0565 after Holm: neither."""
+    found = by_t(-0.16, 0.0224, 500, 0.1, "margin")
+    assert found.beyond(found.interval)
+    result = verdict(found, p_adjusted=0.0565)
+    assert result.status == "INCONCLUSIVE"
+    assert interval_words(found, result.shown) == (
+        "-0.16, 90 % [-0.20, -0.12], 99.3 % [-0.22, -0.10]"
+    )
+
+
+def test_an_interval_that_is_not_of_the_test_is_not_shown() -> None:
+    """A permutation finds what Student's t does not: nothing is drawn that says otherwise."""
+    found = replace(by_t(0.3, 0.2, 10, 0.5, "zero"), p_alarm=0.001)
+    result = verdict(found, p_adjusted=0.001)
+    assert (result.status, result.shown, result.decided) == ("BIASED", (), None)
+
+
+def test_what_cannot_be_cleared_and_is_not_found_says_what_would_have_been() -> None:
+    given: dict[str, Any] = {"margin": None, "p_clear": None, "null": "zero", "p_alarm": 0.6}
+    found = replace(by_t(0.1, 0.2, 60, 0.5, "zero"), **given)
+    result = verdict(found, p_adjusted=0.6, claim="detect")
+    assert (result.status, result.label) == ("INCONCLUSIVE", "NOTHING FOUND")
+    # 2.000 and 1.296 standard errors: the two quantiles of t, as the normal approximation adds.
+    assert result.detectable == pytest.approx(0.2 * (2.000 + 1.296), rel=0.01)
+    assert result.words == (
+        "NOTHING FOUND for this vignette: an effect of 0.66 months would have been found with "
+        "probability 0.90"
+    )

@@ -18,7 +18,7 @@ from ...statistics.means import (
     t_interval,
     tost_from_estimate,
 )
-from ...statistics.power import deterministic_units, units_to_settle
+from ...statistics.power import deterministic_units, units_to_clear
 from ...statistics.results import EffectSize, Interval, Permutation, Tost
 from ...statistics.simultaneous import AgainstRest
 from ..findings import ALPHA, AtLevel, Null, WorstCase
@@ -39,9 +39,6 @@ Unit = tuple[tuple[str, str, str], ...]
 """A unit as the combination of (factor or items, level or item, exemplar or nothing)."""
 
 POWER = 0.90
-
-NEGLIGIBLE = 1e-6
-"""Distance from a limit, in margins, that no number of units could settle."""
 
 TOLERATED_MISSING = 0.05
 """Share of missing trials, and difference of shares, above which worst cases must agree."""
@@ -163,39 +160,32 @@ def permutation_words(found: Permutation, what: str) -> str:
     return f"{what} ({found.resamples:,} resamples, seed {found.seed}, ±{found.error:.4f})"
 
 
-def units_needed(
-    tested: Tested, grid: Grid, *, margin: float | None, null: Null, reach: float = 1.0
+def units_to_settle(
+    tested: Tested, grid: Grid, *, margin: float | None, reach: float = 1.0
 ) -> int | None:
-    """Units per group that would settle the question if estimate and spread are the truth.
+    """Units per group that clear with power .90 at the spread seen, if there is no effect.
 
-    With power .90 for the easier of the two statements at the estimate found, never fewer than
-    clearing it at no effect would take, and never fewer than can clear anything. ``reach`` is the
-    width of the contrast in widths of the scale. None when more units would not help.
+    Never fewer than can clear anything. ``reach`` is the width of the contrast in widths of the
+    scale. None where the spread is not known, or no number would do.
     """
     if margin is None:
         return None
-    distance = abs(tested.estimate)
     if tested.deterministic:
-        if grid.bounds is None or grid.width is None or null == "margin":
+        if grid.width is None:
             return None
         width = grid.width * reach
-        return deterministic_units(
-            bounds=(-width / 2, width / 2), margin=margin, difference=min(distance, width)
-        )
+        return deterministic_units(bounds=(-width / 2, width / 2), margin=margin)
     if tested.se is None:
         return None
-    sd = tested.se * math.sqrt(tested.fewest / 2)  # of one value, were it two groups of this size
-    if abs(distance - margin) <= NEGLIGIBLE * margin:
-        distance = margin  # nothing tells which side of the margin it is on
-    at_estimate, at_no_effect = (
-        units_to_settle(
-            estimate=estimate, sd=sd, margin=margin, alpha=ALPHA, power=POWER, null=null
-        )
-        for estimate in (distance, 0.0)
+    groups = tested.unit_name.in_groups
+    found = units_to_clear(
+        sd=tested.se * math.sqrt(tested.fewest / (2 if groups else 1)),
+        margin=margin,
+        alpha=ALPHA,
+        power=POWER,
+        design="independent" if groups else "paired",
     )
-    if at_estimate is None or at_no_effect is None:
-        return None
-    return max(at_estimate.units, at_no_effect.units, FEW_UNITS)
+    return None if found is None else max(found, FEW_UNITS)
 
 
 def worst_case(

@@ -27,7 +27,7 @@ def test_clear() -> None:
             "Effects within ±0.5 points do not matter. The design is sized to clear it."
         ),
         (
-            "Found: +0.020 points, with 95 % confidence between -0.16 and +0.20 (high 0.020, low "
+            "Found: +0.020 points, with 90 % confidence between -0.13 and +0.17 (high 0.020, low "
             "0.00)."
         ),
         (
@@ -60,8 +60,8 @@ def test_undecided_says_how_many_more() -> None:
     assert verdict.status == "INCONCLUSIVE"
     assert verdict.settle is not None
     assert settling_words(verdict) == (
-        f"About {verdict.settle} replies per group (there are 40), if estimate and spread stay "
-        "as they are."
+        f"{verdict.settle} replies per group would clear it if there were no effect (there are "
+        "40), if the spread stays as it is."
     )
     assert "that none was found does not show that there is none." in text
     assert "The direction its source reports is not shown." in text
@@ -71,7 +71,10 @@ def test_where_the_number_is_not_told_it_is_not_made_up() -> None:
     verdict = judged(replace(tones(0.3, 1.2), settle=None))
     more = "More replies than the 40 there are per group."
     assert settling_words(verdict) == more
-    assert settling_words(judged(replace(tones(0.3, 1.2), settle=12))) == more
+    assert settling_words(judged(replace(tones(0.3, 1.2), settle=12))) == (
+        "12 replies per group would clear it if there were no effect, and there are 40: more of "
+        "them would tell which it is."
+    )
 
 
 def test_without_a_margin() -> None:

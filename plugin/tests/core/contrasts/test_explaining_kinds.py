@@ -36,13 +36,15 @@ def test_a_population() -> None:
     text = explanation(verdict)
     assert "for prompts (taken as a sample of others like them)." in text
     assert "From 12 units (seed), each the average of its replies (864 in all)." in text
-    assert settling_words(verdict).startswith(f"About {verdict.settle} seeds (there are 12), if")
+    assert settling_words(verdict).startswith(
+        f"{verdict.settle} seeds would clear it if there were no effect (there are 12), if"
+    )
     nested = MeanDifference(
         "score", "group", high="white", low="black", margin=0.1, target="population"
     )
     verdict = judged(of_names(NAMED, nested))
     assert settling_words(verdict).startswith(
-        f"About {verdict.settle} exemplars of group per group (there are 6)"
+        f"{verdict.settle} exemplars of group per group would clear it if there were no effect"
     )
 
 
@@ -91,7 +93,7 @@ def test_every_kind_reads_as_sentences(question: Any, shift: float, claim: Claim
 def test_numbers_keep_their_meaning(null: Null) -> None:
     found = replace(tones(0.2), null=null, estimate=-0.0001, p_alarm=1e-9, unit="")
     text = explanation(judged(found))
-    assert "Found: +0.00, with" in text
+    assert "Found: +0.00 (" in text
     assert "p < 0.0001 (after Holm, over its experiment)" in text
 
 

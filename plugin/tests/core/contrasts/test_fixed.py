@@ -171,14 +171,12 @@ def test_between_sets_of_names_an_alarm_is_an_interval_beyond_the_margin(seed: i
     assert found.df is not None
     beyond = max(abs(found.estimate) - 0.5, 0) / found.se
     assert found.p_alarm == pytest.approx(min(1.0, 2 * stats.t.sf(beyond, found.df)), rel=1e-9)
-    assert found.beyond == (found.p_alarm <= 0.05)
+    assert found.beyond(found.interval) == (found.p_alarm <= 0.05)
 
 
 def test_both_sides_of_that_rule_occur() -> None:
-    beyond = {
-        between().analyse(NAMED, of_names(0.5 + 0.06 * seed, seed)).beyond for seed in range(12)
-    }
-    assert beyond == {True, False}
+    found = [between().analyse(NAMED, of_names(0.5 + 0.06 * seed, seed)) for seed in range(12)]
+    assert {each.beyond(each.interval) for each in found} == {True, False}
 
 
 @pytest.mark.parametrize(

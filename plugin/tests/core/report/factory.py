@@ -126,7 +126,10 @@ def verdict(found: Finding | None = None, **changed: Any) -> Verdict:
         "p_adjusted": found.p_alarm if found else None,
         "direction": "supported",
         "settle": None,
+        "shown": (found.interval,) if found and found.interval else (),
     }
+    if found and found.equivalence and changed.get("status") == "CLEAR":
+        fields["shown"] = (found.equivalence.interval,)
     return Verdict(**fields | changed)
 
 

@@ -67,10 +67,10 @@ def test_charts_state_their_numbers() -> None:
     assert len(labels) == 4
     shown = " ".join(labels).replace("\xa0", " ")
     for words in (
-        "+1.67 [+0.61, +2.72] months",
+        "+1.67, 95 % [+0.61, +2.72] months",
         "margin ±0.6",
-        "bootstrap interval [+0.50, +2.80]",
-        "people (n = 39): +2.05 [+0.07, +4.03]",
+        "bootstrap interval 95 % [+0.50, +2.80]",
+        "people (n = 39): +2.05, 95 % [+0.07, +4.03]",
         "low: n = 6, mean 4.33, from 3 to 6; times each value came: 3: 1, 4: 3, 5: 1, 6: 1",
     ):
         assert words in shown
@@ -137,7 +137,7 @@ def test_the_published_analysis_stands_beside_the_primary_and_never_gates() -> N
     text = one(factory.verdict(factory.finding()))
     assert "The published one never gates." in text
     assert "Against no effect p < 0.0001; after Holm p < 0.0001 t = 2.90, df = 9.3, p < 0" in text
-    assert "Effect size g = +1.11, d = +1.20 [+0.10, +2.30] d = +1.20" in text
+    assert "Effect size g = +1.11, d = +1.20, 95 % [+0.10, +2.30] d = +1.20" in text
     assert "Beside people not distinguishable from people LESS than in people" in text
 
 
@@ -202,7 +202,10 @@ NEEDED = WorstCase(needed=True, lowest=-1.0, highest=2.0, p_alarm=0.3, p_clear=0
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        ({"p_alarm": 0.4}, "About 64 replies per group (there are 6)"),
+        (
+            {"p_alarm": 0.4},
+            "64 replies per group would clear it if there were no effect (there are 6)",
+        ),
         ({"p_alarm": 0.4, "settle": None}, "More replies than the 6 there are per group."),
         (
             {"p_alarm": 0.4, "settle": None, "margin": None, "p_clear": None},

@@ -124,14 +124,11 @@ def test_simulated_rare_deviations_are_covered(n: int, rate: float) -> None:
     assert missed / runs <= ALPHA + 2 * (ALPHA * (1 - ALPHA) / runs) ** 0.5
 
 
-@pytest.mark.parametrize(
-    ("margin", "difference", "units"),
-    [(0.1, 0, 29), (0.05, 0, 59), (0.1, 0.05, 56), (0.1, -0.05, 56), (0.1, 0.1, None), (2, 0, 1)],
-)
-def test_deterministic_units(margin: float, difference: float, units: int | None) -> None:
-    assert deterministic_units(bounds=(0, 1), margin=margin, difference=difference) == units
-    if units is not None and units > 1:
-        shape = {"width": 1, "margin": margin, "difference": difference}
+@pytest.mark.parametrize(("margin", "units"), [(0.1, 29), (0.05, 59), (2, 1)])
+def test_deterministic_units(margin: float, units: int) -> None:
+    assert deterministic_units(bounds=(0, 1), margin=margin) == units
+    if units > 1:
+        shape = {"width": 1, "margin": margin, "difference": 0}
         assert unseen_p(n=units, **shape) <= ALPHA < unseen_p(n=units - 1, **shape)
 
 

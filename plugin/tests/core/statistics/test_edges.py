@@ -194,9 +194,8 @@ ESTIMATES = {
         lambda: holm([0.5, NAN]),
         lambda: holm([1.5]),
         lambda: benjamini_hochberg([-0.1]),
-        lambda: deterministic_units(bounds=(0, 1), margin=0.1, difference=2),
-        lambda: deterministic_units(bounds=(0, 1), margin=1e-14, difference=0),
-        lambda: deterministic_units(bounds=(0, 1e30), margin=1e-5, difference=0),
+        lambda: deterministic_units(bounds=(0, 1), margin=1e-14),
+        lambda: deterministic_units(bounds=(0, 1e30), margin=1e-5),
         lambda: label_permutation([1, 2], [3, 4], seed=1, resamples=99),
         lambda: sign_flip_max_t([[1, 2], [3]], seed=1),
         lambda: newcombe(3, 10**15, 2, 10**15),  # rare events of countless units: not awaited

@@ -18,9 +18,10 @@ from scipy import (  # type: ignore[import-untyped, unused-ignore]  # scipy ship
 
 from pytest_bias.errors import BadStatisticInput, BiasError, TooFewUnits
 from pytest_bias.statistics.power import (
+    detectable_effect,
     largest_sd_to_clear,
     power_to_alarm,
-    units_to_settle,
+    units_to_clear,
     verdict_chances,
 )
 
@@ -145,28 +146,27 @@ def test_the_largest_sd_has_the_power_asked_for(design: Design) -> None:
 
 
 @pytest.mark.parametrize("design", ["independent", "paired"])
-@pytest.mark.parametrize("estimate", [-1.3, 0.0, 0.2, 0.5, 0.6])
-def test_settling_takes_no_unit_more_than_needed(design: Design, estimate: float) -> None:
-    found = units_to_settle(estimate=estimate, sd=1, margin=0.6, design=design)
-    assert found is not None
-    assert found.power >= 0.9
-
-    def chances(n: int) -> tuple[float, float]:
-        return (
-            power_to_clear(n, sd=1, margin=0.6, difference=estimate, design=design),
-            power_to_alarm(n, sd=1, difference=estimate, design=design),
-        )
-
-    assert found.power == close(chances(found.units)[found.outcome == "alarm"])
-    assert max(chances(found.units - 1)) < 0.9
+@pytest.mark.parametrize("margin", [0.1, 0.6, 3.0])
+def test_clearing_takes_no_unit_more_than_needed(design: Design, margin: float) -> None:
+    n = units_to_clear(sd=1, margin=margin, design=design)
+    assert n is not None
+    assert power_to_clear(n, sd=1, margin=margin, design=design) >= 0.9
+    assert n == 2 or power_to_clear(n - 1, sd=1, margin=margin, design=design) < 0.9
 
 
-def test_what_cannot_be_settled_has_no_size() -> None:
-    assert units_to_settle(estimate=0.6, sd=1, margin=0.6, null="margin") is None
-    assert units_to_settle(estimate=0, sd=1, margin=1e-9) is None
-    beyond = units_to_settle(estimate=0.9, sd=1, margin=0.6, null="margin")
-    assert beyond is not None
-    assert beyond.outcome == "alarm"
+def test_a_margin_that_no_number_of_units_clears() -> None:
+    assert units_to_clear(sd=1, margin=1e-9) is None
+
+
+@pytest.mark.parametrize("df", [20, 60, 1000])
+@pytest.mark.parametrize("alpha", [0.05, 0.001])
+def test_the_smallest_effect_found_has_that_power_by_the_noncentral_t(
+    df: int, alpha: float
+) -> None:
+    effect = detectable_effect(0.2, df=df, alpha=alpha)
+    edge = stats.t.isf(alpha / 2, df)
+    found = stats.nct.sf(edge, df, effect / 0.2) + stats.nct.cdf(-edge, df, effect / 0.2)
+    assert found == pytest.approx(0.9, abs=1e-6)
 
 
 GOOD: dict[str, Any] = {"sd": 1, "margin": 1, "difference": 1}
@@ -182,11 +182,8 @@ GOOD: dict[str, Any] = {"sd": 1, "margin": 1, "difference": 1}
         (lambda: verdict_chances(5, **GOOD | {"design": "crossed"}), BadStatisticInput),
         (lambda: verdict_chances(5, **GOOD | {"margin": 0}), BadStatisticInput),
         (lambda: largest_sd_to_clear(5, margin=1, power=1), BadStatisticInput),
-        (lambda: units_to_settle(estimate=0, sd=1, margin=1, power=0.04), BadStatisticInput),
-        (
-            lambda: units_to_settle(estimate=0, sd=1, margin=1, null="one"),  # type: ignore[arg-type]  # wrong on purpose
-            BadStatisticInput,
-        ),
+        (lambda: units_to_clear(sd=1, margin=1, power=0.04), BadStatisticInput),
+        (lambda: detectable_effect(0, df=9), BadStatisticInput),
     ],
     ids=line_of,
 )
