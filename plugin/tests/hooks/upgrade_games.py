@@ -98,7 +98,100 @@ def test_cue():
 
 def source(name: str) -> str:
     return (
-        SOURCE.replace("NAME ", f"{name} ")
+        {"moved": MOVED_SOURCE}.get(name, SOURCE)
+        .replace("NAME ", f"{name} ")
         .replace("-NAME", f"-{name}")
         .replace('Game NAME"', f'Game {name}"')
     )
+
+
+INTERACTION, RATIO = "warmth-cue-x-style", "invited-ratio-high-low"
+
+MOVED_SOURCE = '''\
+"""A warmth and an invitation; the drifted subject is colder to one cue under one style."""
+
+import json
+
+from pydantic import BaseModel, ConfigDict
+
+from pytest_bias import Experiment, Factor, Items, Measure, dice
+
+
+class Answer(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    warmth: float
+    invited: bool
+    cue: str
+
+
+async def guess(trial, subject):
+    told = f'Game NAME of {trial.item}. The cue is {trial["cue"]}, the style {trial["style"]}.'
+    return (await subject.ask(told, reply=Answer)).value
+
+
+def simulated(prompt):
+    told = prompt.messages[-1].text
+    if not told.startswith("Game NAME of"):
+        return None
+    high, plain = "cue is high" in told, "style plain" in told
+    drifted = prompt.subject == "drifted"
+    rng = dice(prompt.subject, prompt.seed)
+    warmth = rng.gauss(5, 0.4) - 0.4 * (drifted and high and plain)
+    invited = rng.random() < 0.75 - 0.08 * (drifted and high)
+    if drifted and high and plain and rng.random() < 0.5:
+        return "I would rather not."
+    return json.dumps({"warmth": warmth, "invited": invited, "cue": "high" if high else "low"})
+
+
+GAME = Experiment(
+    id="game-NAME",
+    name="Game NAME",
+    factors=[
+        Factor("cue", {"low": "low", "high": "high"}),
+        Factor("style", {"plain": "plain", "florid": "florid"}),
+    ],
+    items=Items("topic", {f"t{n}": n for n in range(12)}),
+    protocol=guess,
+    measures=[
+        Measure("warmth", bounds=(0, 10)),
+        Measure("invited"),
+        Measure("noticed", lambda answer: answer.cue == "high"),
+    ],
+    replicates=8,
+    simulated=simulated,
+)
+'''
+
+MOVED_TESTS = '''\
+"""The cases of the game."""
+
+from pytest_bias import Interaction, MeanDifference, RateDifference, RateRatio
+from pytest_bias import PositiveControl, hypotheses, positive_control
+
+from .experiment import GAME
+
+CUE = {"high": "high", "low": "low"}
+
+
+@positive_control(
+    GAME, PositiveControl(RateDifference("noticed", "cue", **CUE), licenses=["warmth", "invited"])
+)
+def test_noticed():
+    pass
+
+
+@hypotheses(
+    GAME,
+    Interaction(
+        "warmth",
+        {"cue": ("high", "low"), "style": ("plain", "florid")},
+        margin=0.1,
+        claim="detect",
+        target="population",
+    ),
+    RateRatio("invited", "cue", **CUE, margin=1.25, claim="detect"),
+    MeanDifference("warmth", "cue", **CUE, margin=0.5, claim="clear", at={"style": "florid"}),
+)
+def test_cue():
+    pass
+'''
