@@ -13,6 +13,7 @@ from ..contrasts.findings import Compared, Scale
 from ..statistics.results import Interval
 from ..verdicts.drift import Drift, Drifted
 from ..verdicts.verdict import (
+    NOTHING_FOUND,
     HypothesisName,
     Status,
     Verdict,
@@ -61,6 +62,11 @@ class Observed:
     shown: str
     estimate: float | None
     interval: Interval | None
+
+    @property
+    def label(self) -> str:
+        """The status in print: NOTHING FOUND of what could only have been found."""
+        return NOTHING_FOUND if self.words.startswith(NOTHING_FOUND) else self.status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,7 +294,7 @@ def notes_words(upgrade: Upgrade) -> tuple[str, ...]:
 
 def side_words(side: Observed) -> str:
     """``BIASED -0.25 [-0.29, -0.20]``."""
-    return f"{side.status} {side.shown}".rstrip()
+    return f"{side.label} {side.shown}".rstrip()
 
 
 def compared_words(row: UpgradeRow) -> str:
