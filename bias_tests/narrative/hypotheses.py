@@ -149,8 +149,9 @@ AS_PUBLISHED: tuple[Hypothesis, ...] = (
             target="population",
             scope=NAMES,
             family="as published",
+            published=published,
         )
-        for measure, _ in BOTH
+        for measure, published in (("pro_social", ChiSquareTest()), ("hesitation", OneWayAnova()))
     ),
     MeanDifference(
         "hesitation",

@@ -206,6 +206,12 @@ def test_an_empty_cell_alone_makes_a_pooled_chi_square_significant() -> None:
     assert pooled_chi_square(outcomes("even")) == pytest.approx((6.01, 0.539, 7), abs=0.02)
     holed = pooled_chi_square(without_a_cell("noir", "white_female"))
     assert holed == pytest.approx((18.9, 0.0086, 7), abs=0.05)
+    verdicts = {
+        v.id: v for v in judged(without_a_cell("noir", "white_female"), HYPOTHESES).verdicts
+    }
+    beside = verdicts["pro_social-group-any"].published
+    assert beside is not None
+    assert [beside.statistics[name] for name in ("chi2", "p", "df")] == pytest.approx(holed)
 
 
 def test_an_empty_cell_of_persona_and_group_gives_no_verdict_that_pools_over_it() -> None:
@@ -216,6 +222,8 @@ def test_an_empty_cell_of_persona_and_group_gives_no_verdict_that_pools_over_it(
             assert verdict.finding is None, verdict.id
             assert verdict.status == "INCONCLUSIVE"
             assert "incomplete design" in verdict.reason
+            # what was published stands beside the reason, but for what nobody published
+            assert (verdict.published is None) == ("-x-group" in verdict.id), verdict.id
         if verdict.id == "missing-white_female-rest":
             assert verdict.status == "BIASED"  # that its stories are missing is found
 

@@ -15,9 +15,9 @@ from .declared import (
     Levels,
     levels_of,
 )
-from .findings import Finding, PublishedColumn
-from .linear import Asked, Engine, Side, analyse_linear, bracketed, standard_engine
-from .published import GroupsTest, PublishedMethod
+from .findings import Finding
+from .linear import Asked, Engine, Side, analyse_linear, standard_engine
+from .published import GroupsTest, PublishedMethod, SumOfGaps
 from .reach import Reach, check_compared
 from .units import Layout
 
@@ -185,6 +185,8 @@ class TotalGap(Declared):
             for high, low, weight in given
         )
         object.__setattr__(self, "gaps", gaps)
+        if self.published is None:
+            object.__setattr__(self, "published", SumOfGaps(gaps))
 
     @property
     def id(self) -> str:
@@ -231,16 +233,8 @@ class TotalGap(Declared):
         finding = analyse_linear(
             asked, experiment, records, lambda grid, _: total_gap(grid, self.factor, gaps, unit)
         ).finding
-        means = {arm.level: arm.mean for arm in finding.arms}
-        published: dict[str, float | str] = {"total": finding.estimate}
-        for high, low, _ in self.gaps:
-            sides = [levels_of(high), levels_of(low)]
-            gap = [sum(means[level] for level in side) / len(side) for side in sides]
-            words = " − ".join(bracketed(" + ".join(side)) for side in sides)
-            published[words] = gap[0] - gap[1]
         return replace(
             finding,
             contrast=self.called or f"all gaps of {self.factor}",
             settle=None,
-            published=PublishedColumn(method="sum of absolute gaps", statistics=published),
         )

@@ -16,7 +16,8 @@ from .declared import (
     levels_of,
 )
 from .findings import Finding
-from .linear import Asked, Side, analyse_linear, bracketed
+from .linear import Asked, Side, analyse_linear
+from .published import bracketed
 from .reach import Reach, check_compared
 from .units import Layout
 

@@ -14,7 +14,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.records import Records
 from .declared import Declared, levels_of
 from .findings import Arm, Finding, Scale, UnitGroup
-from .published import Pooled, published_column
+from .published import Pooled, beside_none, bracketed, published_column
 from .units import REPLIES
 
 if TYPE_CHECKING:
@@ -89,14 +89,22 @@ def analyse_linear(
         [c for c in used.cells if all(c.labels[name] in at for name, at in side.levels.items())]
         for side in asked.sides
     ]
-    _check_complete(asked, experiment, used, cells)
+    pooled = Pooled(
+        cells=grid.cells,
+        flags=grid.flags,
+        sides={side.words: found for side, found in zip(asked.sides, cells, strict=True)},
+    )
+    published = published_column(declared.published, pooled)
+    with beside_none(published):
+        _check_complete(asked, experiment, used, cells)
     if asked.flags is False and grid.flags:
         raise declared.refused(problem="its measure is an event: compare its rates")
     if asked.flags and not grid.flags:
         raise declared.refused(problem="its measure must be True or False")
     rates = bool(asked.flags)
     engine = engine or standard_engine(declared, experiment, asked.compared, rates=rates)
-    tested = engine(grid, weights)
+    with beside_none(published):
+        tested = engine(grid, weights)
     margin = declared.margin
     null = declared.null_of(experiment, asked.compared)
     worst = worst_case(
@@ -124,14 +132,7 @@ def analyse_linear(
         else units_to_settle(tested, grid, margin=margin, reach=weights.reach),
         equivalence=tested.tost,
         worst_case=worst,
-        published=published_column(
-            declared.published,
-            Pooled(
-                cells=grid.cells,
-                flags=grid.flags,
-                sides={side.words: found for side, found in zip(asked.sides, cells, strict=True)},
-            ),
-        ),
+        published=published,
         by_unit=_named(experiment, tested),
         **taken_over(tested),
     )
@@ -141,11 +142,6 @@ def analyse_linear(
 def taken_over(tested: Tested) -> dict[str, Any]:
     """Return the fields of a finding that are those of what was tested, by name."""
     return {name: getattr(tested, name) for name in _TAKEN_OVER}
-
-
-def bracketed(words: str) -> str:
-    """The words of one side, bracketed where they are a sum: else a minus would end in it."""
-    return f"({words})" if " + " in words else words
 
 
 def standard_engine(

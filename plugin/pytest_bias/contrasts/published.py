@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from ..errors import BadStatisticInput, NoFinding
+from ..errors import BadStatisticInput, NoFinding, TooFewUnits
 from .findings import PublishedColumn
 
 if TYPE_CHECKING:
@@ -63,6 +64,17 @@ def published_column(method: PublishedMethod | None, pooled: Pooled) -> Publishe
     except (NoFinding, BadStatisticInput) as error:
         found = {NOT_DEFINED: str(error)}
     return PublishedColumn(method=method.words, statistics=found)
+
+
+@contextmanager
+def beside_none(column: PublishedColumn | None) -> Iterator[None]:
+    """Have a contrast that cannot be computed say what its published method gives all the same."""
+    try:
+        yield
+    except NoFinding as none:
+        if column is not None:
+            none.published = (column.method, column.statistics)
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +241,35 @@ class FactorialAnova:
 
 
 @dataclass(frozen=True, slots=True)
+class SumOfGaps:
+    """The sum of absolute gaps between means of levels, each (high, low, weight), and the gaps."""
+
+    gaps: Sequence[tuple[Sequence[str], Sequence[str], float]]
+    words: str = "sum of absolute gaps"
+
+    def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
+        """The ``total``, and each gap; every cell of a level counts the same."""
+        means: dict[str, float] = {}
+        for level, cells in pooled.sides.items():
+            valid = [cell.mean for cell in cells if cell.values.size]
+            if not valid:
+                raise TooFewUnits(group=level, found=0, needed=1)
+            means[level] = math.fsum(valid) / len(valid)
+        statistics, total = {}, 0.0
+        for high, low, weight in self.gaps:
+            first, second = (sum(map(means.__getitem__, side)) / len(side) for side in (high, low))
+            words = " − ".join(bracketed(" + ".join(side)) for side in (high, low))
+            statistics[words] = first - second
+            total += weight * abs(first - second)
+        return {"total": total, **statistics}
+
+
+def bracketed(words: str) -> str:
+    """The words of one side, bracketed where they are a sum: else a minus would end in it."""
+    return f"({words})" if " + " in words else words
+
+
+@dataclass(frozen=True, slots=True)
 class Transformed:
     """A published method on another scale than the hypothesis' measure.
 
@@ -259,7 +300,7 @@ class Transformed:
 def _values(cells: Sequence[Cell]) -> NDArray[np.float64]:
     import numpy as np  # noqa: PLC0415  (loaded by then: an analysis is running)
 
-    return np.concatenate([cell.values for cell in cells])
+    return np.concatenate([np.empty(0), *(cell.values for cell in cells)])
 
 
 def _two(pooled: Pooled) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..errors import NoFinding
+from ..errors import BadStatisticInput, NoFinding
 from ..experiments.canonical import compact, digest
 from ..experiments.design import frozen_mapping
 from ..experiments.experiment import Experiment
@@ -15,8 +15,8 @@ from ..experiments.fields import need_mapping, shortly
 from ..experiments.records import Records
 from .declared import Declared, Levels, levels_of
 from .findings import Arm, Finding, PublishedColumn, UnitGroup, WorstCase
-from .linear import DIGITS, bracketed, taken_over
-from .published import NOT_DEFINED
+from .linear import DIGITS, taken_over
+from .published import NOT_DEFINED, beside_none, bracketed
 
 if TYPE_CHECKING:
     from .estimation.selection import Pool
@@ -83,7 +83,9 @@ class Selection(Declared):
         rows = self._rows(experiment, records)
         pools = self._pools(rows)
         members = {item for item, group in self.feature.items() if group in levels_of(self.group)}
-        found = selection_ratio(pools, members, margin=self.margin)
+        published = self._published(pools)
+        with beside_none(published):
+            found = selection_ratio(pools, members, margin=self.margin)
         tested = found.tested
         missing = sum(rows.missing.values())
         words = (" + ".join(levels_of(self.group)), "others")
@@ -113,7 +115,7 @@ class Selection(Declared):
             )
             if missing
             else None,
-            published=self._published(pools),
+            published=published,
             by_unit=_by_pool(pools, found.by_pool),
             **taken_over(tested),
         )
@@ -159,7 +161,7 @@ class Selection(Declared):
                 "p": found.p,
                 "V": found.cramers_v,
             }
-        except NoFinding as error:
+        except (NoFinding, BadStatisticInput) as error:
             values = {NOT_DEFINED: str(error)}
         return PublishedColumn(
             method="chi-square test of pool against recommended, Cramér's V", statistics=values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from .base import BiasError
 
@@ -97,7 +97,13 @@ class Unserialisable(BiasError):
 
 
 class NoFinding(BiasError):
-    """A contrast cannot be computed from the replies there are."""
+    """A contrast cannot be computed from the replies there are.
+
+    ``published`` is the method its source names with the statistics it gives of them all the same;
+    None where none is named.
+    """
+
+    published: tuple[str, Mapping[str, float | str]] | None = None
 
 
 class TooFewUnits(NoFinding):

@@ -32,6 +32,7 @@ from ..verdicts.verdict import (
     interval_words,
     level_words,
     number_words,
+    published_line,
     settle_words,
     unit_words,
     units_words,
@@ -78,6 +79,8 @@ def _lines(view: RunView, verdict: Verdict) -> Iterator[str]:
     accepted = view.acceptance(verdict)
     let = " (accepted)" if accepted else " (known)" if view.known(verdict) else ""
     yield f"{verdict_line(verdict)}{apart}{let}"
+    if verdict.published is not None:
+        yield f"  {published_line(verdict.published)}"
     human = verdict.finding.human if verdict.finding is not None else None
     if human is not None:
         yield (

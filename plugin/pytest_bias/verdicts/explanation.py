@@ -31,6 +31,11 @@ def explanation(verdict: Verdict) -> str:
     finding = verdict.finding
     if finding is None:
         lines.append(f"Nothing could be computed: {verdict.reason}.")
+        if verdict.published is not None:
+            lines.append(
+                f"Published method ({verdict.published.method}): it is computed all the same, on "
+                "the replies there are. What it finds may be what is missing; it decides nothing."
+            )
         if verdict.direction is not None:
             lines.append(_DIRECTIONS[verdict.direction])
         return "\n".join(lines)

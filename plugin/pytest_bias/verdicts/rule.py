@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..contrasts.declared import FEWEST_UNITS, Claim, Direction
-from ..contrasts.findings import ALPHA, Finding
+from ..contrasts.findings import ALPHA, Finding, PublishedColumn
 from ..contrasts.power import POWER
 from ..errors import NoFinding
 from ..statistics.results import Interval
@@ -94,9 +94,18 @@ def decide(
             shown=() if finding is None else _shown(finding, p_adjusted),
             detectable=_detectable(finding, p_adjusted) if reason == NOT_SHOWN else None,
             licence=question.licence if status == "CLEAR" else "",
+            published=_published(question.finding),
         )
         verdicts.append(replace(verdict, words=_words(verdict)))
     return tuple(verdicts)
+
+
+def _published(finding: Finding | NoFinding) -> PublishedColumn | None:
+    """What the published method gives where there is no finding that has it."""
+    if isinstance(finding, Finding) or finding.published is None:
+        return None
+    method, statistics = finding.published
+    return PublishedColumn(method=method, statistics=statistics)
 
 
 def _status(question: Question, p_adjusted: float | None, p_worst: float) -> tuple[Status, str]:

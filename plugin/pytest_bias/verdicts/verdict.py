@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Literal
 
 from ..contrasts.declared import Claim
-from ..contrasts.findings import CHANCE, CellClaim, Finding, Scale
+from ..contrasts.findings import CHANCE, CellClaim, Finding, PublishedColumn, Scale, p_words
 from ..contrasts.units import REPLIES, Units
 from ..experiments.allocation import Allocation
 from ..experiments.fields import one_line
@@ -68,6 +68,8 @@ class Verdict:
     the two one-sided tests (90 %), of an alarm that at the level it was adjusted to, of what is
     neither both; empty where none goes with the tests. ``detectable`` is the smallest effect that
     would have been found with probability .90 where nothing was; None where nobody knows it.
+    ``published`` is what the published method gives of the replies there are, where there is no
+    finding that has it.
     """
 
     id: str
@@ -89,6 +91,7 @@ class Verdict:
     shown: tuple[Interval, ...] = ()
     detectable: float | None = None
     licence: str = ""
+    published: PublishedColumn | None = None
 
     @property
     def named(self) -> HypothesisName:
@@ -133,6 +136,19 @@ def allocation_words(allocation: Allocation) -> str:
         return f"{words}, as no error budget divides a suite's {allocation.alarms:g}"
     share = Fraction(allocation.share).limit_denominator(1000)
     return f"{words}, {share} of the suite's {allocation.alarms:g}"
+
+
+def published_line(published: PublishedColumn) -> str:
+    """``as published, chi-square test …: chi2 = 18.91, df = 7, p = 0.0085``; it never gates."""
+    statistics = ", ".join(value_of(name, value) for name, value in published.statistics.items())
+    return f"as published, {published.method}: {statistics}"
+
+
+def value_of(name: str, value: float | str) -> str:
+    """``chi2 = 18.91``; p-values are never 0."""
+    if isinstance(value, str):
+        return f"{name}: {value}"
+    return p_words(value) if name == "p" else f"{name} = {value:.4g}"
 
 
 def margin_words(finding: Finding) -> str:
