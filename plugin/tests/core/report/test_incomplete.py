@@ -43,7 +43,7 @@ TOLD = study(
     measures=[YES],
     replicates=EACH,
 )
-WHICHEVER = GroupContrast("yes", "group", claim="describe", published=ChiSquareTest())
+WHICHEVER = GroupContrast("yes", "group", claim="detect", published=ChiSquareTest())
 CHI_SQUARE, P, DF, _ = stats.chi2_contingency(
     [[72, 8] if group == "white_female" else [80, 40] for group in GROUPS], correction=False
 )
