@@ -70,7 +70,7 @@ def test_the_example_collects_a_case_per_condition_control_and_hypothesis(
         [
             "test_eggs.py::test_asked?simulated/even-polite?",
             "test_eggs.py::test_asked?simulated/even-curt?",
-            "test_eggs.py::test_asked?simulated/even-ostrich?",
+            "test_eggs.py::test_asked?simulated/even-goose?",
             "test_eggs.py::test_the_egg_is_read?simulated/even?",
             "test_eggs.py::test_politeness_changes_no_estimate?simulated/even?",
         ]
@@ -155,7 +155,7 @@ def test_the_example_is_analysed() -> None:
             )
         ],
         controls=[
-            PositiveControl(MeanDifference("minutes", "request", high="ostrich", low="curt"))
+            PositiveControl(MeanDifference("minutes", "request", high="goose", low="curt"))
         ],
         recording=NOTHING_KEPT,
     ).verdicts[0]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +25,7 @@ from ...statistics.bounded import (
 )
 from ...statistics.checks import ROUNDING, Floats
 from ...statistics.permutation import contrast_permutation
+from ...statistics.results import Interval
 from ..findings import ALPHA
 from ..units import Units
 from .cells import Grid, Weights
@@ -57,6 +59,24 @@ def cells_are_doubtful(cells: Sequence[Floats]) -> bool:
     return is_skewed(np.concatenate(within)) or alike >= ALIKE * total
 
 
+def may_miss(a: Floats, b: Floats, *, bounds: tuple[float, float] | None, margin: float) -> bool:
+    """Return whether so few replies could all miss some that make the margin by themselves.
+
+    Of n replies none may be of a kind that makes up to 1 - .05^(1/n) of all (Clopper & Pearson
+    1934). Where so many at the farther end of the scale move a mean by the margin, what was seen
+    says too little, however ordinary it looks.
+    """
+    if bounds is None:
+        return False
+    farthest = max(bounds[1] - min(a.mean(), b.mean()), max(a.mean(), b.mean()) - bounds[0])
+    return bool(unseen_share(min(a.size, b.size)) * farthest >= margin)
+
+
+def unseen_share(n: int) -> float:
+    """Return the share of a population of which n independent draws may hold none, at .95."""
+    return float(1 - ALPHA ** (1 / n))
+
+
 def are_alike(values: Floats) -> bool:
     """Return whether nearly all values are one and the same."""
     rounded = np.round(values, 12)  # means of the same replies differ in their last bits
@@ -86,9 +106,15 @@ def bounded_p_of_units(differences: ArrayLike, *, width: float | None, margin: f
 def _robust(p: float) -> Robust:
     return Robust(
         p,
-        "the spread that was seen is not to be trusted: clearing must also hold for any rare "
+        "the spread that was seen does not suffice: clearing must also hold for any rare "
         f"values the scale allows (p = {p:.4f}; Gaffke 2005, Learned-Miller & Thomas 2020)",
     )
+
+
+def identical_interval(difference: float, pairs: int, width: float, level: float) -> Interval:
+    """Bound at a level what identical replies or units hide; see :func:`identical_pairs`."""
+    found = identical_pairs(difference, pairs=pairs, width=width, margin=None, alpha=1 - level)
+    return found.interval
 
 
 def identical_exemplars(
@@ -108,13 +134,9 @@ def identical_exemplars(
     if abs(difference) <= ROUNDING * grid.magnitude:
         difference = 0.0
     sizes = [len(groups[level]) for level in levels]
-    found = identical_pairs(
-        difference,
-        pairs=smaller_side([part[level] for level in levels], sizes),
-        width=grid.width * weights.reach,
-        margin=margin,
-        alpha=ALPHA,
-    )
+    pairs = smaller_side([part[level] for level in levels], sizes)
+    width = grid.width * weights.reach
+    found = identical_pairs(difference, pairs=pairs, width=width, margin=margin, alpha=ALPHA)
     permuted = contrast_permutation(
         np.concatenate([np.array(groups[level]) for level in levels]),
         [level for level in levels for _ in groups[level]],
@@ -134,6 +156,7 @@ def identical_exemplars(
         unit_name=Units("groups", (factor,)),
         deterministic=True,
         notes=("deterministic replies: every exemplar of a group gives the same",),
+        at_level=partial(identical_interval, difference, pairs, width),
     )
 
 
@@ -166,4 +189,5 @@ def identical_units(
         unit_name=name,
         deterministic=True,
         notes=("deterministic replies: every unit shows the same difference",),
+        at_level=partial(identical_interval, difference, n, width),
     )

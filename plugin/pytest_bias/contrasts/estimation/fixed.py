@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -26,7 +27,7 @@ from ...statistics.score import (
 )
 from ..findings import ALPHA, Null
 from ..units import REPLIES, Units
-from .bounded import bounded_p, cells_are_doubtful
+from .bounded import bounded_p, cells_are_doubtful, identical_interval, may_miss
 from .cells import Cell, Grid, Weights
 from .tested import (
     FEW_UNITS,
@@ -81,18 +82,20 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
     )
     extras = {"d (pooled SD within cells)": found.estimate / found.pooled_sd}
     tested = replace(tested, extras=extras)
-    few = tested.fewest < FEW_UNITS
-    if not few and tested.p_clear is not None and margin is not None and len(weights.parts) == 1:
-        sides = [
-            np.concatenate(
-                [c.values for c, w in zip(cells, coefficients, strict=True) if w * sign > 0]
-            )
-            for sign in (1, -1)
-        ]
-        if cells_are_doubtful(values):
-            robust = bounded_p(*sides, bounds=grid.bounds, margin=margin)
-            return replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))
-    return tested
+    if tested.fewest < FEW_UNITS or tested.p_clear is None or margin is None:
+        return tested
+    # A difference of differences is twice that of the means of two cells each.
+    margin /= weights.reach
+    a, b = (
+        np.concatenate(
+            [c.values for c, w in zip(cells, coefficients, strict=True) if w * sign > 0]
+        )
+        for sign in (1, -1)
+    )
+    if not (cells_are_doubtful(values) or may_miss(a, b, bounds=grid.bounds, margin=margin)):
+        return tested
+    robust = bounded_p(a, b, bounds=grid.bounds, margin=margin)
+    return replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))
 
 
 def of_strata(
@@ -192,13 +195,8 @@ def _identical(grid: Grid, weights: Weights, *, margin: float | None, null: Null
         raise NoVariance(statistic="stratified_contrast")
     if abs(difference) <= ROUNDING * grid.magnitude:
         difference = 0.0
-    found = identical_pairs(
-        difference,
-        pairs=fewest,
-        width=grid.width * weights.reach + spread,
-        margin=margin,
-        alpha=ALPHA,
-    )
+    width = grid.width * weights.reach + spread
+    found = identical_pairs(difference, pairs=fewest, width=width, margin=margin, alpha=ALPHA)
     if null == "margin" and found.p_beyond is not None:
         p_alarm, how = found.p_beyond, "the same bound"
     else:
@@ -215,6 +213,7 @@ def _identical(grid: Grid, weights: Weights, *, margin: float | None, null: Null
         unit_name=REPLIES,
         deterministic=True,
         notes=("deterministic replies: every reply of a cell is the same",),
+        at_level=partial(identical_interval, difference, fewest, width),
     )
 
 
@@ -313,6 +312,7 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
         se=(interval.high - interval.low) / (2 * _Z95),
         df=counts.df,
         extras={} if tost is None else _clearing(tost.interval),
+        at_level=partial(_difference_at, counts),
     )
 
 
@@ -348,7 +348,22 @@ def rate_ratio(grid: Grid, weights: Weights, *, margin: float | None, null: Null
         se=(math.log(high) - math.log(low)) / (2 * _Z95) if low > 0 else None,
         df=counts.df,
         extras={} if tost is None else _clearing(tost.interval),
+        at_level=partial(_ratio_at, counts),
     )
+
+
+def _difference_at(counts: Counts, level: float) -> Interval:
+    """Return the differences that score tests do not reject; with no event, what so many hide.
+
+    A single stratum has this one too, not its hybrid interval: clearing is by score tests.
+    """
+    if not counts.fewer:
+        return identical_interval(0.0, min(counts.sizes), 1.0, level)
+    return score_difference(*counts.as_given, weights=counts.weights, level=level).interval
+
+
+def _ratio_at(counts: Counts, level: float) -> Interval:
+    return score_ratio(*counts.as_given, weights=counts.weights, level=level).interval
 
 
 def _clearing_p(p: float, counts: Counts, margin: float | None) -> float:

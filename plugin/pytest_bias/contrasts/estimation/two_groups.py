@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from ...statistics.resampling import bootstrap_difference, label_permutation
 from ...statistics.results import Bootstrap
 from ..findings import ALPHA, HumanComparison, HumanStudy, Relation
 from ..units import REPLIES, Units
-from .bounded import are_alike, bounded_p, is_skewed
+from .bounded import are_alike, bounded_p, identical_interval, is_skewed, may_miss
 from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Tested, permutation_words
 
 Values = Sequence[float] | Floats
@@ -65,6 +66,7 @@ def compare_groups(
             unit_name=name,
             units=units,
             fewest=fewest,
+            at_level=partial(identical_interval, exact.difference, fewest, bounds[1] - bounds[0]),
         )
     tost = None if margin is None else tost_welch(a, b, margin=margin, alpha=ALPHA)
     tested = Tested(
@@ -96,7 +98,7 @@ def compare_groups(
         tested.p_clear is not None
         and margin is not None
         and name == REPLIES
-        and any(is_skewed(each) or are_alike(each) for each in (np.asarray(a), np.asarray(b)))
+        and _is_doubtful(np.asarray(a), np.asarray(b), margin=margin, bounds=bounds)
     ):
         robust = bounded_p(a, b, bounds=bounds, margin=margin)
         tested = replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))
@@ -104,6 +106,14 @@ def compare_groups(
         method = f"{tested.method}; two one-sided t tests at the margin"
         tested = replace(tested, method=method)
     return tested
+
+
+def _is_doubtful(
+    a: Floats, b: Floats, *, margin: float, bounds: tuple[float, float] | None
+) -> bool:
+    return any(is_skewed(each) or are_alike(each) for each in (a, b)) or may_miss(
+        a, b, bounds=bounds, margin=margin
+    )
 
 
 def bootstrap(a: Values, b: Values) -> Bootstrap:

@@ -18,11 +18,11 @@ from pytest_bias.verdicts.controls import licence_of
 from pytest_bias.verdicts.rule import Question, decide
 from pytest_bias.verdicts.verdict import Control, Verdict
 
-from .designs import TONE, groups, items, level, recorded, study
+from .designs import SCALE, TONE, groups, items, level, recorded, study
 
 SEEN = Control(id="control", seen=True, finding=None)
 UNSEEN = Control(id="control", seen=False, finding=None, reason="its interval includes 0")
-OF = study(factors=[TONE], replicates=40)
+OF = study(factors=[TONE], measures=[replace(SCALE, bounds=(-3, 3))], replicates=40)
 NAMED = study(
     factors=[groups({"white": 6, "black": 6, "asian": 6}), TONE], items=items(12), replicates=2
 )

@@ -13,6 +13,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.contrasts.estimation import groups as group_engines
@@ -35,6 +36,7 @@ MARGIN = 1.0
 UNITS = 12
 G = ("white", "black", "asian", "hispanic")
 Rng = np.random.Generator
+Floats = NDArray[np.float64]
 Run = Callable[[Rng, float], Result]
 
 
@@ -170,6 +172,37 @@ def uneven_group(rng: Rng, effect: float) -> Result:
     return group_engines.group_against_rest(grid(cells), "group", "white", G, margin=MARGIN)
 
 
+def far_replies(rng: Rng, n: int, *, share: float, rest: float, sd: float = 0.6) -> Floats:
+    """Whole numbers around ``rest`` on a scale from 0 to 12, with a share at its upper end."""
+    near = np.clip(np.round(rng.normal(rest, sd, n)), 0, 12)
+    return np.where(rng.random(n) < share, 12.0, near)
+
+
+def of_far(cells: list[Cell]) -> Grid:
+    return Grid(cells=tuple(cells), bounds=(0.0, 12.0), flags=False)
+
+
+def two_with_far(rng: Rng, share: float, *, n: int, rest: float) -> Result:
+    """Two groups of replies of which one has a share far away: .6 apart."""
+    a, b = (far_replies(rng, n, share=s, rest=rest) for s in (share, 0.0))
+    cells = of_far([cell(a, tone="high"), cell(b, tone="low")])
+    return fixed_contrast(cells, pairwise("tone", ["high"], ["low"]), margin=0.6, null="zero")
+
+
+def interaction_with_far(rng: Rng, share: float, *, n: int, rest: float) -> Result:
+    """A difference of differences whose two sides have n replies each, one cell some far away."""
+    cells = [
+        cell(
+            far_replies(rng, n // 2, share=share * (tone == style == "high"), rest=rest),
+            tone=tone,
+            style=style,
+        )
+        for tone, style in product(("low", "high"), repeat=2)
+    ]
+    parts = {name: {"high": 1.0, "low": -1.0} for name in ("tone", "style")}
+    return fixed_contrast(of_far(cells), Weights(parts), margin=0.6, null="zero")
+
+
 NO_EFFECT: list[tuple[Run, float]] = [
     *[(run, 0.0) for run in (crossed, nested, nested_few, one_group, uneven_group, several)],
     (doubly_crossed, 0.0),
@@ -205,6 +238,26 @@ def test_false_alarms(run: Run, effect: float) -> None:
 @pytest.mark.parametrize("run", AT_THE_MARGIN, ids=lambda run: run.__name__)
 def test_false_clearing_at_the_margin(run: Run) -> None:
     assert rate(run, MARGIN, 12, clearing=True) <= BOUND
+
+
+@pytest.mark.parametrize("n", [20, 30, 72, 240])
+@pytest.mark.parametrize(("share", "rest"), [(0.075, 4.0), (0.05, 0.0)])
+@pytest.mark.parametrize("of", [two_with_far, interaction_with_far], ids=lambda of: of.__name__)
+def test_rare_far_replies_at_the_margin_are_not_cleared(
+    of: Callable[..., Result], share: float, rest: float, n: int
+) -> None:
+    rng = np.random.default_rng(n)
+    found = [of(rng, share, n=n, rest=rest) for _ in range(RUNS)]
+    assert sum((one.p_clear or 0) <= 0.05 for one in found) / RUNS <= BOUND
+    if of is interaction_with_far and rest == 0.0 and n == 30:  # the negative control
+        assert np.mean([one.tost is not None and one.tost.p <= 0.05 for one in found]) > 0.2
+
+
+@pytest.mark.parametrize("of", [two_with_far, interaction_with_far], ids=lambda of: of.__name__)
+def test_equal_replies_are_cleared_as_often_as_by_t(of: Callable[..., Result]) -> None:
+    rng = np.random.default_rng(16)
+    found = [of(rng, 0.0, n=240, rest=5.0) for _ in range(50)]
+    assert all((one.p_clear or 1) <= 0.05 for one in found)
 
 
 @pytest.mark.parametrize("run", [uneven_group, nested_few, one_group, fixed, rates, beyond])
