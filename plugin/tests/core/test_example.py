@@ -154,9 +154,7 @@ def test_the_example_is_analysed() -> None:
                 "minutes", "request", high="polite", low="curt", margin=1, claim="clear"
             )
         ],
-        controls=[
-            PositiveControl(MeanDifference("minutes", "request", high="goose", low="curt"))
-        ],
+        controls=[PositiveControl(MeanDifference("minutes", "request", high="goose", low="curt"))],
         recording=NOTHING_KEPT,
     ).verdicts[0]
     assert (verdict.status, verdict.reason) == ("CLEAR", "")

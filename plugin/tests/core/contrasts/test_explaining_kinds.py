@@ -52,13 +52,13 @@ def test_rates_and_ratios() -> None:
     question = RateDifference("yes", "tone", high="high", low="low", margin=0.1)
     text = explanation(judged(question.analyse(OF, flags(20, 18))))
     assert "Asked about yes: high − low (rate difference)" in text
-    assert "Found: +0.050, with 95 % confidence between" in text
+    assert "Found: +0.050, with 90 % confidence between -0.13 and +0.23, with 95 %" in text
     ratio = RateRatio("yes", "tone", high="high", low="low", margin=1.25)
     verdict = judged(ratio.analyse(OF, flags(20, 18)))
     text = explanation(verdict)
     assert "Asked about yes: high / low (rate ratio)" in text
     assert "Ratios from 0.80 to 1.25 do not matter." in text
-    assert "Found: 1.11, with 95 % confidence between 0." in text
+    assert "Found: 1.11, with 90 % confidence between 0." in text
     assert settling_words(verdict) == "More replies than the 40 there are per group."
 
 
