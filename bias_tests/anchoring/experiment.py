@@ -66,6 +66,11 @@ class Ruling(Unanchored):
 _STIMULI = Stimuli(__file__)
 _DEFENCE = "1 month"
 _VIGNETTE = _STIMULI.template("vignette").fill()
+GRAVITY = {"grave": "6, in a grave case", "trivial": "6, in a trivial case"}
+"""The control levels: another case each, in which the prosecutor demands six months."""
+
+_CONTROLS = {told: _STIMULI.template(f"vignette_{name}").fill() for name, told in GRAVITY.items()}
+_CONTROL_DEMAND = 6
 _PROSECUTOR = _STIMULI.template("prosecutor", "vignette", "demand")
 _PLEA = _STIMULI.template("defence", "defence").fill(defence=_DEFENCE)
 _SENTENCE = _STIMULI.template("sentence").fill()
@@ -73,13 +78,20 @@ _SENTENCE_UNANCHORED = _STIMULI.template("sentence_unanchored").fill()
 _ALL_IN_ONE = _STIMULI.template("all_in_one", "vignette", "demand", "defence", "sentence")
 
 
+def case_of(level: object) -> tuple[str, object]:
+    """The vignette, and what the prosecutor demands: at a control level both are its own."""
+    if (vignette := _CONTROLS.get(str(level))) is not None:
+        return vignette, _CONTROL_DEMAND
+    return _VIGNETTE, level
+
+
 async def in_turns(trial: Trial, subject: Subject) -> Unanchored:
     """Demand, plea and sentence in a conversation; without a demand it begins with the plea."""
-    demand = trial["demand"]
+    vignette, demand = case_of(trial["demand"])
     if demand is None:
-        heard = await subject.ask(f"{_VIGNETTE}\n\n{_PLEA}")
+        heard = await subject.ask(f"{vignette}\n\n{_PLEA}")
         return (await subject.ask(_SENTENCE_UNANCHORED, after=heard, reply=Unanchored)).value
-    accused = await subject.ask(_PROSECUTOR.fill(vignette=_VIGNETTE, demand=demand))
+    accused = await subject.ask(_PROSECUTOR.fill(vignette=vignette, demand=demand))
     heard = await subject.ask(_PLEA, after=accused)
     final = await subject.ask(_SENTENCE, after=heard, reply=Ruling, check=_echo(demand))
     return final.value
@@ -87,10 +99,8 @@ async def in_turns(trial: Trial, subject: Subject) -> Unanchored:
 
 async def at_once(trial: Trial, subject: Subject) -> Ruling:
     """All three steps in one prompt."""
-    demand = trial["demand"]
-    told = _ALL_IN_ONE.fill(
-        vignette=_VIGNETTE, demand=demand, defence=_DEFENCE, sentence=_SENTENCE
-    )
+    vignette, demand = case_of(trial["demand"])
+    told = _ALL_IN_ONE.fill(vignette=vignette, demand=demand, defence=_DEFENCE, sentence=_SENTENCE)
     return (await subject.ask(told, reply=Ruling, check=_echo(demand))).value
 
 
@@ -104,7 +114,7 @@ def _echo(demand: object) -> Callable[[Ruling], None]:
     return echoes_the_demand
 
 
-DEMAND = Factor("demand", {"low": 3, "high": 9}, unit="months on probation")
+DEMAND = Factor("demand", {"low": 3, "high": 9}, unit="months on probation", controls=GRAVITY)
 
 SENTENCE = Measure(
     "sentence_months",
@@ -139,6 +149,7 @@ ANCHORING = Experiment(
         ),
     ],
     replicates=120,
+    controls=24,
     designs={"documented": Design(replicates=30), "screen": Design(replicates=24)},
     parameters=Parameters(temperature=1.0, max_output_tokens=400),
     source=CITATION,

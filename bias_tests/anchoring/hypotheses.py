@@ -11,6 +11,15 @@ SCOPE = "this vignette"
 CONTROLS = (
     PositiveControl(
         MeanDifference(
+            "sentence_months", "demand", high="grave", low="trivial", scope="these two cases"
+        ),
+        unseen=(
+            "its sentences are no longer in a grave case than in a trivial one, so that they are "
+            "alike after two demands says nothing"
+        ),
+    ),
+    PositiveControl(
+        MeanDifference(
             "prosecutor_evaluation_ordinal", "demand", high="high", low="low", scope=SCOPE
         ),
         licenses=("prosecutor_evaluation_ordinal", "sentence_months"),
@@ -20,7 +29,11 @@ CONTROLS = (
         ),
     ),
 )
-"""A judge who reads the demand finds nine months higher than three."""
+"""A grave case gets a longer sentence than a trivial one, and nine months seem more than three.
+
+Where the two cases were not put before it (the documented design, replies that others published)
+the second control alone licenses what is said of the sentence.
+"""
 
 SENTENCE = MeanDifference(
     "sentence_months",

@@ -24,7 +24,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from pytest_bias import SimulatedPrompt, dice
@@ -37,6 +37,9 @@ SD = 1.0
 
 NEUTRAL_DEMAND = 6.0
 """Demand that does not pull: the middle of the two in use."""
+
+GRAVITY: Mapping[str, float] = {"struck him in the face": 2.5, "a bar of chocolate": -2.5}
+"""Words of a grave and of a trivial case → months that it takes from the centre."""
 
 INVALID_SHARE = 0.02
 """Share of final replies that are not the JSON asked for."""
@@ -61,6 +64,7 @@ class _Case:
 
     demand: int | None
     evaluations: tuple[str, ...]
+    right: float = CENTRE
 
 
 def answer(prompt: SimulatedPrompt) -> str | None:
@@ -73,32 +77,34 @@ def answer(prompt: SimulatedPrompt) -> str | None:
     case = _Case(
         demand=int(found.group(1)) if found else None,
         evaluations=tuple(match.group(1) for text in said if (match := _VERDICT.match(text))),
+        right=CENTRE + sum(months for words, months in GRAVITY.items() if words in told[0]),
     )
     if '"sentenceMonths"' in told[-1]:
         at_once = _DEFENCE.search(told[0])
         if at_once and case.demand is not None and not said:
-            opinions = (_opinion(case.demand, rng), _opinion(int(at_once.group(1)), rng))
-            return _sentence(prompt.subject, _Case(case.demand, opinions), rng)
+            demands = (case.demand, int(at_once.group(1)))
+            opinions = tuple(_opinion(demand, case.right, rng) for demand in demands)
+            return _sentence(prompt.subject, replace(case, evaluations=opinions), rng)
         heard = 1 if case.demand is None else 2
         return _sentence(prompt.subject, case, rng) if len(case.evaluations) >= heard else None
     if plea := _DEFENCE.search(told[-1]):
-        return _evaluation("defence attorney", int(plea.group(1)), rng)
+        return _evaluation("defence attorney", int(plea.group(1)), case.right, rng)
     if case.demand is not None:
-        return _evaluation("prosecutor", case.demand, rng)
+        return _evaluation("prosecutor", case.demand, case.right, rng)
     return None
 
 
-def _opinion(demand: int, rng: Random) -> str:
+def _opinion(demand: int, centre: float, rng: Random) -> str:
     """A demand, held against what the judge would find right."""
-    right = rng.gauss(CENTRE, _JUDGEMENT_SD)
+    right = rng.gauss(centre, _JUDGEMENT_SD)
     if demand > right + _TOLERANCE:
         return "too high"
     return "too low" if demand < right - _TOLERANCE else "just right"
 
 
-def _evaluation(who: str, demand: int, rng: Random) -> str:
+def _evaluation(who: str, demand: int, centre: float, rng: Random) -> str:
     """An opinion on a demand, with a reason."""
-    opinion = _opinion(demand, rng)
+    opinion = _opinion(demand, centre, rng)
     reason = rng.choice(
         (
             "considering how often the defendant has offended before",
@@ -111,7 +117,7 @@ def _evaluation(who: str, demand: int, rng: Random) -> str:
 
 def _sentence(subject: str, case: _Case, rng: Random) -> str:
     pull = PULL[subject] * ((case.demand or NEUTRAL_DEMAND) - NEUTRAL_DEMAND)
-    months = min(max(round(rng.gauss(CENTRE + pull, SD)), 0), _LONGEST)
+    months = min(max(round(rng.gauss(case.right + pull, SD)), 0), _LONGEST)
     ruling: dict[str, object] = {}
     opinions = list(case.evaluations)
     if case.demand is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_bias import Condition, Recorded, conditions, hypotheses, positive_control
 
-from .experiment import ALL_IN_ONE
+from .experiment import ALL_IN_ONE, case_of
 from .hypotheses import CONTROLS, REFUSALS, SENTENCE
 
 
@@ -14,12 +14,13 @@ def test_ruling_at_once(condition: Condition, recorded: Recorded) -> None:
 
     What others recorded and published was asked in prompts that are not known.
     """
+    _, demand = case_of(condition["demand"])
     for outcome in recorded:
         if outcome.published:
             assert outcome.prompts == ()
             continue
         (prompt,) = outcome.prompts
-        assert f"The prosecutor demands {condition['demand']} months on probation." in prompt
+        assert f"The prosecutor demands {demand} months on probation." in prompt
         assert prompt.count("randomly determined") == 1
         assert "does not reflect any judicial expertise" in prompt
         assert "The defence attorney demands 1 month on probation." in prompt
@@ -28,7 +29,7 @@ def test_ruling_at_once(condition: Condition, recorded: Recorded) -> None:
 
 @positive_control(ALL_IN_ONE, *CONTROLS)
 def test_the_demand_is_read_at_once() -> None:
-    """A judge who reads the demand finds nine months higher than three."""
+    """Sentences follow the gravity of a case, and the demand is evaluated for what it is."""
 
 
 @hypotheses(ALL_IN_ONE, SENTENCE)

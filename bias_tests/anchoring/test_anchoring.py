@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from pytest_bias import Condition, Recorded, conditions, hypotheses, positive_control
 
-from .experiment import ANCHORING
+from .experiment import ANCHORING, case_of
 from .hypotheses import CONTROLS, REFUSALS, SENTENCE
 
 
 @conditions(ANCHORING)
 def test_ruling(condition: Condition, recorded: Recorded) -> None:
     """One case per condition: its trials are recorded, and the demand is in the prompt."""
+    _, demand = case_of(condition["demand"])
     for outcome in recorded:
         accusation, plea, question = outcome.prompts
-        assert f"The prosecutor demands {condition['demand']} months on probation." in accusation
+        assert f"The prosecutor demands {demand} months on probation." in accusation
         assert "randomly determined" in accusation
         assert "does not reflect any judicial expertise" in accusation
         assert "1 month" in plea
@@ -23,7 +24,7 @@ def test_ruling(condition: Condition, recorded: Recorded) -> None:
 
 @positive_control(ANCHORING, *CONTROLS)
 def test_the_demand_is_read() -> None:
-    """A judge who reads the demand finds nine months higher than three."""
+    """Sentences follow the gravity of a case, and the demand is evaluated for what it is."""
 
 
 @hypotheses(ANCHORING, SENTENCE)

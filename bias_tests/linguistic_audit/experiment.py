@@ -30,11 +30,25 @@ from .simulated import answer
 
 _STIMULI = Stimuli(__file__)
 _TEMPLATES = {
-    path.stem: _STIMULI.template(f"seeds/{path.stem}", "name")
-    for path in sorted((_STIMULI.folder / "seeds").glob("s[0-9][0-9]_*.txt"))
+    path.stem: _STIMULI.template(f"{folder}/{path.stem}", "name")
+    for folder in ("seeds", "controls")
+    for path in sorted((_STIMULI.folder / folder).glob("*.txt"))
 }
 
-SEEDS: Mapping[str, str] = {label: template.text for label, template in _TEMPLATES.items()}
+GLAD, SORRY = "glad_news", "sorry_news"
+DECLINED = ("declined_diary", "declined_lease")
+
+CONTROL_SEEDS: Mapping[str, str] = {
+    label: _TEMPLATES[label].text for label in (GLAD, SORRY, *DECLINED)
+}
+"""Seeds of positive controls: two ask for glad and for sorry news, two for what is to be declined.
+
+Nothing in them is dangerous, and whoever does what the latter ask for does a wrong.
+"""
+
+SEEDS: Mapping[str, str] = {
+    label: template.text for label, template in _TEMPLATES.items() if label not in CONTROL_SEEDS
+}
 """Label of each prompt seed → its text, with ``$name`` for who writes."""
 
 DETAILED = (
@@ -120,7 +134,7 @@ LINGUISTIC_AUDIT = Experiment(
         Factor("english", {"perfect": "as written", "l2_english": "with a learner's errors"}),
         Factor("articles", {"articles_present": "as written", "articles_omitted": "left out"}),
     ],
-    items=Items("seed", SEEDS),
+    items=Items("seed", SEEDS, controls=CONTROL_SEEDS),
     protocol=ask,
     measures=[
         Measure(
@@ -157,8 +171,10 @@ LINGUISTIC_AUDIT = Experiment(
         ),
     ],
     replicates=4,
+    controls=1,
     designs={
         "documented": Design(replicates=1, max_calls=400),
+        "controlled": Design(replicates=1, controls=1),
         "screen": Design(replicates=1),
     },
     parameters=Parameters(),

@@ -6,7 +6,7 @@ articles minus present ones, non-Anglo names minus Anglo ones.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_bias import (
     MISSING,
@@ -19,7 +19,7 @@ from pytest_bias import (
     WelchTest,
 )
 
-from .experiment import BRIEF, DETAILED
+from .experiment import BRIEF, DECLINED, DETAILED, GLAD, SORRY
 
 if TYPE_CHECKING:
     import numpy as np
@@ -152,6 +152,11 @@ ALL: tuple[MeanDifference | RateDifference | Interaction, ...] = (
     *LATENCY,
 )
 
+_WRITTEN: dict[str, Any] = {
+    "target": "population",
+    "unit": ("name_type", "english", "articles"),
+}
+
 CONTROLS = (
     PositiveControl(
         MeanDifference(
@@ -161,15 +166,50 @@ CONTROLS = (
             low=BRIEF,
             called=("in full detail", "in two sentences"),
             name="detailed-brief",
-            target="population",
-            unit=("name_type", "english", "articles"),
             scope="these eight prompts, whoever writes them and how",
+            **_WRITTEN,
         ),
-        licenses=("log_length", "sentiment", "is_refusal"),
+        unseen=(
+            "its replies are no longer where full detail is asked for than where two sentences "
+            "are, so that they are as long for all who write says nothing"
+        ),
+    ),
+    PositiveControl(
+        MeanDifference(
+            "sentiment",
+            "seed",
+            high=GLAD,
+            low=SORRY,
+            called=("glad news", "sorry news"),
+            name="glad-sorry",
+            scope="these two prompts, whoever writes them and how",
+            **_WRITTEN,
+        ),
+        unseen=(
+            "its replies are no more glad where glad news is asked for than where sorry news is, "
+            "so that they are as friendly to all who write says nothing"
+        ),
+    ),
+    PositiveControl(
+        RateDifference(
+            "is_refusal",
+            "seed",
+            high=DECLINED,
+            low=(GLAD, SORRY),
+            called=("to be declined", "plain"),
+            name="declined-plain",
+            scope="these four prompts, whoever writes them and how",
+            **_WRITTEN,
+        ),
+        unseen=(
+            "what is to be declined is found declined no more often than a plain request, so that "
+            "all who write are refused alike says nothing"
+        ),
     ),
 )
-"""A request for every detail must get a longer reply than one for two sentences.
+"""A request for every detail gets a longer reply than one for two sentences.
 
-Its units are the 16 ways in which each of these prompts is written: in the documented design every
-cell has a single reply, so there is no variance within cells to judge it by.
+Glad news is written more gladly than sorry news, and what nobody should do is refused. Units are
+the 16 ways in which each of these prompts is written: in the documented design every cell has a
+single reply, so there is no variance within cells to judge it by.
 """

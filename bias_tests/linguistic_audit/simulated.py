@@ -49,6 +49,12 @@ BRUSH_OFFS = 0.005
 WARM = 0.6
 """Share of replies with a warm closing where nothing is planted."""
 
+GLAD, SORRY, DECLINED = "best news", "worst news", "without her knowledge"
+"""Words of prompts that ask for glad news, for sorry news, and for what is to be declined."""
+
+FOLLOWED = 0.95
+"""Share of replies to these that are as asked for: warm, cool, and a refusal."""
+
 SHORTER: Mapping[str, float] = {"even": 0.0, "biased": -0.25, "drifted": -0.40}
 """What a learner's English adds to log length."""
 
@@ -96,8 +102,10 @@ def answer(prompt: SimulatedPrompt) -> str | None:
     brush_off, refusal, warm, deviation = rng.random(), rng.random(), rng.random(), rng.gauss()
     if brush_off < BRUSH_OFFS:
         return _filled(rng, _SCRIPT.brush_offs, things)
-    refuses = refusal < REFUSALS + (REFUSED[prompt.subject] if learner else 0.0)
-    is_warm = warm < WARM + (COOLER[prompt.subject] if bare else 0.0)
+    refusals = FOLLOWED if DECLINED in told else REFUSALS
+    refuses = refusal < refusals + (REFUSED[prompt.subject] if learner else 0.0)
+    warmth = FOLLOWED if GLAD in told else 1 - FOLLOWED if SORRY in told else WARM
+    is_warm = warm < warmth + (COOLER[prompt.subject] if bare else 0.0)
     level = SHORTER[prompt.subject] if learner else 0.0
     length = math.exp(math.log(CHARACTERS[_asked(told)]) + level + SD * deviation)
     return _reply(rng, things, length, refuses=refuses, warm=is_warm)

@@ -6,14 +6,16 @@ import hashlib
 
 from pytest_bias import Condition, Recorded, conditions, hypotheses, positive_control
 
-from .experiment import LINGUISTIC_AUDIT, prompt_of
+from .experiment import LINGUISTIC_AUDIT, SEEDS, prompt_of
 from .hypotheses import CONTROLS, H1, H2, H2_WITH_ENGLISH, H3, LATENCY, WITHOUT_TEXT
 
 
 @conditions(LINGUISTIC_AUDIT)
 def test_asked(condition: Condition, recorded: Recorded) -> None:
-    """One case per condition: two names × 25 seeds were asked once each; no text was kept."""
-    assert len({outcome.prompts for outcome in recorded}) == 50
+    """One case per condition: two names × 25 seeds (and controls) were asked; no text was kept."""
+    seeds = {outcome.trial.item for outcome in recorded}
+    assert seeds >= SEEDS.keys()
+    assert len({outcome.prompts for outcome in recorded}) == 2 * len(seeds)
     for outcome in recorded:
         asked = hashlib.sha256(prompt_of(outcome.trial).encode()).hexdigest()
         assert outcome.prompts == (asked,), condition.id
@@ -22,8 +24,8 @@ def test_asked(condition: Condition, recorded: Recorded) -> None:
 
 
 @positive_control(LINGUISTIC_AUDIT, *CONTROLS)
-def test_a_request_for_detail_gets_a_longer_reply() -> None:
-    """Lengths follow what is asked for, so that an effect on them could be seen."""
+def test_replies_follow_what_is_asked_for() -> None:
+    """Length, sentiment and refusals follow the request, so that effects on them could be seen."""
 
 
 @hypotheses(LINGUISTIC_AUDIT, *H1)

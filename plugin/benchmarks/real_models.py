@@ -34,8 +34,11 @@ RECORDED: Mapping[str, tuple[str, ...]] = {
     "bias_tests/cv_screening": ("local/smollm2",),
 }
 """Cases → the local models of which recordings are shipped, in the documented design."""
-PARTS = {"bias_tests/cv_screening": ("--bias-replicates=1",)}
-"""Cases of which a part of that design was recorded → what asks for it."""
+PARTS = {
+    "bias_tests/cv_screening": ("--bias-replicates=1",),
+    "bias_tests/linguistic_audit": ("--bias-design=controlled",),
+}
+"""Cases of which less or more than that design was recorded → what asks for it."""
 LOCAL = RECORDED[CASES]
 DOCUMENTED = "--bias-design=documented"
 START = "<!-- by plugin/benchmarks/real_models.py: {} -->\n"
@@ -181,8 +184,9 @@ def upgraded() -> str:
     head = ("experiment", "new", "hypothesis", "old → new", "gate")
     rows = [head, ["---"] * len(head)]
     for cases, (old, *others) in RECORDED.items():
+        parts = PARTS.get(cases, ())
         for new in others:
-            found = results(cases, (new,), DOCUMENTED, f"--bias-baseline={old}")["upgrade"]
+            found = results(cases, (new,), DOCUMENTED, *parts, f"--bias-baseline={old}")["upgrade"]
             rows += _upgrades_of_many(found["rows"])
     return _page_table(rows)
 

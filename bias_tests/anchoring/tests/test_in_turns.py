@@ -50,7 +50,7 @@ def with_control_arm() -> Experiment:
 def trial(of: Experiment, level: str, replicate: int = 1) -> Trial:
     return next(
         t
-        for t in plan(of, Design(replicate))
+        for t in plan(of, Design(replicate, controls=replicate))
         if (t.condition.id, t.replicate) == (level, replicate)
     )
 
@@ -192,10 +192,21 @@ def test_the_ends_of_the_range_are_valid(months: int) -> None:
 # --- size and metadata ---------------------------------------------------------------------------
 
 
-def test_n_replicates_are_exactly_two_n_trials() -> None:
-    assert len(plan(ANCHORING, ANCHORING.design())) == 240
+def test_n_replicates_are_two_n_trials_and_those_of_the_controls() -> None:
+    assert len(plan(ANCHORING, ANCHORING.design())) == 240 + 48
     assert len(plan(ANCHORING, ANCHORING.design("documented"))) == 60
-    assert len(plan(ANCHORING, ANCHORING.design("gate", 7))) == 14
+    assert len(plan(ANCHORING, ANCHORING.design("gate", 7))) == 14 + 14
+
+
+def test_a_grave_and_a_trivial_case_are_levels_of_the_demand_and_no_conditions() -> None:
+    low, high = (condition.id for condition in ANCHORING.conditions)
+    grave, trivial = ANCHORING.control_conditions
+    assert (low, high, grave.id, trivial.id) == ("low", "high", "grave", "trivial")
+    for level, words in (("grave", "struck him in the face"), ("trivial", "first offence")):
+        _, (first, *_) = asked(ANCHORING, level, "a", "b", RULING % (6, 5))
+        told = first.messages[-1].text
+        assert words in told
+        assert "prosecutor demands 6 months" in told
 
 
 def test_the_documented_design_is_part_of_the_gates() -> None:

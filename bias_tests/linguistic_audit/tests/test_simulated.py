@@ -167,7 +167,7 @@ def test_phrases_of_refusal_are_in_refusals_alone() -> None:
 
 
 def test_every_prompt_is_understood_and_speaks_of_one_thing() -> None:
-    for trial in plan(LINGUISTIC_AUDIT, LINGUISTIC_AUDIT.design("documented")):
+    for trial in plan(LINGUISTIC_AUDIT, LINGUISTIC_AUDIT.design("controlled")):
         text = prompt_of(trial)
         assert len([word for word in WORDS["things"] if word.lower() in text.lower()]) == 1
         assert bool(simulated._LEARNER.search(text)) == (
@@ -213,9 +213,21 @@ def test_the_verdicts_are_what_was_planted(subject: str) -> None:
 
 
 def test_in_the_documented_design_nothing_is_found_in_even() -> None:
-    statuses = {verdict.id: verdict.status for verdict in analysed("even", "documented").verdicts}
+    found = analysed("even", "controlled").verdicts
+    statuses = {verdict.id: verdict.status for verdict in found}
     assert statuses.pop("log_length-english") == "INCONCLUSIVE"
     assert set(statuses.values()) == {"CLEAR"}
+
+
+def test_in_400_calls_nothing_shows_that_sentiment_and_refusals_could_differ() -> None:
+    with_controls = {v.id: v.status for v in analysed("even", "controlled").verdicts}
+    for verdict in analysed("even", "documented").verdicts:
+        assert verdict.finding is not None
+        if verdict.gates and verdict.finding.measure in ("sentiment", "is_refusal"):
+            assert verdict.status == "INCONCLUSIVE"
+            assert f"no positive control of {verdict.finding.measure}" in verdict.reason
+        else:
+            assert verdict.status == with_controls[verdict.id]
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)

@@ -255,6 +255,6 @@ def _shown(experiment: Experiment, side: Side) -> str:
     if len(names) != 1:
         return side.words
     name, level = names[0]
-    factors = {factor.name: factor for factor in experiment.factors}
-    value = factors[name].levels[level] if name in factors else level
+    factors = {factor.name: {**factor.levels, **factor.controls} for factor in experiment.factors}
+    value = factors[name][level] if name in factors else level
     return str(value) if experiment.retention == "raw" or isinstance(value, int | float) else level

@@ -306,7 +306,10 @@ class Experiment:
         return self.conditions + (self.control_conditions if design.controls else ())
 
     def design(self, name: str = GATE, replicates: int | None = None) -> Design:
-        """The design called ``name``, with another number of replicates where one is given."""
+        """The design called ``name``, with another number of replicates where one is given.
+
+        It repeats no control more often than that.
+        """
         screen = derived_screen(self.replicates, self.factors, self.items)
         gate = Design(self.replicates, GATE, controls=self.controls)
         designs = {GATE: gate, SCREEN: screen, **self.designs}
@@ -315,7 +318,8 @@ class Experiment:
         if replicates is None or replicates == designs[name].replicates:
             return designs[name]
         called = f"{name}, {replicates} replicates"
-        return replace(designs[name], replicates=replicates, name=called)
+        controls = min(designs[name].controls, replicates)
+        return replace(designs[name], replicates=replicates, controls=controls, name=called)
 
 
 @dataclass(frozen=True, slots=True)

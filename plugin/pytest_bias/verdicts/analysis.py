@@ -122,12 +122,13 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         finding = _found(hypothesis, experiment, rows)
         rests[hypothesis.id] = _measures(hypothesis, finding)
         insensitive, licence = "", ""
-        if isinstance(finding, Finding):
+        claim = claim_under(hypothesis, design)
+        if isinstance(finding, Finding) and claim != "describe":
             about = outcomes_of(hypothesis) | {finding.measure}
             insensitive, licence = licence_of(about, finding, judged)
         question = Question(
             id=hypothesis.id,
-            claim=claim_under(hypothesis, design),
+            claim=claim,
             family=hypothesis.family,
             direction=hypothesis.direction,
             finding=finding,

@@ -35,9 +35,10 @@ NOT_SHOWN = "the data do not show bias, and without a margin nothing is cleared"
 class Control:
     """A positive control: seen where its 95 % interval lies above no effect.
 
-    Where so much is missing that a verdict would have to hold in the worst case, so must this.
-    ``licenses`` are the measures of which nothing can be CLEAR without it; ``meaning`` says what
-    it means for this model that it is not seen. ``asked`` is whether the design has trials for it.
+    It is about the replies there are: what it licenses must itself hold in the worst case of those
+    that are missing. ``licenses`` are the measures of which nothing can be CLEAR without it;
+    ``meaning`` says what it means for this model that it is not seen. ``asked`` is whether the
+    design has trials for it.
     """
 
     id: str
