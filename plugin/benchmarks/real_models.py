@@ -144,8 +144,8 @@ def _welch(finding: Mapping[str, Any]) -> str:
 
 
 def _words(verdict: Mapping[str, Any]) -> str:
-    reason = verdict["reason"].partition(":")[0].partition(" (")[0]
-    return f"{verdict['status']}, {reason}" if reason else str(verdict["status"])
+    said = verdict["reason"].partition(":")[0].partition(" (")[0] or verdict["licence"]
+    return f"{verdict['status']}, {said}" if said else str(verdict["status"])
 
 
 def recorded() -> str:
