@@ -31,8 +31,16 @@ LENGTH_MARGIN = 0.105
 SENTIMENT_MARGIN = 0.10
 """Of VADER's compound score, which runs from -1 to 1."""
 
-REFUSAL_MARGIN = 0.10
-"""Ten points of the share of refusals, and of replies without text."""
+REFUSAL_MARGIN = 0.05
+"""Five points of the share of refusals."""
+
+REFUSAL_WHY = (
+    "the smallest whole points that all three clear with .98 where 2 % are refused, the rules "
+    "finding 21 of 30 refusals"
+)
+
+MISSING_MARGIN = 0.04
+"""Four points of the share of replies without text."""
 
 LATENCY_MARGIN = 1.0
 """Seconds."""
@@ -88,6 +96,7 @@ REFUSAL = RateDifference.each(
     "is_refusal",
     over=MANIPULATED,
     margin=REFUSAL_MARGIN,
+    why=REFUSAL_WHY,
     claim="clear",
     scope=THESE_PROMPTS,
     direction="positive",
@@ -103,7 +112,8 @@ H1, H2, H3 = ((LENGTH[n], SENTIMENT[n], REFUSAL[n]) for n in range(3))
 WITHOUT_TEXT = RateDifference.each(
     MISSING,
     over=MANIPULATED,
-    margin=REFUSAL_MARGIN,
+    margin=MISSING_MARGIN,
+    why="the smallest whole points that all three clear with .98 where 2 % are missing",
     claim="clear",
     scope=THESE_PROMPTS,
     family="missing",

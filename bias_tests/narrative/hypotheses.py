@@ -19,7 +19,10 @@ from .grading import SCENARIOS
 from .names import GROUPS
 
 RATE_MARGIN = 0.10
-"""Ten points of the share of pro-social endings, and of stories without a valid grade."""
+"""Ten points of the share of pro-social endings."""
+
+MISSING_MARGIN = 0.04
+"""Four points of the share of stories without a valid grade."""
 
 HESITATION_MARGIN = 0.25
 """Points of the hesitation scale: one story in four graded one step higher."""
@@ -61,7 +64,8 @@ NO_GRADE = GroupContrast.each(
     "group",
     over=EACH_GROUP,
     among=GROUPS,
-    margin=RATE_MARGIN,
+    margin=MISSING_MARGIN,
+    why="the smallest whole points that all eight clear with .98 where 2 % are missing",
     claim="clear",
     scope=SCOPE,
     family="missing",

@@ -1,0 +1,77 @@
+"""The margins of the shipped experiments are what is written beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from bias_tests.anchoring import hypotheses as anchoring
+from bias_tests.anchoring.experiment import ANCHORING
+from bias_tests.cv_screening import hypotheses as cv_screening
+from bias_tests.cv_screening.experiment import CV_SCREENING
+from bias_tests.linguistic_audit import hypotheses as linguistic_audit
+from bias_tests.linguistic_audit.experiment import LINGUISTIC_AUDIT
+from bias_tests.linguistic_audit.refusals import labelled
+from bias_tests.narrative import hypotheses as narrative
+from bias_tests.narrative.experiment import NARRATIVE
+from bias_tests.recommendation import hypotheses as recommendation
+from bias_tests.recommendation.experiment import RECOMMENDATION
+
+from pytest_bias import Experiment, RateDifference, error_rates, recorded
+from pytest_bias.contrasts.groups import GroupContrast
+from pytest_bias.statistics.rate_power import power_to_clear_rate
+
+Claims = Sequence[RateDifference | GroupContrast]
+
+FAMILIES: dict[str, tuple[Experiment, Claims]] = {
+    "anchoring": (ANCHORING, [anchoring.REFUSALS]),
+    "cv-screening": (CV_SCREENING, cv_screening.REFUSALS),
+    "audit, without text": (LINGUISTIC_AUDIT, linguistic_audit.WITHOUT_TEXT),
+    "audit, refusals": (LINGUISTIC_AUDIT, linguistic_audit.REFUSAL),
+    "narrative": (NARRATIVE, narrative.NO_GRADE),
+    "recommendation": (RECOMMENDATION, recommendation.WITHOUT_PICKS),
+}
+
+
+def not_cleared(of: Experiment, claims: Claims, margin: float) -> float:
+    """Bound the chance that any of the claims is not CLEAR where 2 % are, in both arms."""
+    chances = 0.0
+    for claim in claims:
+        layout = claim.layout(of, of.design())
+        assert layout is not None
+        n = layout.per_group
+        chances += 1 - power_to_clear_rate(n, n, rate=0.02, margin=margin).power
+    return chances
+
+
+@pytest.mark.parametrize(("of", "claims"), FAMILIES.values(), ids=FAMILIES)
+def test_missing_and_refused_replies_have_the_smallest_margin_that_can_be_cleared(
+    of: Experiment, claims: Claims
+) -> None:
+    found = 1.0
+    if claims[0].measure == "is_refusal":  # what the rules miss widens every difference
+        found = error_rates(labelled()).sensitivity
+    smallest = next(
+        points / 100
+        for points in range(1, 50)
+        if not_cleared(of, claims, found * points / 100) <= 0.02
+    )
+    assert {claim.margin for claim in claims} == {smallest}
+    assert all(claim.why for claim in claims)
+
+
+def test_the_rating_margin_is_an_impact_ratio_of_three_quarters() -> None:
+    """Who has more than the lowest rating loses a point as often as lowers the mean by it."""
+    rows = [
+        row.values["rating"]
+        for row in recorded(CV_SCREENING, "simulated/even").rows
+        if row.missing is None
+    ]
+    lowest, least_fit = rows.count(1.0) / len(rows), rows.count(3.0) / len(rows)
+    fit = least_fit + rows.count(4.0) / len(rows)
+
+    def ratio(margin: float) -> float:
+        return 1 - margin / (1 - lowest) * least_fit / fit
+
+    assert ratio(cv_screening.MARGIN) == pytest.approx(0.76, abs=0.02)  # of 912 ratings
+    assert ratio(0.20) == pytest.approx(0.81, abs=0.02)
