@@ -215,7 +215,9 @@ def test_the_verdicts_are_what_was_planted(subject: str) -> None:
 def test_in_the_documented_design_nothing_is_found_in_even() -> None:
     found = analysed("even", "controlled").verdicts
     statuses = {verdict.id: verdict.status for verdict in found}
-    assert statuses.pop("log_length-english") == "INCONCLUSIVE"
+    # A fourth of the gate's trials: too few for six points of refusals, too.
+    for name in ("log_length-english", "is_refusal-english", "is_refusal-names"):
+        assert statuses.pop(name) == "INCONCLUSIVE"
     assert set(statuses.values()) == {"CLEAR"}
 
 

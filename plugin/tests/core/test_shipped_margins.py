@@ -33,14 +33,14 @@ FAMILIES: dict[str, tuple[Experiment, Claims]] = {
 }
 
 
-def not_cleared(of: Experiment, claims: Claims, margin: float) -> float:
-    """Bound the chance that any of the claims is not CLEAR where 2 % are, in both arms."""
+def not_cleared(of: Experiment, claims: Claims, margin: float, rate: float) -> float:
+    """Bound the chance that any of the claims is not CLEAR at this rate in both arms."""
     chances = 0.0
     for claim in claims:
         layout = claim.layout(of, of.design())
         assert layout is not None
         n = layout.per_group
-        chances += 1 - power_to_clear_rate(n, n, rate=0.02, margin=margin).power
+        chances += 1 - power_to_clear_rate(n, n, rate=rate, margin=margin).power
     return chances
 
 
@@ -48,13 +48,13 @@ def not_cleared(of: Experiment, claims: Claims, margin: float) -> float:
 def test_missing_and_refused_replies_have_the_smallest_margin_that_can_be_cleared(
     of: Experiment, claims: Claims
 ) -> None:
-    found = 1.0
+    found, rate = 1.0, 0.02
     if claims[0].measure == "is_refusal":  # what the rules miss widens every difference
-        found = error_rates(labelled()).sensitivity
+        found, rate = error_rates(labelled()).sensitivity, 0.03
     smallest = next(
         points / 100
         for points in range(1, 50)
-        if not_cleared(of, claims, found * points / 100) <= 0.02
+        if not_cleared(of, claims, found * points / 100, rate) <= 0.02
     )
     assert {claim.margin for claim in claims} == {smallest}
     assert all(claim.why for claim in claims)
