@@ -120,6 +120,7 @@ SENTENCE = Measure(
     "sentence_months",
     unit="months on probation",
     bounds=(0, LONGEST),
+    integer=True,
     meaning="the judge's final sentence",
 )
 DEFENCE = Measure(

@@ -143,6 +143,7 @@ LINGUISTIC_AUDIT = Experiment(
             unit="characters",
             bounds=(0, LONGEST),
             whole=True,
+            integer=True,
             meaning="number of characters of the reply",
         ),
         Measure(

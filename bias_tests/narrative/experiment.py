@@ -59,6 +59,7 @@ NARRATIVE = Experiment(
         Measure(
             "hesitation",
             bounds=(INSTANT, EXTREME),
+            integer=True,
             meaning="how hard the protagonist struggles: instant action to extreme struggle",
         ),
         Measure(
@@ -71,7 +72,9 @@ NARRATIVE = Experiment(
             meaning="what the outcome counts as: pro-social or anti-social",
             categories=_ENDINGS,
         ),
-        Measure("words", unit="words", bounds=(1, 5000), meaning="length of the story"),
+        Measure(
+            "words", unit="words", bounds=(1, 5000), integer=True, meaning="length of the story"
+        ),
         Measure(
             "outcome_again",
             meaning="outcome by the second grade",

@@ -81,6 +81,9 @@ class Measure:
     whole
         Whether it says nothing of a reply that the limit on tokens ended, such as its length:
         where that is more than one reply in twenty, nothing on it is cleared.
+    integer
+        Whether it counts: its values are whole numbers, and integers in a published data set. A
+        trial with another is missing, as ``not_whole_<name>``.
     categories
         The closed set of a measure that is text: a value is one of these, or several with a space
         between. Where no text is kept, and in published data sets, there is no other text.
@@ -94,6 +97,7 @@ class Measure:
     meaning: str = ""
     categories: Iterable[str] = field(default=(), repr=False)
     whole: bool = False
+    integer: bool = False
 
     def __post_init__(self) -> None:
         what = f"Measure({shortly(self.name)})"
@@ -101,6 +105,7 @@ class Measure:
         need_function(what, "take", self.take)
         need_text(what, unit=self.unit, meaning=self.meaning)
         need(what, "whole", self.whole, bool, "True or False")
+        need(what, "integer", self.integer, bool, "True or False")
         if type(self.version) is not int:
             raise wrong(what, "version", self.version, "a whole number")
         if self.name == MISSING:
@@ -125,8 +130,8 @@ class Measure:
         Raises
         ------
         InvalidReply
-            When it lies outside the bounds, is a whole number too large for any, or a text that
-            is no category.
+            When it lies outside the bounds, is not whole where it must be, is a whole number too
+            large for any, or a text that is no category.
         BadDesign
             When it is no value at all.
         """
@@ -149,13 +154,17 @@ class Measure:
         )
 
     def check_range(self, value: object) -> None:
-        """Raise InvalidReply for a number outside the bounds, and for a text that is no category.
+        """Raise InvalidReply for a number that cannot be, and for a text that is no category.
 
         NaN is on neither side of any bounds.
         """
         if isinstance(value, str) and self.categories and not self.declares(value):
             raise self._outside("undeclared")
-        if self.bounds is None or isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return
+        if self.integer and value % 1 > 0:
+            raise self._outside("not_whole")
+        if self.bounds is None:
             return
         if value < self.bounds[0] or value > self.bounds[1]:
             raise self._outside()

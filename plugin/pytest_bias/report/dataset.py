@@ -124,6 +124,8 @@ def dataset_of(
         values = [row.values.get(measure.name) for row in records]
         given = [value for value in values if value is not None]
         column = _measured(measure, given)
+        if column.kind == "integer":
+            values = [None if value is None else int(value) for value in values]
         add(column, values)
     reasons = [None if row.missing is None else reason_label(row.missing) for row in records]
     missing = Counter(reason for reason in reasons if reason is not None)
@@ -239,6 +241,8 @@ def _measured(measure: Measure, values: Sequence[MeasureValue]) -> DataColumn:
     if len(kinds) > 1:
         raise BadDesign(what=what, problem="gives values of several types")
     kind = _KINDS[kinds.pop()] if kinds else "unknown"
+    if kind == "number" and measure.integer:
+        kind = "integer"
     levels = sorted({str(value) for value in values}) if kind == "category" else []
     if not all(map(measure.declares, levels)):
         raise measure.undeclared

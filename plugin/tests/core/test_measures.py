@@ -162,3 +162,14 @@ def test_so_it_is_by_that_of_what_takes_it(take: Callable[[Any], Any]) -> None:
 @pytest.mark.parametrize("name", ["score", "flag", "grade", "nothing"])
 def test_what_is_no_text_needs_no_categories(name: str) -> None:
     check_declared([Measure(name), Measure("length", len)], _graded)
+
+
+@pytest.mark.parametrize("value", [24, 24.0, np.int64(24), True])
+def test_what_counts_is_whole(value: float) -> None:
+    assert Measure("length", lambda _: value, integer=True).of(None) == value
+
+
+@pytest.mark.parametrize("value", [24.5, -0.5, np.float64(0.25)])
+def test_what_counts_and_is_not_whole_is_missing(value: float) -> None:
+    with pytest.raises(InvalidReply, match="not_whole_length"):
+        Measure("length", lambda _: value, integer=True).of(None)

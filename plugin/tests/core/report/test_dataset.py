@@ -47,9 +47,15 @@ RECORDING = recording(checksum="c0ffee", recorded_with="pytest-bias 0.1.0", inte
 MEASURES = (
     Measure("months", unit="months", bounds=(0, 1_000_000)),
     Measure("agrees"),
+    Measure("length", unit="characters", integer=True),
     Measure("tone", version=3, meaning="how it is said", categories=["curt", "kind"]),
 )
-VALUES: Mapping[str, MeasureValue] = {"months": 4.0, "agrees": True, "tone": "curt"}
+VALUES: Mapping[str, MeasureValue] = {
+    "months": 4.0,
+    "agrees": True,
+    "length": 24.0,
+    "tone": "curt",
+}
 
 
 def audit(**changes: Any) -> Experiment:
@@ -114,6 +120,7 @@ def test_a_row_per_trial_with_labels_measures_and_counts() -> None:
         "replicate": 1,
         "months": 4.0,
         "agrees": True,
+        "length": 24,
         "tone": "curt",
         "missing": None,
         "invalid_replies": 0,
@@ -138,6 +145,7 @@ def test_columns_are_typed() -> None:
         "item": category,
         "replicate": "int64",
         "months": "double",
+        "length": "int64",
         "agrees": "bool",
         "tone": category,
         "missing": category,
@@ -314,7 +322,7 @@ def test_the_readme_says_where_the_data_come_from_and_how_they_are_licensed() ->
     for words in (
         "wire: made by hand",
         "recording: tiny/openai--tiny, SHA-256 c0ffee",
-        "versions of measures: agrees 1, months 1, tone 3",
+        "versions of measures: agrees 1, length 1, months 1, tone 3",
         "People et al. (2006)",
         f"({LICENCES['CC-BY-4.0'][1]}) (`CC-BY-4.0`)",
     ):
