@@ -77,6 +77,7 @@ class Cell(Strict):
     """A cell that a claim must hold in too: its estimate, with its interval at 90 %."""
 
     clear: bool
+    margin: float
     estimate: float | None
     interval: Interval | None
 
@@ -195,7 +196,12 @@ def entry_of(
         judge=recording.judge,
         accepted=acceptance if needs_acceptance(verdict.status, verdict.claim) else None,
         cells={
-            cell.name: Cell(clear=cell.clear, estimate=cell.estimate, interval=cell.interval)
+            cell.name: Cell(
+                clear=cell.clear,
+                margin=cell.margin,
+                estimate=cell.estimate,
+                interval=cell.interval,
+            )
             for cell in cells
         },
         fingerprint=fingerprint,

@@ -24,9 +24,9 @@ from ..verdicts.verdict import (
     estimate_words,
     settle_words,
 )
-from .entries import Acceptance, Entry, needs_acceptance
+from .entries import Acceptance, Cell, Entry, needs_acceptance
 from .fingerprints import differences
-from .noninferiority import held, is_larger, size_of
+from .noninferiority import compared_intervals, held, size_of
 
 if TYPE_CHECKING:
     from ..contrasts.declared import Claim
@@ -264,32 +264,40 @@ def _is_clear_on_average(finding: Finding | None) -> bool:
 
 
 def _cells_worse(new: Entry, old: Entry) -> str:
-    """Say which cell got worse: it was CLEAR and is not, or is shown to be larger; else ''."""
-    given = new.effect or old.effect
-    assert given is not None  # noqa: S101  (asked of estimates only)
-    were_open = [name for name, cell in old.cells.items() if not cell.clear and name in new.cells]
+    """Say which cell got worse; '' where none is shown to.
+
+    One that was CLEAR is tested at .05, for it should have stayed so; the others share it.
+    """
+    were_open = sum(not cell.clear for cell in old.cells.values())
     for name, cell in old.cells.items():
         now = new.cells.get(name)
         if now is None or now.clear:
             continue
-        if cell.clear:
-            return f"it was CLEAR in {name} and is not"
-        if cell.estimate is None or now.estimate is None:
+        ours, theirs = (_cell_effect(each, new) for each in (now, cell))
+        if ours is None or theirs is None:
+            if cell.clear:
+                return f"it was CLEAR in {name} and now has no estimate there"
             continue
-        ours, theirs = (
-            Effect(
-                estimate=each.estimate or 0.0,
-                interval=each.interval,
-                se=None,
-                df=None,
-                scale=given.scale,
-                cassette="",
-            )
-            for each in (now, cell)
-        )
-        if is_larger(ours, theirs, alpha=ALPHA / len(were_open)):
-            return f"in {name} {_number(ours)} is shown to be worse than {_number(theirs)}"
+        alpha = ALPHA if cell.clear else ALPHA / were_open
+        found = compared_intervals(ours, theirs, margin=cell.margin, alpha=alpha)
+        if found is not None and found.worse:
+            was = f"it was CLEAR in {name} and" if cell.clear else f"in {name} it"
+            return f"{was} is shown to be worse: {found.words}"
     return ""
+
+
+def _cell_effect(cell: Cell, entry: Entry) -> Effect | None:
+    """A cell as an effect on the scale of its entry's; None where there is no estimate."""
+    if cell.estimate is None or entry.effect is None:
+        return None
+    return Effect(
+        estimate=cell.estimate,
+        interval=cell.interval,
+        se=None,
+        df=None,
+        scale=entry.effect.scale,
+        cassette="",
+    )
 
 
 def _untrusted(new: Entry, old: Entry, verdict: Verdict | None) -> str:

@@ -87,21 +87,22 @@ def held(
     return compared(candidate, smallest, margin=margin, alpha=alpha / len(versions))
 
 
-def is_larger(ours: Effect, theirs: Effect, *, alpha: float) -> bool:
-    """Return whether an effect is shown to be larger than another's, from 90 % intervals alone.
+def compared_intervals(
+    candidate: Effect, best: Effect, *, margin: float, alpha: float
+) -> Compared | None:
+    """Compare two effects of which only 90 % intervals are known; None without both.
 
     Their half-width over the normal quantile stands for the standard error, which it exceeds.
     """
-    lines = [_line(each) for each in (ours, theirs)]
-    known = [each for each in lines if each is not None and each.low is not None]
-    if len(known) < len(lines):
-        return False
-    now, before = (
-        replace(line, se=((line.high or 0.0) - (line.low or 0.0)) / (2 * Z90), df=LARGE)
-        for line in known
-    )
-    found = _independent(now, before, None, alpha, ratio=False)
-    return found is not None and found.worse
+    ratio = candidate.scale == "ratio"
+    lines = []
+    for effect in (candidate, best):
+        line = _line(effect)
+        if line is None or line.low is None or line.high is None:
+            return None
+        lines.append(replace(line, se=(line.high - line.low) / (2 * Z90), df=LARGE))
+    limit = math.log(margin) if ratio else margin
+    return _independent(lines[0], lines[1], limit, alpha, ratio=ratio)
 
 
 def shrunken(versions: Sequence[Effect]) -> Effect | None:

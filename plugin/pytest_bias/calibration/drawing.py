@@ -13,7 +13,7 @@ from functools import cached_property
 
 from ..baselines.entries import Entry, entry_of
 from ..baselines.fingerprints import fingerprint_of
-from ..baselines.gate import compare, is_stopped
+from ..baselines.gate import compare, detecting, is_stopped
 from ..contrasts.cases import Registered
 from ..errors import InvalidReply
 from ..experiments.canonical import compact, digest, dumps
@@ -97,9 +97,12 @@ class Bench:
     def upgraded(self, analysis: Analysis, accepted: Mapping[str, Entry]) -> dict[str, str]:
         """Hypothesis → how its verdict stands beside the accepted one, where the gate stops it."""
         stopped: dict[str, str] = {}
+        among = detecting(each.claim for each in analysis.verdicts)
         for name, entry in self.entries(analysis, {}).items():
             verdict = analysis.verdict(name)
-            beside = compare(verdict.named, entry, accepted[name], today=_TODAY, verdict=verdict)
+            beside = compare(
+                verdict.named, entry, accepted[name], today=_TODAY, verdict=verdict, among=among
+            )
             if is_stopped(verdict.status, verdict.claim) and not beside.tolerated:
                 stopped[name] = beside.outcome
         return stopped
