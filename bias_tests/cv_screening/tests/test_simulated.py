@@ -197,7 +197,10 @@ def test_each_contrast_holds_under_every_scaffold_and_on_every_cv() -> None:
     assert len(cells) == 4 * (4 + 3)
     assert {cell.margin for cell in cells} == {CELL_MARGIN}
     assert all(cell.clear for cell in cells)
-    assert "on average, and in none of 7 cells beyond ±0.5" in found["rating-white-black"].words
+    assert found["rating-white-black"].words.endswith(
+        "on average over scaffold (4) × cv (3) × exemplars of group (3), and in none of 7 cells "
+        "beyond ±0.5"
+    )
 
 
 def cells_of(verdict: Verdict) -> tuple[CellClaim, ...]:

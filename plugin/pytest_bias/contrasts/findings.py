@@ -264,19 +264,20 @@ class CellClaims:
 class Finding:
     """The result of one contrast: estimate, interval, and the two p-values of the verdict rule.
 
-    ``contrast`` says what was compared ("high − low"), side by side in ``arms``. ``p_alarm`` is
-    two-sided against no effect (``null`` "zero") or against an effect within the margin
-    ("margin"); ``p_clear`` is that of equivalence at ``margin`` (None without one); ``interval``
-    is at 95 %, None where the quantity has none. On the ``scale`` "ratio" no effect is 1 and the
-    margin reaches from its inverse to itself. ``units`` are the independent observations,
-    ``fewest`` those of the smallest group, ``unit_name`` what they are. ``settle`` is the number
-    of units per group that would clear it at no effect, None where nobody knows it.
-    ``extras`` are further numbers by name. ``se`` and ``df`` are those of the estimate, of ratios
-    on the log scale. ``by_unit`` is what each unit contributes: the mean of its values times the
-    weight, summed over groups, is the estimate (of a ratio its logarithm). ``at_level`` gives the
-    interval at another confidence level by the same method; None where nobody knows it, and
-    always in a finding that was read from a text. ``cells`` are the same contrast in the cells it
-    is averaged over, where it is declared to hold in each.
+    ``contrast`` says what was compared ("high − low"), side by side in ``arms``. ``p_alarm``
+    is two-sided against no effect (``null`` "zero") or against an effect within the margin
+    ("margin"); ``p_clear`` is that of equivalence at ``margin`` (None without one);
+    ``interval`` is at 95 %, None where the quantity has none. On the ``scale`` "ratio" no
+    effect is 1 and the margin reaches from its inverse to itself. ``units`` are the
+    independent observations, ``fewest`` those of the smallest group, ``unit_name`` what they
+    are. ``settle`` is the number of units per group that would clear it at no effect, None
+    where nobody knows it. ``extras`` are further numbers by name, ``over`` what it is an
+    average over. ``se`` and ``df`` are those of the estimate, of ratios on the log scale.
+    ``by_unit`` is what each unit contributes: the mean of its values times the weight, summed
+    over groups, is the estimate (of a ratio its logarithm). ``at_level`` gives the interval at
+    another confidence level by the same method; None where nobody knows it, and always in a
+    finding that was read from a text. ``cells`` are the same contrast in the cells it is
+    averaged over, where it is declared to hold in each.
     """
 
     quantity: str
@@ -312,6 +313,7 @@ class Finding:
     published: PublishedColumn | None = None
     extras: Mapping[str, float | str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    over: str = ""
     by_unit: tuple[UnitGroup, ...] = field(default=(), repr=False)
     cells: CellClaims | None = None
     at_level: AtLevel | None = field(

@@ -124,6 +124,7 @@ def analyse_linear(
         target=declared.target,
         scope=declared.scope,
         replies=sum(cell.values.size for cell in used.cells),
+        over=_over(used, asked.compared),
         scale=asked.scale,
         null=null,
         # A ratio's standard error is that of its logarithm, its margin is not.
@@ -137,6 +138,23 @@ def analyse_linear(
         **taken_over(tested),
     )
     return Found(finding, tested, grid)
+
+
+def _over(used: Grid, compared: Sequence[str]) -> str:
+    """Name what a contrast is an average over, with the number of each: ``cv (3)``."""
+    levels: dict[str, set[str]] = {}
+    exemplars: dict[str, dict[str, set[str]]] = {}
+    for cell in used.cells:
+        for name, level in cell.labels.items():
+            levels.setdefault(name, set()).add(level)
+        for name, member in cell.members.items():
+            exemplars.setdefault(name, {}).setdefault(cell.labels[name], set()).add(member)
+    counts = {name: len(found) for name, found in levels.items() if name not in compared}
+    counts |= {
+        f"exemplars of {name}": max(map(len, by_level.values()))
+        for name, by_level in exemplars.items()
+    }
+    return " × ".join(f"{name} ({count})" for name, count in counts.items() if count > 1)
 
 
 def taken_over(tested: Tested) -> dict[str, Any]:

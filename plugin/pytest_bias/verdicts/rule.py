@@ -16,7 +16,7 @@ from .verdict import (
     Status,
     Support,
     Verdict,
-    clear_cells_words,
+    average_words,
     margin_words,
     open_cells_words,
     unit_words,
@@ -230,7 +230,7 @@ def _words(verdict: Verdict) -> str:
     if not verdict.gates:
         return f"{verdict.label} {where}: {_found(verdict, finding)}"
     if verdict.status == "CLEAR":
-        return f"CLEAR within {margin_words(finding)} {where}{clear_cells_words(finding)}"
+        return f"CLEAR within {margin_words(finding)} {where}{average_words(finding)}"
     if verdict.status == "BIASED":
         return f"BIASED ({'beyond the margin' if verdict.beyond else 'detected'}) {where}"
     return f"{verdict.label} {where}{_open(verdict, finding)}"

@@ -172,13 +172,14 @@ def estimate_words(finding: Finding, shown: Sequence[Interval] | None = None) ->
     )
 
 
-def clear_cells_words(finding: Finding) -> str:
-    """`` on average, and in none of 7 cells beyond ±0.5``; empty of a claim about no cells."""
+def average_words(finding: Finding) -> str:
+    """``, on average over cv (3), and in none of 7 cells beyond ±0.5``; empty of no average."""
+    average = f", on average over {finding.over}" if finding.over else ""
     if finding.cells is None:
-        return ""
+        return average
     margins = dict.fromkeys(cell.margin for cell in finding.cells.cells)
     beyond = " or ".join(range_words(margin, finding.scale) for margin in margins)
-    return f" on average, and in none of {len(finding.cells.cells)} cells beyond {beyond}"
+    return f"{average}, and in none of {len(finding.cells.cells)} cells beyond {beyond}"
 
 
 def open_cells_words(finding: Finding) -> str:

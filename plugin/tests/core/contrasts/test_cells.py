@@ -77,7 +77,7 @@ def test_what_happens_in_one_cell_keeps_the_average_from_being_clear() -> None:
 @pytest.mark.parametrize(
     ("planted", "status", "words"),
     [
-        (0.0, "CLEAR", "on average, and in none of 5 cells beyond ±1"),
+        (0.0, "CLEAR", ", and in none of 5 cells beyond ±1"),
         (1.0, "INCONCLUSIVE", "clear on average, but not in 1 of 5 cells: style=formal +"),
     ],
 )
