@@ -23,6 +23,7 @@ from .verdict import (
 )
 
 _UNDECIDED = "the data neither clear it nor show bias"
+_DOUBTED = "its interval alone would clear it, and is not to be trusted here: see its notes"
 SCREENED = "screen: can only find large effects; the gate design clears"
 """Why a screen decides nothing where it finds nothing."""
 
@@ -123,9 +124,9 @@ def _status(question: Question, p_adjusted: float | None, p_worst: float) -> tup
     else:
         status, against = "BIASED", _against_alarm(finding, p_adjusted, p_worst)
         small = question.screened and not _is_large(finding, p_adjusted)
-        if small and against in ("", _UNDECIDED):
+        if small and against in ("", _UNDECIDED, _DOUBTED):
             against = SCREENED
-        if against == _UNDECIDED and question.cut:
+        if against in (_UNDECIDED, _DOUBTED) and question.cut:
             against = question.cut  # and no number of further units would settle it
     against = too_few(finding) or against
     return ("INCONCLUSIVE", against) if against else (status, "")
@@ -141,9 +142,7 @@ def _shown(finding: Finding, p_adjusted: float | None) -> tuple[Interval, ...]:
     clearing, alarm = _clearing_interval(finding), _alarm_interval(finding, p_adjusted)
     shown: list[Interval] = []
     if clearing is not None and (clears or not alarms):
-        within = finding.within
-        inside = within is not None and within[0] <= clearing.low and clearing.high <= within[1]
-        shown += [clearing] if inside == clears else []
+        shown += [clearing] if _is_inside(finding) == clears else []
     if alarm is not None and not clears:
         beyond = finding.beyond(alarm)
         outside = beyond if finding.null == "margin" else alarm.excludes(finding.no_effect)
@@ -158,6 +157,14 @@ def _clearing_interval(finding: Finding) -> Interval | None:
     if finding.at_level is not None:
         return finding.at_level(1 - 2 * ALPHA)
     return finding.equivalence.interval if finding.equivalence else finding.interval
+
+
+def _is_inside(finding: Finding) -> bool:
+    """Return whether the interval that should clear it lies within the margin."""
+    within, interval = finding.within, _clearing_interval(finding)
+    if within is None or interval is None:
+        return False
+    return within[0] <= interval.low and interval.high <= within[1]
 
 
 def _alarm_interval(finding: Finding, p_adjusted: float | None) -> Interval | None:
@@ -197,8 +204,10 @@ def _against_clearing(finding: Finding, insensitive: str) -> str:
 
 def _against_alarm(finding: Finding, p_adjusted: float, p_worst: float) -> str:
     """Say why what is not cleared is not biased either; '' when bias is shown."""
+    if p_adjusted > ALPHA and finding.margin is None:
+        return NOT_SHOWN
     if p_adjusted > ALPHA:
-        return NOT_SHOWN if finding.margin is None else _UNDECIDED
+        return _DOUBTED if _is_inside(finding) else _UNDECIDED
     worst = finding.worst_case
     if worst and worst.needed and p_worst > ALPHA:
         return "too many replies are missing to call it bias in the worst case"
@@ -207,7 +216,7 @@ def _against_alarm(finding: Finding, p_adjusted: float, p_worst: float) -> str:
 
 def _settle(finding: Finding | None, reason: str) -> int | None:
     """Units per group that clear at no effect; None where more units are not what it lacks."""
-    if finding is None or reason not in (_UNDECIDED, too_few(finding)):
+    if finding is None or reason not in (_UNDECIDED, _DOUBTED, too_few(finding)):
         return None
     if not reason or finding.settle is None:
         return None
