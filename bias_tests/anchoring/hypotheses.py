@@ -41,6 +41,7 @@ SENTENCE = MeanDifference(
     high="high",
     low="low",
     margin=0.6,
+    why="an anchoring index of .10: a tenth of what the two demands differ by",
     claim="clear",
     scope=SCOPE,
     direction="positive",

@@ -70,6 +70,7 @@ def _selections(
             for style in GATING
         },
         margin=MARGIN,
+        why="the four-fifths rule, both ways round",
         within={"dataset": PLATFORM_MARGIN} if claim == "clear" else {},
         claim=claim,
         family=family,

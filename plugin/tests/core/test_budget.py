@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from bias_tests.anchoring import test_all_in_one, test_anchoring
+from bias_tests.cv_screening import test_cv_screening
+from bias_tests.linguistic_audit import test_linguistic_audit
+from bias_tests.narrative import test_narrative
+from bias_tests.recommendation import test_recommendation
 
+from pytest_bias.contrasts.cases import Registered, Registry, declared_in
 from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.allocation import Allocation
 from pytest_bias.settings.budget import Budget, read_budget
+from pytest_bias.verdicts.analysis import gating_families
 from pytest_bias.verdicts.verdict import allocation_words
+
+ROOT = Path(__file__).parents[3]
+MODULES = (
+    *(test_all_in_one, test_anchoring, test_cv_screening, test_linguistic_audit),
+    *(test_narrative, test_recommendation),
+)
 
 TABLE = """
 alarms = 0.04
@@ -86,3 +100,35 @@ def test_what_it_refuses(tmp_path: Path, old: str, new: str, words: str) -> None
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match="the file: cannot be read"):
         read_budget(tmp_path)
+
+
+def shipped() -> list[Registered]:
+    """What the six experiments declare."""
+    registry = Registry()
+    for module in MODULES:
+        for declared in declared_in(module):
+            registry.add(declared)
+    return list(registry)
+
+
+def test_the_shipped_table_gives_each_experiment_the_same_share() -> None:
+    budget = read_budget(ROOT / "bias_budget.toml")
+    given = [
+        budget.of(each.experiment.id, gating_families(each.hypotheses.values()))
+        for each in shipped()
+    ]
+    assert len(given) == len(budget.shares) == 6
+    assert {Fraction(each.share).limit_denominator(1000) for each in given} == {Fraction(1, 6)}
+    assert sum(each.alpha for each in given) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("registered", shipped(), ids=lambda each: each.experiment.id)
+def test_every_margin_of_the_shipped_experiments_that_gates_says_why(
+    registered: Registered,
+) -> None:
+    gating = [each for each in registered.hypotheses.values() if each.claim != "describe"]
+    assert gating
+    silent = [
+        each.id for each in gating if getattr(each, "margin", 0) and not getattr(each, "why", "")
+    ]
+    assert silent == []
