@@ -212,6 +212,7 @@ def _outcome(wanted: Wanted, measured: MeasuredTrial, players: Players) -> Outco
         values=measured.values,
         spoken=tuple(_spoken(call) for call in measured.calls if call["to"] == "subject"),
         origins=tuple(_origin(call) for call in measured.calls),
+        attempts={wanted.request.to: wanted.place.of},
     )
 
 

@@ -120,9 +120,8 @@ async def _drive(
 
 async def _fulfil(ask: Ask, executor: Executor, branch: tuple[int, ...], turn: int) -> object:
     """The first valid reply to ``ask``, trying as often as it allows."""
-    last = Place(branch, turn, ask.attempts)
     for attempt in range(1, ask.attempts + 1):
-        place = Place(branch, turn, attempt)
+        place = Place(branch, turn, attempt, of=ask.attempts)
         try:
             completion = await executor.perform(ask.request, place)
         except Exception as error:
@@ -131,9 +130,9 @@ async def _fulfil(ask: Ask, executor: Executor, branch: tuple[int, ...], turn: i
             return ask.accept(completion)
         except InvalidReply as invalid:
             executor.reject(place, invalid)
-            if place == last:
+            if attempt == ask.attempts:
                 raise
-    raise AssertionError(last)  # attempts >= 1 is checked where an Ask is made
+    raise AssertionError(ask)  # attempts >= 1 is checked where an Ask is made
 
 
 async def _all(step: Together, executor: Executor, branch: tuple[int, ...]) -> list[object]:

@@ -31,7 +31,7 @@ from .judges import Agreement, blinded, settled
 from .measures import Measure, check_declared
 from .messages import DROPPABLE, Message, Parameters, Player
 from .protocol import Protocol, Subject
-from .records import Retention
+from .records import Config, Retention
 
 if TYPE_CHECKING:
     from .records import Records
@@ -274,6 +274,15 @@ class Experiment:
         if players.subject_system is not None:
             words.append(f"a system prompt of the model's own ({digest(players.subject_system)})")
         return ", ".join(words)
+
+    def config_of(self, players: Players) -> dict[Player, Config]:
+        """Return on what terms the subject is asked, and the judge where there is one."""
+        config: dict[Player, Config] = {
+            "subject": Config(parameters=self.parameters.filled(players.subject_defaults))
+        }
+        if self.judge is not None:
+            config["judge"] = Config(parameters=self.judge.filled(players.judge_defaults))
+        return config
 
     def judged_by(self, players: Players) -> str:
         """Name the judge of a trial and its terms, as text that changes with them; '' if none."""

@@ -99,12 +99,14 @@ class Place:
     """The place of an interaction in its trial.
 
     ``branch`` is the path through ``together()`` calls (turn, child, turn, child, …), ``turn``
-    counts steps within the branch from 1, ``attempt`` counts tries of the same question from 1.
+    counts steps within the branch from 1, ``attempt`` counts tries of the same question from 1, of
+    as many as it allows (``of``).
     """
 
     branch: tuple[int, ...]
     turn: int
     attempt: int
+    of: int = field(default=1, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ..errors import BadDesign, InvalidReply
 from .design import Condition, Trial, frozen_mapping
 from .measures import Measure, MeasureValue
-from .messages import TRUNCATED, Player
+from .messages import TRUNCATED, Parameters, Player
 
 Retention = Literal["raw", "measures", "encrypted"]
 
@@ -59,6 +59,19 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The terms on which a player was asked.
+
+    Of ``parameters`` None is what was left to the provider. ``attempts`` is how often a question
+    was put before an invalid reply made the trial missing, at most; None where nobody knows, as of
+    questions after the first where only measures are kept. Calls that failed were no attempts.
+    """
+
+    parameters: Parameters
+    attempts: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
     """The origin of all replies; no path and no clock, so that results compare.
 
@@ -73,6 +86,8 @@ class Recording:
     the judge; ``oldest`` is when the oldest reply was recorded (ISO 8601; empty where none says,
     and for a program, whose replies do not age), ``newest`` the latest of those of a table,
     ``undated`` how many do not say.
+
+    ``config`` is on what terms subject and judge were asked, empty where nobody knows.
 
     Of replies that others ``published``, ``cassette`` is the file of their table, ``checksum``
     that of their trials, and ``interactions`` None, because nobody knows.
@@ -95,6 +110,21 @@ class Recording:
     newest: str = ""
     undated: int = 0
     published: Published | None = None
+    config: Mapping[Player, Config] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "config", frozen_mapping(self.config))
+
+    def attempted(self, outcomes: Iterable[Outcome]) -> Recording:
+        """The same with the attempts that questions were allowed, of what is known of outcomes."""
+        allowed = {pair for outcome in outcomes for pair in outcome.attempts.items()}
+        config = {
+            player: replace(
+                config, attempts=max((n for who, n in allowed if who == player), default=None)
+            )
+            for player, config in self.config.items()
+        }
+        return replace(self, config=config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +138,7 @@ class Outcome:
     ``prompts`` are digests. ``spoken`` are the subject's replies, in the order in which they were
     read, ``origins`` are those of all replies; both are empty while it is recorded. Of a trial
     that others recorded and ``published`` only the measures are known: no prompt, reply or number
-    of calls.
+    of calls. ``attempts`` is how often a player's questions could be put, as far as is known.
     """
 
     trial: Trial
@@ -121,6 +151,7 @@ class Outcome:
     spoken: tuple[Spoken, ...] = field(default=(), repr=False, compare=False)
     origins: tuple[Origin, ...] = field(default=(), repr=False, compare=False)
     published: bool = False
+    attempts: Mapping[Player, int] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def cut(self) -> bool:

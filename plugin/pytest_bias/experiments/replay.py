@@ -104,6 +104,10 @@ class Tracer:
             ),
             spoken=tuple(self.spoken),
             origins=tuple(self.origins),
+            attempts={
+                to: max(wanted.place.of for wanted in ordered if wanted.request.to == to)
+                for to in {wanted.request.to for wanted in ordered}
+            },
         )
 
 

@@ -218,6 +218,7 @@ class Recordings:
             recorded_with=provenance.recorded_with,
             judge=players.judge,
             asked=case.experiment.asked_with(players),
+            config=case.experiment.config_of(players),
             dropped=cassette.dropped,
             retention=case.experiment.retention,
             interactions=cassette.calls,

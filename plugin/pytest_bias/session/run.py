@@ -112,7 +112,7 @@ class Run(Recordings):
             outcomes,
             hypotheses=tuple(registered.hypotheses.values()),
             controls=tuple(registered.controls.values()),
-            recording=dated(self.recording(case), origins),
+            recording=dated(self.recording(case), origins).attempted(outcomes),
             labels=self._labels(case),
             allocation=self.allocation(case.experiment.id),
         )

@@ -7,11 +7,12 @@ import pytest
 from pytest_bias.errors import BadDesign, DamagedCassette, InvalidReply
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Players
-from pytest_bias.experiments.messages import Completion, Place
+from pytest_bias.experiments.messages import Completion, Parameters, Place
 from pytest_bias.experiments.protocol import Subject, together
+from pytest_bias.experiments.records import Config
 from pytest_bias.experiments.replay import Unrecorded, Wanted, place_order, rehearse, replay
 
-from .factories import MODEL, Score, ask_once, ask_twice, completion, experiment
+from .factories import MODEL, Score, ask_once, ask_twice, completion, experiment, recording
 
 
 class Tape:
@@ -163,3 +164,22 @@ def test_a_check_that_answers_is_refused_before_anything_is_paid() -> None:
     of = experiment(checked, simulated=lambda _: "Kind.")
     with pytest.raises(BadDesign, match="must raise InvalidReply"):
         rehearse(of, Players(MODEL), first())
+
+
+async def _tell_and_grade(_trial: Trial, subject: Subject, judge: Subject) -> Score:
+    story = await subject.ask("Tell a story.", attempts=1)
+    return (await judge.ask(f"Grade: {story.value}", reply=Score, attempts=4)).value
+
+
+def test_a_recording_says_on_what_terms_its_players_were_asked() -> None:
+    of = experiment(_tell_and_grade, judge=Parameters(temperature=0.0))
+    players = Players(MODEL, judge="openai/strict", subject_defaults=Parameters(temperature=0.7))
+    outcome = replay(of, players, first(), Tape("Once.", '{"score": 7}').lookup)
+    refused = replay(of, players, first(), Tape("").lookup)
+    config = of.config_of(players)
+    known = recording(config=config).attempted([refused, outcome, refused]).config
+    assert known["subject"] == Config(parameters=Parameters(temperature=0.7), attempts=1)
+    assert known["judge"] == Config(parameters=Parameters(temperature=0.0), attempts=4)
+    # where no story came, nobody was asked to grade one
+    assert recording(config=config).attempted([refused]).config["judge"].attempts is None
+    assert recording().attempted([outcome]).config == {}

@@ -121,8 +121,8 @@ def test_without_pyarrow_nothing_is_run(suite: Suite) -> None:
 @pytest.mark.parametrize(
     ("folder", "experiment", "trials", "mark"),
     [
-        ("anchoring/test_anchoring.py", "anchoring-prosecutor-sentencing", 240, "Lena M."),
-        ("linguistic_audit", "linguistic-audit", 1600, "volcano for"),
+        ("anchoring/test_anchoring.py", "anchoring-prosecutor-sentencing", 288, "Lena M."),
+        ("linguistic_audit", "linguistic-audit", 1664, "volcano for"),
     ],
 )
 def test_shipped_experiments(

@@ -14,7 +14,8 @@ from pytest_bias.contrasts.findings import (
     PublishedColumn,
 )
 from pytest_bias.contrasts.units import REPLIES
-from pytest_bias.experiments.records import CellCount, Recording
+from pytest_bias.experiments.messages import Parameters
+from pytest_bias.experiments.records import CellCount, Config, Recording
 from pytest_bias.report.view import RunView
 from pytest_bias.statistics.results import Bootstrap, Description, EffectSize, Interval, Tost
 from pytest_bias.verdicts.analysis import Analysis
@@ -216,6 +217,7 @@ def analysis(*verdicts: Verdict, **changed: Any) -> Analysis:
             wire="openai 3.0.0, chat completions",
             recorded_with="pytest-bias 0.1.0",
             interactions=36,
+            config={"subject": Config(parameters=Parameters(temperature=1.0), attempts=3)},
         ),
         "counts": (cell("low", invalid={"not_json": 1}), cell("high")),
         "numbers": (summary("low", LOW), summary("high", HIGH)),
