@@ -272,7 +272,9 @@ class Finding:
     independent observations, ``fewest`` those of the smallest group, ``unit_name`` what they
     are. ``settle`` is the number of units per group that would clear it at no effect, None
     where nobody knows it. ``extras`` are further numbers by name, ``over`` what it is an
-    average over. ``se`` and ``df`` are those of the estimate, of ratios on the log scale.
+    average over. ``tolerance`` says of a population that is clear what share of its units so few
+    may all have missed, '' of all else. ``se`` and ``df`` are those of the estimate, of ratios on
+    the log scale.
     ``by_unit`` is what each unit contributes: the mean of its values times the weight, summed
     over groups, is the estimate (of a ratio its logarithm). ``at_level`` gives the interval at
     another confidence level by the same method; None where nobody knows it, and always in a
@@ -311,6 +313,7 @@ class Finding:
     human: HumanComparison | None = None
     worst_case: WorstCase | None = None
     published: PublishedColumn | None = None
+    tolerance: str = ""
     extras: Mapping[str, float | str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     over: str = ""

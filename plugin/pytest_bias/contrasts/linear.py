@@ -30,6 +30,7 @@ _LONGEST = 80
 _TAKEN_OVER = (
     *("estimate", "interval", "p_alarm", "p_clear", "method", "units", "fewest", "unit_name"),
     *("se", "df", "deterministic", "effect_size", "extras", "notes", "at_level"),
+    "tolerance",
 )
 
 Engine = Callable[["Grid", "Weights"], "Tested"]

@@ -79,6 +79,8 @@ def _lines(view: RunView, verdict: Verdict) -> Iterator[str]:
     accepted = view.acceptance(verdict)
     let = " (accepted)" if accepted else " (known)" if view.known(verdict) else ""
     yield f"{verdict_line(verdict)}{apart}{let}"
+    if verdict.finding is not None and verdict.finding.tolerance:
+        yield f"  {verdict.finding.tolerance}"
     if verdict.published is not None:
         yield f"  {published_line(verdict.published)}"
     human = verdict.finding.human if verdict.finding is not None else None

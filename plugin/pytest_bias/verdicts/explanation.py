@@ -48,6 +48,8 @@ def _explained(verdict: Verdict, finding: Finding) -> Iterator[str]:
     yield _found(verdict, finding)
     yield _sure(verdict, finding)
     yield _units(finding)
+    if finding.tolerance:
+        yield f"What that may hide: {finding.tolerance}."
     if finding.missing:
         yield _missing(finding)
     yield from disagreement(verdict)

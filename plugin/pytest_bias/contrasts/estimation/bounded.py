@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -25,6 +25,7 @@ from ...statistics.bounded import (
 )
 from ...statistics.checks import ROUNDING, Floats
 from ...statistics.permutation import contrast_permutation
+from ...statistics.resampling import bootstrap_t_equivalence
 from ...statistics.results import Interval
 from ..findings import ALPHA
 from ..units import Units
@@ -109,6 +110,38 @@ def _robust(p: float) -> Robust:
         "the spread that was seen does not suffice: clearing must also hold for any rare "
         f"values the scale allows (p = {p:.4f}; Gaffke 2005, Learned-Miller & Thomas 2020)",
     )
+
+
+def protected(
+    tested: Tested, groups: Sequence[Floats], weights: Sequence[float], *, margin: float | None
+) -> Tested:
+    """Return what was cleared of a population only if skewness allows, with what it may hide.
+
+    ``groups`` are the units' values, ``weights`` what each mean weighs in the contrast. Where one
+    is skewed, a bootstrap-t must agree (Hall 1992). No test sees units that none was sampled of:
+    ``tolerance`` says how large a share of them that may be.
+    """
+    if margin is None or tested.p_clear is None or tested.p_clear > ALPHA:
+        return tested
+    if any(map(is_skewed, groups)):
+        p = bootstrap_t_equivalence(groups, weights, margin=margin, resamples=RESAMPLES, seed=SEED)
+        tested = replace(tested, p_clear=max(tested.p_clear, p)).noting(
+            f"what skewed units clear must also hold by a bootstrap-t (p = {p:.4f}; Hall 1992)"
+        )
+    if (tested.p_clear or 1.0) > ALPHA:
+        return tested
+    farthest = max(
+        float(np.abs(values - (values.mean() if len(groups) > 1 else 0.0)).max())
+        for values in groups
+    )
+    of = "lay farther from their group's mean" if len(groups) > 1 else "differed by more"
+    several = tested.unit_name.several
+    words = (
+        f"none of {tested.units} {several} {of} than {farthest:.3g}; up to "
+        f"{100 * unseen_share(tested.fewest):.0f} % of such {several} could, by any amount, "
+        "and so many units would not show it"
+    )
+    return replace(tested, tolerance=words)
 
 
 def identical_interval(difference: float, pairs: int, width: float, level: float) -> Interval:

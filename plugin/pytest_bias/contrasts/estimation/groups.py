@@ -15,7 +15,7 @@ from ...statistics.results import Permutation
 from ...statistics.simultaneous import AgainstRest, welch_group_contrasts
 from ..findings import CHANCE
 from ..units import REPLIES, Units
-from .bounded import identical_exemplars
+from .bounded import identical_exemplars, protected
 from .cells import Grid, Weights, level_against_rest
 from .fixed import centred, stratum
 from .tested import (
@@ -71,7 +71,7 @@ def group_against_rest(
     words = permutation_words(against.permutation, "studentised permutation of exemplars' labels")
     notes = [FEW_UNITS_NOTE] if few and tost is not None else []
     notes += left_out(dropped, Units("groups", (factor,)))
-    return Tested(
+    tested = Tested(
         estimate=found_of.estimate,
         interval=found_of.interval,
         p_alarm=against.p,
@@ -89,6 +89,9 @@ def group_against_rest(
         notes=tuple(notes),
         by_unit=by_unit,
     )
+    part = weights.parts[factor]
+    of_part = [np.array(list(found[level].values())) for level in part]
+    return protected(tested, of_part, list(part.values()), margin=margin)
 
 
 def _all_groups(

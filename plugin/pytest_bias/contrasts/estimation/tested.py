@@ -110,6 +110,7 @@ class Tested:
     welch: Welch | None = None
     extras: Mapping[str, float | str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    tolerance: str = ""
     by_unit: tuple[Part, ...] = field(default=(), repr=False)
     at_level: AtLevel | None = field(default=None, repr=False, compare=False)
 

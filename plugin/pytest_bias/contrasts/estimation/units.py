@@ -16,7 +16,14 @@ from ...statistics.permutation import contrast_permutation
 from ...statistics.results import Permutation
 from ..findings import ALPHA
 from ..units import Units
-from .bounded import are_alike, bounded_p_of_units, identical_exemplars, identical_units, is_skewed
+from .bounded import (
+    are_alike,
+    bounded_p_of_units,
+    identical_exemplars,
+    identical_units,
+    is_skewed,
+    protected,
+)
 from .cells import Cell, Grid, Weights
 from .fixed import of_strata
 from .tested import (
@@ -158,7 +165,7 @@ def paired(
     elif is_skewed(differences):
         few = f"a few {name.several}"
         notes = (f"skewed: {few} differ from the rest, so look at them before the interval",)
-    return Tested(
+    tested = Tested(
         estimate=found.mean,
         interval=found.interval,
         p_alarm=p_alarm,
@@ -173,6 +180,7 @@ def paired(
         effect_size=cohen_dz(differences),
         notes=notes,
     )
+    return protected(tested, [differences], [1.0], margin=margin)
 
 
 def nested_contrast(grid: Grid, weights: Weights, factor: str, *, margin: float | None) -> Tested:
@@ -207,6 +215,8 @@ def nested_contrast(grid: Grid, weights: Weights, factor: str, *, margin: float 
             name=name,
             groups=(f"{factor}={high}", f"{factor}={low}"),
         )
+        if not tested.deterministic:
+            tested = protected(tested, [a, b], [1.0, -1.0], margin=margin)
     else:
         try:
             tested = _several(groups, part, margin=margin, name=name)
@@ -234,4 +244,5 @@ def _several(
         )
 
     found = stratified_contrast(values, weights)
-    return of_strata(found, values, weights, margin=margin, permute=permuted, name=name)
+    tested = of_strata(found, values, weights, margin=margin, permute=permuted, name=name)
+    return protected(tested, values, weights, margin=margin)

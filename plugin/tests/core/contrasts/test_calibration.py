@@ -203,6 +203,17 @@ def interaction_with_far(rng: Rng, share: float, *, n: int, rest: float) -> Resu
     return fixed_contrast(of_far(cells), Weights(parts), margin=0.6, null="zero")
 
 
+def prompts(rng: Rng, share: float, lost: float, *, sd: float = 0.1, n: int = 25) -> Result:
+    """Prompts that meet both tones; a share of them loses so much."""
+    values = rng.normal(0, sd, n) - lost * (rng.random(n) < share)
+    cells = [
+        cell([value * (tone == "high")], tone=tone, seed=f"s{i}")
+        for i, value in enumerate(values)
+        for tone in ("low", "high")
+    ]
+    return crossed_contrast(grid(cells), pairwise("tone", ["high"], ["low"]), ["seed"], margin=0.1)
+
+
 NO_EFFECT: list[tuple[Run, float]] = [
     *[(run, 0.0) for run in (crossed, nested, nested_few, one_group, uneven_group, several)],
     (doubly_crossed, 0.0),
@@ -251,6 +262,32 @@ def test_rare_far_replies_at_the_margin_are_not_cleared(
     assert sum((one.p_clear or 0) <= 0.05 for one in found) / RUNS <= BOUND
     if of is interaction_with_far and rest == 0.0 and n == 30:  # the negative control
         assert np.mean([one.tost is not None and one.tost.p <= 0.05 for one in found]) > 0.2
+
+
+@pytest.mark.parametrize("sd", [0.05, 0.1, 0.15])
+def test_a_fifth_of_the_units_that_lose_a_lot_is_not_cleared(sd: float) -> None:
+    """At the margin of .1, where t tests clear up to .09 of samples of 25."""
+    rng = np.random.default_rng(17)
+    with mock.patch("pytest_bias.contrasts.estimation.bounded.RESAMPLES", 999):
+        found = [prompts(rng, 0.2, 0.5, sd=sd) for _ in range(2 * RUNS)]
+    cleared = sum((one.p_clear or 0) <= 0.05 for one in found) / len(found)
+    assert cleared <= 0.05 + 2 * sqrt(0.05 * 0.95 / len(found))
+
+
+@pytest.mark.parametrize(("share", "lost"), [(0.04, 2.5), (0.08, 1.25)])
+def test_what_25_units_cannot_protect_from_is_in_the_tolerance_of_each_clear(
+    share: float, lost: float
+) -> None:
+    """.96^25 = .36 of the samples hold no such unit, .92^25 = .12: they look like no effect."""
+    rng = np.random.default_rng(18)
+    with mock.patch("pytest_bias.contrasts.estimation.bounded.RESAMPLES", 999):
+        found = [prompts(rng, share, lost) for _ in range(RUNS)]
+    cleared = [one for one in found if (one.p_clear or 1) <= 0.05]
+    assert len(cleared) / RUNS > BOUND
+    assert len(cleared) / RUNS <= (1 - share) ** 25 + 3 * sqrt(0.25 / RUNS)
+    assert all("up to 11 % of such seeds could, by any amount" in one.tolerance for one in cleared)
+    assert all(not one.tolerance for one in found if one not in cleared)
+    assert share < 0.11
 
 
 @pytest.mark.parametrize("of", [two_with_far, interaction_with_far], ids=lambda of: of.__name__)

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from pytest_bias.contrasts.findings import PublishedColumn, WorstCase
+from pytest_bias.report.ci import summary_markdown
 from pytest_bias.report.page import page_of, report_html
+from pytest_bias.report.results import results_text
 from pytest_bias.report.terminal import section_lines
 from pytest_bias.report.view import RunView, simulated_words
 from pytest_bias.statistics.results import Interval
@@ -220,6 +222,15 @@ def test_what_would_settle_an_open_question(found: Any, words: str) -> None:
     text = one(factory.undecided(factory.finding(**found), "because"))
     assert "INCONCLUSIVE for this vignette: because" in text
     assert f"What would settle it {words}" in text
+
+
+def test_every_report_says_what_a_clear_population_may_hide() -> None:
+    tolerance = "none of 25 prompts differed by more than 0.26; up to 11 % of such prompts could"
+    view = factory.view(factory.analysis(factory.verdict(factory.finding(tolerance=tolerance))))
+    assert f"What CLEAR may hide: {tolerance}" in read(view).text
+    assert f"    {tolerance}" in list(section_lines(view))
+    assert tolerance in summary_markdown(view)
+    assert f'"tolerance": "{tolerance}"' in results_text(view)
 
 
 def test_worst_cases_are_shown_with_their_weight() -> None:

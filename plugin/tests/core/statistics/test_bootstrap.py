@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,12 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.statistics.resampling import bootstrap_difference, bootstrap_log_ratio
+from pytest_bias.statistics.means import tost_welch
+from pytest_bias.statistics.resampling import (
+    bootstrap_difference,
+    bootstrap_log_ratio,
+    bootstrap_t_equivalence,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,3 +180,37 @@ def test_bounds_out_of_order() -> None:
     found = bootstrap_log_ratio(**POOLS, iterations=100, seed=1)
     with pytest.raises(BadStatisticInput):
         found.share_below(math.nan)
+
+
+def test_the_bootstrap_t_of_every_resample() -> None:
+    values, margin, n = np.array([0.1, 0.15, -0.3, 0.2]), 0.25, 4
+    observed = values.std(ddof=1) / 2
+    below = above = 0
+    for drawn in itertools.product(values, repeat=n):
+        off, se = np.mean(drawn) - values.mean(), np.std(drawn, ddof=1) / 2
+        t = off / se if se > 1e-12 else math.copysign(math.inf, off)
+        below += t <= (values.mean() - margin) / observed
+        above += t >= (values.mean() + margin) / observed
+    expected = max(below, above) / n**n
+    found = bootstrap_t_equivalence([values], [1.0], margin=margin, resamples=40_000, seed=1)
+    assert found == pytest.approx(expected, abs=4 * math.sqrt(0.25 / 40_000))
+    turned = bootstrap_t_equivalence([-values], [1.0], margin=margin, resamples=40_000, seed=2)
+    assert turned == pytest.approx(expected, abs=4 * math.sqrt(0.25 / 40_000))
+
+
+def test_the_bootstrap_t_of_many_normal_values_is_welchs() -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(0.1, 1.0, 400), rng.normal(0.0, 2.0, 300)
+    expected = tost_welch(a, b, margin=0.3).p
+    found = bootstrap_t_equivalence([a, b], [1.0, -1.0], margin=0.3, seed=1)
+    assert 0.01 < expected < 0.2
+    assert found == pytest.approx(expected, abs=0.01)
+
+
+def test_what_the_bootstrap_t_refuses() -> None:
+    with pytest.raises(NoVariance):
+        bootstrap_t_equivalence([[1.0, 1.0]], [1.0], margin=2, seed=1)
+    with pytest.raises(TooFewUnits):
+        bootstrap_t_equivalence([[1.0]], [1.0], margin=2, seed=1)
+    with pytest.raises(BadStatisticInput):
+        bootstrap_t_equivalence([[1.0, 2.0]], [1.0, -1.0], margin=2, seed=1)
