@@ -15,6 +15,10 @@ Sentences are drawn from a normal distribution around 5 months with a standard d
 pulled by the demand, and rounded to whole months (which makes the deviation about 1.04). One final
 reply in fifty is invalid, so that retries are part of every recording.
 
+Where an effect is planted for calibration (:attr:`SimulatedPrompt.planted`), it is added before
+rounding. That moves the mean by as much: rounding a normal deviate of this spread shifts its mean
+by less than 1e-8, and the ends of the scale are five standard deviations away.
+
 Both protocols are answered, with the same pulls planted: the conversation of three turns, and the
 prompt that puts all three steps at once, whose one reply holds both evaluations and the sentence.
 """
@@ -84,9 +88,9 @@ def answer(prompt: SimulatedPrompt) -> str | None:
         if at_once and case.demand is not None and not said:
             demands = (case.demand, int(at_once.group(1)))
             opinions = tuple(_opinion(demand, case.right, rng) for demand in demands)
-            return _sentence(prompt.subject, replace(case, evaluations=opinions), rng)
+            return _sentence(prompt, replace(case, evaluations=opinions), rng)
         heard = 1 if case.demand is None else 2
-        return _sentence(prompt.subject, case, rng) if len(case.evaluations) >= heard else None
+        return _sentence(prompt, case, rng) if len(case.evaluations) >= heard else None
     if plea := _DEFENCE.search(told[-1]):
         return _evaluation("defence attorney", int(plea.group(1)), case.right, rng)
     if case.demand is not None:
@@ -115,8 +119,9 @@ def _evaluation(who: str, demand: int, centre: float, rng: Random) -> str:
     return f"The {who}'s demand is {opinion}, {reason}."
 
 
-def _sentence(subject: str, case: _Case, rng: Random) -> str:
-    pull = PULL[subject] * ((case.demand or NEUTRAL_DEMAND) - NEUTRAL_DEMAND)
+def _sentence(prompt: SimulatedPrompt, case: _Case, rng: Random) -> str:
+    pull = PULL[prompt.subject] * ((case.demand or NEUTRAL_DEMAND) - NEUTRAL_DEMAND)
+    pull += prompt.planted.get("sentence_months", 0.0)
     months = min(max(round(rng.gauss(case.right + pull, SD)), 0), _LONGEST)
     ruling: dict[str, object] = {}
     opinions = list(case.evaluations)

@@ -22,6 +22,11 @@ and 2. A rating is drawn from a normal distribution around that with a standard 
 (0.7 for one criterion), rounded, and kept within 1 to 4. A rating made of three given ones is
 their mean with a deviation of 0.3. One rating in fifty is invalid.
 
+Where an effect is planted for calibration (:attr:`SimulatedPrompt.planted`), the normal
+distribution is moved until the rating's mean (or the share of ratings of 3 and 4) is moved by as
+much, rounding and the ends of the scale counted in; of criteria, until that of their rounded mean
+is. A rating made of three given ones follows within two hundredths of that.
+
 Those words, and all that the subjects say, stand in ``stimuli/simulated.json``: no text of a
 prompt or a reply stands outside ``stimuli``.
 """
@@ -29,16 +34,20 @@ prompt or a reply stands outside ``stimuli``.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache, partial
+from itertools import pairwise, product
 from random import Random
+from statistics import NormalDist
 from types import MappingProxyType
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_bias import SimulatedPrompt, Stimuli, dice
+from pytest_bias import BadDesign, SimulatedPrompt, Stimuli, dice
 
-from .scaffolds import BEST, WORST
+from .scaffolds import BEST, WORST, aggregated
 from .variants import read_variants
 
 FLOOR = 1.2
@@ -63,6 +72,7 @@ _RATINGS = re.compile(r"^RATINGS\n(.*)\nEND OF RATINGS$", re.DOTALL | re.MULTILI
 _GIVEN = re.compile(r": (\d)$", re.MULTILINE)
 _ONE = "on one criterion alone"
 _ASKED = '"rating"'
+_FIT = "rating_ge_3*"
 
 _STIMULI = Stimuli(__file__)
 
@@ -101,6 +111,9 @@ def answer(prompt: SimulatedPrompt) -> str | None:
         alone = _ONE in told[0]
         shift = SHIFT[prompt.subject][1 if alone else 0]
         centre = worth(application.group(1)) + _held(application.group(1), shift)
+        if prompt.planted:
+            points, factor = (prompt.planted.get(name, 0.0) for name in ("rating", _FIT))
+            centre = moved(centre, points, factor, alone=alone)
         return _rating(rng.gauss(centre, CRITERION_SD if alone else SD), rng)
     if given is not None and (numbers := [int(n) for n in _GIVEN.findall(given.group(1))]):
         return _rating(rng.gauss(sum(numbers) / len(numbers), SYNTHESIS_SD), rng)
@@ -115,6 +128,49 @@ def worth(cv: str) -> float:
         for words, points in _SCRIPT.qualities.items()
         if re.search(rf"\b{re.escape(words)}\b", body)
     )
+
+
+@lru_cache(maxsize=1024)
+def moved(centre: float, points: float, factor: float, *, alone: bool) -> float:
+    """The centre at which the mean rating is ``points`` higher, or fits exp(``factor``) as many.
+
+    Of both, what is not 0 counts; ``alone``: of a criterion's rating. Raises BadDesign for what
+    the scale has no room for.
+    """
+    chances = _of_criteria if alone else partial(_chances, sd=SD)
+    of_fits = bool(factor)
+
+    def measured(at: float) -> float:
+        found = chances(at)
+        ratings = range(WORST, BEST + 1)
+        if of_fits:
+            return math.fsum(p for rating, p in zip(ratings, found, strict=True) if rating > 2)  # noqa: PLR2004
+        return math.fsum(rating * p for rating, p in zip(ratings, found, strict=True))
+
+    wanted = measured(centre) * math.exp(factor) if of_fits else measured(centre) + points
+    low, high = centre - 10.0, centre + 10.0
+    if not measured(low) < wanted < measured(high):
+        raise BadDesign(what="planted", problem=f"the scale has no room for {wanted:.3f}")
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if measured(middle) < wanted else (low, middle)
+    return low
+
+
+def _chances(centre: float, sd: float) -> tuple[float, ...]:
+    """The chance of each rating, from the worst to the best."""
+    drawn = NormalDist(centre, sd)
+    below = [0.0, *(drawn.cdf(rating + 0.5) for rating in range(WORST, BEST)), 1.0]
+    return tuple(high - low for low, high in pairwise(below))
+
+
+def _of_criteria(centre: float) -> tuple[float, ...]:
+    """The same of the rounded mean of three criteria."""
+    one = dict(enumerate(_chances(centre, CRITERION_SD), start=WORST))
+    found = dict.fromkeys(one, 0.0)
+    for ratings in product(one, repeat=3):
+        found[aggregated(ratings)] += math.prod(one[rating] for rating in ratings)
+    return tuple(found.values())
 
 
 def _held(cv: str, shift: Mapping[str, float]) -> float:

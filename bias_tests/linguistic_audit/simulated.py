@@ -21,6 +21,10 @@ depends on what is asked for: two sentences, full detail, or neither. A planted 
 a phrase of refusal and goes on in general words, as long as any other reply and closed like one,
 so that length and sentiment do not depend on it. One reply in two hundred is a brush-off of a few
 words, under every condition; with these the standard deviation is about .39.
+
+Where an effect is planted for calibration (:attr:`SimulatedPrompt.planted`), it is added to the
+mean log length, to the share of refusals, or, divided by what a warm closing is worth
+(:data:`WARMTH`), to the share of warm closings; a little more, as brush-offs have none of it.
 """
 
 from __future__ import annotations
@@ -54,6 +58,9 @@ GLAD, SORRY, DECLINED = "best news", "worst news", "without her knowledge"
 
 FOLLOWED = 0.95
 """Share of replies to these that are as asked for: warm, cool, and a refusal."""
+
+WARMTH = 0.51
+"""What a warm closing in place of a cool one adds to the mean sentiment of a reply."""
 
 SHORTER: Mapping[str, float] = {"even": 0.0, "biased": -0.25, "drifted": -0.40}
 """What a learner's English adds to log length."""
@@ -102,11 +109,14 @@ def answer(prompt: SimulatedPrompt) -> str | None:
     brush_off, refusal, warm, deviation = rng.random(), rng.random(), rng.random(), rng.gauss()
     if brush_off < BRUSH_OFFS:
         return _filled(rng, _SCRIPT.brush_offs, things)
+    planted = {name: much / (1 - BRUSH_OFFS) for name, much in prompt.planted.items()}
     refusals = FOLLOWED if DECLINED in told else REFUSALS
+    refusals += planted.get("is_refusal", 0.0)
     refuses = refusal < refusals + (REFUSED[prompt.subject] if learner else 0.0)
     warmth = FOLLOWED if GLAD in told else 1 - FOLLOWED if SORRY in told else WARM
+    warmth += planted.get("sentiment", 0.0) / WARMTH
     is_warm = warm < warmth + (COOLER[prompt.subject] if bare else 0.0)
-    level = SHORTER[prompt.subject] if learner else 0.0
+    level = (SHORTER[prompt.subject] if learner else 0.0) + planted.get("log_length", 0.0)
     length = math.exp(math.log(CHARACTERS[_asked(told)]) + level + SD * deviation)
     return _reply(rng, things, length, refuses=refuses, warm=is_warm)
 

@@ -26,20 +26,27 @@ in the same way. A judge looks for those lines in the story it is given, which n
 grades :data:`MISREAD` are of another outcome, :data:`OFF` one step too high or too low, and
 :data:`INVALID` not what was asked for.
 
+Where an effect is planted for calibration (:attr:`SimulatedPrompt.planted`), the story is told so
+that the grade's expected value is moved by as much, whatever rounding, scale and judge take away.
+
 All that they say stands in ``stimuli/simulated.json``.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
 from random import Random
+from statistics import NormalDist
 from types import MappingProxyType
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_bias import SimulatedPrompt, dice
+from pytest_bias import BadDesign, SimulatedPrompt, dice
 
 from .grading import AMBIGUOUS, EXTREME, INSTANT, PRO_SOCIAL, PROTAGONIST, SCENARIOS, STIMULI
 from .telling import CONTEXTS, PERSONAS
@@ -128,7 +135,7 @@ def answer(prompt: SimulatedPrompt) -> str | None:
     told = prompt.messages[-1].text
     rng = dice(prompt.subject, prompt.seed)
     if (story := _STORY.search(told)) is not None:
-        return _graded(story.group(1), rng)
+        return _graded(story.group(1), rng, prompt.planted.get("judge", 0.0))
     if prompt.subject == JUDGE:
         return None
     about = _ABOUT.search(told)
@@ -140,7 +147,7 @@ def answer(prompt: SimulatedPrompt) -> str | None:
     scenario = _found({label: each.situation for label, each in SCENARIOS.items()}, told, name)
     if ses is None or scenario is None:
         return None
-    return _told(prompt.subject, name, (persona, ses, scenario), rng)
+    return _told(prompt, name, (persona, ses, scenario), rng)
 
 
 def _found(texts: Mapping[str, str], told: str, name: str = "") -> str | None:
@@ -151,16 +158,19 @@ def _found(texts: Mapping[str, str], told: str, name: str = "") -> str | None:
 # --- telling -------------------------------------------------------------------------------------
 
 
-def _told(subject: str, name: str, where: tuple[str, str, str], rng: Random) -> str:
+def _told(prompt: SimulatedPrompt, name: str, where: tuple[str, str, str], rng: Random) -> str:
     persona, ses, scenario = where
     group = _GROUPS.get(name, "")
-    share, longer = planted(subject, group, persona, scenario)
+    share, longer = planted(prompt.subject, group, persona, scenario)
+    share += prompt.planted.get("pro_social", 0.0) / graded_alike(scenario)
     # The same draws whatever is planted, so that nothing else differs.
     refusal, ending, deviation = rng.random(), rng.random(), rng.gauss()
     is_open = rng.random() < OPEN
     if refusal < REFUSED:
         return rng.choice(SCRIPT.refusals)
     centre = STRUGGLE[persona] + STRUGGLE.get(ses, 0.0) + longer
+    if more := prompt.planted.get("hesitation", 0.0):
+        centre = moved(centre, more)
     level = min(max(round(centre + SD * deviation), INSTANT), EXTREME)
     good = ending < PRO_SOCIAL_SHARE[persona][scenario] + share
     outcomes = [label for label, counts in PRO_SOCIAL[scenario].items() if counts == good]
@@ -178,6 +188,50 @@ def _told(subject: str, name: str, where: tuple[str, str, str], rng: Random) -> 
 def _filled(line: str, name: str, group: str) -> str:
     they, their, them = _PRONOUNS[group.rpartition("_")[2]]
     return line.format(name=name, they=they, their=their, them=them, Their=their.capitalize())
+
+
+# --- planting ------------------------------------------------------------------------------------
+
+
+@cache
+def graded_alike(scenario: str) -> float:
+    """What a share of pro-social endings loses in grading: the factor of a difference of two."""
+    table = PRO_SOCIAL[scenario]
+    kept = []
+    for good in (True, False):
+        same = [label for label, counts in table.items() if counts == good]
+        others = [label for label in table if label != same[0]]
+        swapped = sum(table[label] != good for label in others) / len(others)
+        kept.append(1 - MISREAD * swapped / (1 - UNSURE))
+    return sum(kept) - 1
+
+
+@cache
+def moved(centre: float, more: float) -> float:
+    """The centre of hesitation at which the mean grade is ``more`` higher.
+
+    Rounding, the ends of the scale and a judge who is one step off are counted in. Raises
+    BadDesign for what the scale has no room for.
+    """
+    steps = range(INSTANT, EXTREME + 1)
+
+    def graded(at: float) -> float:
+        drawn = NormalDist(at, SD)
+        below = [0.0, *(drawn.cdf(step + 0.5) for step in steps[:-1]), 1.0]
+        return math.fsum(
+            (high - low)
+            * ((1 - OFF) * step + OFF / 2 * (max(step - 1, INSTANT) + min(step + 1, EXTREME)))
+            for step, (low, high) in zip(steps, pairwise(below), strict=True)
+        )
+
+    wanted = graded(centre) + more
+    low, high = centre - 10.0, centre + 10.0
+    if not graded(low) < wanted < graded(high):
+        raise BadDesign(what="planted", problem=f"the scale has no room for {wanted:.3f}")
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if graded(middle) < wanted else (low, middle)
+    return low
 
 
 # --- grading -------------------------------------------------------------------------------------
@@ -199,17 +253,21 @@ def _cues(
 _ACTIONS, _HESITATIONS = cues(SCRIPT.actions), cues(SCRIPT.hesitations)
 
 
-def _graded(story: str, rng: Random) -> str | None:
-    """The grade of a story; None for one that no simulated subject told."""
+def _graded(story: str, rng: Random, more: float) -> str | None:
+    """The grade of a story; None for one that no simulated subject told.
+
+    ``more`` are misread than else.
+    """
     outcome = next((label for cue, label in _ACTIONS.items() if cue in story), None)
     level = next((label for cue, label in _HESITATIONS.items() if cue in story), None)
     if outcome is None or level is None:
         return None
     misread, off, invalid = rng.random(), rng.random(), rng.random()
-    if outcome != AMBIGUOUS and misread < MISREAD + UNSURE:
+    wrong = MISREAD + more
+    if outcome != AMBIGUOUS and misread < wrong + UNSURE:
         table = next(each for each in PRO_SOCIAL.values() if outcome in each)
         others = [label for label in table if label != outcome]
-        outcome = rng.choice(others) if misread < MISREAD else AMBIGUOUS
+        outcome = rng.choice(others) if misread < wrong else AMBIGUOUS
     step = 0 if off >= OFF else 1 if off < OFF / 2 else -1
     hesitation = min(max(int(level) + step, INSTANT), EXTREME)
     if invalid < INVALID:

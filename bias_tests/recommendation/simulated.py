@@ -21,6 +21,9 @@ emoji, a tag, warm words) as ``stimuli/simulated.json`` has it, whoever wrote it
 after another with chances in proportion to the exponential of the weight (Plackett & Luce), by
 adding a Gumbel deviate to each and taking the highest. Authors are known by what the author line
 says, and by nothing else. One reply in a hundred is invalid.
+
+Where a selection ratio is planted for calibration (:attr:`SimulatedPrompt.planted`), the group's
+weights are moved until its expected ratio in this pool is multiplied by as much.
 """
 
 from __future__ import annotations
@@ -28,13 +31,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from pytest_bias import SimulatedPrompt, Stimuli, dice
@@ -78,6 +82,7 @@ _REQUESTS = _STIMULI.json("requests", dict[str, str])
 _AUTHORS = _STIMULI.json("authors", dict[str, Any])
 _WOMEN = frozenset(_AUTHORS["names"]["female"])
 _MINORITIES = tuple(_AUTHORS["minority"]["yes"])
+_LEFT = tuple(_AUTHORS["leaning"]["left"])
 
 
 def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
@@ -106,17 +111,54 @@ def answer(prompt: SimulatedPrompt) -> str | None:
     style = next((name for name, request in _REQUESTS.items() if request in around), "general")
     rng = dice(prompt.subject, prompt.seed)
     posts = found.group(1).split("\n\n[")
-    ranked: list[tuple[float, str]] = []
-    for place, text in enumerate(posts):
-        post = _read(text)
+    read = [_read(text) for text in posts]
+    weights: list[float] = []
+    for place, post in enumerate(read):
         weight = post.weights[style]
         if style in PLANTED_UNDER and PLANTED[prompt.subject] in post.authors:
             weight += math.log(HELD_AGAINST)
         if prompt.subject == "drifted":
             weight -= FIRST_TO_LAST * place / len(posts)
-        ranked.append((weight + _gumbel(rng), post.id))
-    picked = [post for _, post in sorted(ranked, reverse=True)[: int(wanted.group(1))]]
+        weights.append(weight)
+    number = int(wanted.group(1))
+    for what, log_ratio in prompt.planted.items():
+        members = [what.partition("*")[2] in post.authors for post in read]
+        more = moved(weights, members, log_ratio, number)
+        weights = [w + more * member for w, member in zip(weights, members, strict=True)]
+    ranked = [(w + _gumbel(rng), post.id) for w, post in zip(weights, read, strict=True)]
+    picked = [post for _, post in sorted(ranked, reverse=True)[:number]]
     return _said(picked, rng)
+
+
+def moved(
+    weights: Sequence[float], members: Sequence[bool], log_ratio: float, number: int
+) -> float:
+    """What must be added to the weights of ``members`` to multiply their selection ratio.
+
+    The chance that a post is among the ``number`` picked is taken as 1 − exp(−t · exp(weight)),
+    with t such that they sum to that number (the limit for large pools: Rosén 1972, Annals of
+    Mathematical Statistics 43, 373–397).
+    """
+    before = np.exp(weights)
+    inside = np.array(members)
+    if not 0 < inside.sum() < inside.size:
+        return 0.0
+
+    def logarithm(more: float) -> float:
+        """Log selection ratio of members and others."""
+        chances = before * np.where(inside, math.exp(more), 1.0)
+        t = number / chances.sum()
+        for _ in range(20):  # Newton's method, from below on a concave function
+            left = np.exp(-t * chances)
+            t += (number - (1 - left).sum()) / (chances * left).sum()
+        picked = 1 - np.exp(-t * chances)
+        return math.log(picked[inside].mean() / picked[~inside].mean())
+
+    wanted = logarithm(0.0) + log_ratio
+    more = log_ratio
+    for _ in range(4):  # nearly linear, with a slope near .9
+        more += (wanted - logarithm(more)) / 0.9
+    return more
 
 
 def weight_of(shown: str, style: str) -> float:
@@ -150,6 +192,7 @@ def _read(post: str) -> _Read:
     name, first = called.groups() if called else ("", "")
     authors = {"female"} if first in _WOMEN else set()
     authors |= {"minority"} if any(words in line for words in _MINORITIES) else set()
+    authors |= {"left"} if any(words in line for words in _LEFT) else set()
     seen = {
         "heat": min(len(_HEATED.findall(text)), 2),
         "length": math.log(max(len(text), 1) / 150),

@@ -7,7 +7,7 @@ not depend on the reply: HTTP, cassettes and keys.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -25,6 +25,7 @@ from ..experiments.records import Outcome, Recording
 from ..experiments.replay import JUDGE
 from ..verdicts.analysis import Analysis, analyse
 from .errors import Unanswered
+from .planting import Planting, Subject, Told
 
 _SEED_DIGITS = 15
 _TODAY = "2000-01-01"
@@ -57,15 +58,15 @@ class Bench:
         """Names the design and all that is claimed about it: calibrated is this, and no other."""
         return digest(dumps(self.fingerprints))[:16]
 
-    def analysis(self, subject: str, draw: str) -> Analysis:
+    def analysis(self, subject: Subject, draw: str) -> Analysis:
         """Draw once, and judge; ``draw`` decides all chance."""
         registered = self.registered
-        model = f"simulated/{subject}"
+        model = f"simulated/{subject.name}"
         return analyse(
             registered.experiment,
             self.design,
             model,
-            tuple(outcomes(self, subject, draw)),
+            outcomes(self, subject, draw),
             hypotheses=tuple(registered.hypotheses.values()),
             controls=tuple(registered.controls.values()),
             recording=Recording(
@@ -108,26 +109,16 @@ class Bench:
         return stopped
 
 
-def outcomes(bench: Bench, subject: str, draw: str) -> Iterator[Outcome]:
+def outcomes(bench: Bench, subject: Subject, draw: str) -> Sequence[Outcome]:
     """The outcomes of one draw, in the plan's order."""
-    experiment = bench.registered.experiment
-    players = Players(f"simulated/{subject}", f"simulated/{JUDGE}")
-    for trial, identity in bench.trials:
-        answering = _Answering(bench, subject, trial, f"{draw}:{identity}")
-        coroutine = experiment.start(trial, players)
-        result, missing = None, None
-        try:
-            result = run(coroutine, answering)
-        except InvalidReply as invalid:
-            missing = invalid.reason
-        yield Outcome(
-            trial=trial,
-            result=result,
-            missing=missing,
-            invalid=tuple(answering.invalid),
-            interactions=answering.calls,
-            prompts=(),
-        )
+    planting = Planting(bench.registered, subject, draw)
+
+    def carried_out(trial: Trial, identity: str, told: Told) -> Outcome:
+        answering = _Answering(bench, subject.name, told, trial, f"{draw}:{identity}")
+        return answering.outcome()
+
+    found = [carried_out(trial, identity, planting.of(trial)) for trial, identity in bench.trials]
+    return planting.afterwards(found, lambda trial: carried_out(trial, "", Told({}, lost=True)))
 
 
 @dataclass(slots=True)
@@ -136,17 +127,38 @@ class _Answering:
 
     bench: Bench
     subject: str
+    told: Told
     trial: Trial
     seed: str
     calls: int = 0
     invalid: list[str] = field(default_factory=list)
 
+    def outcome(self) -> Outcome:
+        """The outcome of the trial."""
+        experiment = self.bench.registered.experiment
+        players = Players(f"simulated/{self.subject}", f"simulated/{JUDGE}")
+        result, missing = None, None
+        try:
+            result = run(experiment.start(self.trial, players), self)
+        except InvalidReply as invalid:
+            missing = invalid.reason
+        return Outcome(
+            trial=self.trial,
+            result=result,
+            missing=missing,
+            invalid=tuple(self.invalid),
+            interactions=self.calls,
+            prompts=(),
+        )
+
     async def perform(self, request: Request, place: Place) -> Completion:
         self.calls += 1
         name = JUDGE if request.to == "judge" else self.subject
+        if self.told.lost:
+            return Completion("", "stop", name, latency=0.0)
         at = f"{place.branch}:{place.turn}:{place.attempt}"
         seed = int(digest(f"{self.seed}:{at}")[:_SEED_DIGITS], 16)
-        prompt = SimulatedPrompt(name, request.messages, seed)
+        prompt = SimulatedPrompt(name, request.messages, seed, self.told.planted)
         answer = self.bench.registered.experiment.simulated
         text = None if answer is None else answer(prompt)
         if text is None:

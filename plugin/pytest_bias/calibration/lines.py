@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..providers.simulator.exchange import SUBJECTS
 from ..verdicts.verdict import Verdict
 from .drawing import Bench
 from .file import Line
+from .planting import Subject
 
 if TYPE_CHECKING:
     from ..baselines.entries import Entry
@@ -41,20 +43,22 @@ def lines_of(
     draw before it where that is the same subject (the first of a block against one that is no
     other's), else against a draw of that subject.
     """
+    drawn = Subject(cell.subject, SUBJECTS)
+    accepting = Subject(cell.accepted or cell.subject, SUBJECTS)
     accepted: dict[str, Entry] = {}
     chained: dict[str, Entry] = {}
     same = cell.accepted == cell.subject
     stopped: defaultdict[str, list[int]] = defaultdict(list)
     if same:
-        before = bench.analysis(cell.accepted, f"{seed}:accepted:{first}")
+        before = bench.analysis(accepting, f"{seed}:accepted:{first}")
         accepted = chained = bench.entries(before, {})
     for draw in range(first, wanted[-1] + 1):
         if draw not in wanted and not same:
             continue
         if cell.accepted and not same:
-            before = bench.analysis(cell.accepted, f"{seed}:accepted:{draw}")
+            before = bench.analysis(accepting, f"{seed}:accepted:{draw}")
             accepted = bench.entries(before, {})
-        analysis = bench.analysis(cell.subject, f"{seed}:{draw}")
+        analysis = bench.analysis(drawn, f"{seed}:{draw}")
         line = _line(cell, draw, analysis)
         if cell.accepted:
             line["accepted"] = cell.accepted

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..calibration import file
 from ..calibration.lines import Cell
+from ..calibration.planting import Subject
 from ..calibration.running import bench_of, jobs_of, run
 from ..contrasts.cases import Registry, declared_in
 from ..errors import BadSetting, UnknownName
@@ -82,8 +83,7 @@ def _calibrate(given: argparse.Namespace) -> int:
     registry = declared_by(given.suite)
     ids = _experiments(registry, given.experiments)
     for subject in filter(None, (given.subject, given.accepted)):
-        if subject not in SUBJECTS:
-            raise UnknownName(kind="simulated subject", name=subject, known=SUBJECTS)
+        Subject(subject, SUBJECTS).check(registry[each] for each in ids)
     settings = {
         "format": file.FORMAT,
         "seed": given.seed,

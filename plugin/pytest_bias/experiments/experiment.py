@@ -48,11 +48,18 @@ GATE = "gate"
 
 @dataclass(frozen=True, slots=True)
 class SimulatedPrompt:
-    """All a simulated subject may see: the messages, a seed, and its own name; nothing else."""
+    """All a simulated subject may see: the messages, a seed, and its own name.
+
+    ``planted`` is empty but for calibration: measure → how much higher than else the expected
+    value of what is measured of this trial is to be, in the measure's unit. ``MEASURE*`` is of a
+    rate, and the logarithm of the factor by which it is to be multiplied; a group's name after
+    that is of the items of that group.
+    """
 
     subject: str
     messages: tuple[Message, ...]
     seed: int
+    planted: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def told(self) -> tuple[str, ...]:

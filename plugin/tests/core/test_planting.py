@@ -1,0 +1,170 @@
+"""What calibration plants is what is measured: so many margins, where it was planted, no more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from statistics import fmean, stdev
+
+import pytest
+
+from pytest_bias import Records
+from pytest_bias.calibration.drawing import Bench, outcomes
+from pytest_bias.calibration.planting import Subject
+from pytest_bias.calibration.running import bench_of
+from pytest_bias.cli.calibrate import declared_by
+from pytest_bias.errors import BadSetting, UnknownName
+from pytest_bias.experiments.records import Record, record_of
+from pytest_bias.providers.simulator.exchange import SUBJECTS
+
+ANCHORING, CV = "anchoring-prosecutor-sentencing", "cv-screening"
+AUDIT, NARRATIVE, POSTS = "linguistic-audit", "narrative-personas", "recommendation"
+
+
+def _bench(experiment: str) -> Bench:
+    return bench_of(declared_by("bias_tests"), experiment)
+
+
+def _rows(bench: Bench, subject: str, draw: str) -> tuple[Record, ...]:
+    measures = bench.registered.experiment.measures
+    found = outcomes(bench, Subject(subject, SUBJECTS), draw)
+    return tuple(record_of(outcome, measures) for outcome in found)
+
+
+def _mean(rows: tuple[Record, ...], measure: str, levels: Mapping[str, str]) -> float:
+    return fmean(Records(rows).at({k: (v,) for k, v in levels.items()}).numbers(measure))
+
+
+@pytest.mark.parametrize(
+    ("experiment", "hypothesis", "margins", "draws"),
+    [
+        (ANCHORING, "sentence_months-high-low", 2.0, 30),
+        (ANCHORING, "missing-high-low", 1.0, 30),
+        (CV, "rating-white-black", -2.0, 12),
+        (CV, "rating_ge_3-male-female", -1.0, 12),
+        (AUDIT, "log_length-english", -2.0, 4),
+        (AUDIT, "sentiment-names", -2.0, 6),
+        (AUDIT, "is_refusal-articles", 1.0, 6),
+        (NARRATIVE, "pro_social-black_male-rest", -2.0, 5),
+        (NARRATIVE, "hesitation-asian_female-rest", -2.0, 4),
+        (POSTS, "picked-left-neutral", -1.0, 5),
+    ],
+)
+def test_so_many_margins_are_found(
+    experiment: str, hypothesis: str, margins: float, draws: int
+) -> None:
+    """Of fresh draws with and without it, the mean difference is within four standard errors."""
+    bench = _bench(experiment)
+    asked = bench.registered.hypotheses[hypothesis]
+    found = []
+    for draw in range(draws):
+        estimates = []
+        for subject in ("even", f"even+{hypothesis}={abs(margins)}"):
+            records = Records(_rows(bench, subject, f"{draw}"))
+            estimates.append(asked.analyse(bench.registered.experiment, records))
+        before, after = estimates
+        assert before.margin is not None
+        if before.scale == "ratio":
+            found.append(math.log(after.estimate / before.estimate) / math.log(before.margin))
+        else:
+            found.append((after.estimate - before.estimate) / before.margin)
+    error = max(stdev(found) / math.sqrt(draws), 0.01 * abs(margins))
+    assert abs(fmean(found) - margins) < 4 * error
+
+
+@pytest.mark.parametrize("scaffold", ["one_shot", "chain_of_thought", "decomposed_algorithmic"])
+def test_under_one_scaffold_alone(scaffold: str) -> None:
+    """Where nothing is planted every reply is the same, byte for byte."""
+    bench = _bench(CV)
+    planted = f"even+rating-white-black@{scaffold}=2"
+    pairs = [
+        (before, after)
+        for draw in range(4)
+        for before, after in zip(
+            _rows(bench, "even", f"{draw}"), _rows(bench, planted, f"{draw}"), strict=True
+        )
+    ]
+    moved = {b.trial.condition.levels["scaffold"] for b, a in pairs if b.values != a.values}
+    groups = {b.trial.condition.levels["group"] for b, a in pairs if b.values != a.values}
+    assert moved == {scaffold}
+    assert groups == {"white_male", "white_female"}
+    changes = [
+        float(a.values["rating"]) - float(b.values["rating"])
+        for b, a in pairs
+        if a.missing is b.missing is None
+        and b.trial.condition.levels["scaffold"] == scaffold
+        and b.trial.condition.levels["group"] in groups
+    ]
+    error = stdev(changes) / math.sqrt(len(changes))
+    assert abs(fmean(changes) + 0.5) < 4 * error
+
+
+def test_missing_replies_go_through_the_parser() -> None:
+    bench = _bench(ANCHORING)
+    rows = _rows(bench, "even+missing=0.1", "0")
+    reasons = [row.missing for row in rows if row.missing is not None]
+    assert set(reasons) == {"empty"}
+    assert 10 <= len(reasons) <= 40  # of 240, 24 expected
+
+
+def test_the_highest_values_are_lost() -> None:
+    bench = _bench(ANCHORING)
+    whole = _rows(bench, "even", "0")
+    rows = _rows(bench, "even+informative:sentence_months-high-low=0.1", "0")
+    lost = [place for place, row in enumerate(rows) if row.missing]
+    assert len(lost) == 12
+    assert {rows[place].trial.condition.levels["demand"] for place in lost} == {"high"}
+    least = min(float(whole[place].values["sentence_months"]) for place in lost)
+    left = [float(r.values["sentence_months"]) for r in rows[120:] if not r.missing]
+    assert least >= max(left)
+
+
+def test_noise_keeps_the_values_and_nothing_else() -> None:
+    bench = _bench(AUDIT)
+    before = _rows(bench, "biased", "0")
+    after = _rows(bench, "biased+noise:sentiment=1", "0")
+    columns = [[row.values["sentiment"] for row in rows] for rows in (before, after)]
+    assert sorted(columns[0], key=float) == sorted(columns[1], key=float)
+    assert columns[0] != columns[1]
+    assert [r.values["log_length"] for r in before] == [r.values["log_length"] for r in after]
+
+
+def test_units_vary_anew_in_every_draw() -> None:
+    bench = _bench(AUDIT)
+    by_seed = []
+    for draw in ("0", "1"):
+        before = _rows(bench, "even", draw)
+        after = _rows(bench, "even+vary:log_length-english=2", draw)
+        learner = {"english": "l2_english"}
+        effects = {}
+        for seed in sorted({str(row.trial.item) for row in before}):
+            means = [
+                _mean(tuple(r for r in rows if r.trial.item == seed), "log_length", learner)
+                for rows in (before, after)
+            ]
+            effects[seed] = means[1] - means[0]
+        by_seed.append(effects)
+    spreads = [stdev(effects.values()) for effects in by_seed]
+    assert all(0.12 < spread < 0.32 for spread in spreads)  # of 25 seeds, planted .21
+    assert by_seed[0] != by_seed[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("odd", "known: biased, drifted, even"),
+        ("even+rating-white-blue=2", "did you mean 'rating-white-black'?"),
+        ("even+rating-white-black@one_shoe=2", "did you mean 'one_shot'?"),
+        ("even+noise:ratings=1", "unknown measure 'ratings'"),
+    ],
+)
+def test_what_there_is_not_is_named(text: str, said: str) -> None:
+    with pytest.raises(UnknownName) as refused:
+        Subject(text, SUBJECTS).check([_bench(CV).registered])
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["even+", "even+missing", "even+missing=a", "even+missing=0.1+"])
+def test_what_cannot_be_read_is_refused(text: str) -> None:
+    with pytest.raises(BadSetting, match="write it as even"):
+        Subject(text, SUBJECTS)
