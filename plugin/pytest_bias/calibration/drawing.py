@@ -11,11 +11,12 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..baselines.entries import Entry, entry_of
+from ..baselines.entries import Acceptance, Entry, entry_of
 from ..baselines.fingerprints import fingerprint_of
 from ..baselines.gate import compare, detecting, is_stopped
 from ..contrasts.cases import Registered
 from ..errors import InvalidReply
+from ..experiments.allocation import Allocation
 from ..experiments.canonical import compact, digest, dumps
 from ..experiments.design import Design, Trial
 from ..experiments.driver import run
@@ -29,6 +30,7 @@ from .planting import Planting, Subject, Told
 
 _SEED_DIGITS = 15
 _TODAY = "2000-01-01"
+_ACCEPTED = Acceptance(reason="calibration", owner="calibration", until="9999-12-31")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +39,7 @@ class Bench:
 
     registered: Registered
     design: Design
+    allocation: Allocation
 
     @cached_property
     def trials(self) -> tuple[tuple[Trial, str], ...]:
@@ -56,40 +59,42 @@ class Bench:
     @cached_property
     def digest(self) -> str:
         """Names the design and all that is claimed about it: calibrated is this, and no other."""
-        return digest(dumps(self.fingerprints))[:16]
+        return digest(dumps([self.fingerprints, self.allocation.alpha]))[:16]
 
-    def analysis(self, subject: Subject, draw: str) -> Analysis:
-        """Draw once, and judge; ``draw`` decides all chance."""
+    def analysis(self, subject: Subject, draw: str, place: int = 0) -> Analysis:
+        """Draw once, and judge; ``draw`` decides all chance, ``place`` how far steps have come."""
+        drawn = outcomes(self, subject, draw, place)
+        return self.judged(drawn, f"simulated/{subject.name}", f"{subject}:{draw}")
+
+    def judged(self, outcomes: Sequence[Outcome], model: str, name: str) -> Analysis:
+        """The analysis of one draw's outcomes; ``name`` tells it from all others."""
         registered = self.registered
-        model = f"simulated/{subject.name}"
         return analyse(
             registered.experiment,
             self.design,
             model,
-            outcomes(self, subject, draw),
+            outcomes,
             hypotheses=tuple(registered.hypotheses.values()),
             controls=tuple(registered.controls.values()),
             recording=Recording(
                 cassette="",
-                checksum=digest(f"{subject}:{draw}"),
+                checksum=digest(name),
                 simulated=True,
                 wire="",
                 recorded_with="",
                 interactions=None,
             ),
+            allocation=self.allocation,
         )
 
     def entries(self, analysis: Analysis, before: Mapping[str, Entry]) -> dict[str, Entry]:
         """The verdicts of a draw, accepted after those ``before``."""
-        from ..baselines.entries import Acceptance  # noqa: PLC0415
-
-        accepted = Acceptance(reason="calibration", owner="calibration", until="9999-12-31")
         return {
             verdict.id: entry_of(
                 verdict,
                 analysis.recording,
                 self.fingerprints[verdict.id],
-                acceptance=accepted,
+                acceptance=_ACCEPTED,
                 before=before.get(verdict.id),
             )
             for verdict in analysis.verdicts
@@ -109,9 +114,9 @@ class Bench:
         return stopped
 
 
-def outcomes(bench: Bench, subject: Subject, draw: str) -> Sequence[Outcome]:
+def outcomes(bench: Bench, subject: Subject, draw: str, place: int = 0) -> Sequence[Outcome]:
     """The outcomes of one draw, in the plan's order."""
-    planting = Planting(bench.registered, subject, draw)
+    planting = Planting(bench.registered, subject, draw, place)
 
     def carried_out(trial: Trial, identity: str, told: Told) -> Outcome:
         answering = _Answering(bench, subject.name, told, trial, f"{draw}:{identity}")

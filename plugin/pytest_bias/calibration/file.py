@@ -16,13 +16,13 @@ FORMAT = 1
 Line = Mapping[str, Any]
 """One draw of one experiment, as JSON; see ``docs/calibration.md``."""
 
-Key = tuple[str, str, int]
-"""Experiment, subject and draw."""
+Key = tuple[str, str, str, int]
+"""Experiment, subject, accepted subject and draw."""
 
 
 def key_of(line: Line) -> Key:
     """What tells a line from the others."""
-    return line["experiment"], line["subject"], line["draw"]
+    return line["experiment"], line["subject"], line.get("accepted", ""), line["draw"]
 
 
 def read(path: Path) -> tuple[Line, list[Line]]:
@@ -49,7 +49,7 @@ def read(path: Path) -> tuple[Line, list[Line]]:
             problem = f"is no draw ({error!r})"
             raise DamagedCalibration(path=path, line=number, problem=problem) from None
         if not fresh:
-            problem = f"draw {key[2]} of {key[0]}, {key[1]} stands there twice"
+            problem = f"draw {key[3]} of {key[0]}, {key[1]} stands there twice"
             raise DamagedCalibration(path=path, line=number, problem=problem)
         seen.add(key)
     return lines[0], lines[1:]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..contrasts.declared import outcomes_of
 from ..providers.simulator.exchange import SUBJECTS
 from ..verdicts.verdict import Verdict
 from .drawing import Bench
 from .file import Line
-from .planting import Subject
+from .planting import Subject, truth_of
 
 if TYPE_CHECKING:
     from ..baselines.entries import Entry
@@ -58,8 +59,8 @@ def lines_of(
         if cell.accepted and not same:
             before = bench.analysis(accepting, f"{seed}:accepted:{draw}")
             accepted = bench.entries(before, {})
-        analysis = bench.analysis(drawn, f"{seed}:{draw}")
-        line = _line(cell, draw, analysis)
+        analysis = bench.analysis(drawn, f"{seed}:{draw}", draw - first + 1)
+        line = line_of(bench, drawn, cell, draw, analysis)
         if cell.accepted:
             line["accepted"] = cell.accepted
             line["stopped"] = bench.upgraded(analysis, accepted)
@@ -75,19 +76,29 @@ def lines_of(
             yield line
 
 
-def _line(cell: Cell, draw: int, analysis: Analysis) -> dict[str, object]:
+def line_of(
+    bench: Bench, subject: Subject | None, cell: Cell, draw: int, analysis: Analysis
+) -> dict[str, object]:
+    """The line of a draw; without a ``subject`` nobody knows what is true of it."""
+    verdicts = {}
+    for verdict in analysis.verdicts:
+        hypothesis = bench.registered.hypotheses[verdict.id]
+        verdicts[verdict.id] = _said(verdict) | {"measures": sorted(outcomes_of(hypothesis))}
+        truth = None if subject is None else truth_of(bench.registered, hypothesis, subject)
+        if truth is not None:
+            verdicts[verdict.id]["truth"] = _short(truth)
     return {
         "experiment": cell.experiment,
         "subject": cell.subject,
         "draw": draw,
-        "controls": {control.id: control.seen for control in analysis.controls},
+        "unseen": [control.id for control in analysis.unseen],
         "missing": round(sum(c.errors for c in analysis.counts) / analysis.trials, _DIGITS),
         "calls": sum(c.interactions or 0 for c in analysis.counts),
-        "verdicts": {verdict.id: _said(verdict) for verdict in analysis.verdicts},
+        "verdicts": verdicts,
     }
 
 
-def _said(verdict: Verdict) -> Mapping[str, object]:
+def _said(verdict: Verdict) -> dict[str, object]:
     finding = verdict.finding
     said: dict[str, object] = {"status": verdict.status, "claim": verdict.claim}
     if finding is None:

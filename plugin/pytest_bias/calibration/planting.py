@@ -11,6 +11,8 @@ what is planted, each as what=how much:
     an effect of every unit of its own, normal with this standard deviation in margins.
 ``rare0.04:HYPOTHESIS``
     this many margins on average, all of it in a share of the units (here .04).
+``step:HYPOTHESIS``
+    so many margins more at each step of a chain of upgrades.
 ``missing``
     a share of the trials whose replies are empty, at random.
 ``informative:HYPOTHESIS``
@@ -34,7 +36,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, cast
 
 from ..contrasts.declared import has_exemplars, levels_of
-from ..contrasts.groups import GroupContrast
+from ..contrasts.groups import GroupContrast, TotalGap
 from ..contrasts.interactions import Interaction
 from ..contrasts.pairs import PairContrast, RateRatio
 from ..contrasts.power import compared_by
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
 
 _PLANTED = re.compile(r"(.+?)=(-?[0-9.]+)(?:\+|$)")
 _WHAT = re.compile(
-    r"(?:(?P<how>vary|informative|noise|rare(?P<share>0?\.\d+)):)?(?P<name>[^@]+)(?:@(?P<at>.+))?"
+    r"(?:(?P<how>vary|step|informative|noise|rare(?P<share>0?\.\d+)):)?(?P<name>[^@]+)(?:@(?P<at>.+))?"
 )
 _ALONE = ("missing", "judge")
 JUDGE_ERROR = "judge"
@@ -97,9 +99,9 @@ class Subject:
     @cached_property
     def plants(self) -> tuple[Plant, ...]:
         """What is planted in it."""
-        rest = self.text.partition("+")[2]
+        _, plus, rest = self.text.partition("+")
         found = list(_PLANTED.finditer(rest))
-        if rest and (not found or found[-1].end() != len(rest) or rest.endswith("+")):
+        if plus and (not found or found[-1].end() != len(rest) or rest.endswith("+")):
             problem = "write it as even+HYPOTHESIS=MARGINS+…"
             raise BadSetting(option="--subject", value=self.text, problem=problem)
         return tuple(self._plant(each[1], each[2]) for each in found)
@@ -168,9 +170,12 @@ Shift = Callable[["Trial"], float]
 class Planting:
     """What is planted in the trials of one experiment in one draw; ``draw`` decides all chance."""
 
-    def __init__(self, registered: Registered, subject: Subject, draw: str) -> None:
+    def __init__(
+        self, registered: Registered, subject: Subject, draw: str, place: int = 0
+    ) -> None:
         self._registered = registered
         self._draw = draw
+        self._place = place
         self._shifts: list[tuple[str, Shift]] = []
         self._missing: list[Shift] = []
         self._judge = 0.0
@@ -191,12 +196,13 @@ class Planting:
 
     def _add(self, plant: Plant, hypothesis: Hypothesis) -> None:
         declared = cast("Declared", hypothesis)
-        measure, amount = planted_in(hypothesis, plant.amount)
+        times = self._place if plant.how == "step" else 1
+        measure, amount = planted_in(hypothesis, times * plant.amount)
         side = _side(hypothesis, self._registered.experiment, plant.at)
         if getattr(hypothesis, "measure", "") == MISSING:
             self._missing.append(lambda trial: amount * _stands(trial, side))
             return
-        if not plant.how:
+        if plant.how in ("", "step"):
             self._shifts.append((measure, lambda trial: amount * _stands(trial, side)))
             return
         experiment = self._registered.experiment
@@ -312,6 +318,33 @@ def planted_in(hypothesis: Hypothesis, margins: float) -> tuple[str, float]:
     if isinstance(hypothesis, RateRatio):
         return f"{measure}*", sign * margins * math.log(declared.margin)
     return measure, sign * margins * declared.margin
+
+
+def truth_of(registered: Registered, hypothesis: Hypothesis, subject: Subject) -> float | None:
+    """The value of an estimand in a subject; None where it is not known, or has no sign.
+
+    Known it is of the unbiased one, and of what is planted in this hypothesis alone.
+    """
+    if subject.name != "even" or isinstance(hypothesis, TotalGap) or _spreads(hypothesis):
+        return None
+    ratio = isinstance(hypothesis, RateRatio | Selection)
+    planted = 0.0
+    for plant in subject.plants:
+        if plant.how == "missing" or (plant.how in _ALONE and not registered.experiment.judge):
+            continue
+        if plant.name not in registered.hypotheses and plant.how != "noise":
+            continue
+        if plant.name != hypothesis.id or plant.how not in ("", "rare") or plant.at:
+            return None
+        planted += planted_in(hypothesis, plant.amount)[1]
+    return math.exp(planted) if ratio else planted
+
+
+def _spreads(hypothesis: Hypothesis) -> bool:
+    """Whether it asks for the spread of many, which is never below 0."""
+    if isinstance(hypothesis, GroupContrast):
+        return hypothesis.group is None
+    return isinstance(hypothesis, Interaction) and None in hypothesis.factors.values()
 
 
 Levels = Mapping[str, Sequence[str]]

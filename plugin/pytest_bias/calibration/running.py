@@ -14,6 +14,8 @@ from pathlib import Path
 from ..contrasts.cases import Registry
 from ..errors import BiasError
 from ..experiments.experiment import GATE
+from ..settings.budget import Budget
+from ..verdicts.analysis import gating_families
 from . import file
 from .drawing import Bench
 from .errors import DrawFailed
@@ -22,7 +24,26 @@ from .lines import Cell, lines_of
 BLOCK = 10
 """Draws of one block: each is an upgrade of the one before it."""
 
-Load = Callable[[], Registry]
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a suite declares, and how it divides its false alarms."""
+
+    registry: Registry
+    budget: Budget
+
+    def bench(self, experiment: str, design: str = GATE) -> Bench:
+        """One of its experiments under one of its designs, ready to be drawn."""
+        registered = self.registry[experiment]
+        families = gating_families(registered.hypotheses.values())
+        return Bench(
+            registered=registered,
+            design=registered.experiment.design(design),
+            allocation=self.budget.of(experiment, families),
+        )
+
+
+Load = Callable[[], Declared]
 """Gives what a suite declares, in any process; must be something that pickles."""
 
 Tell = Callable[[str], None]
@@ -39,12 +60,6 @@ class Job:
     design: str = GATE
 
 
-def bench_of(registry: Registry, experiment: str, design: str = GATE) -> Bench:
-    """An experiment of a suite under one of its designs, ready to be drawn."""
-    registered = registry[experiment]
-    return Bench(registered=registered, design=registered.experiment.design(design))
-
-
 def jobs_of(cells: Sequence[Cell], lines: Sequence[file.Line], seed: int) -> list[Job]:
     """The blocks of ``cells`` in which a draw is missing from ``lines``, in order."""
     there = {file.key_of(line) for line in lines}
@@ -52,7 +67,9 @@ def jobs_of(cells: Sequence[Cell], lines: Sequence[file.Line], seed: int) -> lis
     for cell in cells:
         for block in range(-(-cell.draws // BLOCK)):
             draws = range(block * BLOCK, min(cell.draws, (block + 1) * BLOCK))
-            wanted = tuple(d for d in draws if (cell.experiment, cell.subject, d) not in there)
+            wanted = tuple(
+                d for d in draws if (cell.experiment, cell.subject, cell.accepted, d) not in there
+            )
             if wanted:
                 jobs.append(Job(cell, seed, block, wanted))
     return jobs
@@ -63,7 +80,7 @@ def carry_out(load: Load, job: Job) -> list[file.Line]:
     cell = job.cell
     draw = job.wanted[0]
     try:
-        bench = bench_of(load(), cell.experiment, job.design)
+        bench = load().bench(cell.experiment, job.design)
         return list(lines_of(bench, cell, job.seed, job.block * BLOCK, job.wanted))
     except BiasError as error:
         problem = str(error)

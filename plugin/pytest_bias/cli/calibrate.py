@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from collections.abc import Sequence
 from functools import cache, partial
@@ -10,13 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..calibration import file
+from ..calibration.errors import DamagedCalibration
+from ..calibration.grid import full, gate
 from ..calibration.lines import Cell
 from ..calibration.planting import Subject
-from ..calibration.running import bench_of, jobs_of, run
+from ..calibration.running import Declared, jobs_of, run
+from ..calibration.summary import as_json, rates, table
 from ..contrasts.cases import Registry, declared_in
 from ..errors import BadSetting, UnknownName
 from ..providers.simulator.exchange import SUBJECTS
-from . import tell
+from ..settings.budget import read_budget
+from ..settings.options import OPTIONS
+from . import tell, write
 from .suite import suite_modules
 
 if TYPE_CHECKING:
@@ -57,8 +63,22 @@ def add_calibrating(commands: Commands[argparse.ArgumentParser]) -> None:
         "--hours", type=float, default=24.0, help="begin nothing after so many hours (24)"
     )
     command.add_argument(
-        "--out", type=Path, required=True, metavar="FILE", help="where the draws are kept (JSONL)"
+        "--grid",
+        choices=("gate", "full"),
+        help="draw a whole grid of subjects in place of one, and say what keeps its bound: gate "
+        "takes a minute (bounds with three Monte Carlo errors of grace), full takes hours",
     )
+    command.add_argument(
+        "--out", type=Path, metavar="FILE", help="where the draws are kept (JSON Lines)"
+    )
+    command.add_argument(
+        "--report",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="draw nothing, sum up what stands in files; exit status 1 where a bound is broken",
+    )
+    command.add_argument("--json", type=Path, metavar="FILE", help="write the summary as JSON")
     command.set_defaults(run=_calibrate)
 
 
@@ -70,30 +90,32 @@ def _positive(text: str) -> int:
 
 
 @cache
-def declared_by(suite: str) -> Registry:
-    """What a suite declares; read once in a process."""
+def declared_by(suite: str) -> Declared:
+    """What a suite declares, and its error budget; read once in a process."""
     registry = Registry()
     for module in suite_modules(suite):
         for declared in declared_in(module):
             registry.add(declared)
-    return registry
+    table = Path(str(OPTIONS["error_budget"].default))
+    return Declared(registry, read_budget(table if table.exists() else None))
 
 
 def _calibrate(given: argparse.Namespace) -> int:
-    registry = declared_by(given.suite)
-    ids = _experiments(registry, given.experiments)
-    for subject in filter(None, (given.subject, given.accepted)):
-        Subject(subject, SUBJECTS).check(registry[each] for each in ids)
+    if given.report is not None:
+        return _summed_up(given.report, given.json, 2.0)
+    if given.out is None:
+        raise BadSetting(option="--out", value=None, problem="say where the draws are to be kept")
+    declared = declared_by(given.suite)
     settings = {
         "format": file.FORMAT,
         "seed": given.seed,
         "suite": given.suite,
         "designs": {
-            each.experiment.id: bench_of(registry, each.experiment.id).digest for each in registry
+            each.experiment.id: declared.bench(each.experiment.id).digest
+            for each in declared.registry
         },
     }
-    cells = [Cell(each, given.subject, given.draws, given.accepted) for each in ids]
-    jobs = jobs_of(cells, file.begin(given.out, settings), given.seed)
+    jobs = jobs_of(_cells(declared, given), file.begin(given.out, settings), given.seed)
     whole = run(
         partial(declared_by, given.suite),
         jobs,
@@ -102,8 +124,43 @@ def _calibrate(given: argparse.Namespace) -> int:
         seconds=given.hours * _HOUR,
         tell=partial(tell, wrong=True),
     )
-    tell(f"{given.out}: {'whole' if whole else 'not whole; run the same command again'}")
-    return 0
+    tell(f"{given.out}: {'whole' if whole else 'not whole; the same command goes on with it'}")
+    if given.grid is None and given.json is None:
+        return 0
+    return _summed_up([given.out], given.json, 3.0 if given.grid == "gate" else 2.0)
+
+
+def _cells(declared: Declared, given: argparse.Namespace) -> list[Cell]:
+    """The cells that are asked for: of a grid, or of one subject."""
+    registry = declared.registry
+    ids = _experiments(registry, given.experiments)
+    if given.grid is not None:
+        grid = {"gate": gate, "full": full}[given.grid]
+        return [cell for cell in grid(registry) if cell.experiment in ids]
+    for subject in filter(None, (given.subject, given.accepted)):
+        Subject(subject, SUBJECTS).check(registry[each] for each in ids)
+    return [Cell(each, given.subject, given.draws, given.accepted) for each in ids]
+
+
+def _summed_up(files: Sequence[Path], json_file: Path | None, errors: float) -> int:
+    """Print, and write, what the draws say; 1 where a bound is broken."""
+    first, lines = file.read(files[0])
+    for path in files[1:]:
+        settings, more = file.read(path)
+        if settings["designs"] != first["designs"]:
+            problem = f"its designs are not those of {files[0]}"
+            raise DamagedCalibration(path=path, line=1, problem=problem)
+        lines += more
+    found = rates(first, lines, SUBJECTS)
+    for line in table(found, errors):
+        tell(line)
+    if json_file is not None:
+        text = json.dumps(as_json(first, found), indent=1, sort_keys=True, allow_nan=False)
+        write(json_file, f"{text}\n")
+    broken = [each for each in found if not each.holds(errors)]
+    bounds = sum(each.bound is not None for each in found)
+    tell(f"{len(broken)} of {bounds} bounds are broken (grace: {errors:g} Monte Carlo errors)")
+    return int(bool(broken))
 
 
 def _experiments(registry: Registry, named: Sequence[str]) -> list[str]:
