@@ -43,6 +43,7 @@ from ..contrasts.power import compared_by
 from ..contrasts.selection import Selection
 from ..errors import BadSetting, UnknownName
 from ..experiments.canonical import digest
+from ..experiments.design import is_control
 from ..experiments.measures import MISSING, MeasureValue
 from ..experiments.records import Outcome, record_of
 
@@ -237,13 +238,20 @@ class Planting:
     def of(self, trial: Trial) -> Told:
         """What is planted in a trial."""
         planted: dict[str, float] = {}
-        for measure, shift in self._shifts:
+        for measure, shift in () if self._is_control(trial) else self._shifts:
             if amount := shift(trial):
                 planted[measure] = planted.get(measure, 0.0) + amount
         if self._judge:
             planted[JUDGE_ERROR] = self._judge
         share = math.fsum(shift(trial) for shift in self._missing)
         return Told(planted, bool(share) and self._dice(f"lost:{trial.id}").random() < share)
+
+    def _is_control(self, trial: Trial) -> bool:
+        """Whether a trial serves a positive control alone, which no effect is planted in."""
+        experiment = self._registered.experiment
+        items = experiment.items
+        beside = items is not None and trial.item in items.controls
+        return beside or is_control(trial.condition, experiment.factors)
 
     def afterwards(
         self, outcomes: Sequence[Outcome], emptied: Callable[[Trial], Outcome]
