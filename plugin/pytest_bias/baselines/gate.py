@@ -264,11 +264,7 @@ def _is_clear_on_average(finding: Finding | None) -> bool:
 
 
 def _cells_worse(new: Entry, old: Entry) -> str:
-    """Say which cell got worse; '' where none is shown to.
-
-    One that was CLEAR is tested at .05, for it should have stayed so; the others share it.
-    """
-    were_open = sum(not cell.clear for cell in old.cells.values())
+    """Say which cell got worse; '' where none is shown to: the cells of a claim share the .05."""
     for name, cell in old.cells.items():
         now = new.cells.get(name)
         if now is None or now.clear:
@@ -278,7 +274,7 @@ def _cells_worse(new: Entry, old: Entry) -> str:
             if cell.clear:
                 return f"it was CLEAR in {name} and now has no estimate there"
             continue
-        alpha = ALPHA if cell.clear else ALPHA / were_open
+        alpha = ALPHA / len(old.cells)
         found = compared_intervals(ours, theirs, margin=cell.margin, alpha=alpha)
         if found is not None and found.worse:
             was = f"it was CLEAR in {name} and" if cell.clear else f"in {name} it"
