@@ -222,6 +222,11 @@ class LogRatioBootstrap:
         below = bisect_left(self.draws, number(bound, "bound"))
         return probability((len(self.draws) - below + 1) / (len(self.draws) + 1))
 
+    @checked
+    def at_level(self, level: float) -> Interval:
+        """Return the percentile interval of the log ratio at another confidence level."""
+        return _percentile(np.array(self.draws), fraction(level, "level"))
+
 
 def _settings(iterations: int, seed: int, level: float) -> tuple[int, np.random.Generator, float]:
     """Return checked iterations, a generator of the checked seed, and the checked level."""

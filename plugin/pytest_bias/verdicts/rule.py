@@ -139,11 +139,13 @@ def _shown(finding: Finding, p_adjusted: float | None) -> tuple[Interval, ...]:
     """
     clears = finding.p_clear is not None and finding.p_clear <= ALPHA
     alarms = p_adjusted is not None and p_adjusted <= ALPHA
-    clearing, alarm = _clearing_interval(finding), _alarm_interval(finding, p_adjusted)
     shown: list[Interval] = []
-    if clearing is not None and (clears or not alarms):
-        shown += [clearing] if _is_inside(finding) == clears else []
-    if alarm is not None and not clears:
+    if clears or not alarms:
+        clearing = _clearing_interval(finding)
+        if clearing is not None and _is_inside(finding, clearing) == clears:
+            shown.append(clearing)
+    alarm = None if clears else _alarm_interval(finding, p_adjusted)
+    if alarm is not None:
         beyond = finding.beyond(alarm)
         outside = beyond if finding.null == "margin" else alarm.excludes(finding.no_effect)
         shown += [alarm] if outside == alarms else []
@@ -159,9 +161,9 @@ def _clearing_interval(finding: Finding) -> Interval | None:
     return finding.equivalence.interval if finding.equivalence else finding.interval
 
 
-def _is_inside(finding: Finding) -> bool:
-    """Return whether the interval that should clear it lies within the margin."""
-    within, interval = finding.within, _clearing_interval(finding)
+def _is_inside(finding: Finding, interval: Interval | None) -> bool:
+    """Return whether an interval lies within the margin."""
+    within = finding.within
     if within is None or interval is None:
         return False
     return within[0] <= interval.low and interval.high <= within[1]
@@ -207,7 +209,7 @@ def _against_alarm(finding: Finding, p_adjusted: float, p_worst: float) -> str:
     if p_adjusted > ALPHA and finding.margin is None:
         return NOT_SHOWN
     if p_adjusted > ALPHA:
-        return _DOUBTED if _is_inside(finding) else _UNDECIDED
+        return _DOUBTED if _is_inside(finding, _clearing_interval(finding)) else _UNDECIDED
     worst = finding.worst_case
     if worst and worst.needed and p_worst > ALPHA:
         return "too many replies are missing to call it bias in the worst case"

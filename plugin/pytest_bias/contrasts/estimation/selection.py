@@ -6,13 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from ...errors import NoVariance, TooFewUnits
 from ...statistics.checks import Floats
 from ...statistics.permutation import label_shuffle_ratio
-from ...statistics.resampling import bootstrap_log_ratio
+from ...statistics.resampling import LogRatioBootstrap, bootstrap_log_ratio
 from ...statistics.results import Interval
 from ..units import Units
 from .bounded import are_alike
@@ -95,17 +96,12 @@ def selection_ratio(
             p_clear = 1.0
             notes = ("nearly all pools are alike: a bootstrap of them cannot clear anything",)
     ratio = math.exp(boot.log_ratio)
-    interval = Interval(
-        low=min(ratio, math.exp(boot.interval.low)),
-        high=max(ratio, math.exp(boot.interval.high)),
-        level=boot.interval.level,
-    )
     method = permutation_words(shuffled, "permutation of labels over items")
     by_pool = linearised(sums, boot.log_ratio)
     se = float(by_pool.std(ddof=1)) / math.sqrt(len(pools)) if by_pool.size else 0.0
     tested = Tested(
         estimate=ratio,
-        interval=interval,
+        interval=_interval(boot, boot.interval.level),
         p_alarm=shuffled.p,
         p_clear=p_clear,
         method=f"{method}; bootstrap of pools ({RESAMPLES:,} resamples, seed {SEED})",
@@ -119,8 +115,16 @@ def selection_ratio(
         notes=notes,
         se=se or None,
         df=float(len(pools) - 1),
+        at_level=partial(_interval, boot),
     )
     return SelectionTest(tested, tuple(by_pool.tolist()))
+
+
+def _interval(boot: LogRatioBootstrap, level: float) -> Interval:
+    """Return the bootstrap interval of the ratio at a confidence level."""
+    found, ratio = boot.at_level(level), math.exp(boot.log_ratio)
+    low, high = min(ratio, math.exp(found.low)), max(ratio, math.exp(found.high))
+    return Interval(low=low, high=high, level=level)
 
 
 def linearised(sums: Floats, log_ratio: float) -> Floats:

@@ -110,6 +110,11 @@ def test_the_interval_is_a_bootstrap_of_pools() -> None:
     assert found.interval is not None
     ends = np.log([found.interval.low, found.interval.high])
     assert ends == pytest.approx(np.quantile(logs, [0.025, 0.975]), abs=0.1 * np.std(logs))
+    assert found.at_level is not None
+    assert found.at_level(0.95) == found.interval
+    inner = found.at_level(0.9)
+    ends = np.log([inner.low, inner.high])
+    assert ends == pytest.approx(np.quantile(logs, [0.05, 0.95]), abs=0.1 * np.std(logs))
     beyond = max(np.mean(logs >= np.log(1.25)), np.mean(logs <= -np.log(1.25)))
     assert found.p_clear == pytest.approx(beyond, abs=0.02)
 
