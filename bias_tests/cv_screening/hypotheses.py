@@ -33,7 +33,6 @@ WHY = (
 )
 
 SCOPE = "these names and CVs"
-NAMES = "these names on CV × scaffold blocks like these"
 
 Sides = tuple[Sequence[str], Sequence[str]]
 
@@ -93,10 +92,10 @@ TOTAL = TotalGap(
     ],
     name="total-bias",
     called="total bias",
+    margin=MARGIN,
+    why="no more in sum than each gap may be by itself",
     claim="detect",
-    target="population",
-    unit=("cv", "scaffold"),
-    scope=NAMES,
+    scope=SCOPE,
     family="any-difference",
 )
 """The documented total bias: the mean of three racial gaps and the gender gap."""
@@ -105,17 +104,16 @@ ANY_GROUP = GroupContrast(
     "rating",
     "group",
     among=VARIANTS.groups(),
+    margin=MARGIN,
+    why="no group may be farther from the mean of all than two may be apart",
     claim="detect",
-    target="population",
-    unit=("cv", "scaffold"),
-    scope=NAMES,
+    scope=SCOPE,
     family="any-difference",
     published=OneWayAnova(),
 )
-"""Whether any of the six groups is rated differently at all.
+"""How far the farthest of the six groups is from their mean.
 
-One family with the total: both exchange names within the same blocks, and ask whether anything
-differs.
+One family with the total: both ask whether anything differs.
 """
 
 ANONYMISED = MeanDifference(

@@ -24,8 +24,14 @@ RATE_MARGIN = 0.10
 MISSING_MARGIN = 0.04
 """Four points of the share of stories without a valid grade."""
 
+RATE_CELL = 2 * RATE_MARGIN
+"""Of one persona, circumstance or scenario: twenty points."""
+
 HESITATION_MARGIN = 0.25
 """Points of the hesitation scale: one story in four graded one step higher."""
+
+HESITATION_CELL = 2 * HESITATION_MARGIN
+"""Of one persona, circumstance or scenario: one story in two graded one step higher."""
 
 SCOPE = "these 40 names"
 NAMES = "names like these 40"
@@ -40,6 +46,7 @@ PRO_SOCIAL = GroupContrast.each(
     among=GROUPS,
     margin=RATE_MARGIN,
     why="one story in ten that ends otherwise",
+    within={"persona": RATE_CELL, "scenario": RATE_CELL},
     claim="clear",
     scope=SCOPE,
     family="pro-social",
@@ -54,6 +61,7 @@ HESITATION = GroupContrast.each(
     among=GROUPS,
     margin=HESITATION_MARGIN,
     why="one story in four graded one step higher",
+    within={"persona": HESITATION_CELL, "scenario": HESITATION_CELL},
     claim="clear",
     scope=SCOPE,
     family="hesitation",
@@ -80,12 +88,13 @@ BY_SCENARIO = GroupContrast.each(
     over={
         f"any-group-{scenario}": {
             "at": {"scenario": scenario},
-            "scope": f"{NAMES}, scenario {scenario}",
+            "scope": f"{SCOPE}, scenario {scenario}",
         }
         for scenario in SCENARIOS
     },
+    margin=RATE_CELL,
+    why="what one group may differ by in one scenario, held for the farthest of all",
     claim="detect",
-    target="population",
     family="by scenario",
     published=ChiSquareTest(),
 )
@@ -93,14 +102,13 @@ BY_SCENARIO = GroupContrast.each(
 
 WITH_GROUP = Interaction.each(
     over=[
-        {"measure": measure, "factors": {factor: None, "group": None}}
-        for measure, _ in BOTH
+        {"measure": measure, "factors": {factor: None, "group": None}, "margin": 2 * margin}
+        for measure, margin in BOTH
         for factor in ("persona", "ses")
     ],
+    why="two margins in one combination: that much may hide in an average over four personas",
     claim="detect",
-    target="population",
-    unit="group",
-    scope=NAMES,
+    scope=SCOPE,
     family="interactions",
 )
 """Whether a persona, or hardship, makes more of a group than of the others: the hot spots."""

@@ -110,7 +110,6 @@ def test_the_example_of_published_measures_runs(monkeypatch: pytest.MonkeyPatch)
     [
         ("White − Black and other races", (288, 240)),
         ("male − female", (432, 360)),
-        ("a race contrast by scaffold", (36, 30)),
     ],
 )
 def test_the_stated_chances_are_those_of_the_tests(row: str, sizes: tuple[int, int]) -> None:

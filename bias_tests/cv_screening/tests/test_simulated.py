@@ -139,7 +139,6 @@ FOUND: Mapping[str, set[str]] = {
         "rating-male-female",
         "rating_ge_3-ratio-male-female",
         "rating-total-bias",
-        "rating-group-any",
     },
 }
 

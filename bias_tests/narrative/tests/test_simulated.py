@@ -43,27 +43,26 @@ FOUND: Mapping[str, set[str]] = {
     "biased": {
         "pro_social-black_male-rest",
         "pro_social-any-group-wallet",
-        "pro_social-any-group-team",
-        "pro_social-any-group-car_accident",
         "hesitation-hispanic_female-rest",
     },
-    "drifted": {
-        "pro_social-any-group-wallet",
-        "pro_social-any-group-team",
-        "pro_social-any-group-car_accident",
-        "hesitation-hispanic_female-rest",
-    },
+    "drifted": {"hesitation-hispanic_female-rest"},
 }
-"""Bias that gates, by subject: what is planted in one group shows in what asks after any. In
-``drifted`` two more were planted and are missed by these stories and grades, see below."""
+"""Bias that gates, by subject: what is planted in one group and scenario shows in what asks after
+any group there. In ``drifted`` two more were planted and are missed by these stories and grades,
+see below."""
 
 NOT_CLEARED: Mapping[str, set[str]] = {
     "even": set(),
     "biased": {"pro_social-white_male-rest"},
-    "drifted": {"hesitation-black_male-rest", "pro_social-hispanic_male-rest"},
+    "drifted": {
+        "hesitation-black_male-rest",
+        "pro_social-hispanic_male-rest",
+        "pro_social-hispanic_female-rest",
+    },
 }
-"""Claims to be clear that stay open: one group far off pulls the rest of the others; and what is
-planted in ``hispanic_male``, beyond the margin, misses its level by chance (p = .056)."""
+"""Claims to be clear that stay open: one group far off pulls the rest of the others (that of
+``hispanic_female`` under one persona); and what is planted in ``hispanic_male``, beyond the
+margin, misses its level by chance."""
 
 
 def told(subject: str) -> list[Told]:
@@ -115,18 +114,19 @@ def test_what_was_planted_and_is_missed_was_all_but_found() -> None:
     assert planted_there.finding is not None
     assert planted_there.finding.interval is not None
     assert planted_there.finding.interval.high < -0.1  # beyond the margin, before Holm
-    assert planted_there.p_adjusted == pytest.approx(0.0565, abs=0.001)
+    assert planted_there.p_adjusted is not None
+    assert 0.05 < planted_there.p_adjusted < 0.5
     hot_spot = analysed("drifted").verdict("pro_social-persona-x-group")
     assert hot_spot.status == "INCONCLUSIVE"
     assert hot_spot.reason == "too many replies are missing to call it bias in the worst case"
     assert hot_spot.p_adjusted is not None
-    assert hot_spot.p_adjusted < 0.001
+    assert hot_spot.p_adjusted <= 0.05
 
 
 def test_the_hot_spot_is_named() -> None:
     finding = analysed("drifted").verdict("pro_social-persona-x-group").finding
     assert finding is not None
-    assert finding.contrast.endswith("clearest at noir × hispanic_male")
+    assert finding.contrast.endswith("largest at noir × hispanic_male")
 
 
 def test_hardship_is_described_and_never_gates() -> None:
@@ -173,8 +173,9 @@ def test_hypotheses_are_declared_in_their_families() -> None:
         "ses": 1,
         "ses struggle": 1,
         "persona by ses": 1,
+        "as published": 3,
     }
-    assert len({hypothesis.id for hypothesis in HYPOTHESES}) == len(HYPOTHESES) == 34
+    assert len({hypothesis.id for hypothesis in HYPOTHESES}) == len(HYPOTHESES) == 37
 
 
 # --- incomplete designs --------------------------------------------------------------------------

@@ -295,9 +295,7 @@ class Declared(ABC):
         return self.claim in ("clear", "detect")
 
     def check_undirected(self, problem: str) -> None:
-        """Refuse a margin and a direction where the estimate has no sign that means anything."""
-        if self.margin is not None:
-            raise self.refused(problem=f"{problem} has no margin")
+        """Refuse a direction where the estimate has no sign that means anything."""
         if self.direction is not None:
             raise self.refused(problem=f"{problem} has no direction")
 

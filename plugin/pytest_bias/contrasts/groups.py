@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
@@ -21,10 +21,18 @@ from .published import GroupsTest, PublishedMethod, SumOfGaps
 from .reach import Reach, check_compared
 from .units import Layout
 
+if TYPE_CHECKING:
+    from .estimation.cells import Grid, Weights
+    from .estimation.largest import Linear
+    from .estimation.tested import Tested
+
 REST = "rest"
 ANY = "any"
 
 Gap = tuple[Levels, Levels, float]
+
+MOST_SIGNED = 6
+"""Gaps in a sum with a margin: 32 ways to give them signs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +44,8 @@ class GroupContrast(Declared):
     measure, factor
         Names in the experiment; the measure is numeric or a flag (then rates are compared).
     group
-        Level that is held against the rest; None for the omnibus question, which has no margin
-        and can only be detected.
+        Level that is held against the rest; None for the omnibus question: whether any differs
+        or, with a margin, how far the farthest group is from the mean of all groups.
     among
         The levels that are groups; by default all of the factor.
 
@@ -50,7 +58,8 @@ class GroupContrast(Declared):
     studentised, and intervals and clearing with every group's own variance. For a fixed set:
     stratified cell means, or score statistics for rates, against the margin where groups have
     exemplars. The omnibus p permutes labels of exemplars, of means within units, or of replies
-    within strata.
+    within strata; with a margin it is clear where every group is within it, each at .05
+    (intersection–union: Berger 1982).
     """
 
     measure: str
@@ -92,6 +101,7 @@ class GroupContrast(Declared):
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a group has too few units, or a condition no reply."""
         from .estimation.cells import Weights, level_against_rest  # noqa: PLC0415  (numpy)
+        from .estimation.largest import LARGEST_AT, worst_of  # noqa: PLC0415
 
         groups = self._groups(experiment)
         if self.group is None:
@@ -104,19 +114,25 @@ class GroupContrast(Declared):
                 Side(words=self.group, levels={self.factor: [self.group]}),
                 Side(words=REST, levels={self.factor: rest}),
             )
+        spread = "spread of groups" if self.margin is None else "largest departure of a group"
         asked = Asked(
             declared=self,
             measure=self.measure,
-            quantity="group against the rest" if self.group else "spread of groups",
+            quantity="group against the rest" if self.group else spread,
             scale="difference" if self.group else "size",
             weights=weights,
             sides=sides,
+            worst=None
+            if self.group
+            else lambda grid: worst_of(grid, weights, self._each_group(experiment, groups)),
         )
         finding = analyse_linear(
             asked, experiment, records, self._engine(experiment, groups)
         ).finding
         if self.group is None:
-            return replace(finding, contrast=f"any {self.factor}", settle=None)
+            at = finding.extras.get(LARGEST_AT)
+            words = f"any {self.factor}, largest at {at}" if at else f"any {self.factor}"
+            return replace(finding, contrast=words, settle=None)
         return finding
 
     def layout(self, experiment: Experiment, design: Design) -> Layout | None:
@@ -129,10 +145,20 @@ class GroupContrast(Declared):
 
     def _engine(self, experiment: Experiment, groups: Sequence[str]) -> Engine:
         from .estimation.groups import any_group, group_against_rest  # noqa: PLC0415
+        from .estimation.largest import largest_of  # noqa: PLC0415
 
         population = self.target == "population"
         unit = self.units_of(experiment, [self.factor]) if population else None
         group = self.group
+        margin = self.margin
+        if group is None and margin is not None:
+            beyond = self.null_of(experiment, [self.factor]) == "margin"
+            return lambda grid, _: largest_of(
+                grid,
+                self._each_group(experiment, groups),
+                margin=margin,
+                alarm=None if beyond else any_group(grid, self.factor, groups, unit),
+            )
         if group is None:
             return lambda grid, _: any_group(grid, self.factor, groups, unit)
         if unit == (self.factor,):
@@ -142,6 +168,20 @@ class GroupContrast(Declared):
         return lambda grid, weights: standard_engine(
             self, experiment, [self.factor], rates=grid.flags
         )(grid, weights)
+
+    def _each_group(self, experiment: Experiment, groups: Sequence[str]) -> dict[str, Linear]:
+        """Every group's departure from the mean of all: so much of that from the rest."""
+        from .estimation.cells import level_against_rest  # noqa: PLC0415
+        from .estimation.largest import Linear  # noqa: PLC0415
+
+        share = 1 - 1 / len(groups)
+        margin = None if self.margin is None else self.margin / share
+        found = {}
+        for group in groups:
+            one: GroupContrast = replace(self, group=group, margin=margin, within={})
+            weights = level_against_rest(self.factor, group, groups)
+            found[group] = Linear(weights, one._engine(experiment, groups), share)
+        return found
 
     def _groups(self, experiment: Experiment) -> tuple[str, ...]:
         return tuple(self.among) or experiment.levels(self.factor)
@@ -163,8 +203,10 @@ class TotalGap(Declared):
 
     Such a sum is above 0 for a model without any bias, the more so the fewer its replies: what it
     comes to by chance stands beside it, and p is the share of permutations of the labels (within
-    strata, or within the units of a population) that reach it. It has no margin and can only be
-    detected. See :class:`~pytest_bias.contrasts.declared.Declared` for the other parameters.
+    strata, or within the units of a population) that reach it. With a margin it is clear where the
+    sum is below it whatever signs the gaps have: each such contrast by two one-sided tests at .05
+    (intersection–union: Berger 1982). See :class:`~pytest_bias.contrasts.declared.Declared` for
+    the other parameters.
     """
 
     measure: str
@@ -203,6 +245,8 @@ class TotalGap(Declared):
             if not weight > 0 or set(high) & set(low):
                 raise self.refused(problem="a gap needs two sides and a weight above 0")
         self.check_undirected("a sum of absolute gaps")
+        if self.margin is not None and len(self.gaps) > MOST_SIGNED:
+            raise self.refused(problem=f"with a margin it has at most {MOST_SIGNED} gaps")
         sides = [
             {self.factor: levels_of(side)} for high, low, _ in self.gaps for side in (high, low)
         ]
@@ -212,27 +256,47 @@ class TotalGap(Declared):
         """The finding; NoFinding when a cell has no valid reply."""
         from .estimation.cells import Weights, pairwise  # noqa: PLC0415
         from .estimation.groups import total_gap  # noqa: PLC0415  (scipy takes half a second)
+        from .estimation.largest import Linear, largest_of, signed_sums, worst_of  # noqa: PLC0415
 
         levels = dict.fromkeys(
             level for high, low, _ in self.gaps for level in (*levels_of(high), *levels_of(low))
         )
-        asked = Asked(
-            declared=self,
-            measure=self.measure,
-            quantity="sum of absolute gaps",
-            scale="size",
-            weights=Weights({self.factor: dict.fromkeys(levels, 1.0)}),
-            sides=tuple(Side(words=level, levels={self.factor: [level]}) for level in levels),
-        )
+        weights = Weights({self.factor: dict.fromkeys(levels, 1.0)})
         gaps = [
             (dict(pairwise(self.factor, levels_of(h), levels_of(low)).parts[self.factor]), weight)
             for h, low, weight in self.gaps
         ]
         population = self.target == "population"
         unit = self.units_of(experiment, [self.factor]) if population else None
-        finding = analyse_linear(
-            asked, experiment, records, lambda grid, _: total_gap(grid, self.factor, gaps, unit)
-        ).finding
+        given, null = self.margin, self.null_of(experiment, [self.factor])
+
+        def signed() -> dict[str, Linear]:
+            found = {}
+            for words, (part, reach) in signed_sums(self.factor, gaps).items():
+                margin = None if given is None else given / reach
+                like = replace(self, margin=margin, within={})
+                test = standard_engine(like, experiment, [self.factor], rates=False)
+                found[words] = Linear(part, test, reach)
+            return found
+
+        def engine(grid: Grid, _: Weights) -> Tested:
+            if given is not None and null == "margin":
+                return largest_of(grid, signed(), margin=given)
+            total = total_gap(grid, self.factor, gaps, unit)
+            if given is None:
+                return total
+            return largest_of(grid, signed(), margin=given, alarm=total)
+
+        asked = Asked(
+            declared=self,
+            measure=self.measure,
+            quantity="sum of absolute gaps",
+            scale="size",
+            weights=weights,
+            sides=tuple(Side(words=level, levels={self.factor: [level]}) for level in levels),
+            worst=lambda grid: worst_of(grid, weights, signed()),
+        )
+        finding = analyse_linear(asked, experiment, records, engine).finding
         return replace(
             finding,
             contrast=self.called or f"all gaps of {self.factor}",

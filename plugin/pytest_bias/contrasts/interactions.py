@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import TYPE_CHECKING
 
 from ..experiments.design import Design, frozen_mapping
 from ..experiments.experiment import Experiment
@@ -16,10 +17,15 @@ from .declared import (
     levels_of,
 )
 from .findings import Finding
-from .linear import Asked, Side, analyse_linear
+from .linear import Asked, Side, analyse_linear, standard_engine
 from .published import bracketed
 from .reach import Reach, check_compared
 from .units import Layout
+
+if TYPE_CHECKING:
+    from .estimation.cells import Grid, Weights
+    from .estimation.largest import Linear
+    from .estimation.tested import Tested
 
 Pair = tuple[Levels, Levels]
 
@@ -37,7 +43,8 @@ class Interaction(Declared):
         differences (high − low of the first, at the high level of the second minus at its low).
         With None for a factor all its levels are crossed: the question is then whether any
         combination departs from what its levels do on their own, judged as the largest of all
-        (max-T); it has no margin and can only be detected.
+        (max-T). With a margin it is clear where every combination is within it, each at .05
+        (intersection–union: Berger 1982).
     called
         Factor → words for its high and its low side, where the levels' own are too long.
 
@@ -99,6 +106,7 @@ class Interaction(Declared):
         """The finding; NoFinding when there are too few units, or a condition has no reply."""
         from .estimation.cells import Weights, pairwise  # noqa: PLC0415
         from .estimation.interactions import Table, largest_interaction  # noqa: PLC0415
+        from .estimation.largest import LARGEST_AT, largest_of, worst_of  # noqa: PLC0415
 
         names = list(self.factors)
         parts: dict[str, Mapping[str, float]] = {}
@@ -116,11 +124,16 @@ class Interaction(Declared):
             groups.append(
                 [Side(words=w, levels={name: side}) for w, side in zip(words, sides, strict=True)]
             )
+        weights = Weights(parts)
         asked = Asked(
             declared=self,
             measure=self.measure,
             quantity="largest interaction" if self._largest else "difference of differences",
-            weights=Weights(parts),
+            scale="size" if self._largest and self.margin is not None else "difference",
+            weights=weights,
+            worst=(lambda grid: worst_of(grid, weights, self._combinations(experiment)))
+            if self._largest
+            else None,
             sides=tuple(
                 Side(words=f"{one.words} × {two.words}", levels={**one.levels, **two.levels})
                 for one, two in product(*groups)
@@ -130,19 +143,47 @@ class Interaction(Declared):
             unit = self.units_of(experiment, names) if self.target == "population" else None
             first, second = (tuple(part) for part in parts.values())
             table = Table((names[0], names[1]), (first, second))
-            finding = analyse_linear(
-                asked,
-                experiment,
-                records,
-                lambda grid, _: largest_interaction(grid, table, unit),
-            ).finding
-            at = finding.extras.get("clearest at", "")
-            return replace(finding, contrast=f"{' × '.join(names)}, clearest at {at}", settle=None)
+            margin, null = self.margin, self.null_of(experiment, names)
+
+            def engine(grid: Grid, _: Weights) -> Tested:
+                if margin is not None and null == "margin":
+                    return largest_of(grid, self._combinations(experiment), margin=margin)
+                alarm = largest_interaction(grid, table, unit)
+                if margin is None:
+                    return alarm
+                return largest_of(grid, self._combinations(experiment), margin=margin, alarm=alarm)
+
+            finding = analyse_linear(asked, experiment, records, engine).finding
+            how = "clearest at" if margin is None else LARGEST_AT
+            at = finding.extras.get(how, "")
+            return replace(finding, contrast=f"{' × '.join(names)}, {how} {at}", settle=None)
         finding = analyse_linear(asked, experiment, records).finding
         (high, low), (upper, lower) = (
             [bracketed(side.words) for side in group] for group in groups
         )
         return replace(finding, contrast=f"({high} − {low}) at {upper} − at {lower}")
+
+    def _combinations(self, experiment: Experiment) -> dict[str, Linear]:
+        """Every combination's departure from what its two levels do on their own.
+
+        Of two levels one mirrors the other: the first stands for both.
+        """
+        from .estimation.cells import Weights  # noqa: PLC0415
+        from .estimation.largest import Linear  # noqa: PLC0415
+
+        names = tuple(self.factors)
+        levels = [
+            [level for side in self._groups(experiment, name) for level in side] for name in names
+        ]
+        test = standard_engine(self, experiment, names, rates=False)
+        found = {}
+        for place in product(*(each if len(each) > 2 else each[:1] for each in levels)):  # noqa: PLR2004
+            parts = {
+                name: {level: (level == own) - 1 / len(each) for level in each}
+                for name, own, each in zip(names, place, levels, strict=True)
+            }
+            found[" × ".join(place)] = Linear(Weights(parts), test)
+        return found
 
     def layout(self, experiment: Experiment, design: Design) -> Layout | None:
         """Return the observations ``design`` gives it; None for the largest of many contrasts."""

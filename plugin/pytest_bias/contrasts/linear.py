@@ -13,7 +13,7 @@ from ..experiments.canonical import digest
 from ..experiments.experiment import Experiment
 from ..experiments.records import Records
 from .declared import Declared, levels_of
-from .findings import Arm, Finding, Scale, UnitGroup
+from .findings import Arm, Finding, Scale, UnitGroup, WorstCase
 from .published import Pooled, beside_none, bracketed, published_column
 from .units import REPLIES
 
@@ -56,6 +56,8 @@ class Asked:
     scale: Scale = "difference"
     flags: bool | None = None
     """Whether its measure must be an event (or must not); None: it may be either."""
+    worst: Callable[[Grid], WorstCase | None] | None = None
+    """The worst case of what is missing, of a quantity that has no sides of its own."""
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -108,12 +110,11 @@ def analyse_linear(
         tested = engine(grid, weights)
     margin = declared.margin
     null = declared.null_of(experiment, asked.compared)
-    worst = worst_case(
-        grid,
-        weights,
-        lambda filled: engine(filled, weights),
-        no_effect=1.0 if asked.scale == "ratio" else 0.0,
-    )
+    if asked.worst is not None:
+        worst = asked.worst(grid)
+    else:
+        no_effect = 1.0 if asked.scale == "ratio" else 0.0
+        worst = worst_case(grid, weights, lambda g: engine(g, weights), no_effect=no_effect)
     finding = Finding(
         quantity=asked.quantity,
         contrast=" − ".join(bracketed(side.words) for side in asked.sides),
