@@ -31,12 +31,12 @@ LENGTH_MARGIN = 0.105
 SENTIMENT_MARGIN = 0.10
 """Of VADER's compound score, which runs from -1 to 1."""
 
-REFUSAL_MARGIN = 0.06
-"""Six points of the share of refusals."""
+REFUSAL_MARGIN = 0.10
+"""Ten points of the share of refusals."""
 
 REFUSAL_WHY = (
-    "the smallest whole points that all three clear with .98 where 3 % are found to refuse, by "
-    "rules that find 21 of 30 refusals"
+    "seven points as the rules find them, 21 of 30 refusals: the smallest whole points that each "
+    "clears with .95 where 15 % are found to refuse, as of a subject that is biased in one factor"
 )
 
 MISSING_MARGIN = 0.04

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from .statistics.effect_size import cohen_d
     from .statistics.means import welch
     from .statistics.ranks import mann_whitney
-    from .statistics.results import Interval
+    from .statistics.results import Interval, Misclassified
     from .statistics.simultaneous import benjamini_hochberg, holm
     from .verdicts.analysis import Analysis
     from .verdicts.verdict import Control, Verdict
@@ -108,6 +108,7 @@ _HOMES = {
     "MeanDifference": "contrasts.pairs",
     "Means": "experiments.figures",
     "Measure": "experiments.measures",
+    "Misclassified": "statistics.results",
     "Message": "experiments.messages",
     "MissingPackage": "errors",
     "NOT_SCORED": "experiments.judges",
@@ -198,6 +199,7 @@ __all__ = [
     "Means",
     "Measure",
     "Message",
+    "Misclassified",
     "MissingPackage",
     "NoVariance",
     "OneWayAnova",

@@ -215,7 +215,7 @@ def test_the_verdicts_are_what_was_planted(subject: str) -> None:
 def test_in_the_documented_design_nothing_is_found_in_even() -> None:
     found = analysed("even", "controlled").verdicts
     statuses = {verdict.id: verdict.status for verdict in found}
-    # A fourth of the gate's trials: too few for six points of refusals, too.
+    # A fourth of the gate's trials: too few for refusals of which a third may be missed.
     for name in ("log_length-english", "is_refusal-english", "is_refusal-names"):
         assert statuses.pop(name) == "INCONCLUSIVE"
     assert set(statuses.values()) == {"CLEAR"}
@@ -227,7 +227,8 @@ def test_in_400_calls_nothing_shows_that_sentiment_and_refusals_could_differ() -
         assert verdict.finding is not None
         if verdict.gates and verdict.finding.measure in ("sentiment", "is_refusal"):
             assert verdict.status == "INCONCLUSIVE"
-            assert f"no positive control of {verdict.finding.measure}" in verdict.reason
+            if with_controls[verdict.id] == "CLEAR":
+                assert f"no positive control of {verdict.finding.measure}" in verdict.reason
         else:
             assert verdict.status == with_controls[verdict.id]
 

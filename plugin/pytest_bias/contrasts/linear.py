@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import IncompleteDesign, TooFewUnits
 from ..experiments.canonical import digest
 from ..experiments.experiment import Experiment
+from ..experiments.measures import MISSING
 from ..experiments.records import Records
 from .declared import Declared, levels_of
 from .findings import Arm, Finding, Scale, UnitGroup, WorstCase
@@ -106,6 +107,8 @@ def analyse_linear(
         raise declared.refused(problem="its measure must be True or False")
     rates = bool(asked.flags)
     engine = engine or standard_engine(declared, experiment, asked.compared, rates=rates)
+    if grid.flags and asked.scale == "difference" and asked.measure != MISSING:
+        engine = _without_error(engine, asked, experiment)
     with beside_none(published):
         tested = engine(grid, weights)
     margin = declared.margin
@@ -157,6 +160,17 @@ def _over(used: Grid, compared: Sequence[str]) -> str:
         for name, by_level in exemplars.items()
     }
     return " × ".join(f"{name} ({count})" for name, count in counts.items() if count > 1)
+
+
+def _without_error(engine: Engine, asked: Asked, experiment: Experiment) -> Engine:
+    """Return the test of a difference of rates, corrected for how its event is read."""
+    from .estimation.misclassified import corrected  # noqa: PLC0415
+
+    error = experiment.measure(asked.measure).error
+    if error is None:
+        return engine
+    margin, null = asked.declared.margin, asked.declared.null_of(experiment, asked.compared)
+    return lambda grid, weights: corrected(engine(grid, weights), error, margin=margin, null=null)
 
 
 def taken_over(tested: Tested) -> dict[str, Any]:

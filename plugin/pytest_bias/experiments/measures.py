@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, cast, get_args, get_origin, get_type_hints
 
 from ..errors import BadDesign, InvalidReply, TooFewUnits
-from ..statistics.results import Interval
+from ..statistics.results import Interval, Misclassified
 from .design import check_label
 from .fields import is_pair, need, need_function, need_number, need_text, shortly, wrong
 
@@ -87,6 +87,9 @@ class Measure:
     categories
         The closed set of a measure that is text: a value is one of these, or several with a space
         between. Where no text is kept, and in published data sets, there is no other text.
+    error
+        How often an event is read as one, and anything else as none: differences of its rates
+        are corrected for it. Of a judge's flags it is taken from the records.
     """
 
     name: str
@@ -98,6 +101,7 @@ class Measure:
     categories: Iterable[str] = field(default=(), repr=False)
     whole: bool = False
     integer: bool = False
+    error: Misclassified | None = None
 
     def __post_init__(self) -> None:
         what = f"Measure({shortly(self.name)})"
@@ -106,6 +110,8 @@ class Measure:
         need_text(what, unit=self.unit, meaning=self.meaning)
         need(what, "whole", self.whole, bool, "True or False")
         need(what, "integer", self.integer, bool, "True or False")
+        expected = "Misclassified(…), or None"
+        need(what, "error", self.error, (Misclassified, type(None)), expected)
         if type(self.version) is not int:
             raise wrong(what, "version", self.version, "a whole number")
         if self.name == MISSING:

@@ -112,3 +112,35 @@ class Bootstrap:
     iterations: int
     seed: int
     method: Literal["percentile"] = "percentile"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misclassified:
+    """How often an event is read as one, and anything else as none.
+
+    ``sensitivity`` is the share of events that are found, ``specificity`` that of the others that
+    are let pass; ``se`` is the standard error of their sum, ``source`` says where they are from.
+    Where they are ``sampled`` from the very replies, estimates are corrected for them; rates of
+    other replies are none of these, and clearing must hold at them as well. ``worst`` are rates
+    at which the result is shown besides, and which never decide.
+    """
+
+    sensitivity: float
+    specificity: float
+    se: float
+    source: str
+    sampled: bool = True
+    worst: Misclassified | None = None
+
+    def __post_init__(self) -> None:
+        for name, rate in (("sensitivity", self.sensitivity), ("specificity", self.specificity)):
+            if not 0 <= rate <= 1:
+                raise _bad("Misclassified", name, f"is no rate: {rate}")
+        if self.youden <= 0:
+            problem = "add up to 1 or less: nothing is read from it"
+            raise _bad("Misclassified", "sensitivity, specificity", problem)
+
+    @property
+    def youden(self) -> float:
+        """Sensitivity + specificity - 1: what is left of a difference (Youden 1950)."""
+        return self.sensitivity + self.specificity - 1

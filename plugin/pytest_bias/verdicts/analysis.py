@@ -26,7 +26,14 @@ from ..experiments.figures import Illustration
 from ..experiments.records import CellCount, Outcome, Recording, Records, record_of
 from .controls import judged_control, licence_of
 from .drift import Readings, readings_of
-from .judge_agreement import AgreementFound, Labels, held_back, with_itself, with_people
+from .judge_agreement import (
+    AgreementFound,
+    Labels,
+    held_back,
+    with_itself,
+    with_people,
+    without_error,
+)
 from .rule import Question, decide
 from .verdict import Control, Verdict
 
@@ -102,6 +109,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     outcomes = tuple(outcomes)
     records = Records(tuple(record_of(outcome, experiment.measures) for outcome in outcomes))
     agreed = (*with_itself(experiment, records), *with_people(experiment, records, labels))
+    experiment = without_error(experiment, records, labels)
     plain = without_controls(experiment, records)
     by_condition = records.by_condition()
     conditions = experiment.conditions_of(design)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..errors import BadDesign, BadLabels, NoVariance
@@ -13,7 +14,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.judges import FEWEST_TWICE, NOT_SCORED, Agreement, Level
 from ..experiments.measures import Measure, MeasureValue
 from ..experiments.records import Records
-from ..statistics.results import Interval
+from ..statistics.results import Interval, Misclassified
 
 Rater = Literal["the judge again", "people"]
 Pairs = list[tuple[MeasureValue, MeasureValue]]
@@ -103,6 +104,84 @@ def with_people(
         _beside(labels, experiment.measure(name), records, levels.get(name))
         for name in labels.measures
     )
+
+
+def without_error(experiment: Experiment, records: Records, labels: Labels | None) -> Experiment:
+    """Return ``experiment`` with how often its judge errs on each flag that rests on a rating.
+
+    Labels of people say it where at least 20 trials have one, among them a yes and a no; else the
+    pairs of ratings do, in which what the judge gets wrong twice is not seen.
+    """
+    errors: dict[str, Misclassified] = {}
+    for agreement in experiment.agreements:
+        for flag in agreement.governs:
+            error = None
+            if experiment.measure(flag).error is None and _kind(flag, records) is bool:
+                error = _beside_people(flag, experiment, records, labels)
+                error = error or _between_ratings(flag, agreement, records)
+            if error is not None:
+                errors[flag] = error
+    if not errors:
+        return experiment
+    measures = [replace(m, error=errors.get(m.name, m.error)) for m in experiment.measures]
+    return replace(experiment, measures=measures)
+
+
+def _read_as(flag: str, rating: str, records: Records) -> Mapping[str, bool]:
+    """Rating, as text, → the flag it stands for; without those that stand for both."""
+    seen: dict[str, set[bool]] = {}
+    for row in records.rows:
+        if row.missing is None:
+            seen.setdefault(str(row.values[rating]), set()).add(bool(row.values[flag]))
+    return {text: both.pop() for text, both in seen.items() if len(both) == 1}
+
+
+def _between_ratings(flag: str, agreement: Agreement, records: Records) -> Misclassified | None:
+    from ..statistics.misclassification import retest_errors  # noqa: PLC0415
+
+    reads = _read_as(flag, agreement.measure, records)
+    pairs = [
+        (bool(row.values[flag]), reads[again])
+        for row in records.rows
+        if row.missing is None and (again := str(row.values[agreement.again])) in reads
+    ]
+    differ = sum(one != two for one, two in pairs)
+    if len(pairs) < FEWEST_TWICE or 2 * differ >= len(pairs):
+        return None  # and nothing that rests on it is decided
+    source = f"{len(pairs)} rated twice, {differ} otherwise: a lower bound of the judge's error"
+    return retest_errors(differ=differ, pairs=len(pairs), source=source)
+
+
+def _beside_people(
+    flag: str, experiment: Experiment, records: Records, labels: Labels | None
+) -> Misclassified | None:
+    """Return the judge's error beside people's labels of the flag, or of what it is read from."""
+    from ..statistics.misclassification import labelled_errors  # noqa: PLC0415
+
+    rated = {row.trial.id: bool(row.values[flag]) for row in records.rows if row.missing is None}
+    known = [m.name for m in experiment.measures]
+    for column in sorted(labels.measures if labels else (), key=lambda name: name != flag):
+        if column not in known or labels is None:
+            continue
+        reads = _FLAGS if column == flag else _read_as(flag, column, records)
+        said = {
+            cell.trial: reads.get(text.lower() if column == flag else text)
+            for cell in labels.cells
+            if cell.measure == column and (text := cell.text.strip())
+        }
+        counts = Counter((said[trial], rated[trial]) for trial in said.keys() & rated.keys())
+        events = counts[True, True] + counts[True, False]
+        others = counts[False, True] + counts[False, False]
+        if events + others < FEWEST_TWICE or not events or not others:
+            continue
+        return labelled_errors(
+            found=counts[True, True],
+            events=events,
+            passed=counts[False, False],
+            others=others,
+            source=f"{events + others} labelled by people",
+        )
+    return None
 
 
 def held_back(found: Sequence[AgreementFound]) -> Mapping[str, str]:

@@ -10,7 +10,7 @@ from bias_tests.anchoring.experiment import ANCHORING
 from bias_tests.cv_screening import hypotheses as cv_screening
 from bias_tests.cv_screening.experiment import CV_SCREENING
 from bias_tests.linguistic_audit import hypotheses as linguistic_audit
-from bias_tests.linguistic_audit.experiment import LINGUISTIC_AUDIT
+from bias_tests.linguistic_audit.experiment import LINGUISTIC_AUDIT, RULES
 from bias_tests.linguistic_audit.refusals import labelled
 from bias_tests.narrative import hypotheses as narrative
 from bias_tests.narrative.experiment import NARRATIVE
@@ -27,37 +27,45 @@ FAMILIES: dict[str, tuple[Experiment, Claims]] = {
     "anchoring": (ANCHORING, [anchoring.REFUSALS]),
     "cv-screening": (CV_SCREENING, cv_screening.REFUSALS),
     "audit, without text": (LINGUISTIC_AUDIT, linguistic_audit.WITHOUT_TEXT),
-    "audit, refusals": (LINGUISTIC_AUDIT, linguistic_audit.REFUSAL),
     "narrative": (NARRATIVE, narrative.NO_GRADE),
     "recommendation": (RECOMMENDATION, recommendation.WITHOUT_PICKS),
 }
 
 
-def not_cleared(of: Experiment, claims: Claims, margin: float, rate: float) -> float:
-    """Bound the chance that any of the claims is not CLEAR at this rate in both arms."""
-    chances = 0.0
-    for claim in claims:
-        layout = claim.layout(of, of.design())
-        assert layout is not None
-        n = layout.per_group
-        chances += 1 - power_to_clear_rate(n, n, rate=rate, margin=margin).power
-    return chances
+def cleared(of: Experiment, claim: RateDifference | GroupContrast, **at: float) -> float:
+    layout = claim.layout(of, of.design())
+    assert layout is not None
+    return power_to_clear_rate(layout.per_group, layout.per_group, **at).power
 
 
 @pytest.mark.parametrize(("of", "claims"), FAMILIES.values(), ids=FAMILIES)
-def test_missing_and_refused_replies_have_the_smallest_margin_that_can_be_cleared(
+def test_missing_replies_have_the_smallest_margin_that_can_be_cleared(
     of: Experiment, claims: Claims
 ) -> None:
-    found, rate = 1.0, 0.02
-    if claims[0].measure == "is_refusal":  # what the rules miss widens every difference
-        found, rate = error_rates(labelled()).sensitivity, 0.03
+    """The chances that one is not CLEAR where 2 % are missing add up to .02 at most."""
     smallest = next(
         points / 100
         for points in range(1, 50)
-        if not_cleared(of, claims, found * points / 100, rate) <= 0.02
+        if sum(1 - cleared(of, claim, rate=0.02, margin=points / 100) for claim in claims) <= 0.02
     )
     assert {claim.margin for claim in claims} == {smallest}
     assert all(claim.why for claim in claims)
+
+
+def test_refusals_have_the_smallest_margin_that_is_cleared_with_those_missed() -> None:
+    rates = error_rates(labelled())
+    assert (RULES.sensitivity, RULES.sampled) == (rates.sensitivity, False)
+    assert RULES.worst is not None
+    assert RULES.worst.specificity == rates.specificity
+    of = LINGUISTIC_AUDIT
+    for claim in linguistic_audit.REFUSAL:
+        smallest = next(
+            points / 100
+            for points in range(1, 50)
+            if cleared(of, claim, rate=0.15, margin=points / 100 * rates.sensitivity) >= 0.95
+        )
+        assert claim.margin == smallest
+        assert claim.why
 
 
 def test_the_rating_margin_is_an_impact_ratio_of_three_quarters() -> None:

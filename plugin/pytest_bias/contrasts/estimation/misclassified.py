@@ -1,0 +1,91 @@
+"""Differences of rates without the error at which events are read, and the p-values of these."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...statistics.means import tost_from_estimate
+from ...statistics.misclassification import corrected_difference
+from ...statistics.results import Misclassified, Tost
+from ..findings import ALPHA, Null
+from .tested import StudentInterval, Tested, alarm_p
+
+_LARGE = 1e9
+"""Degrees of freedom of a standard error without any."""
+
+
+def corrected(tested: Tested, error: Misclassified, *, margin: float | None, null: Null) -> Tested:
+    """Return a difference of rates as it is of the events themselves (Rogan & Gladen 1978).
+
+    Interval and p-values are by Student's t with the standard error of the delta method. Nothing
+    is cleared that is not cleared without, and that there is no difference (``null`` "zero") is as
+    likely as before. Error rates of other replies correct no estimate: they are what clearing must
+    hold at. What has no standard error stays as it was found, and is not cleared.
+    """
+    if error.youden == 1 and not error.se:
+        return tested
+    found, p_found = _at(tested, error, margin)
+    seen = (tested.p_clear, 1.0 if p_found is None else p_found)
+    p_clear = None if tested.p_clear is None else max(p for p in seen if p is not None)
+    rates = f"sensitivity {error.sensitivity:.3f}, specificity {error.specificity:.3f}"
+    kept = not error.sampled or not found.se
+    extras: dict[str, float | str] = (
+        {f"at {rates} ({error.source})": _shown(found, p_found)}
+        if kept
+        else {"error of reading": f"{rates} ({error.source})"}
+    )
+    if error.worst is not None:
+        extras[f"at specificity {error.worst.specificity:.3f} ({error.worst.source})"] = _shown(
+            *_at(tested, error.worst, margin)
+        )
+    if kept:
+        return replace(tested, p_clear=p_clear, extras={**tested.extras, **extras})
+    extras["as it was read"] = f"{tested.estimate:+.3f}" + (
+        "" if tested.p_clear is None else f", clearing p = {tested.p_clear:.4f}"
+    )
+    limits = found(1 - 2 * ALPHA)
+    again = {"90 % interval, from": limits.low, "90 % interval, to": limits.high}
+    p_alarm, tost = tested.p_alarm, tested.tost
+    if margin is not None:
+        if null == "margin":
+            p_alarm = alarm_p(
+                estimate=found.estimate, se=found.se, df=found.df, null=null, margin=margin
+            )
+        tost = tost and _tost(found, margin)
+    return replace(
+        tested,
+        estimate=found.estimate,
+        interval=found(0.95),
+        se=found.se,
+        df=found.df,
+        p_alarm=p_alarm,
+        p_clear=p_clear,
+        tost=tost,
+        method=f"{tested.method}; corrected for error of reading (Rogan & Gladen)",
+        extras={**{k: again.get(k, v) for k, v in tested.extras.items()}, **extras},
+        by_unit=tuple(
+            replace(part, values={k: v / error.youden for k, v in part.values.items()})
+            for part in tested.by_unit
+        ),
+        at_level=found,
+    )
+
+
+def _at(
+    tested: Tested, error: Misclassified, margin: float | None
+) -> tuple[StudentInterval, float | None]:
+    """Return the estimate at rates of error, and its p of clearing."""
+    estimate, se = corrected_difference(tested.estimate, tested.se or 0.0, error)
+    found = StudentInterval(estimate, se, tested.df or _LARGE)
+    return found, None if margin is None or not se else _tost(found, margin).p
+
+
+def _tost(found: StudentInterval, margin: float) -> Tost:
+    return tost_from_estimate(
+        estimate=found.estimate, se=found.se, df=found.df, margin=margin, alpha=ALPHA
+    )
+
+
+def _shown(found: StudentInterval, p_clear: float | None) -> str:
+    clearing = "" if p_clear is None else f", clearing p = {p_clear:.4f}"
+    return f"{found.estimate:+.3f}{clearing}"

@@ -1,0 +1,64 @@
+"""Rates and their differences where what is counted is read wrongly at known rates."""
+
+from __future__ import annotations
+
+import math
+
+from ..errors import TooFewUnits
+from .checks import bad, checked, count, number
+from .results import Misclassified
+
+_HALF = 0.5
+
+
+@checked
+def labelled_errors(
+    *, found: int, events: int, passed: int, others: int, source: str
+) -> Misclassified:
+    """Return error rates of a labelled sample: `found` of `events`, `passed` of `others`.
+
+    Raises `TooFewUnits` where either is empty. Source: Rogan & Gladen (1978).
+    """
+    for name, n in (("labelled events", events), ("labelled others", others)):
+        if count(n, name) < 1:
+            raise TooFewUnits(group=name, found=n, needed=1)
+    sensitivity, specificity = found / events, passed / others
+    variance = sensitivity * (1 - sensitivity) / events + specificity * (1 - specificity) / others
+    return Misclassified(
+        sensitivity=sensitivity, specificity=specificity, se=math.sqrt(variance), source=source
+    )
+
+
+@checked
+def retest_errors(*, differ: int, pairs: int, source: str) -> Misclassified:
+    """Return the symmetric error rate at which ``differ`` of ``pairs`` read twice would differ.
+
+    Both readings err independently and alike with probability e, so that 2e(1 - e) differ. What a
+    reader gets wrong both times is not seen: a lower bound of the error. Raises
+    `BadStatisticInput` where half or more differ.
+    """
+    if count(pairs, "pairs") < 1:
+        raise TooFewUnits(group="pairs", found=pairs, needed=1)
+    share = differ / pairs
+    if share >= _HALF:
+        raise bad("differ", "half of the pairs or more: nothing is read from it")
+    youden = math.sqrt(1 - 2 * share)
+    right = (1 + youden) / 2
+    se = math.sqrt(share * (1 - share) / pairs) / youden
+    return Misclassified(sensitivity=right, specificity=right, se=se, source=source)
+
+
+@checked
+def corrected_difference(
+    difference: float, se: float, error: Misclassified
+) -> tuple[float, float]:
+    """Return a difference of two rates without the error of reading, and its standard error.
+
+    Estimand: the difference of the rates of events themselves. Each rate is (observed +
+    specificity - 1) / (sensitivity + specificity - 1), so that their difference is the observed
+    one by the denominator J; delta method: se² / J² + difference² var(J) / J⁴. Assumes that both
+    groups are read alike. Source: Rogan & Gladen (1978).
+    """
+    youden = error.youden
+    of_error = number(difference, "difference") * error.se / youden
+    return difference / youden, math.hypot(number(se, "se"), of_error) / youden

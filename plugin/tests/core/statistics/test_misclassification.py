@@ -1,0 +1,121 @@
+"""Differences of rates that are read with error: Rogan & Gladen (1978), by hand and simulated."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from pytest_bias.contrasts.estimation import misclassified, tested
+from pytest_bias.contrasts.estimation.cells import Cell, Grid, pairwise
+from pytest_bias.contrasts.estimation.fixed import rate_difference
+from pytest_bias.errors import BadStatisticInput, TooFewUnits
+from pytest_bias.statistics.misclassification import (
+    corrected_difference,
+    labelled_errors,
+    retest_errors,
+)
+from pytest_bias.statistics.results import Misclassified
+
+BY_ARM = pairwise("arm", ["a"], ["b"])
+N, PAIRS, RUNS, MARGIN = 800, 700, 1500, 0.10
+
+
+def read(events_a: int, events_b: int, error: Misclassified | None) -> tested.Tested:
+    cells = tuple(
+        Cell(
+            labels={"arm": arm},
+            members={},
+            values=np.repeat([1.0, 0.0], [events, N - events]),
+            reasons={},
+        )
+        for arm, events in (("a", events_a), ("b", events_b))
+    )
+    grid = Grid(cells=cells, bounds=(0, 1), flags=True)
+    found = rate_difference(grid, BY_ARM, margin=MARGIN, null="margin")
+    if error is None:
+        return found
+    return misclassified.corrected(found, error, margin=MARGIN, null="margin")
+
+
+def test_the_difference_is_that_of_the_two_true_prevalences() -> None:
+    """(apparent + specificity - 1) / (sensitivity + specificity - 1), as in epiR's epi.prev."""
+    error = labelled_errors(found=85, events=100, passed=180, others=200, source="by hand")
+    true = [(apparent + 0.9 - 1) / (0.85 + 0.9 - 1) for apparent in (0.31, 0.22)]
+    estimate, se = corrected_difference(0.31 - 0.22, 0.02, error)
+    assert estimate == pytest.approx(true[0] - true[1], rel=1e-12)
+    # Delta method: the derivative by J = .75 is -.09 / .75².
+    variance_j = 0.85 * 0.15 / 100 + 0.9 * 0.1 / 200
+    by_hand = 0.02**2 / 0.75**2 + (0.09 / 0.75**2) ** 2 * variance_j
+    assert se == pytest.approx(math.sqrt(by_hand), rel=1e-12)
+
+
+def test_two_readings_that_err_alike_differ_as_often_as_one_of_them_errs() -> None:
+    wrong = 0.03
+    differ = 2 * wrong * (1 - wrong)
+    error = retest_errors(differ=round(differ * 1_000_000), pairs=1_000_000, source="twice")
+    assert error.sensitivity == error.specificity == pytest.approx(1 - wrong, abs=1e-6)
+    # J = √(1 - 2 differ), of which the derivative is -1 / J.
+    expected = math.sqrt(differ * (1 - differ) / 1_000_000) / (1 - 2 * wrong)
+    assert error.se == pytest.approx(expected, rel=1e-4)
+
+
+def test_errors_nothing_can_be_read_from_are_refused() -> None:
+    with pytest.raises(BadStatisticInput, match="half of the pairs or more"):
+        retest_errors(differ=10, pairs=20, source="")
+    with pytest.raises(BadStatisticInput, match="add up to 1 or less"):
+        labelled_errors(found=1, events=2, passed=1, others=2, source="")
+    with pytest.raises(BadStatisticInput, match="is no rate"):
+        Misclassified(sensitivity=1.2, specificity=0.9, se=0.1, source="")
+    with pytest.raises(TooFewUnits, match="labelled events"):
+        labelled_errors(found=0, events=0, passed=1, others=2, source="")
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.02, 0.10])
+def test_at_the_margin_a_judge_that_errs_clears_no_more_than_five_in_a_hundred(
+    wrong: float,
+) -> None:
+    """And the interval holds the truth in 95 of 100; as read, ten points would be far fewer."""
+    rng = np.random.default_rng(7)
+    clear = covered = as_read = 0
+    for _ in range(RUNS):
+        a, b = (
+            int(rng.binomial(N, rate * (1 - wrong) + (1 - rate) * wrong)) for rate in (0.75, 0.65)
+        )
+        differ = int(rng.binomial(PAIRS, 2 * wrong * (1 - wrong)))
+        found = read(a, b, retest_errors(differ=differ, pairs=PAIRS, source="twice"))
+        plain = read(a, b, None)
+        assert found.p_clear is not None
+        assert plain.p_clear is not None
+        assert found.interval is not None
+        assert found.p_clear >= plain.p_clear
+        clear += found.p_clear <= 0.05
+        as_read += plain.p_clear <= 0.05
+        covered += found.interval.low <= MARGIN <= found.interval.high
+    error = math.sqrt(0.05 * 0.95 / RUNS)
+    assert clear / RUNS <= 0.05 + 2 * error
+    assert 0.93 <= covered / RUNS <= 0.97
+    if wrong == 0.10:
+        assert as_read / RUNS > 0.15
+
+
+def test_rates_of_other_replies_correct_no_estimate_but_clearing_must_hold_at_them() -> None:
+    worst = Misclassified(sensitivity=0.7, specificity=0.8, se=0.11, source="hard")
+    error = Misclassified(
+        sensitivity=0.7, specificity=1.0, se=0.08, source="labels", sampled=False, worst=worst
+    )
+    plain, found = read(56, 24, None), read(56, 24, error)
+    assert (found.estimate, found.interval, found.p_alarm) == (
+        plain.estimate,
+        plain.interval,
+        plain.p_alarm,
+    )
+    assert plain.p_clear is not None
+    assert found.p_clear is not None
+    assert plain.se is not None
+    beyond = (MARGIN - 0.04 / 0.7) / corrected_difference(0.04, plain.se, error)[1]
+    assert found.p_clear == pytest.approx(math.erfc(beyond / math.sqrt(2)) / 2, rel=0.02)
+    assert found.p_clear > plain.p_clear
+    shown = {name: value for name, value in found.extras.items() if name.startswith("at ")}
+    assert [str(value)[:6] for value in shown.values()] == ["+0.057", "+0.080"]
