@@ -176,6 +176,16 @@ def krippendorff_alpha(
     )
 
 
+def _kappa(shares: Floats, weights: Floats) -> tuple[float, float]:
+    """Return kappa of a table of shares and its variance times n (Fleiss et al. 1969, eq. 14)."""
+    rows, columns = shares.sum(axis=1), shares.sum(axis=0)
+    chance = float(rows @ weights @ columns)
+    kappa = (float((shares * weights).sum()) - chance) / (1 - chance)
+    pull = (1 - kappa) * ((weights @ columns)[:, None] + rows @ weights)
+    spread = float((shares * (weights - pull) ** 2).sum())
+    return kappa, (spread - (kappa - chance * (1 - kappa)) ** 2) / (1 - chance) ** 2
+
+
 @checked
 def cohen_kappa(
     a: Sequence[Hashable],
@@ -213,12 +223,8 @@ def cohen_kappa(
     table = np.zeros(distances.shape)
     for first, second in zip(a, b, strict=True):
         table[place[first], place[second]] += 1
-    # It takes a second to import, and ships no types.
-    from statsmodels.stats import inter_rater  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
-
-    with np.errstate(all="ignore"):  # its z is 0 / 0 where a coder uses one category
-        found = inter_rater.cohens_kappa(table, weights=distances)
-    kappa, variance = float(found.kappa), float(found.var_kappa)
+    kappa, variance = _kappa(table / len(a), 1 - distances)
+    variance /= len(a)
     se = math.sqrt(variance) if variance > 1e-15 / len(a) else None  # else 0 but for rounding
     interval = None
     if se is not None:

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from statsmodels.stats.inter_rater import (  # type: ignore[import-untyped, unused-ignore]  # no types
+    cohens_kappa,
+)
 
 from pytest_bias.errors import BadStatisticInput, BiasError, NoVariance, TooFewUnits
 from pytest_bias.statistics.agreement import (
@@ -196,3 +199,23 @@ def test_kappa_is_sound_and_relabels(pairs: list[tuple[int, int]], weights: Any)
     turned = cohen_kappa([-y for y in b], [-x for x in a], weights=weights)
     assert turned.kappa == pytest.approx(found.kappa, abs=1e-9)
     assert (turned.se is None) == (found.se is None)
+
+
+@pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=40))
+def test_kappa_and_its_standard_error_as_statsmodels(
+    weights: Any, pairs: list[tuple[int, int]]
+) -> None:
+    values = sorted({value for pair in pairs for value in pair})
+    if len(values) < 2:
+        return
+    table = np.zeros((len(values), len(values)))
+    for first, second in pairs:
+        table[values.index(first), values.index(second)] += 1
+    apart = np.abs(np.subtract.outer(values, values)) / (values[-1] - values[0])
+    distances = {None: apart > 0, "linear": apart, "quadratic": apart**2}[weights] * 1.0
+    with np.errstate(all="ignore"):  # its z is 0 / 0 where a coder uses one category
+        expected = cohens_kappa(table, weights=distances)
+    found = cohen_kappa(*zip(*pairs, strict=True), weights=weights)
+    assert found.kappa == pytest.approx(expected.kappa, abs=1e-12)
+    assert (found.se or 0) ** 2 == pytest.approx(expected.var_kappa, abs=1e-12)
