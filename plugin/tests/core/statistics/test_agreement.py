@@ -213,7 +213,8 @@ def test_kappa_and_its_standard_error_as_statsmodels(
     for first, second in pairs:
         table[values.index(first), values.index(second)] += 1
     apart = np.abs(np.subtract.outer(values, values)) / (values[-1] - values[0])
-    distances = {None: apart > 0, "linear": apart, "quadratic": apart**2}[weights] * 1.0
+    power = {None: 0, "linear": 1, "quadratic": 2}[weights]
+    distances = np.where(apart > 0, apart**power, 0.0)
     with np.errstate(all="ignore"):  # its z is 0 / 0 where a coder uses one category
         expected = cohens_kappa(table, weights=distances)
     found = cohen_kappa(*zip(*pairs, strict=True), weights=weights)
