@@ -178,7 +178,8 @@ def compared(
        Bonferroni with a probability of at most .05, however they depend on each other. This is
        for replies that are all alike, among others. Worse is shown the other way round.
     5. Exchange, of sizes, which have no sign: the models' values are exchanged within units to
-       show that one is larger; with a margin, no worse is shown by their intervals.
+       show that one is larger; with a margin, no worse is shown by their intervals, and where
+       nothing can be exchanged worse as well.
 
     Ratios are compared as logarithms, with the margin's logarithm. Without a margin worse can be
     shown, and no worse cannot.
@@ -289,9 +290,12 @@ def _paired(pairs: _Pairs, limit: float | None, alpha: float, *, ratio: bool) ->
 def _sized(
     pairs: _Pairs, ours: _Line, theirs: _Line, limit: float | None, alpha: float
 ) -> Compared:
-    """Test that a size is no larger, by intervals, or larger, by exchanges within units."""
+    """Test that a size is no larger, by intervals, or larger, by exchanges within units.
+
+    Of a fixed set, which has no units to exchange, intervals show both.
+    """
     by_intervals = _by_intervals(ours, theirs, limit, ratio=False)
-    if by_intervals.no_worse:
+    if by_intervals.no_worse or (by_intervals.how == "intervals" and not pairs.pair):
         return by_intervals
     if not pairs.pair:
         lacking = "too few units are the same" if pairs.share else "no units can be exchanged"

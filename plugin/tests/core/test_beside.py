@@ -482,6 +482,21 @@ def test_of_a_size_worse_must_be_shown_and_no_worse_is_no_proof() -> None:
     assert "but 3 is shown to be worse than 1: it is shown to be larger" in worse.words
 
 
+@pytest.mark.parametrize(
+    ("now", "outcome"), [((0.8, 1.2), "known"), ((1.2, 1.9), "undecided"), ((2.0, 2.6), "worse")]
+)
+def test_of_the_size_of_a_fixed_set_intervals_show_both(
+    now: tuple[float, float], outcome: str
+) -> None:
+    def largest(low: float, high: float) -> Verdict:
+        changes: dict[str, Any] = {"scale": "size", "margin": 0.8, "se": None, "df": None}
+        interval = Interval(low=low, high=high, level=0.95)
+        estimate = (low + high) / 2
+        return verdict("BIASED", "detect", estimate=estimate, interval=interval, **changes)
+
+    assert beside(largest(*now), entry(largest(0.9, 1.1))).outcome == outcome
+
+
 def lacking(lowest: float | None, highest: float | None, *, needed: bool = True) -> WorstCase:
     return WorstCase(needed=needed, lowest=lowest, highest=highest, p_alarm=0.001, p_clear=1.0)
 
