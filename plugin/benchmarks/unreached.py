@@ -27,7 +27,6 @@ ROOT = Path(__file__).parents[2]
 STATISTICS = "pytest_bias.statistics"
 
 ALLOWED: Mapping[str, str] = {
-    "impact": "adverse-impact ratios, for tables of replies that others recorded",
     "sequential": "boundaries and bets, for recording in several looks",
 }
 """Modules that nothing needs to reach yet, and what wants them."""

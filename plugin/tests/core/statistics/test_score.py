@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy import optimize, stats  # type: ignore[import-untyped, unused-ignore]  # no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.statistics.impact import impact_ratio
 from pytest_bias.statistics.score import (
     LARGEST_RATIO,
     checked_strata,
@@ -253,30 +252,6 @@ def test_ratios_without_an_event_in_one_group() -> None:
     assert without_a.interval.high < LARGEST_RATIO
     assert without_a.interval.high == close(1 / without_b.interval.low)
     assert without_a.p == close(without_b.p)
-
-
-@pytest.mark.parametrize(
-    ("counts", "holds"),
-    [
-        ((48, 80, 12, 20), True),
-        ((8, 10, 10, 10), True),
-        ((79, 100, 100, 100), False),
-        ((100, 100, 79, 100), False),
-        ((0, 10, 1, 10), False),
-    ],
-)
-def test_the_four_fifths_rule(counts: tuple[int, int, int, int], *, holds: bool) -> None:
-    found = impact_ratio(*counts)
-    assert found.four_fifths == holds
-    assert found.ratio == close(counts[0] * counts[3] / (counts[1] * counts[2]))
-    assert found.interval == score_ratio(*counts).interval
-
-
-def test_the_example_of_the_four_fifths_rule() -> None:
-    # 48 of 80 and 12 of 40 applicants: 60 % and 30 %, an impact ratio of one half
-    found = impact_ratio(12, 40, 48, 80)
-    assert (found.ratio, found.rate_a, found.rate_b) == close((0.5, 0.3, 0.6))
-    assert not found.four_fifths
 
 
 def test_stratified_tests_keep_their_size_where_strata_differ() -> None:
