@@ -150,7 +150,7 @@ def compare(
         alpha = ALPHA / among if new.claim == "detect" else ALPHA
         found = held(new.effect, old.versions, margin=new.margin, alpha=alpha)
         worst = verdict.finding.worst_case if verdict and verdict.finding else None
-        found = _at_worst(found, new.effect, worst)
+        found = _at_worst(found, new.effect, worst, max(map(size_of, old.versions)))
     before = _before(new, old)
     shown, why = _shown(new, old, found, verdict)
     outcome = outcome_of(new.claim, before, new.status, shown)
@@ -312,10 +312,11 @@ def _untrusted(new: Entry, old: Entry, verdict: Verdict | None) -> str:
     return verdict.reason if verdict.held or too_few else ""
 
 
-def _at_worst(found: Compared, now: Effect, worst: WorstCase | None) -> Compared:
+def _at_worst(found: Compared, now: Effect, worst: WorstCase | None, accepted: float) -> Compared:
     """The same with every missing reply at its worst, where that many are missing.
 
-    What is shown must hold under that, too: else whoever refuses what shows the bias had none.
+    What is shown must hold under that, too: else whoever refuses what shows the bias had none. Of
+    a size, which has no bound, the least that is possible must exceed the largest ``accepted``.
     """
     if worst is None or not worst.needed or found.how == "same replies":
         return found
@@ -331,7 +332,7 @@ def _at_worst(found: Compared, now: Effect, worst: WorstCase | None) -> Compared
     least = None if found.least is None else found.least - less
     no_worse = found.no_worse and None not in (bound, found.margin)
     no_worse = no_worse and (bound or 0.0) < (found.margin or 0.0)
-    worse = found.worse and least is not None and least > 0
+    worse = found.worse and (least > 0 if least is not None else size_of(now) - less > accepted)
     words = found.words
     if not (no_worse or worse):
         words = "too many replies are missing to show it in the worst case"

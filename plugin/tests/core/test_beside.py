@@ -497,6 +497,19 @@ def test_of_the_size_of_a_fixed_set_intervals_show_both(
     assert beside(largest(*now), entry(largest(0.9, 1.1))).outcome == outcome
 
 
+def test_a_size_that_grew_must_have_grown_with_missing_replies_at_their_worst() -> None:
+    """The largest interaction or a spread, of which the cells named are filled both ways."""
+    now, then = sized(3.0), entry(sized(1.0))
+    for ends, outcome in (
+        ((1.4, 4.0), "worse"),
+        ((0.6, 4.0), "undecided"),
+        ((None, None), "undecided"),
+    ):
+        assert now.finding is not None
+        lost = replace(now, finding=replace(now.finding, worst_case=lacking(*ends)))
+        assert beside(lost, then).outcome == outcome
+
+
 def lacking(lowest: float | None, highest: float | None, *, needed: bool = True) -> WorstCase:
     return WorstCase(needed=needed, lowest=lowest, highest=highest, p_alarm=0.001, p_clear=1.0)
 
