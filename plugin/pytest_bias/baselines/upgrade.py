@@ -159,7 +159,7 @@ class Against:
         others = of_others(verdict.experiment, self.old, analysis.recording, self._roster)
         if others is not None and self._settings.gate != "off":
             raise others
-        # Of the old model's own baseline the best that was ever accepted of it counts.
+        # Of the old model's own baseline all that was ever accepted of it counts.
         known = self._accepted.baseline(self.old)
         entry = entry_of(
             analysis.verdict(verdict.id),

@@ -147,7 +147,7 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
                "with --bias-accept: only hypotheses without an accepted verdict; others keep "
                "theirs", where="option"),
         Option("accept_after", "PROVIDER/MODEL",
-               "with --bias-accept: the model is the successor of this one, and the best ever "
+               "with --bias-accept: the model is the successor of this one, and all that was "
                "accepted of that counts on, so that small steps from version to version cannot "
                "add up", where="option"),
     ),
