@@ -149,7 +149,7 @@ def test_an_even_model_passes_with_what_is_improved_named(
 def ask_less(suite: Suite) -> None:
     tests = "bias_tests/many/test_many.py"
     suite.change(tests, "for name in NAMES\n", 'for name in NAMES if name != "worse"\n')
-    suite.change(tests, "import MeanDifference", "import conditions, MeanDifference")
+    suite.change(tests, "import (\n    MeanDifference", "import (\n    conditions, MeanDifference")
     with (suite.path / tests).open("a", encoding="utf-8") as file:
         file.write("\n\n@conditions(GAME)\ndef test_asked():\n    pass\n")
 
