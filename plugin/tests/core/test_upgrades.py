@@ -234,9 +234,19 @@ def test_intervals_of_ratios_are_compared_as_logarithms() -> None:
         (bare(1.0, 0.1), effect(1.0, "old", se=None, interval=None), 0.5, "no interval of both"),
         (effect(0.0, scale="ratio"), effect(2.0, "old", scale="ratio"), 1.5, "a ratio of 0 has"),
         (effect(2.0, scale="ratio"), effect(2.0, "old"), 1.5, "one is a ratio, the other a diff"),
-        (effect(2.0, scale="size"), effect(1.0, "old", scale="size"), None, "no units can be"),
         (
-            effect(2.0, scale="size", by_unit=(units([1, 2, 3], 0.0), units([1, 2, 3], 0.0, "b"))),
+            effect(2.0, scale="size", interval=None),
+            effect(1.0, "old", scale="size"),
+            None,
+            "no units can be",
+        ),
+        (
+            effect(
+                2.0,
+                scale="size",
+                interval=None,
+                by_unit=(units([1, 2, 3], 0.0), units([1, 2, 3], 0.0, "b")),
+            ),
             effect(1, "old", scale="size", by_unit=(units([1], 0.0), units([1], 0.0, "b"))),
             None,
             "too few units are the same",
