@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
 
-from ...errors import IncompleteDesign, NoVariance, TooFewUnits
+from ...errors import IncompleteDesign, NoFinding, NoVariance, TooFewUnits
 from ...statistics.checks import Floats
 from ...statistics.permutation import GroupPermutation, gap_permutation, group_permutation
 from ...statistics.results import Permutation
 from ...statistics.simultaneous import AgainstRest, welch_group_contrasts
-from ..findings import CHANCE
+from ..findings import ALPHA, CHANCE
 from ..units import REPLIES, Units
 from .bounded import identical_exemplars, protected
 from .cells import Grid, Weights, level_against_rest
@@ -92,6 +93,55 @@ def group_against_rest(
     part = weights.parts[factor]
     of_part = [np.array(list(found[level].values())) for level in part]
     return protected(tested, of_part, list(part.values()), margin=margin)
+
+
+def set_aside(
+    grid: Grid,
+    factor: str,
+    groups: Sequence[str],
+    engine: Callable[[str, Sequence[str]], Callable[[Grid, Weights], Tested]],
+    *,
+    key: tuple[object, ...],
+) -> tuple[str, ...]:
+    """Return the groups that alarm, the surest first, fewer than half of them.
+
+    ``engine`` gives the test of a group among those that are left; ``key`` tells questions about
+    the same grid apart. A group alarms where it is not clear and its p times the number of groups
+    that are left is at most .05; one is set aside at a time, as the others' estimates rest on it.
+
+    Where no group differs, any is set aside with a probability of at most .05 (Bonferroni), and
+    only then is another reference taken. The difference of a group from all others is independent
+    of those among the others, for normal means of equal variance: so what is left is as under
+    their own null, but for the condition that none of them was surer, which makes it smaller.
+    """
+    memo = ("aside", factor, tuple(groups), *key)
+    if memo not in grid.memo:
+        grid.memo[memo] = _aside(grid, factor, groups, engine)
+    return cast("tuple[str, ...]", grid.memo[memo])
+
+
+def _aside(
+    grid: Grid,
+    factor: str,
+    groups: Sequence[str],
+    engine: Callable[[str, Sequence[str]], Callable[[Grid, Weights], Tested]],
+) -> tuple[str, ...]:
+    aside: list[str] = []
+    while 2 * (len(aside) + 1) < len(groups):
+        kept = [group for group in groups if group not in aside]
+        found: list[tuple[float, float, str]] = []
+        for group in kept:
+            try:
+                tested = engine(group, kept)(grid, level_against_rest(factor, group, kept))
+            except NoFinding:
+                continue
+            if tested.p_clear is None or tested.p_clear > ALPHA:
+                size = abs(tested.estimate) / (tested.se or math.inf)
+                found.append((tested.p_alarm, -size, group))  # permutations tie at their smallest
+        if not found or min(found)[0] * len(kept) > ALPHA:
+            break
+        aside.append(min(found)[2])
+    return tuple(aside)
 
 
 def _all_groups(

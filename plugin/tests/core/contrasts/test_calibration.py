@@ -6,7 +6,7 @@ two of them. Under ICC .3 the units of a population share .3 of the variance of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from math import sqrt
 from unittest import mock
@@ -28,6 +28,7 @@ from pytest_bias.contrasts.estimation.fixed import fixed_contrast, rate_differen
 from pytest_bias.contrasts.estimation.tested import Tested as Result  # "Test…" would be collected
 from pytest_bias.contrasts.estimation.units import crossed_contrast, nested_contrast
 from pytest_bias.statistics.means import welch
+from pytest_bias.statistics.simultaneous import holm
 
 RUNS = 200
 BOUND = 0.05 + 2 * sqrt(0.05 * 0.95 / RUNS)
@@ -288,6 +289,70 @@ def test_what_25_units_cannot_protect_from_is_in_the_tolerance_of_each_clear(
     assert all("up to 11 % of such seeds could, by any amount" in one.tolerance for one in cleared)
     assert all(not one.tolerance for one in found if one not in cleared)
     assert share < 0.11
+
+
+EIGHT = tuple("abcdefgh")
+
+
+def eight_groups(rng: Rng, shifts: dict[str, float]) -> Grid:
+    """Sixty replies of each group, whose differences are in margins."""
+    cells = [cell(rng.normal(shifts.get(g, 0.0), 1.7, 60), group=g) for g in EIGHT]
+    return Grid(cells=tuple(cells), bounds=(-12.0, 12.0), flags=False)
+
+
+def each_of(of: Grid, *, aside: bool) -> dict[str, Result]:
+    """Each group against the others, or against those that do not alarm themselves."""
+
+    def test_of(group: str, kept: Sequence[str]) -> Result:
+        weights = level_against_rest("group", group, kept)
+        return fixed_contrast(of, weights, margin=MARGIN, null="zero")
+
+    gone: tuple[str, ...] = ()
+    if aside:
+        gone = group_engines.set_aside(
+            of, "group", EIGHT, lambda group, kept: lambda _, __: test_of(group, kept), key=()
+        )
+    return {g: test_of(g, [k for k in EIGHT if k == g or k not in gone]) for g in EIGHT}
+
+
+def of_the_equal(
+    rng: Rng, shifts: dict[str, float], *, aside: bool, level: float = 0.05
+) -> tuple[float, float]:
+    """Share of runs with an alarm of a group that does not differ (Holm), and of CLEAR ones."""
+    alarms, clear = 0, 0.0
+    for _ in range(RUNS):
+        found = each_of(eight_groups(rng, shifts), aside=aside)
+        adjusted = holm([each.p_alarm for each in found.values()])
+        cleared = {g: (each.p_clear or 1) <= 0.05 for g, each in found.items()}
+        equal = [g for g in EIGHT if g not in shifts]
+        alarms += any(adjusted[EIGHT.index(g)] <= level and not cleared[g] for g in equal)
+        clear += sum(cleared[g] for g in equal) / len(equal) / RUNS
+    return alarms / RUNS, clear
+
+
+@pytest.mark.parametrize("shifts", [{}, {"a": 2.0}, {"a": 3.0}, {"a": 2.5, "b": 2.5}], ids=str)
+def test_a_biased_group_neither_accuses_nor_holds_up_the_others(shifts: dict[str, float]) -> None:
+    """Against all others .35 of the runs alarm falsely at 2 margins, .81 at 3, all with two."""
+    alarms, clear = of_the_equal(np.random.default_rng(19), shifts, aside=True)
+    assert alarms <= BOUND
+    assert clear >= 0.96
+    if shifts.get("a") == 3.0:  # the negative control
+        alarms, clear = of_the_equal(np.random.default_rng(19), shifts, aside=False)
+        assert alarms > 0.5
+        assert clear < 0.85
+
+
+def test_setting_aside_keeps_a_smaller_share_of_the_alarms() -> None:
+    """Groups are set aside at .05, whatever the share: that of false alarms stays .01."""
+    alarms, _ = of_the_equal(np.random.default_rng(20), {}, aside=True, level=0.01)
+    assert alarms <= 0.01 + 3 * sqrt(0.01 * 0.99 / RUNS)
+
+
+def test_a_group_one_margin_off_the_equal_ones_is_not_cleared_for_a_third_ones_bias() -> None:
+    rng = np.random.default_rng(21)
+    shifts = {"a": 3.0, "b": MARGIN}
+    found = [each_of(eight_groups(rng, shifts), aside=True)["b"] for _ in range(RUNS)]
+    assert sum((each.p_clear or 0) <= 0.05 for each in found) / RUNS <= BOUND
 
 
 @pytest.mark.parametrize("of", [two_with_far, interaction_with_far], ids=lambda of: of.__name__)

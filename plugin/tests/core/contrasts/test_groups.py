@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, permutations, product
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -188,7 +189,7 @@ def test_a_group_against_the_rest_within_units() -> None:
 def test_in_a_fixed_set_every_cell_counts_alike() -> None:
     of = study(factors=[groups({"white": 2, "black": 3, "asian": 4}), TONE], replicates=9)
     records = normal(of, 3, shift=0.7, missing=0.2)
-    found = contrast("white", target="fixed", margin=0.3, claim="clear").analyse(of, records)
+    found = contrast("white", target="fixed", margin=2, claim="clear").analyse(of, records)
     sides = {
         group: [
             at(records, who=who, tone=tone)
@@ -209,6 +210,30 @@ def test_in_a_fixed_set_every_cell_counts_alike() -> None:
     assert found.se == pytest.approx(np.sqrt(squares), rel=1e-9)
     assert found.null == "margin"
     assert [arm.level for arm in found.arms] == ["white", "rest"]
+
+
+@pytest.mark.parametrize("target", ["fixed", "population"])
+def test_a_group_that_alarms_is_no_measure_of_the_others(
+    target: Literal["fixed", "population"],
+) -> None:
+    of = study(factors=[groups(dict.fromkeys(G, 12)), TONE], replicates=4)
+    records = normal(of, 6, shift=3.0)
+    shifted, one, other = G
+    given = {"target": target, "margin": 1.2, "claim": "clear"}
+    found = {group: contrast(group, **given).analyse(of, records) for group in G}
+    means = {group: arm.mean for group, each in found.items() for arm in each.arms[:1]}
+    assert found[shifted].contrast == f"{shifted} − rest"
+    assert found[shifted].estimate == pytest.approx(
+        means[shifted] - (means[one] + means[other]) / 2
+    )
+    assert found[shifted].notes == ()
+    for group, rest in ((one, other), (other, one)):
+        assert found[group].contrast == f"{group} − rest without {shifted}"
+        assert found[group].estimate == pytest.approx(means[group] - means[rest])
+        assert found[group].notes == ("rest: the 1 of 2 that do not alarm themselves",)
+        assert (found[group].p_clear or 1) <= 0.05
+        published = contrast(group, target=target, margin=50).analyse(of, records).published
+        assert found[group].published == published  # it compares with all others
 
 
 def test_rates_of_a_fixed_set_are_score_statistics() -> None:
