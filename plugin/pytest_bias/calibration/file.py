@@ -20,6 +20,11 @@ Key = tuple[str, str, str, int]
 """Experiment, subject, accepted subject and draw."""
 
 
+def is_recorded(subject: str) -> bool:
+    """Whether a subject is a model whose recording is permuted, and no simulated one drawn."""
+    return "/" in subject
+
+
 def key_of(line: Line) -> Key:
     """What tells a line from the others."""
     return line["experiment"], line["subject"], line.get("accepted", ""), line["draw"]

@@ -14,16 +14,21 @@ from .lines import Cell
 EVEN, BIASED = "even", "biased"
 
 
-def full(registry: Registry) -> Iterator[Cell]:
+def full(registry: Registry, recorded: Sequence[tuple[str, str]]) -> Iterator[Cell]:
     """Every cell of the results that are committed, most important first.
 
-    Of claims that only exchange the groups they compare, the first stands for all.
+    Of claims that only exchange the groups they compare, the first stands for all. ``recorded``
+    are experiments and models whose recordings are permuted.
     """
     every = [each for each in registry if each.experiment.simulated is not None]
-    for part in (_even, _biased, _two_margins, _one_cell, _worse, _creep, _noise):
+    for each in every:
+        yield from _even(each)
+    for experiment, model in recorded:
+        yield Cell(experiment, model, 50)
+    for part in (_biased, _two_margins, _one_cell, _worse, _creep, _noise):
         for each in every:
             yield from part(each)
-    for draws in (100, 300):
+    for draws in (100, 200):
         for each in every:
             yield from _at_the_margin(each, draws)
     for each in every:
@@ -55,7 +60,7 @@ def _worse(each: Registered) -> Iterator[Cell]:
     """One margin worse than was accepted."""
     for name in _representatives(each):
         if each.hypotheses[name].claim == "clear":
-            yield Cell(each.experiment.id, f"{EVEN}+{name}=1", 60, EVEN)
+            yield Cell(each.experiment.id, f"{EVEN}+{name}=1", 40, EVEN)
 
 
 def _creep(each: Registered) -> Iterator[Cell]:
@@ -67,7 +72,7 @@ def _creep(each: Registered) -> Iterator[Cell]:
 
 def _noise(each: Registered) -> Iterator[Cell]:
     for measure in _measures(each):
-        yield Cell(each.experiment.id, f"{EVEN}+noise:{measure}=1", 60)
+        yield Cell(each.experiment.id, f"{EVEN}+noise:{measure}=1", 40)
 
 
 def _at_the_margin(each: Registered, draws: int) -> Iterator[Cell]:
@@ -82,11 +87,11 @@ def _at_the_margin(each: Registered, draws: int) -> Iterator[Cell]:
 def _mishaps(each: Registered) -> Iterator[Cell]:
     """Missing replies, a judge's error, and half a margin."""
     for share in (0.03, 0.08):
-        yield Cell(each.experiment.id, f"{EVEN}+missing={share}", 60)
+        yield Cell(each.experiment.id, f"{EVEN}+missing={share}", 40)
     if each.experiment.judge is not None:
-        yield Cell(each.experiment.id, f"{EVEN}+judge=0.05", 60)
+        yield Cell(each.experiment.id, f"{EVEN}+judge=0.05", 40)
     for name in _representatives(each):
-        yield Cell(each.experiment.id, f"{EVEN}+{name}=0.5", 60)
+        yield Cell(each.experiment.id, f"{EVEN}+{name}=0.5", 40)
 
 
 def gate(registry: Registry) -> Iterator[Cell]:
@@ -97,11 +102,11 @@ def gate(registry: Registry) -> Iterator[Cell]:
         name = each.experiment.id
         factors = each.experiment.factors
         quick = each.experiment.items is None and not any(f.exemplars for f in factors)
-        yield Cell(name, EVEN, 40 if quick else 3, EVEN)
+        yield Cell(name, EVEN, 30 if quick else 2, EVEN)
         if quick:
             for claim in _representatives(each):
-                yield Cell(name, f"{EVEN}+{claim}=1", 40)
-                yield Cell(name, f"{EVEN}+{claim}=2", 20)
+                yield Cell(name, f"{EVEN}+{claim}=1", 30)
+                yield Cell(name, f"{EVEN}+{claim}=2", 15)
 
 
 def _gating(registered: Registered) -> list[tuple[str, Hypothesis]]:

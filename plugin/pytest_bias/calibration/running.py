@@ -8,18 +8,22 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 
 from ..contrasts.cases import Registry
 from ..errors import BiasError
-from ..experiments.experiment import GATE
+from ..experiments.canonical import digest
+from ..experiments.design import Design
+from ..experiments.records import Outcome
 from ..settings.budget import Budget
 from ..verdicts.analysis import gating_families
 from . import file
 from .drawing import Bench
 from .errors import DrawFailed
-from .lines import Cell, lines_of
+from .file import is_recorded
+from .lines import Cell, line_of, lines_of
 
 BLOCK = 10
 """Draws of one block: each is an upgrade of the one before it."""
@@ -31,14 +35,31 @@ class Declared:
 
     registry: Registry
     budget: Budget
+    replies: Callable[[str, str], tuple[Design, Sequence[Outcome]]]
+    """Experiment and model → the design of its recording, and what was recorded."""
 
-    def bench(self, experiment: str, design: str = GATE) -> Bench:
-        """One of its experiments under one of its designs, ready to be drawn."""
+    def permuted(self, cell: Cell, seed: int, draws: Sequence[int]) -> list[file.Line]:
+        """Lines of a recording whose replies are dealt out anew over all its trials."""
+        design, recorded = self.replies(cell.experiment, cell.subject)
+        bench = replace(self.bench(cell.experiment), design=design)
+        lines: list[file.Line] = []
+        for draw in draws:
+            name = f"{seed}:{cell.subject}:{draw}"
+            dealt = Random(int(digest(name), 16)).sample(recorded, len(recorded))  # noqa: S311
+            outcomes = [
+                replace(new, trial=old.trial) for new, old in zip(dealt, recorded, strict=True)
+            ]
+            analysis = bench.judged(outcomes, cell.subject, name)
+            lines.append(line_of(bench, None, cell, draw, analysis))
+        return lines
+
+    def bench(self, experiment: str) -> Bench:
+        """One of its experiments under its gate design, ready to be drawn."""
         registered = self.registry[experiment]
         families = gating_families(registered.hypotheses.values())
         return Bench(
             registered=registered,
-            design=registered.experiment.design(design),
+            design=registered.experiment.design(),
             allocation=self.budget.of(experiment, families),
         )
 
@@ -57,7 +78,6 @@ class Job:
     seed: int
     block: int
     wanted: tuple[int, ...]
-    design: str = GATE
 
 
 def jobs_of(cells: Sequence[Cell], lines: Sequence[file.Line], seed: int) -> list[Job]:
@@ -80,7 +100,9 @@ def carry_out(load: Load, job: Job) -> list[file.Line]:
     cell = job.cell
     draw = job.wanted[0]
     try:
-        bench = load().bench(cell.experiment, job.design)
+        if is_recorded(cell.subject):
+            return load().permuted(cell, job.seed, job.wanted)
+        bench = load().bench(cell.experiment)
         return list(lines_of(bench, cell, job.seed, job.block * BLOCK, job.wanted))
     except BiasError as error:
         problem = str(error)

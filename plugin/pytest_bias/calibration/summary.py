@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from ..baselines.gate import is_stopped
 from ..experiments.canonical import plain
-from .file import Line
+from .file import Line, is_recorded
 from .planting import Plant, Subject
 
 SUITE = "suite"
@@ -78,13 +78,48 @@ def rates(settings: Line, lines: Sequence[Line], subjects: Sequence[str]) -> lis
     for line in sorted(lines, key=lambda each: (each["experiment"], each["draw"])):
         cells[line["subject"], line.get("accepted", "")][line["experiment"]].append(line)
     found: list[Rate] = []
+    permuted: defaultdict[str, list[Line]] = defaultdict(list)
     for (text, accepted), by_experiment in cells.items():
+        if is_recorded(text):
+            for experiment, drawn in by_experiment.items():
+                permuted[experiment] += drawn
+            continue
         subject = Subject(text, subjects)
         for experiment, drawn in by_experiment.items():
             found += _of_experiment(experiment, subject, accepted, drawn)
         if set(by_experiment) == set(settings["designs"]) and len(by_experiment) > 1:
             found += _of_suite(subject, accepted, by_experiment)
+    for experiment, drawn in permuted.items():
+        alarms = [*map(_alarms, drawn)]
+        found.append(
+            Rate(
+                experiment=experiment,
+                subject=f"{len({line['subject'] for line in drawn})} recordings, permuted",
+                accepted="",
+                what="any BIASED",
+                hypothesis="",
+                hits=sum(alarms),
+                draws=len(alarms),
+                relation="at most",
+                bound=0.05,
+                published=_published(drawn),
+            )
+        )
     return found
+
+
+def _published(drawn: Sequence[Line]) -> float | None:
+    """The share of draws in which the published method has p ≤ .05 of a claim that gates."""
+    told = [
+        [v["published"] for v in line["verdicts"].values() if "published" in v and _gates(v)]
+        for line in drawn
+    ]
+    found = [min(each) <= 0.05 for each in told if each]  # noqa: PLR2004
+    return sum(found) / len(found) if found else None
+
+
+def _gates(said: Mapping[str, Any]) -> bool:
+    return bool(said["claim"] != "describe")
 
 
 def _of_experiment(
@@ -103,7 +138,12 @@ def _of_experiment(
             **more,
         )
 
-    yield rate("any BIASED", map(_alarms, drawn), **_alarm_bound(subject))
+    yield rate(
+        "any BIASED",
+        map(_alarms, drawn),
+        published=_published(drawn),
+        **_alarm_bound(subject),
+    )
     yield rate("passes", map(_passes, drawn), **_pass_bound(subject))
     yield from _of_upgrades(rate, subject, accepted, drawn)
     for name in drawn[0]["verdicts"]:

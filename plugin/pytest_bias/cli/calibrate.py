@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,15 +18,20 @@ from ..calibration.lines import Cell
 from ..calibration.planting import Subject
 from ..calibration.running import Declared, jobs_of, run
 from ..calibration.summary import as_json, rates, table
-from ..contrasts.cases import Registry, declared_in
-from ..errors import BadSetting, UnknownName
+from ..contrasts.cases import Case, Registry, declared_in
+from ..errors import BadSetting, NotRecorded, UnknownName
 from ..providers.simulator.exchange import SUBJECTS
+from ..session.options import today
+from ..session.recordings import Recordings
 from ..settings.budget import read_budget
 from ..settings.options import OPTIONS
+from ..settings.settings import Settings
 from . import tell, write
 from .suite import suite_modules
 
 if TYPE_CHECKING:
+    from ..experiments.design import Design
+    from ..experiments.records import Outcome
     from . import Commands
 
 _HOUR = 3600.0
@@ -47,7 +53,12 @@ def add_calibrating(commands: Commands[argparse.ArgumentParser]) -> None:
     command.add_argument(
         "--suite", default="bias_tests", help="package of the test modules (bias_tests)"
     )
-    command.add_argument("--subject", default="even", help="who is drawn (even)")
+    command.add_argument(
+        "--subject",
+        default="even",
+        help="who is drawn, and what is planted in it (even); of a model with a recording "
+        "(PROVIDER/MODEL) the replies are dealt out anew over its trials",
+    )
     command.add_argument(
         "--accepted",
         default="",
@@ -97,7 +108,59 @@ def declared_by(suite: str) -> Declared:
         for declared in declared_in(module):
             registry.add(declared)
     table = Path(str(OPTIONS["error_budget"].default))
-    return Declared(registry, read_budget(table if table.exists() else None))
+    budget = read_budget(table if table.exists() else None)
+    return Declared(registry, budget, partial(_replies, registry))
+
+
+def _replies(registry: Registry, experiment: str, model: str) -> tuple[Design, Sequence[Outcome]]:
+    """The first design of which a model has a whole recording, and its outcomes.
+
+    Raises NotRecorded where there is none.
+    """
+    asked = registry[experiment].experiment
+    misses: NotRecorded | None = None
+    for design in (asked.design(), *asked.designs.values()):
+        recordings = _recordings((model,))  # anew: it keeps what it read of one design
+        recordings.tables.check(recordings.settings)
+        case = recordings.sized(Case("hypothesis", asked, model, design))
+        try:
+            return case.design, recordings.replayed(case)
+        except NotRecorded as missed:
+            misses = misses or missed
+    assert misses is not None  # noqa: S101  (there is always a gate design)
+    raise misses
+
+
+def _recordings(models: tuple[str, ...]) -> Recordings:
+    labels, roster = (Path(str(OPTIONS[name].default)) for name in ("labels", "roster"))
+    settings = Settings(
+        models=models,
+        cassettes=Path(str(OPTIONS["cassettes"].default)).absolute(),
+        labels=labels if labels.is_dir() else None,
+        roster=roster if roster.exists() else None,
+        report=None,
+        results=None,
+        today=today(),
+        environ=os.environ,
+    )
+    return Recordings(settings)
+
+
+def _recorded(registry: Registry) -> list[tuple[str, str]]:
+    """The experiments and models whose replies were published, or recorded on this machine."""
+    recordings = _recordings(())
+    tables, folder = recordings.tables, recordings.settings.cassettes
+    found: list[tuple[str, str]] = []
+    for each in registry:
+        experiment = each.experiment
+        found += [(experiment.id, m) for m in tables.models if tables.covers(experiment, m)]
+        local = sorted((folder / experiment.id).glob("local--*.jsonl"))
+        for path in local:
+            model = path.stem.replace("--", "/", 1)
+            with suppress(NotRecorded):
+                _replies(registry, experiment.id, model)
+                found.append((experiment.id, model))
+    return found
 
 
 def _calibrate(given: argparse.Namespace) -> int:
@@ -135,8 +198,12 @@ def _cells(declared: Declared, given: argparse.Namespace) -> list[Cell]:
     registry = declared.registry
     ids = _experiments(registry, given.experiments)
     if given.grid is not None:
-        grid = {"gate": gate, "full": full}[given.grid]
-        return [cell for cell in grid(registry) if cell.experiment in ids]
+        found = [
+            *(gate(registry) if given.grid == "gate" else full(registry, _recorded(registry)))
+        ]
+        return [cell for cell in found if cell.experiment in ids]
+    if file.is_recorded(given.subject):
+        return [Cell(each, given.subject, given.draws) for each in ids]
     for subject in filter(None, (given.subject, given.accepted)):
         Subject(subject, SUBJECTS).check(registry[each] for each in ids)
     return [Cell(each, given.subject, given.draws, given.accepted) for each in ids]

@@ -113,6 +113,11 @@ class Tables:
                 found.setdefault(f"{PUBLISHED}/{cell}", []).append(name)
         return found
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """All published subjects."""
+        return tuple(self._models)
+
     def check(self, settings: Settings) -> None:
         """Refuse published subjects that no table has, and to record any.
 

@@ -158,3 +158,20 @@ def test_an_error_names_the_draw(calibrate: Calibrate, tmp_path: Path) -> None:
     done = calibrate("--draws", "1", "--jobs", "2")
     assert done.returncode == 2
     assert "game-coin, even, draw 0: ZeroDivisionError" in done.stderr
+
+
+def test_the_report_says_what_keeps_its_bound(calibrate: Calibrate, tmp_path: Path) -> None:
+    calibrate("--draws", "30", "--accepted", "even")
+    done = calibrate("--report", "draws.jsonl", "--json", "summary.json")
+    assert done.returncode == 0, done.stdout
+    assert "any BIASED: 0.000 ± 0.000 of 30, at most 0.05" in done.stdout
+    summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    assert set(summary["designs"]) == {"game-coin"}
+    (passes,) = (each for each in summary["rates"] if each["what"] == "passes")
+    statuses = [line["verdicts"]["number-high-low"]["status"] for line in _lines(tmp_path)[1:]]
+    assert (passes["hits"], passes["draws"]) == (statuses.count("CLEAR"), 30)
+    assert passes["bound"] == 0.9
+    # What is planted is not told by this game's subject, so that two margins stop nothing.
+    done = calibrate("--draws", "20", "--subject", "even+number-high-low=2", "--json", "two.json")
+    assert done.returncode == 1
+    assert "BROKEN: stops (number-high-low): 0.000 ± 0.000 of 20, at least 0.95" in done.stdout
