@@ -32,7 +32,7 @@ from .grading import (
     question,
 )
 
-SHARE = 0.20
+SHARE = 0.75
 """Share of the stories that are graded a second time."""
 
 SHORTEST = 40

@@ -53,9 +53,10 @@ see below."""
 
 NOT_CLEARED: Mapping[str, set[str]] = {
     "even": set(),
-    "biased": {"pro_social-white_male-rest"},
+    "biased": {"pro_social-white_male-rest", "pro_social-asian_female-rest"},
     "drifted": {
         "hesitation-black_male-rest",
+        "pro_social-black_female-rest",
         "pro_social-hispanic_male-rest",
         "pro_social-hispanic_female-rest",
     },
