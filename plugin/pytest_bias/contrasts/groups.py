@@ -93,9 +93,7 @@ class GroupContrast(Declared):
         groups = self._groups(experiment)
         self.check_levels(experiment, self.factor, groups)
         sides = [{self.factor: [group]} for group in groups]
-        check_compared(
-            self, experiment, sides, pooled=self.group is None, flips=self.group is not None
-        )
+        check_compared(self, experiment, sides, flips=self.group is not None)
         if len(set(groups)) < len(groups) or len(groups) < 3:  # noqa: PLR2004  (or a pair)
             raise self.refused(problem="needs three groups or more, each named once")
         if self.group is None:

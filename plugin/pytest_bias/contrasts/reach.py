@@ -25,16 +25,12 @@ Sides = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """A contrast under a design; each of its ``sides`` is given as factor → levels.
-
-    ``pooled`` is whether groups that are not compared lend their variance.
-    """
+    """A contrast under a design; each of its ``sides`` is given as factor → levels."""
 
     declared: Declared
     experiment: Experiment
     design: Design
     sides: Sequence[Sides]
-    pooled: bool = False
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -79,7 +75,7 @@ class Reach:
                 replies=replies,
                 problem=problem,
                 equal=_are_equal(exemplars),
-                clears=self.pooled or min(exemplars) >= FEWEST_TO_CLEAR,
+                clears=min(exemplars) >= FEWEST_TO_CLEAR,
             )
         return Layout(
             shape="paired",
@@ -109,15 +105,14 @@ class Reach:
         """Say why no reply could give this hypothesis a verdict; '' if one can.
 
         A claim to be clear needs 10 units (on each side, where they are exemplars of what is
-        compared; 5 with a ``pooled`` variance), any other 5; where units are compared with
-        themselves by sign ``flips``, 6.
+        compared), any other 5; where units are compared with themselves by sign ``flips``, 6.
         """
         if self.declared.target == "fixed":
             return ""
         units, clear = self.units, self.declared.claim == "clear"
         if self.nested:
             smallest = min(self.count(units[0], side[units[0]]) for side in self.sides)
-            fewest = FEWEST_TO_CLEAR if clear and not self.pooled else FEWEST_UNITS
+            fewest = FEWEST_TO_CLEAR if clear else FEWEST_UNITS
             if smallest >= fewest:
                 return ""
             return (
@@ -157,12 +152,11 @@ def check_compared(
     experiment: Experiment,
     sides: Sequence[Sides],
     *,
-    pooled: bool = False,
     flips: bool = True,
 ) -> None:
     """Refuse levels and units there are not, and what the gate design can never answer."""
     declared.check_at(experiment, sides[0])
     declared.check_units(experiment, list(sides[0]))
-    reach = Reach(declared, experiment, experiment.design(), sides, pooled)
+    reach = Reach(declared, experiment, experiment.design(), sides)
     if declared.gates and (problem := reach.problem(flips=flips)):
         raise declared.refused(problem=problem)
