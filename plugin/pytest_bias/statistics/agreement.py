@@ -17,7 +17,7 @@ from .results import Interval
 
 Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
 MEASUREMENTS: tuple[Measurement, ...] = get_args(Measurement)
-Weights = Literal["linear", "quadratic"]
+KappaWeights = Literal["linear", "quadratic"]
 SMALLEST = 2  # ratings of a unit, units and coders below which nothing can agree
 
 
@@ -44,7 +44,7 @@ class Kappa:
     kappa: float
     se: float | None
     interval: Interval | None
-    weights: Weights | None
+    weights: KappaWeights | None
     agreement: float
     n: int
 
@@ -191,7 +191,7 @@ def cohen_kappa(
     a: Sequence[Hashable],
     b: Sequence[Hashable],
     *,
-    weights: Weights | None = None,
+    weights: KappaWeights | None = None,
     level: float = 0.95,
 ) -> Kappa:
     """Return the agreement of two coders of the same units beyond that of their margins.
@@ -206,7 +206,7 @@ def cohen_kappa(
     Source: Cohen (1960, 1968); Fleiss, Cohen & Everitt (1969) for the standard error.
     """
     level = fraction(level, "level")
-    known(weights, "weights", (None, *get_args(Weights)))
+    known(weights, "weights", (None, *get_args(KappaWeights)))
     if len(a) != len(b):
         raise bad("b", f"{len(b)} ratings for {len(a)} of a")
     if any(_missing(rating) for rating in (*a, *b)):
