@@ -195,7 +195,7 @@ def _upgrades_of_many(rows: Sequence[Mapping[str, Any]]) -> Sequence[Sequence[st
     """Rows of few hypotheses; of many, how often each outcome came."""
     if len(rows) <= FEW_ROWS:
         return [_upgrade_row(row) for row in rows]
-    outcomes = Counter((row["outcome"], row["stops"]) for row in rows)
+    outcomes = Counter((row["outcome"], row["stops"] and not row["tolerated"]) for row in rows)
     return [
         (
             rows[0]["experiment"],
@@ -210,7 +210,7 @@ def _upgrades_of_many(rows: Sequence[Mapping[str, Any]]) -> Sequence[Sequence[st
 
 def _upgrade_row(row: Mapping[str, Any]) -> Sequence[str]:
     before, now = (f"{row[at]['status']} {row[at]['shown']}" for at in ("before", "now"))
-    stops = "stops" if row["stops"] else "passes"
+    stops = "stops" if row["stops"] and not row["tolerated"] else "passes"
     name, model = row["hypothesis"], f"`{row['model']}`"
     return row["experiment"], model, name, f"{before} → {now}", f"{row['outcome']}, {stops}"
 
