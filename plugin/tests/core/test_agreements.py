@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,14 +24,20 @@ from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.measures import MeasureValue
-from pytest_bias.experiments.records import Outcome, Records
+from pytest_bias.experiments.records import Outcome, Records, record_of
 from pytest_bias.report.page import report_html
 from pytest_bias.report.terminal import judge_line
 from pytest_bias.session.labels import labels_path, read_labels
 from pytest_bias.statistics.agreement import cohen_kappa, krippendorff_alpha
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.explanation import settling_words
-from pytest_bias.verdicts.judge_agreement import AgreementFound, Label, Labels, alpha_words
+from pytest_bias.verdicts.judge_agreement import (
+    AgreementFound,
+    Label,
+    Labels,
+    alpha_words,
+    without_error,
+)
 
 from .factories import experiment as tiny
 from .factories import recording
@@ -602,3 +609,33 @@ def test_the_page_says_what_was_found_and_what_it_holds_back() -> None:
     held = analysed(judged(OF_SCORE), ratings(twice=0))
     text = Reader(report_html(view(held))).text
     assert "Krippendorff’s α not defined (ordinal)" in text
+
+
+def test_how_often_a_judge_errs_on_a_flag_is_taken_from_its_pairs_or_from_people() -> None:
+    rated = [replace(each, much_again=str(each.much)) for each in ratings()]
+    for number in (3, 30):
+        rated[number] = replace(rated[number], much_again=str(not rated[number].much))
+    of = judged(Agreement("much", "much_again"))
+    outcomes = zip(plan(of, of.design()), rated, strict=True)
+    records = Records(
+        tuple(
+            record_of(Outcome(trial, each, None, (), 1, ()), of.measures)
+            for trial, each in outcomes
+        )
+    )
+    error = without_error(of, records, None).measure("much").error
+    assert error is not None
+    # 2 of 40 differ: each reading errs with (1 - sqrt(1 - 2 / 20)) / 2.
+    assert error.sensitivity == pytest.approx((1 + math.sqrt(0.9)) / 2)
+    assert "a lower bound" in error.source
+    said = [row.values["much"] for row in records.rows]
+    said[0] = not said[0]  # people say yes where the judge said no
+    cells = tuple(
+        Label(line, row.trial.id, "much", "yes" if each else "no")
+        for line, (row, each) in enumerate(zip(records.rows, said, strict=True))
+    )
+    labels = Labels("labels.csv", "labels.csv", ("much",), cells)
+    error = without_error(of, records, labels).measure("much").error
+    assert error is not None
+    assert error.sensitivity == pytest.approx(20 / 21)
+    assert error.specificity == 1.0
