@@ -63,8 +63,8 @@ class GroupContrast(Declared):
 
     A group that is biased is in the rest of all others. So the one that is surest to differ is set
     aside where it is not clear and its p, times the number of groups, is at most .05; then the
-    next, with what is left, up to half of them. Each group is held against the others that are not
-    set aside. Where no group differs, none is set aside in .95 of all cases (Bonferroni).
+    next, with what is left, fewer than half in all. Each group is held against the others that are
+    not set aside. Where no group differs, none is set aside in .95 of all cases (Bonferroni).
     """
 
     measure: str

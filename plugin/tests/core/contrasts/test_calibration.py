@@ -379,6 +379,21 @@ def test_large_effects_are_found(run: Run) -> None:
     assert np.mean([run(rng, 4 * MARGIN).p_alarm <= 0.05 for _ in range(20)]) > 0.9
 
 
+def test_rates_and_identical_replies_have_their_interval_at_any_level() -> None:
+    found = rates(np.random.default_rng(22), 0.0)
+    alike = pairwise("tone", ["high"], ["low"])
+    same = of_far([cell([3.0] * 40, tone=tone) for tone in ("high", "low")])
+    exact = fixed_contrast(same, alike, margin=0.6, null="zero")
+    for one in (found, exact):
+        assert one.at_level is not None
+        assert one.interval is not None
+        again, wider = one.at_level(0.95), one.at_level(0.99)
+        assert (again.low, again.high) == pytest.approx((one.interval.low, one.interval.high))
+        assert wider.low < again.low <= again.high < wider.high
+    assert found.at_level is not None
+    assert found.at_level(0.9).low == pytest.approx(found.extras["90 % interval, from"])
+
+
 def test_the_published_method_fails_where_replies_cluster() -> None:
     """The negative control: Welch's t test on all replies of twelve names a group."""
     rng = np.random.default_rng(14)
