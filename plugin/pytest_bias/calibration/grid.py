@@ -12,6 +12,8 @@ from ..experiments.measures import MISSING
 from .lines import Cell
 
 EVEN, BIASED = "even", "biased"
+_FEW = 300
+"""Trials of an experiment that takes little."""
 
 
 def full(registry: Registry, recorded: Sequence[tuple[str, str]]) -> Iterator[Cell]:
@@ -100,8 +102,10 @@ def gate(registry: Registry) -> Iterator[Cell]:
         if each.experiment.simulated is None:
             continue
         name = each.experiment.id
-        factors = each.experiment.factors
-        quick = each.experiment.items is None and not any(f.exemplars for f in factors)
+        experiment = each.experiment
+        trials = len(experiment.conditions) * experiment.replicates  # of each exemplar and item
+        alone = experiment.items is None and not any(f.exemplars for f in experiment.factors)
+        quick = alone and trials <= _FEW
         yield Cell(name, EVEN, 30 if quick else 2, EVEN)
         if quick:
             for claim in _representatives(each):
