@@ -73,7 +73,7 @@ class Acceptance(Strict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell(Strict):
+class AcceptedCell(Strict):
     """A cell that a claim must hold in too: its estimate, with its interval at 90 %."""
 
     clear: bool
@@ -120,7 +120,7 @@ class Entry(Strict):
     served: tuple[str, ...] = ()
     judge: str | None
     accepted: Acceptance | None
-    cells: Mapping[str, Cell] = field(default_factory=dict)
+    cells: Mapping[str, AcceptedCell] = field(default_factory=dict)
     history: tuple[Past, ...] = ()
     fingerprint: Mapping[str, object] = field(repr=False)
 
@@ -196,7 +196,7 @@ def entry_of(
         judge=recording.judge,
         accepted=acceptance if needs_acceptance(verdict.status, verdict.claim) else None,
         cells={
-            cell.name: Cell(
+            cell.name: AcceptedCell(
                 clear=cell.clear,
                 margin=cell.margin,
                 estimate=cell.estimate,

@@ -24,7 +24,7 @@ from ..verdicts.verdict import (
     estimate_words,
     settle_words,
 )
-from .entries import Acceptance, Cell, Entry, needs_acceptance
+from .entries import Acceptance, AcceptedCell, Entry, needs_acceptance
 from .fingerprints import differences
 from .noninferiority import compared_intervals, held, size_of
 
@@ -46,7 +46,7 @@ Change = Literal[
 ]
 """How a verdict compares with the one in the baseline; empty where there is nothing to compare."""
 
-Shown = Literal["no worse", "worse", "neither"]
+Evidence = Literal["no worse", "worse", "neither"]
 """What is shown of an effect beside what was accepted."""
 
 _SHOWN = 12
@@ -177,7 +177,7 @@ def detecting(claims: Iterable[Claim]) -> int:
     return max(1, sum(claim == "detect" for claim in claims))
 
 
-def outcome_of(claim: Claim, before: Status, now: Status, shown: Shown) -> Change:
+def outcome_of(claim: Claim, before: Status, now: Status, shown: Evidence) -> Change:
     """The table: what comes of a claim's verdicts, and of what is shown of its effect.
 
     =============  ==================  =========  ==========================  =================
@@ -233,7 +233,7 @@ def _before(new: Entry, old: Entry) -> Status:
 
 def _shown(
     new: Entry, old: Entry, found: Compared | None, verdict: Verdict | None
-) -> tuple[Shown, str]:
+) -> tuple[Evidence, str]:
     """What is shown of the change, and, where that is not "no worse", why."""
     now, before = new.effect, old.effect
     if found is None or now is None or before is None:
@@ -251,7 +251,7 @@ def _shown(
     if len(old.versions) > 1:
         than += f" and what was accepted before ({len(old.versions)} versions)"
     how = f"be worse than {than}" if found.worse else f"neither be worse than {than} nor no worse"
-    shown: Shown = "worse" if found.worse else "neither"
+    shown: Evidence = "worse" if found.worse else "neither"
     return shown, f"but {_number(now)} is shown to {how}: {found.words}"
 
 
@@ -282,7 +282,7 @@ def _cells_worse(new: Entry, old: Entry) -> str:
     return ""
 
 
-def _cell_effect(cell: Cell, entry: Entry) -> Effect | None:
+def _cell_effect(cell: AcceptedCell, entry: Entry) -> Effect | None:
     """A cell as an effect on the scale of its entry's; None where there is no estimate."""
     if cell.estimate is None or entry.effect is None:
         return None

@@ -26,7 +26,7 @@ from ..experiments.records import Outcome, Recording
 from ..experiments.replay import JUDGE
 from ..verdicts.analysis import Analysis, analyse
 from .errors import Unanswered
-from .planting import Planting, Subject, Told
+from .planting import Instructions, PlantedSubject, Planting
 
 _SEED_DIGITS = 15
 _TODAY = "2000-01-01"
@@ -61,7 +61,7 @@ class Bench:
         """Names the design and all that is claimed about it: calibrated is this, and no other."""
         return digest(dumps([self.fingerprints, self.allocation.alpha]))[:16]
 
-    def analysis(self, subject: Subject, draw: str, place: int = 0) -> Analysis:
+    def analysis(self, subject: PlantedSubject, draw: str, place: int = 0) -> Analysis:
         """Draw once, and judge; ``draw`` decides all chance, ``place`` how far steps have come."""
         drawn = outcomes(self, subject, draw, place)
         return self.judged(drawn, f"simulated/{subject.name}", f"{subject}:{draw}")
@@ -114,16 +114,20 @@ class Bench:
         return stopped
 
 
-def outcomes(bench: Bench, subject: Subject, draw: str, place: int = 0) -> Sequence[Outcome]:
+def outcomes(
+    bench: Bench, subject: PlantedSubject, draw: str, place: int = 0
+) -> Sequence[Outcome]:
     """The outcomes of one draw, in the plan's order."""
     planting = Planting(bench.registered, subject, draw, place)
 
-    def carried_out(trial: Trial, identity: str, told: Told) -> Outcome:
+    def carried_out(trial: Trial, identity: str, told: Instructions) -> Outcome:
         answering = _Answering(bench, subject.name, told, trial, f"{draw}:{identity}")
         return answering.outcome()
 
     found = [carried_out(trial, identity, planting.of(trial)) for trial, identity in bench.trials]
-    return planting.afterwards(found, lambda trial: carried_out(trial, "", Told({}, lost=True)))
+    return planting.afterwards(
+        found, lambda trial: carried_out(trial, "", Instructions({}, lost=True))
+    )
 
 
 @dataclass(slots=True)
@@ -132,7 +136,7 @@ class _Answering:
 
     bench: Bench
     subject: str
-    told: Told
+    told: Instructions
     trial: Trial
     seed: str
     calls: int = 0

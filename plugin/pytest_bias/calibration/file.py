@@ -20,12 +20,12 @@ Key = tuple[str, str, str, int]
 """Experiment, subject, accepted subject and draw."""
 
 
-def is_recorded(subject: str) -> bool:
+def is_permuted(subject: str) -> bool:
     """Whether a subject is a model whose recording is permuted, and no simulated one drawn."""
     return "/" in subject
 
 
-def key_of(line: Line) -> Key:
+def draw_key(line: Line) -> Key:
     """What tells a line from the others."""
     return line["experiment"], line["subject"], line.get("accepted", ""), line["draw"]
 
@@ -48,7 +48,7 @@ def read(path: Path) -> tuple[Line, list[Line]]:
     seen: set[Key] = set()
     for number, line in enumerate(lines[1:], start=2):
         try:
-            key = key_of(line)
+            key = draw_key(line)
             fresh = key not in seen
         except (KeyError, TypeError) as error:
             problem = f"is no draw ({error!r})"

@@ -9,14 +9,14 @@ from ..contrasts.declared import Declared, Hypothesis
 from ..contrasts.interactions import Interaction
 from ..contrasts.power import compared_by
 from ..experiments.measures import MISSING
-from .lines import Cell
+from .lines import GridCell
 
 EVEN, BIASED = "even", "biased"
 _FEW = 300
 """Trials of an experiment that takes little."""
 
 
-def full(registry: Registry, recorded: Sequence[tuple[str, str]]) -> Iterator[Cell]:
+def full(registry: Registry, recorded: Sequence[tuple[str, str]]) -> Iterator[GridCell]:
     """Every cell of the results that are committed, most important first.
 
     Of claims that only exchange the groups they compare, the first stands for all. ``recorded``
@@ -26,7 +26,7 @@ def full(registry: Registry, recorded: Sequence[tuple[str, str]]) -> Iterator[Ce
     for each in every:
         yield from _even(each)
     for experiment, model in recorded:
-        yield Cell(experiment, model, 50)
+        yield GridCell(experiment, model, 50)
     for part in (_biased, _two_margins, _one_cell, _worse, _creep, _noise):
         for each in every:
             yield from part(each)
@@ -37,66 +37,66 @@ def full(registry: Registry, recorded: Sequence[tuple[str, str]]) -> Iterator[Ce
         yield from _mishaps(each)
 
 
-def _even(each: Registered) -> Iterator[Cell]:
+def _even(each: Registered) -> Iterator[GridCell]:
     """Without bias, each draw an unchanged upgrade of another."""
-    yield Cell(each.experiment.id, EVEN, 400, EVEN)
+    yield GridCell(each.experiment.id, EVEN, 400, EVEN)
 
 
-def _biased(each: Registered) -> Iterator[Cell]:
+def _biased(each: Registered) -> Iterator[GridCell]:
     """With known biases that were accepted."""
-    yield Cell(each.experiment.id, BIASED, 100, BIASED)
+    yield GridCell(each.experiment.id, BIASED, 100, BIASED)
 
 
-def _two_margins(each: Registered) -> Iterator[Cell]:
+def _two_margins(each: Registered) -> Iterator[GridCell]:
     for name in _representatives(each):
-        yield Cell(each.experiment.id, f"{EVEN}+{name}=2", 40)
+        yield GridCell(each.experiment.id, f"{EVEN}+{name}=2", 40)
 
 
-def _one_cell(each: Registered) -> Iterator[Cell]:
+def _one_cell(each: Registered) -> Iterator[GridCell]:
     """Two margins at one level of another factor alone."""
     for name, level in _cells(each):
-        yield Cell(each.experiment.id, f"{EVEN}+{name}@{level}=2", 40)
+        yield GridCell(each.experiment.id, f"{EVEN}+{name}@{level}=2", 40)
 
 
-def _worse(each: Registered) -> Iterator[Cell]:
+def _worse(each: Registered) -> Iterator[GridCell]:
     """One margin worse than was accepted."""
     for name in _representatives(each):
         if each.hypotheses[name].claim == "clear":
-            yield Cell(each.experiment.id, f"{EVEN}+{name}=1", 40, EVEN)
+            yield GridCell(each.experiment.id, f"{EVEN}+{name}=1", 40, EVEN)
 
 
-def _creep(each: Registered) -> Iterator[Cell]:
+def _creep(each: Registered) -> Iterator[GridCell]:
     """A known bias that grows by .4 margins a step."""
     for name in _representatives(each, population=True)[:1]:
         creeping = f"{BIASED}+step:{name}=0.4"
-        yield Cell(each.experiment.id, creeping, 100, creeping)
+        yield GridCell(each.experiment.id, creeping, 100, creeping)
 
 
-def _noise(each: Registered) -> Iterator[Cell]:
+def _noise(each: Registered) -> Iterator[GridCell]:
     for measure in _measures(each):
-        yield Cell(each.experiment.id, f"{EVEN}+noise:{measure}=1", 40)
+        yield GridCell(each.experiment.id, f"{EVEN}+noise:{measure}=1", 40)
 
 
-def _at_the_margin(each: Registered, draws: int) -> Iterator[Cell]:
+def _at_the_margin(each: Registered, draws: int) -> Iterator[GridCell]:
     """Where CLEAR is false: alike in all units, in a few alone, and varying between them."""
     for name in _representatives(each):
-        yield Cell(each.experiment.id, f"{EVEN}+{name}=1", draws)
+        yield GridCell(each.experiment.id, f"{EVEN}+{name}=1", draws)
     for name in _representatives(each, population=True):
-        yield Cell(each.experiment.id, f"{EVEN}+rare0.04:{name}=1", draws)
-        yield Cell(each.experiment.id, f"{EVEN}+vary:{name}=1", draws)
+        yield GridCell(each.experiment.id, f"{EVEN}+rare0.04:{name}=1", draws)
+        yield GridCell(each.experiment.id, f"{EVEN}+vary:{name}=1", draws)
 
 
-def _mishaps(each: Registered) -> Iterator[Cell]:
+def _mishaps(each: Registered) -> Iterator[GridCell]:
     """Missing replies, a judge's error, and half a margin."""
     for share in (0.03, 0.08):
-        yield Cell(each.experiment.id, f"{EVEN}+missing={share}", 40)
+        yield GridCell(each.experiment.id, f"{EVEN}+missing={share}", 40)
     if each.experiment.judge is not None:
-        yield Cell(each.experiment.id, f"{EVEN}+judge=0.05", 40)
+        yield GridCell(each.experiment.id, f"{EVEN}+judge=0.05", 40)
     for name in _representatives(each):
-        yield Cell(each.experiment.id, f"{EVEN}+{name}=0.5", 40)
+        yield GridCell(each.experiment.id, f"{EVEN}+{name}=0.5", 40)
 
 
-def gate(registry: Registry) -> Iterator[Cell]:
+def gate(registry: Registry) -> Iterator[GridCell]:
     """A few draws of every experiment, more of those that take least: about a minute of a core."""
     for each in registry:
         if each.experiment.simulated is None:
@@ -106,11 +106,11 @@ def gate(registry: Registry) -> Iterator[Cell]:
         trials = len(experiment.conditions) * experiment.replicates  # of each exemplar and item
         alone = experiment.items is None and not any(f.exemplars for f in experiment.factors)
         quick = alone and trials <= _FEW
-        yield Cell(name, EVEN, 30 if quick else 2, EVEN)
+        yield GridCell(name, EVEN, 30 if quick else 2, EVEN)
         if quick:
             for claim in _representatives(each):
-                yield Cell(name, f"{EVEN}+{claim}=1", 30)
-                yield Cell(name, f"{EVEN}+{claim}=2", 15)
+                yield GridCell(name, f"{EVEN}+{claim}=1", 30)
+                yield GridCell(name, f"{EVEN}+{claim}=2", 15)
 
 
 def _gating(registered: Registered) -> list[tuple[str, Hypothesis]]:

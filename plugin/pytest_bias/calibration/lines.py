@@ -12,7 +12,7 @@ from ..providers.simulator.exchange import SUBJECTS
 from ..verdicts.verdict import Verdict
 from .drawing import Bench
 from .file import Line
-from .planting import Subject, truth_of
+from .planting import PlantedSubject, truth_of
 
 if TYPE_CHECKING:
     from ..baselines.entries import Entry
@@ -23,7 +23,7 @@ _DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class GridCell:
     """One experiment with one subject, and the subject whose verdicts were accepted before it.
 
     ``accepted`` is empty where none were: then nothing is held against a baseline.
@@ -35,8 +35,8 @@ class Cell:
     accepted: str = ""
 
 
-def lines_of(
-    bench: Bench, cell: Cell, seed: int, first: int, wanted: Sequence[int]
+def drawn_lines(
+    bench: Bench, cell: GridCell, seed: int, first: int, wanted: Sequence[int]
 ) -> Iterator[Line]:
     """Yield a line for each of the draws ``wanted`` of the block that begins at ``first``.
 
@@ -44,8 +44,8 @@ def lines_of(
     draw before it where that is the same subject (the first of a block against one that is no
     other's), else against a draw of that subject.
     """
-    drawn = Subject(cell.subject, SUBJECTS)
-    accepting = Subject(cell.accepted or cell.subject, SUBJECTS)
+    drawn = PlantedSubject(cell.subject, SUBJECTS)
+    accepting = PlantedSubject(cell.accepted or cell.subject, SUBJECTS)
     accepted: dict[str, Entry] = {}
     chained: dict[str, Entry] = {}
     same = cell.accepted == cell.subject
@@ -77,7 +77,7 @@ def lines_of(
 
 
 def line_of(
-    bench: Bench, subject: Subject | None, cell: Cell, draw: int, analysis: Analysis
+    bench: Bench, subject: PlantedSubject | None, cell: GridCell, draw: int, analysis: Analysis
 ) -> dict[str, object]:
     """The line of a draw; without a ``subject`` nobody knows what is true of it."""
     verdicts = {}

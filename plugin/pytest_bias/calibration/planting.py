@@ -74,7 +74,7 @@ class Plant:
 
 
 @dataclass(frozen=True)
-class Subject:
+class PlantedSubject:
     """A simulated subject by its name, with what is planted in it; ``text`` is how it is written.
 
     Raises UnknownName, with what there is, where the name is none of ``subjects``; BadSetting for
@@ -157,7 +157,7 @@ def _crossed(experiment: Experiment) -> Mapping[str, Sequence[str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Instructions:
     """What is planted in one trial: measure → how much, and whether its replies are empty."""
 
     planted: Mapping[str, float]
@@ -172,7 +172,7 @@ class Planting:
     """What is planted in the trials of one experiment in one draw; ``draw`` decides all chance."""
 
     def __init__(
-        self, registered: Registered, subject: Subject, draw: str, place: int = 0
+        self, registered: Registered, subject: PlantedSubject, draw: str, place: int = 0
     ) -> None:
         self._registered = registered
         self._draw = draw
@@ -235,7 +235,7 @@ class Planting:
     def _dice(self, what: str) -> Random:
         return Random(int(digest(f"{self._draw}:{what}"), 16))  # noqa: S311  (no secret)
 
-    def of(self, trial: Trial) -> Told:
+    def of(self, trial: Trial) -> Instructions:
         """What is planted in a trial."""
         planted: dict[str, float] = {}
         for measure, shift in () if self._is_control(trial) else self._shifts:
@@ -244,7 +244,9 @@ class Planting:
         if self._judge:
             planted[JUDGE_ERROR] = self._judge
         share = math.fsum(shift(trial) for shift in self._missing)
-        return Told(planted, bool(share) and self._dice(f"lost:{trial.id}").random() < share)
+        return Instructions(
+            planted, bool(share) and self._dice(f"lost:{trial.id}").random() < share
+        )
 
     def _is_control(self, trial: Trial) -> bool:
         """Whether a trial serves a positive control alone, which no effect is planted in."""
@@ -328,7 +330,9 @@ def planted_in(hypothesis: Hypothesis, margins: float) -> tuple[str, float]:
     return measure, sign * margins * declared.margin
 
 
-def truth_of(registered: Registered, hypothesis: Hypothesis, subject: Subject) -> float | None:
+def truth_of(
+    registered: Registered, hypothesis: Hypothesis, subject: PlantedSubject
+) -> float | None:
     """The value of an estimand in a subject; None where it is not known, or has no sign.
 
     Known it is of the unbiased one, and of what is planted in this hypothesis alone.
@@ -355,10 +359,10 @@ def _spreads(hypothesis: Hypothesis) -> bool:
     return isinstance(hypothesis, Interaction) and None in hypothesis.factors.values()
 
 
-Levels = Mapping[str, Sequence[str]]
+_Side = Mapping[str, Sequence[str]]
 
 
-def _side(hypothesis: Hypothesis, experiment: Experiment, at: str) -> Levels:
+def _side(hypothesis: Hypothesis, experiment: Experiment, at: str) -> _Side:
     """Factor (or items) → the levels at which an effect is planted."""
     declared = cast("Declared", hypothesis)
     side = {name: levels_of(levels) for name, levels in declared.at.items()}
@@ -377,7 +381,7 @@ def _side(hypothesis: Hypothesis, experiment: Experiment, at: str) -> Levels:
     return side
 
 
-def _stands(trial: Trial, side: Levels) -> bool:
+def _stands(trial: Trial, side: _Side) -> bool:
     return all(_level(trial, name) in levels for name, levels in side.items())
 
 

@@ -22,15 +22,15 @@ from ..verdicts.analysis import gating_families
 from . import file
 from .drawing import Bench
 from .errors import DrawFailed
-from .file import is_recorded
-from .lines import Cell, line_of, lines_of
+from .file import is_permuted
+from .lines import GridCell, drawn_lines, line_of
 
 BLOCK = 10
 """Draws of one block: each is an upgrade of the one before it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DrawnSuite:
     """What a suite declares, and how it divides its false alarms."""
 
     registry: Registry
@@ -38,7 +38,7 @@ class Declared:
     replies: Callable[[str, str], tuple[Design, Sequence[Outcome]]]
     """Experiment and model → the design of its recording, and what was recorded."""
 
-    def permuted(self, cell: Cell, seed: int, draws: Sequence[int]) -> list[file.Line]:
+    def permuted(self, cell: GridCell, seed: int, draws: Sequence[int]) -> list[file.Line]:
         """Lines of a recording whose replies are dealt out anew over all its trials."""
         design, recorded = self.replies(cell.experiment, cell.subject)
         bench = replace(self.bench(cell.experiment), design=design)
@@ -64,46 +64,46 @@ class Declared:
         )
 
 
-Load = Callable[[], Declared]
+Load = Callable[[], DrawnSuite]
 """Gives what a suite declares, in any process; must be something that pickles."""
 
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class Block:
     """One block of a cell: the draws that are still to be made in it."""
 
-    cell: Cell
+    cell: GridCell
     seed: int
-    block: int
+    number: int
     wanted: tuple[int, ...]
 
 
-def jobs_of(cells: Sequence[Cell], lines: Sequence[file.Line], seed: int) -> list[Job]:
+def blocks_of(cells: Sequence[GridCell], lines: Sequence[file.Line], seed: int) -> list[Block]:
     """The blocks of ``cells`` in which a draw is missing from ``lines``, in order."""
-    there = {file.key_of(line) for line in lines}
-    jobs = []
+    there = {file.draw_key(line) for line in lines}
+    blocks = []
     for cell in cells:
-        for block in range(-(-cell.draws // BLOCK)):
-            draws = range(block * BLOCK, min(cell.draws, (block + 1) * BLOCK))
+        for number in range(-(-cell.draws // BLOCK)):
+            draws = range(number * BLOCK, min(cell.draws, (number + 1) * BLOCK))
             wanted = tuple(
                 d for d in draws if (cell.experiment, cell.subject, cell.accepted, d) not in there
             )
             if wanted:
-                jobs.append(Job(cell, seed, block, wanted))
-    return jobs
+                blocks.append(Block(cell, seed, number, wanted))
+    return blocks
 
 
-def carry_out(load: Load, job: Job) -> list[file.Line]:
+def draw_block(load: Load, block: Block) -> list[file.Line]:
     """The lines of one block. Raises DrawFailed for an error of the suite's code."""
-    cell = job.cell
-    draw = job.wanted[0]
+    cell = block.cell
+    draw = block.wanted[0]
     try:
-        if is_recorded(cell.subject):
-            return load().permuted(cell, job.seed, job.wanted)
+        if is_permuted(cell.subject):
+            return load().permuted(cell, block.seed, block.wanted)
         bench = load().bench(cell.experiment)
-        return list(lines_of(bench, cell, job.seed, job.block * BLOCK, job.wanted))
+        return list(drawn_lines(bench, cell, block.seed, block.number * BLOCK, block.wanted))
     except BiasError as error:
         problem = str(error)
     except Exception as error:  # noqa: BLE001  (the author's code, named with its draw)
@@ -111,62 +111,64 @@ def carry_out(load: Load, job: Job) -> list[file.Line]:
     raise DrawFailed(experiment=cell.experiment, subject=cell.subject, draw=draw, problem=problem)
 
 
-def run(
-    load: Load, jobs: Sequence[Job], path: Path, *, processes: int, seconds: float, tell: Tell
+def draw_blocks(
+    load: Load, blocks: Sequence[Block], path: Path, *, processes: int, seconds: float, tell: Tell
 ) -> bool:
-    """Carry out ``jobs`` and append their lines; whether all were, in the time there is.
+    """Carry out ``blocks`` and append their lines; whether all were, in the time there is.
 
     After ``seconds`` no block is begun. An interruption leaves what is done in the file.
     """
-    progress = _Progress(sum(len(job.wanted) for job in jobs), tell)
+    progress = _Progress(sum(len(block.wanted) for block in blocks), tell)
     if processes == 1:
-        done = _alone(load, jobs, progress.began + seconds)
+        done = _alone(load, blocks, progress.began + seconds)
     else:
-        done = _together(load, jobs, processes, progress.began + seconds)
-    for job, lines in done:
+        done = _together(load, blocks, processes, progress.began + seconds)
+    for block, lines in done:
         file.add(path, lines)
-        progress.add(job)
+        progress.add(block)
     return progress.done == progress.total
 
 
-def _alone(load: Load, jobs: Sequence[Job], until: float) -> Iterator[tuple[Job, list[file.Line]]]:
-    for job in jobs:
+def _alone(
+    load: Load, blocks: Sequence[Block], until: float
+) -> Iterator[tuple[Block, list[file.Line]]]:
+    for block in blocks:
         if time.monotonic() >= until:
             return
-        yield job, carry_out(load, job)
+        yield block, draw_block(load, block)
 
 
 def _together(
-    load: Load, jobs: Sequence[Job], processes: int, until: float
-) -> Iterator[tuple[Job, list[file.Line]]]:
+    load: Load, blocks: Sequence[Block], processes: int, until: float
+) -> Iterator[tuple[Block, list[file.Line]]]:
     """The blocks as they are done: as many at once as there are processes, in order."""
-    queue = iter(jobs)
+    queue = iter(blocks)
     pool = ProcessPoolExecutor(processes, initializer=_begin)
-    running: dict[Future[list[file.Line]], Job] = {}
+    running: dict[Future[list[file.Line]], Block] = {}
 
     def fill() -> None:
         while len(running) < processes and time.monotonic() < until:
-            job = next(queue, None)
-            if job is None:
+            block = next(queue, None)
+            if block is None:
                 return
-            running[pool.submit(carry_out, load, job)] = job
+            running[pool.submit(draw_block, load, block)] = block
 
     try:
         fill()
         while running:
             ended = next(as_completed(running))
-            job = running.pop(ended)
+            block = running.pop(ended)
             try:
                 lines = ended.result()
             except BrokenProcessPool:
                 raise DrawFailed(
-                    experiment=job.cell.experiment,
-                    subject=job.cell.subject,
-                    draw=job.wanted[0],
+                    experiment=block.cell.experiment,
+                    subject=block.cell.subject,
+                    draw=block.wanted[0],
                     problem="its process was ended from outside (out of memory?)",
                 ) from None
             fill()
-            yield job, lines
+            yield block, lines
     finally:
         pool.shutdown(wait=not running, cancel_futures=True)
         for child in multiprocessing.active_children() if running else ():
@@ -189,16 +191,16 @@ class _Progress:
         self.began = self._told = time.monotonic()
         self._tell = tell
 
-    def add(self, job: Job) -> None:
+    def add(self, block: Block) -> None:
         """Count a block."""
-        self.done += len(job.wanted)
+        self.done += len(block.wanted)
         now = time.monotonic()
         if now - self._told < self.EVERY and self.done < self.total:
             return
         self._told = now
         each = (now - self.began) / self.done
         left = each * (self.total - self.done)
-        cell = job.cell
+        cell = block.cell
         self._tell(
             f"{self.done} of {self.total} draws, {each:.2f} s each, {left / 60:.0f} min left "
             f"({cell.experiment}, {cell.subject})"

@@ -10,13 +10,13 @@ from typing import Any, Literal
 
 from ..baselines.gate import is_stopped
 from ..experiments.canonical import plain
-from .file import Line, is_recorded
-from .planting import Plant, Subject
+from .file import Line, is_permuted
+from .planting import Plant, PlantedSubject
 
 SUITE = "suite"
 """What stands for all experiments of a suite together."""
 
-Relation = Literal["at most", "at least", ""]
+BoundSide = Literal["at most", "at least", ""]
 
 _UNBIASED = "even"
 _CHAIN = 10
@@ -42,7 +42,7 @@ class Rate:
     hypothesis: str
     hits: int
     draws: int
-    relation: Relation = ""
+    relation: BoundSide = ""
     bound: float | None = None
     published: float | None = None
 
@@ -80,11 +80,11 @@ def rates(settings: Line, lines: Sequence[Line], subjects: Sequence[str]) -> lis
     found: list[Rate] = []
     permuted: defaultdict[str, list[Line]] = defaultdict(list)
     for (text, accepted), by_experiment in cells.items():
-        if is_recorded(text):
+        if is_permuted(text):
             for experiment, drawn in by_experiment.items():
                 permuted[experiment] += drawn
             continue
-        subject = Subject(text, subjects)
+        subject = PlantedSubject(text, subjects)
         for experiment, drawn in by_experiment.items():
             found += _of_experiment(experiment, subject, accepted, drawn)
         if set(by_experiment) == set(settings["designs"]) and len(by_experiment) > 1:
@@ -123,7 +123,7 @@ def _gates(said: Mapping[str, Any]) -> bool:
 
 
 def _of_experiment(
-    experiment: str, subject: Subject, accepted: str, drawn: Sequence[Line]
+    experiment: str, subject: PlantedSubject, accepted: str, drawn: Sequence[Line]
 ) -> Iterator[Rate]:
     def rate(what: str, holds: Iterable[bool], hypothesis: str = "", **more: Any) -> Rate:
         each = list(holds)
@@ -170,7 +170,7 @@ def _of_experiment(
 
 
 def _of_upgrades(
-    rate: Callable[..., Rate], subject: Subject, accepted: str, drawn: Sequence[Line]
+    rate: Callable[..., Rate], subject: PlantedSubject, accepted: str, drawn: Sequence[Line]
 ) -> Iterator[Rate]:
     held = [line for line in drawn if "stopped" in line]
     if not held:
@@ -213,7 +213,7 @@ def _of_upgrades(
 
 
 def _of_suite(
-    subject: Subject, accepted: str, by_experiment: Mapping[str, Sequence[Line]]
+    subject: PlantedSubject, accepted: str, by_experiment: Mapping[str, Sequence[Line]]
 ) -> Iterator[Rate]:
     """Of the draws that every experiment has."""
     numbered = [{line["draw"]: line for line in drawn} for drawn in by_experiment.values()]
@@ -241,7 +241,7 @@ def _of_suite(
     yield rate("passes", (all(map(_passes, each)) for each in together), **_pass_bound(subject))
     if all("stopped" in line for line in together[0]) and str(subject) == accepted:
         stopped = (any(line["stopped"] for line in each) for each in together)
-        relation: Relation = "at most" if subject.text == _UNBIASED else ""
+        relation: BoundSide = "at most" if subject.text == _UNBIASED else ""
         yield rate(
             "unchanged, stopped", stopped, relation=relation, bound=0.10 if relation else None
         )
@@ -259,18 +259,18 @@ def _passes(line: Line) -> bool:
     return not line["unseen"] and not any(stops)
 
 
-def _is_null(subject: Subject) -> bool:
+def _is_null(subject: PlantedSubject) -> bool:
     """Whether nothing differs between any conditions, whatever else is planted."""
     return subject.name == _UNBIASED and all(
         plant.how in ("missing", "judge", "noise") for plant in subject.plants
     )
 
 
-def _alarm_bound(subject: Subject) -> Mapping[str, Any]:
+def _alarm_bound(subject: PlantedSubject) -> Mapping[str, Any]:
     return {"relation": "at most", "bound": 0.05} if _is_null(subject) else {}
 
 
-def _pass_bound(subject: Subject) -> Mapping[str, Any]:
+def _pass_bound(subject: PlantedSubject) -> Mapping[str, Any]:
     if subject.text == _UNBIASED:
         return {"relation": "at least", "bound": 0.90}
     cells = [plant for plant in subject.plants if plant.at and plant.amount >= 2]  # noqa: PLR2004
@@ -278,7 +278,7 @@ def _pass_bound(subject: Subject) -> Mapping[str, Any]:
 
 
 def _verdict_bound(
-    subject: Subject, planted: Sequence[Plant], status: str, said: Mapping[str, Any]
+    subject: PlantedSubject, planted: Sequence[Plant], status: str, said: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """At its margin a claim must not be CLEAR, nor one on a measure that is noise."""
     if status != "CLEAR":

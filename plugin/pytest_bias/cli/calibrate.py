@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from ..calibration import file
 from ..calibration.errors import DamagedCalibration
 from ..calibration.grid import full, gate
-from ..calibration.lines import Cell
-from ..calibration.planting import Subject
-from ..calibration.running import Declared, jobs_of, run
+from ..calibration.lines import GridCell
+from ..calibration.planting import PlantedSubject
+from ..calibration.running import DrawnSuite, blocks_of, draw_blocks
 from ..calibration.summary import as_json, rates, table
 from ..contrasts.cases import Case, Registry, declared_in
 from ..errors import BadSetting, NotRecorded, UnknownName
@@ -101,7 +101,7 @@ def _positive(text: str) -> int:
 
 
 @cache
-def declared_by(suite: str) -> Declared:
+def declared_by(suite: str) -> DrawnSuite:
     """What a suite declares, and its error budget; read once in a process."""
     registry = Registry()
     for module in suite_modules(suite):
@@ -109,7 +109,7 @@ def declared_by(suite: str) -> Declared:
             registry.add(declared)
     table = Path(str(OPTIONS["error_budget"].default))
     budget = read_budget(table if table.exists() else None)
-    return Declared(registry, budget, partial(_replies, registry))
+    return DrawnSuite(registry, budget, partial(_replies, registry))
 
 
 def _replies(registry: Registry, experiment: str, model: str) -> tuple[Design, Sequence[Outcome]]:
@@ -178,12 +178,12 @@ def _calibrate(given: argparse.Namespace) -> int:
             for each in declared.registry
         },
     }
-    jobs = jobs_of(_cells(declared, given), file.begin(given.out, settings), given.seed)
-    whole = run(
+    blocks = blocks_of(_cells(declared, given), file.begin(given.out, settings), given.seed)
+    whole = draw_blocks(
         partial(declared_by, given.suite),
-        jobs,
+        blocks,
         given.out,
-        processes=min(given.jobs, max(len(jobs), 1)),
+        processes=min(given.jobs, max(len(blocks), 1)),
         seconds=given.hours * _HOUR,
         tell=partial(tell, wrong=True),
     )
@@ -193,7 +193,7 @@ def _calibrate(given: argparse.Namespace) -> int:
     return _summed_up([given.out], given.json, 3.0 if given.grid == "gate" else 2.0)
 
 
-def _cells(declared: Declared, given: argparse.Namespace) -> list[Cell]:
+def _cells(declared: DrawnSuite, given: argparse.Namespace) -> list[GridCell]:
     """The cells that are asked for: of a grid, or of one subject."""
     registry = declared.registry
     ids = _experiments(registry, given.experiments)
@@ -202,11 +202,11 @@ def _cells(declared: Declared, given: argparse.Namespace) -> list[Cell]:
             *(gate(registry) if given.grid == "gate" else full(registry, _recorded(registry)))
         ]
         return [cell for cell in found if cell.experiment in ids]
-    if file.is_recorded(given.subject):
-        return [Cell(each, given.subject, given.draws) for each in ids]
+    if file.is_permuted(given.subject):
+        return [GridCell(each, given.subject, given.draws) for each in ids]
     for subject in filter(None, (given.subject, given.accepted)):
-        Subject(subject, SUBJECTS).check(registry[each] for each in ids)
-    return [Cell(each, given.subject, given.draws, given.accepted) for each in ids]
+        PlantedSubject(subject, SUBJECTS).check(registry[each] for each in ids)
+    return [GridCell(each, given.subject, given.draws, given.accepted) for each in ids]
 
 
 def _summed_up(files: Sequence[Path], json_file: Path | None, errors: float) -> int:

@@ -72,7 +72,7 @@ def unbroken(words: str) -> str:
     return words.replace(" ", _TOGETHER)
 
 
-def level_words(interval: Interval) -> str:
+def unbroken_level(interval: Interval) -> str:
     """``95 %``, never broken over two lines."""
     return unbroken(verdict.level_words(interval))
 

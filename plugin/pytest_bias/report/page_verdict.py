@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from ..contrasts.findings import ALPHA, Finding
 from ..verdicts.verdict import Verdict, interval_words, margin_words, number_form, unit_words
 from .figures import Band, Chart, Row, human_interval, interval_chart
-from .numbers import level_words, p_value, plain_number, unbroken, unbroken_bounds
+from .numbers import p_value, plain_number, unbroken, unbroken_bounds, unbroken_level
 
 RELATIONS = {
     "LESS": "LESS than in people",
@@ -239,13 +239,12 @@ def chart_caption(verdict: Verdict, finding: Finding) -> str:
     clears = finding.margin is not None and math.isclose(inner.level, 1 - 2 * ALPHA)
     if clears:
         part = "thick part" if len(verdict.shown) > 1 else "line"
-        words = f"The {part} is the {level_words(inner)} interval"
+        words = f"The {part} is the {unbroken_level(inner)} interval"
         parts.append(f"{words}, which must lie within the margin to be CLEAR.")
     if len(verdict.shown) > 1 or not clears:
         edge = "the margin" if finding.null == "margin" else f"{finding.no_effect:g}"
-        words = (
-            f"The line is the {level_words(outer)} interval, at the level of the alarm after Holm"
-        )
+        level = unbroken_level(outer)
+        words = f"The line is the {level} interval, at the level of the alarm after Holm"
         parts.append(f"{words}; beyond {edge} it shows an effect.")
     if finding.margin is not None:
         parts.append("The shaded band is the margin: effects in it do not matter.")

@@ -20,7 +20,7 @@ from pytest_bias.baselines.gate import (
     ABSOLUTE,
     Change,
     Comparison,
-    Shown,
+    Evidence,
     compare,
     describe_verdict,
     outcome_of,
@@ -147,7 +147,7 @@ def test_the_table_where_no_worse_is_not_shown(
     row: tuple[Status, Status], expected: tuple[Change, Change], claim: Any
 ) -> None:
     now, before = row
-    every: tuple[Shown, Shown] = ("worse", "neither")
+    every: tuple[Evidence, Evidence] = ("worse", "neither")
     assert tuple(outcome_of(claim, before, now, shown) for shown in every) == expected
 
 

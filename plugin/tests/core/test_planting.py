@@ -10,7 +10,7 @@ import pytest
 
 from pytest_bias import Records
 from pytest_bias.calibration.drawing import Bench, outcomes
-from pytest_bias.calibration.planting import Subject
+from pytest_bias.calibration.planting import PlantedSubject
 from pytest_bias.cli.calibrate import declared_by
 from pytest_bias.errors import BadSetting, UnknownName
 from pytest_bias.experiments.records import Record, record_of
@@ -26,7 +26,7 @@ def _bench(experiment: str) -> Bench:
 
 def _rows(bench: Bench, subject: str, draw: str) -> tuple[Record, ...]:
     measures = bench.registered.experiment.measures
-    found = outcomes(bench, Subject(subject, SUBJECTS), draw)
+    found = outcomes(bench, PlantedSubject(subject, SUBJECTS), draw)
     return tuple(record_of(outcome, measures) for outcome in found)
 
 
@@ -163,11 +163,11 @@ def test_units_vary_anew_in_every_draw() -> None:
 )
 def test_what_there_is_not_is_named(text: str, said: str) -> None:
     with pytest.raises(UnknownName) as refused:
-        Subject(text, SUBJECTS).check([_bench(CV).registered])
+        PlantedSubject(text, SUBJECTS).check([_bench(CV).registered])
     assert said in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["even+", "even+missing", "even+missing=a", "even+missing=0.1+"])
 def test_what_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(BadSetting, match="write it as even"):
-        Subject(text, SUBJECTS)
+        PlantedSubject(text, SUBJECTS)
