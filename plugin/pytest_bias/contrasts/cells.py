@@ -42,11 +42,9 @@ def found(contrast: Contrast, experiment: Experiment, records: Records) -> Findi
         return finding
     cells = []
     for name, margin, confined in contrast.confined(experiment):
-        cell = CellClaim(
-            name=name, margin=margin, estimate=None, interval=None, p_clear=1.0, p_alarm=1.0
-        )
+        cell = CellClaim(name=name, margin=margin, estimate=None, interval=None, p_clear=1.0)
         try:
-            inside = confined.analyse(experiment, records)
+            inside = confined.analyse_cell(experiment, records)
         except NoFinding:
             cells.append(cell)
             continue
@@ -56,7 +54,6 @@ def found(contrast: Contrast, experiment: Experiment, records: Records) -> Findi
                 estimate=inside.estimate,
                 interval=_deciding(inside),
                 p_clear=1.0 if inside.p_clear is None else inside.p_clear,
-                p_alarm=inside.p_alarm,
                 worst_case=inside.worst_case,
             )
         )

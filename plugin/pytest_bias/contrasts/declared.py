@@ -237,6 +237,10 @@ class Declared(ABC):
                 changes: dict[str, Any] = {"at": at, "margin": margin, "within": {}}
                 yield f"{factor}={level}", margin, replace(self, published=None, **changes)
 
+    def analyse_cell(self, experiment: Experiment, records: Records) -> Finding:
+        """The finding where it is confined to a cell, of which only clearing is asked."""
+        return self.analyse(experiment, records)
+
     def refused(self, *, problem: str) -> BadDesign:
         """Return the error of this declaration."""
         return BadDesign(what=self.id, problem=problem)

@@ -219,7 +219,7 @@ class CellClaim:
 
     ``name`` is ``factor=level``, ``margin`` what must not be exceeded there, ``interval`` at 90 %:
     it lies within the margin where ``p_clear`` is at most .05. A cell without a finding has no
-    estimate, and p-values of 1.
+    estimate, and p is 1.
     """
 
     name: str
@@ -227,7 +227,6 @@ class CellClaim:
     estimate: float | None
     interval: Interval | None
     p_clear: float
-    p_alarm: float
     worst_case: WorstCase | None = None
 
     @property

@@ -77,6 +77,13 @@ class Selection(Declared):
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding below ten pools, BadDesign for items of no known group."""
+        return self._analysed(experiment, records, alarm=True)
+
+    def analyse_cell(self, experiment: Experiment, records: Records) -> Finding:
+        """The finding without its alarm, whose permutations take most of the time."""
+        return self._analysed(experiment, records, alarm=False)
+
+    def _analysed(self, experiment: Experiment, records: Records, *, alarm: bool) -> Finding:
         from .estimation.selection import selection_ratio  # noqa: PLC0415  (numpy, scipy)
         from .estimation.tested import TOLERATED_MISSING  # noqa: PLC0415
 
@@ -85,7 +92,7 @@ class Selection(Declared):
         members = {item for item, group in self.feature.items() if group in levels_of(self.group)}
         published = self._published(pools)
         with beside_none(published):
-            found = selection_ratio(pools, members, margin=self.margin)
+            found = selection_ratio(pools, members, margin=self.margin, alarm=alarm)
         tested = found.tested
         missing = sum(rows.missing.values())
         words = (" + ".join(levels_of(self.group)), "others")

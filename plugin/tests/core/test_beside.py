@@ -218,7 +218,6 @@ def in_cells(status: Status, *estimates: float, se: float = 0.1) -> Verdict:
                 estimate=estimate,
                 interval=Interval(low=estimate - half, high=estimate + half, level=0.9),
                 p_clear=0.01 if abs(estimate) + half < 0.5 else 0.4,
-                p_alarm=0.001,
             )
         )
     # The average is known too vaguely to be paired with anything: its own margin clears it.

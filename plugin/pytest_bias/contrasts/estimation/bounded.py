@@ -29,7 +29,7 @@ from ...statistics.resampling import bootstrap_t_equivalence
 from ...statistics.results import Interval
 from ..findings import ALPHA
 from ..units import Units
-from .cells import Grid, Weights
+from .cells import Cell, Grid, Weights
 from .tested import RESAMPLES, SEED, Tested, permutation_words, smaller_side
 
 SKEWED = 1.0
@@ -52,12 +52,10 @@ def is_skewed(values: ArrayLike) -> bool:
     return abs(skewness(values)) > SKEWED
 
 
-def cells_are_doubtful(cells: Sequence[Floats]) -> bool:
+def cells_are_doubtful(cells: Sequence[Cell]) -> bool:
     """Whether replies within their cells are skewed around their means, or nearly all alike."""
-    within = [values - values.mean() for values in cells if values.size]
-    alike = sum(int(np.unique(v, return_counts=True)[1].max()) for v in cells if v.size)
-    total = sum(values.size for values in within)
-    return is_skewed(np.concatenate(within)) or alike >= ALIKE * total
+    within = np.concatenate([cell.values - cell.mean for cell in cells])
+    return is_skewed(within) or sum(cell.most for cell in cells) >= ALIKE * within.size
 
 
 def may_miss(a: Floats, b: Floats, *, bounds: tuple[float, float] | None, margin: float) -> bool:

@@ -33,13 +33,16 @@ class Cell:
     reasons: Mapping[str, int]
     mean: float = field(init=False)
     """Mean of the valid replies; not to be asked for where there is none."""
+    most: int = field(init=False)
+    """Number of valid replies that are one and the same, the commonest."""
 
     def __post_init__(self) -> None:
-        mean = 0.0
-        if self.values.size:
-            low, high = float(self.values.min()), float(self.values.max())
-            mean = min(max(float(self.values.mean()), low), high)
+        mean, most = 0.0, 0
+        if values := self.values.tolist():
+            mean = min(max(float(self.values.mean()), min(values)), max(values))
+            most = max(Counter(values).values())
         object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "most", most)
 
     @property
     def missing(self) -> int:

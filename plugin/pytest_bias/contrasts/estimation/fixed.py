@@ -92,7 +92,7 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
         )
         for sign in (1, -1)
     )
-    if not (cells_are_doubtful(values) or may_miss(a, b, bounds=grid.bounds, margin=margin)):
+    if not (cells_are_doubtful(cells) or may_miss(a, b, bounds=grid.bounds, margin=margin)):
         return tested
     robust = bounded_p(a, b, bounds=grid.bounds, margin=margin)
     return replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))

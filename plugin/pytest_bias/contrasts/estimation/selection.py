@@ -48,14 +48,14 @@ class SelectionTest:
 
 
 def selection_ratio(
-    pools: Sequence[Pool], group: Collection[str], *, margin: float | None
+    pools: Sequence[Pool], group: Collection[str], *, margin: float | None, alarm: bool = True
 ) -> SelectionTest:
     """Selection rate of the items in ``group`` divided by that of all others.
 
     p is that of a permutation of the group's labels over the items, which keeps how often each was
     shown and selected; interval and clearing are by a bootstrap of whole pools, on the log scale.
     Raises TooFewUnits below 10 pools; NoVariance when all pools show and select the same numbers:
-    a bootstrap of them says nothing.
+    a bootstrap of them says nothing. Without ``alarm`` nothing is permuted, and p is 1.
     """
     if len(pools) < FEWEST_POOLS:
         raise TooFewUnits(group="pools", found=len(pools), needed=FEWEST_POOLS)
@@ -71,16 +71,7 @@ def selection_ratio(
             for pool in pools
         ]
     )
-    shown = Counter(item for pool in pools for item in pool.shown)
-    selected = Counter(item for pool in pools for item in pool.selected)
-    items = sorted(shown)
-    shuffled = label_shuffle_ratio(
-        [selected[item] for item in items],
-        [shown[item] for item in items],
-        [item in members for item in items],
-        resamples=RESAMPLES,
-        seed=SEED,
-    )
+    p_alarm, method = _shuffled(pools, members) if alarm else (1.0, "not permuted")
     if (sums == sums[0]).all():
         raise NoVariance(statistic="bootstrap of pools")
     boot = bootstrap_log_ratio(*sums.T, iterations=RESAMPLES, seed=SEED)
@@ -96,13 +87,12 @@ def selection_ratio(
             p_clear = 1.0
             notes = ("nearly all pools are alike: a bootstrap of them cannot clear anything",)
     ratio = math.exp(boot.log_ratio)
-    method = permutation_words(shuffled, "permutation of labels over items")
     by_pool = linearised(sums, boot.log_ratio)
     se = float(by_pool.std(ddof=1)) / math.sqrt(len(pools)) if by_pool.size else 0.0
     tested = Tested(
         estimate=ratio,
         interval=_interval(boot, boot.interval.level),
-        p_alarm=shuffled.p,
+        p_alarm=p_alarm,
         p_clear=p_clear,
         method=f"{method}; bootstrap of pools ({RESAMPLES:,} resamples, seed {SEED})",
         units=len(pools),
@@ -118,6 +108,21 @@ def selection_ratio(
         at_level=partial(_interval, boot),
     )
     return SelectionTest(tested, tuple(by_pool.tolist()))
+
+
+def _shuffled(pools: Sequence[Pool], members: Collection[str]) -> tuple[float, str]:
+    """Return p of a permutation of the group's labels over the items, and its method in words."""
+    shown = Counter(item for pool in pools for item in pool.shown)
+    selected = Counter(item for pool in pools for item in pool.selected)
+    items = sorted(shown)
+    found = label_shuffle_ratio(
+        [selected[item] for item in items],
+        [shown[item] for item in items],
+        [item in members for item in items],
+        resamples=RESAMPLES,
+        seed=SEED,
+    )
+    return found.p, permutation_words(found, "permutation of labels over items")
 
 
 def _interval(boot: LogRatioBootstrap, level: float) -> Interval:

@@ -383,6 +383,8 @@ def _filled(grid: Grid, weights: Weights, sign: int) -> Grid:
             ),
             reasons={},
         )
+        if cell.missing
+        else cell
         for cell in grid.cells
     )
     return replace(grid, cells=cells)
