@@ -106,7 +106,7 @@ WITH_GROUP = Interaction.each(
         for measure, margin in BOTH
         for factor in ("persona", "ses")
     ],
-    why="two margins in one combination: that much may hide in an average over four personas",
+    why="two margins in one combination: that much may hide in an average over three personas",
     claim="detect",
     scope=SCOPE,
     family="interactions",

@@ -53,17 +53,11 @@ see below."""
 
 NOT_CLEARED: Mapping[str, set[str]] = {
     "even": set(),
-    "biased": {"pro_social-white_male-rest", "pro_social-asian_female-rest"},
-    "drifted": {
-        "hesitation-black_male-rest",
-        "pro_social-black_female-rest",
-        "pro_social-hispanic_male-rest",
-        "pro_social-hispanic_female-rest",
-    },
+    "biased": set(),
+    "drifted": {"pro_social-hispanic_male-rest"},
 }
-"""Claims to be clear that stay open: one group far off pulls the rest of the others (that of
-``hispanic_female`` under one persona); and what is planted in ``hispanic_male``, beyond the
-margin, misses its level by chance."""
+"""Claims to be clear that stay open: what is planted in ``hispanic_male``, beyond the margin,
+misses its level by chance."""
 
 
 def told(subject: str) -> list[Told]:
