@@ -13,6 +13,7 @@ from pytest_bias.contrasts.pairs import MeanDifference
 from pytest_bias.errors import NoFinding
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
+from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Records
 from pytest_bias.verdicts.controls import licence_of
 from pytest_bias.verdicts.rule import Question, decide
@@ -22,7 +23,9 @@ from .designs import SCALE, TONE, groups, items, level, recorded, study
 
 SEEN = Control(id="control", seen=True, finding=None)
 UNSEEN = Control(id="control", seen=False, finding=None, reason="its interval includes 0")
-OF = study(factors=[TONE], measures=[replace(SCALE, bounds=(-3, 3))], replicates=40)
+OF = study(
+    factors=[TONE], measures=[replace(SCALE, bounds=(-3, 3)), Measure("yes")], replicates=40
+)
 NAMED = study(
     factors=[groups({"white": 6, "black": 6, "asian": 6}), TONE], items=items(12), replicates=2
 )
