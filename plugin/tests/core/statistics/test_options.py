@@ -29,7 +29,7 @@ VALID: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
     "power.power_plan": ((), {"n": 20}),
     "power.power_to_alarm": ((), NULL),
     "power.start_of_alarm": ((), {"margin": 0.5, "unit": 1.0}),
-    "power.units_to_settle": ((), {"estimate": 0.1, "sd": 1.0, "margin": 0.5}),
+    "power.units_to_clear": ((), {"margin": 0.5, "sd": 1.0}),
     "power.verdict_chances": ((), NULL),
     "score.p_of_z": ((1.0,), {}),
     "score.score_difference_p": ((3, 20, 5, 20), {"null": 0.1}),
