@@ -80,7 +80,7 @@ def checkout(tmp_path: Path) -> Path:
     folder.mkdir()
     for name in ("bias_tests", "cassettes"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("bias_models.toml", "conftest.py", "pyproject.toml"):
+    for name in ("bias_budget.toml", "bias_models.toml", "conftest.py", "pyproject.toml"):
         shutil.copy(ROOT / name, folder / name)
     return folder
 
