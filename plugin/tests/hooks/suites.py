@@ -23,6 +23,7 @@ from pytest_bias.recording.job import Job
 from ..runs import run_here
 
 REPLICATES = 12
+"""So few can clear a margin of 2 on a short scale: 22 % of unseen replies make 2 of 9 points."""
 MODELS = ("simulated/even", "simulated/biased")
 """``even`` has no effect, ``biased`` one of three margins."""
 
@@ -57,7 +58,8 @@ def simulated(prompt):
         return None
     cue = "high" if "cue is high" in told else "low"
     number = 10 + round(dice(prompt.subject, prompt.seed).gauss(0, 1))
-    return json.dumps({"number": number + EFFECT[prompt.subject] * (cue == "high"), "cue": cue})
+    half = EFFECT[prompt.subject] // 2
+    return json.dumps({"number": number + (half if cue == "high" else -half), "cue": cue})
 
 
 GAME = Experiment(
@@ -66,7 +68,7 @@ GAME = Experiment(
     factors=[Factor("cue", {"low": "low", "high": "high"})],
     protocol=guess,
     measures=[
-        Measure("number", bounds=(0, 30)),
+        Measure("number", bounds=(2, 18)),
         Measure("noticed", lambda answer: answer.cue == "high"),
     ],
     replicates=REPLICATES,

@@ -330,9 +330,9 @@ def test_decorators_through_a_module_of_the_suite(suite: Suite) -> None:
     for name in ("coin", "card"):
         suite.change(
             f"bias_tests/{name}/test_{name}.py",
-            "from pytest_bias import MeanDifference, RateDifference, conditions, hypotheses, ",
-            "from bias_tests.kit import conditions, hypotheses\n"
-            "from pytest_bias import MeanDifference, RateDifference, ",
+            "RateDifference, conditions, hypotheses, positive_control,\n)\n",
+            "RateDifference, positive_control,\n)\n"
+            "from bias_tests.kit import conditions, hypotheses\n",
         )
     assert suite.run().ret == 0
     suite.tests("import pytest\n", f"import pytest\n\n{SKIPS['importorskip']}")

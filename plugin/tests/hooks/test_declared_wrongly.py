@@ -8,7 +8,7 @@ from .suites import Suite, experiment_source
 
 MISTAKES = {
     "a list of measures": (
-        'Measure("number", bounds=(0, 30))',
+        'Measure("number", bounds=(2, 18))',
         '"number"',
         "measures must be a list",
     ),

@@ -42,7 +42,7 @@ def lines() -> list[str]:
     found = ["who,cue,number,noticed,why,at"]
     for name, sizes in SIZES.items():
         for cue, size in zip(("low", "high"), sizes, strict=True):
-            pull = EFFECT[name] * (cue == "high")
+            pull = EFFECT[name] * (0.5 if cue == "high" else -0.5)
             noticed = "true" if cue == "high" else "false"
             found += [
                 f"{name},{cue},{round(rng.gauss(10, 1)) + pull},{noticed},,2026-02-0{day}T00:00Z"
@@ -268,7 +268,7 @@ def test_a_wrong_table_is_refused_once_with_all_that_is_wrong(
     assert [e.strip() for e in errors if e.startswith("  line")] == [
         "line 2, column 'cue': 'lwo' is no level of cue: low, high",
         "line 6, column 'noticed': 'maybe' is neither a number nor true or false",
-        f"line {len(rows) - 1}, column 'number': '99' is not within 0 to 30",
+        f"line {len(rows) - 1}, column 'number': '99' is not within 2 to 18",
     ]
 
 
