@@ -265,6 +265,29 @@ def test_rare_far_replies_at_the_margin_are_not_cleared(
         assert np.mean([one.tost is not None and one.tost.p <= 0.05 for one in found]) > 0.2
 
 
+@pytest.mark.parametrize(
+    ("parts", "n"), [(("tone",), 29), (("tone", "style"), 59)], ids=["difference", "interaction"]
+)
+def test_so_few_replies_that_unseen_ones_could_make_the_margin_clear_nothing(
+    parts: tuple[str, ...], n: int
+) -> None:
+    """All in the middle of a scale from 0 to 12: (1 - .05^(1/n)) * 6 < .6, of each two sides."""
+    assert (1 - 0.05 ** (1 / (n - 1))) * 6 > 0.6 / len(parts) > (1 - 0.05 ** (1 / n)) * 6
+    for replies, clears in ((n - 1, False), (n + 1, True)):
+        crossed = [*product(("low", "high"), repeat=len(parts))]
+        each = 2 * replies // len(crossed)  # of a side, which is half of the cells
+        cells = [
+            cell(np.resize([5.9, 6.1], each), **dict(zip(parts, levels, strict=True)))
+            for levels in crossed
+        ]
+        weights = Weights({name: {"high": 1.0, "low": -1.0} for name in parts})
+        found = fixed_contrast(of_far(cells), weights, margin=0.6, null="zero")
+        assert found.tost is not None
+        assert found.tost.p < 1e-9
+        assert found.p_clear is not None
+        assert (found.p_clear <= 0.05) == clears
+
+
 @pytest.mark.parametrize("sd", [0.05, 0.1, 0.15])
 def test_a_fifth_of_the_units_that_lose_a_lot_is_not_cleared(sd: float) -> None:
     """At the margin of .1, where t tests clear up to .09 of samples of 25."""
