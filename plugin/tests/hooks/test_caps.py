@@ -86,7 +86,7 @@ def test_the_shipped_suite_under_a_cap_is_inconclusive(
         "--bias-concurrency=1",  # one trial after another: what is missing is the same every time
     )
     assert result.ret == 1
-    result.assert_outcomes(passed=3, failed=2)
+    result.assert_outcomes(passed=6, failed=2)
     said = result.stdout.str()
     assert "too many replies are missing to clear it in the worst case" in said
     assert " cap; low (3): " in said

@@ -177,6 +177,6 @@ def test_one_class_knows_the_family_of_its_module(bare: Suite, workers: int | No
     whole, part = bare.results(), bare.results(partial=True)
     assert part["analyses"] == whole["analyses"]
     (analysis,) = part["analyses"]
-    assert analysis["control"]["seen"]
+    assert [control["seen"] for control in analysis["controls"]] == [True]
     assert len(analysis["verdicts"]) == 2
     assert "PASS: 1 hypothesis, 1 CLEAR" in section(result)

@@ -11,7 +11,8 @@ from .suites import Suite, section
 from .test_fail_closed import BIASED
 
 LINE = (
-    "CLEAR within ±2 for these stimuli: number high − low -0.58 [-1.48, +0.32], margin ±2, n = 24"
+    "CLEAR within ±2 for these stimuli: number high − low -0.58, 90 % [-1.33, +0.16], "
+    "margin ±2, n = 24 replies (licensed by noticed-high-low alone)"
 )
 
 

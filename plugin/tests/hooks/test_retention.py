@@ -76,7 +76,7 @@ GAME = Experiment(
     name="Game",
     factors=[Factor("cue", {"low": "low", "high": "high"})],
     protocol=guess,
-    measures=[Measure("number", bounds=(-30, 60)), Measure("noticed", lambda a: a.cue == "high")],
+    measures=[Measure("number", bounds=(2, 22)), Measure("noticed", lambda a: a.cue == "high")],
     replicates=12,
     retention="RETENTION",
     simulated=simulated,

@@ -78,7 +78,7 @@ def test_a_screen_is_neither_accepted_nor_compared(suite: Suite, option: str) ->
 
 def test_an_experiment_without_the_design_is_left_out_with_a_note(suite: Suite) -> None:
     suite.write(name="card")
-    designs = 'replicates=12,\n    designs={"small": Design(11)},'
+    designs = 'replicates=12,\n    designs={"small": Design(12)},'
     suite.change("bias_tests/coin/experiment.py", "replicates=12,", designs)
     suite.change(
         "bias_tests/coin/experiment.py", "import Experiment,", "import Design, Experiment,"
