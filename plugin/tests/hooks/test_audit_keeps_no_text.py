@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
 import pytest
-from bias_tests.linguistic_audit.experiment import SEEDS, render
+from bias_tests.linguistic_audit.experiment import CONTROL_SEEDS, SEEDS, render
 
 from .suites import INI, Suite
 from .test_retention import LOUD, PLUGINS, RECORD
@@ -25,7 +25,7 @@ STIMULI = "stimuli"
 NAMES = ("Emma Johnson", "Liam Murphy", "Aisha Rahman", "Mohamed Hassan")
 
 MODEL = "--bias-model=simulated/biased"
-DOCUMENTED = ("--bias-design=documented", "--bias-qpm=60000", "--bias-max-calls=400")
+CONTROLLED = ("--bias-design=controlled", "--bias-qpm=60000", "--bias-max-calls=600")
 LOGGED = ("--log-level=DEBUG", "--log-file=log.txt", "--log-file-level=DEBUG")
 
 RUN = 5
@@ -45,10 +45,10 @@ def runs(text: str) -> Iterator[str]:
 
 @cache
 def asked() -> frozenset[str]:
-    """Runs of words of all 400 prompts."""
+    """Runs of words of all 464 prompts, those of positive controls among them."""
     return frozenset(
         run
-        for seed in SEEDS
+        for seed in (*SEEDS, *CONTROL_SEEDS)
         for name in NAMES
         for learner in (False, True)
         for articles in (False, True)
@@ -136,7 +136,7 @@ def change(suite: Suite, file: str, old: str, new: str) -> None:
 
 
 def record(suite: Suite, *arguments: str, workers: int | None = None) -> pytest.RunResult:
-    options = (*PLUGINS, *LOUD, *LOGGED, *DOCUMENTED, *arguments)
+    options = (*PLUGINS, *LOUD, *LOGGED, *CONTROLLED, *arguments)
     return suite.run(*options, workers=workers)
 
 
@@ -183,7 +183,7 @@ def test_of_a_recording_and_a_replay_with_failures(audit: Suite) -> None:
         outcomes = result.parseoutcomes()
         assert outcomes["failed"] >= 8 + 2  # the conditions, and what is planted
         assert outcomes["passed"] >= 10
-        assert {a["planned"] for a in counted(audit)} == {a["ok"] for a in counted(audit)} == {50}
+        assert {a["planned"] for a in counted(audit)} == {a["ok"] for a in counted(audit)} == {58}
         for written in ("junit.xml", "page.html", "bias-report.partial.html", "log.txt"):
             assert (audit.path / written).stat().st_size
         assert traces(audit, result) == {}
