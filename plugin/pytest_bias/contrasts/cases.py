@@ -271,12 +271,18 @@ def cases_of(declared: Declaration, models: Sequence[str], design: Design) -> li
 
 
 def wanted_of(cases: Iterable[Case]) -> list[tuple[Case, tuple[Trial, ...]]]:
-    """For each experiment and model of ``cases`` one case, and the trials all of them need."""
-    wanted: dict[tuple[str, str], tuple[Case, dict[str, Trial]]] = {}
+    """For each experiment and model of ``cases`` one case, and the trials all of them need.
+
+    They stand in the plan's order, whatever that of the cases.
+    """
+    wanted: dict[tuple[str, str], tuple[Case, set[str]]] = {}
     for case in cases:
-        _, trials = wanted.setdefault((case.experiment.id, case.model), (case, {}))
-        trials.update((trial.id, trial) for trial in case.trials())
-    return [(case, tuple(trials.values())) for case, trials in wanted.values()]
+        _, trials = wanted.setdefault((case.experiment.id, case.model), (case, set()))
+        trials.update(trial.id for trial in case.trials())
+    return [
+        (case, tuple(each for each in plan(case.experiment, case.design) if each.id in trials))
+        for case, trials in wanted.values()
+    ]
 
 
 @dataclass(slots=True)
@@ -288,23 +294,31 @@ class Registered:
     controls: dict[str, PositiveControl] = field(default_factory=dict)
     module: str | None = None
 
-    def licensed(self, hypothesis: Contrast, design: Design) -> bool:
+    def licensed(self, hypothesis: Contrast, design: Design | None = None) -> bool:
         """Return whether a control is declared for all that a hypothesis is about.
 
-        Replies that are missing are counted by the harness itself, which needs none.
+        Of a ``design`` only those count that it asks. Replies that are missing are counted by the
+        harness itself, which needs none.
         """
-        asked = [c for c in self.controls.values() if c.is_asked(self.experiment, design)]
+        asked = [
+            control
+            for control in self.controls.values()
+            if design is None or control.is_asked(self.experiment, design)
+        ]
         about = outcomes_of(hypothesis)
         if not about:  # a kind of the user's own, whose measure its finding will name
             return bool(asked)
         return about - {MISSING} <= {name for control in asked for name in control.licenses}
 
     def check_control(self, design: Design) -> None:
-        """Raise NoControl where something claims to be clear that can never be CLEAR."""
+        """Raise NoControl where something claims to be clear that can never be CLEAR.
+
+        That is, in no design: one that asks no control all the same shows what it can.
+        """
         claims = {
             name: hypothesis
             for name, hypothesis in sorted(self.hypotheses.items())
-            if claim_under(hypothesis, design) == "clear" and not self.licensed(hypothesis, design)
+            if claim_under(hypothesis, design) == "clear" and not self.licensed(hypothesis)
         }
         if claims:
             measures = frozenset[str]().union(*map(outcomes_of, claims.values())) - {MISSING}

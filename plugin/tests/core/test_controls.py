@@ -223,9 +223,11 @@ def test_a_claim_of_a_measure_without_a_control_is_refused_and_named() -> None:
     )
 
 
-def test_controls_that_a_design_does_not_meet_are_none() -> None:
-    with pytest.raises(NoControl, match="a positive control of length, warmth nothing can be CL"):
-        registered(*CONTROLS)[STUDY.id].check_control(Design(2, "small"))
+def test_a_design_that_asks_no_control_is_recorded_and_clears_nothing() -> None:
+    entry, small = registered(*CONTROLS)[STUDY.id], Design(2, "small")
+    entry.check_control(small)
+    assert not any(entry.licensed(each, small) for each in entry.hypotheses.values())
+    assert all(entry.licensed(each, STUDY.design()) for each in entry.hypotheses.values())
 
 
 def test_each_control_is_a_case() -> None:
