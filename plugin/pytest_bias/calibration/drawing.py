@@ -23,7 +23,7 @@ from ..experiments.driver import run
 from ..experiments.experiment import Players, SimulatedPrompt, plan
 from ..experiments.messages import Completion, Place, Request
 from ..experiments.records import Outcome, Recording
-from ..experiments.replay import JUDGE
+from ..experiments.replay import JUDGE, one_by_one
 from ..verdicts.analysis import Analysis, analyse
 from .errors import Unanswered
 from .planting import Instructions, PlantedSubject, Planting
@@ -175,13 +175,7 @@ class _Answering:
         return Completion(text, "stop", name, latency=0.0)
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
-        found: list[object] = []
-        for awaitable in awaitables:
-            try:
-                found.append(await awaitable)
-            except Exception as error:  # noqa: BLE001  (raised in argument order later)
-                found.append(error)
-        return found
+        return await one_by_one(awaitables)
 
     def reject(self, _place: Place, invalid: InvalidReply) -> None:
         self.invalid.append(invalid.reason)

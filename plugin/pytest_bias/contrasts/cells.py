@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import NoFinding
-from ..statistics.results import Interval
 from .declared import Declared
 from .findings import CellClaim, CellClaims, Finding
 
@@ -14,21 +13,6 @@ if TYPE_CHECKING:
     from ..experiments.experiment import Experiment
     from ..experiments.records import Records
     from .declared import Contrast
-
-LEVEL = 0.90
-"""Of the interval that lies within the margin where both one-sided tests reject at .05."""
-
-
-def _deciding(finding: Finding) -> Interval | None:
-    """The interval that lies within the margin where the finding is clear."""
-    if finding.at_level is not None:
-        return finding.at_level(LEVEL)
-    if finding.equivalence is not None:
-        return finding.equivalence.interval
-    low, high = (finding.extras.get(f"90 % interval, {end}") for end in ("from", "to"))
-    if isinstance(low, float) and isinstance(high, float):
-        return Interval(low=low, high=high, level=LEVEL)
-    return None
 
 
 def found(contrast: Contrast, experiment: Experiment, records: Records) -> Finding:
@@ -52,7 +36,7 @@ def found(contrast: Contrast, experiment: Experiment, records: Records) -> Findi
             replace(
                 cell,
                 estimate=inside.estimate,
-                interval=_deciding(inside),
+                interval=inside.clearing_interval,
                 p_clear=1.0 if inside.p_clear is None else inside.p_clear,
                 worst_case=inside.worst_case,
             )

@@ -339,6 +339,16 @@ class Finding:
             return 1 / self.margin, self.margin
         return -self.margin, self.margin
 
+    @property
+    def clearing_interval(self) -> Interval | None:
+        """The interval at 90 %: it lies within the margin where both one-sided tests reject.
+
+        None where it is not known.
+        """
+        if self.at_level is not None:
+            return self.at_level(1 - 2 * ALPHA)
+        return None if self.equivalence is None else self.equivalence.interval
+
     def beyond(self, interval: Interval | None) -> bool:
         """Return whether the whole of an interval of the estimate lies outside the margin."""
         if self.within is None or interval is None:

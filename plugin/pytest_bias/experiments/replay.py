@@ -133,13 +133,18 @@ class Answered(Tracer):
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
         """Await one after another."""
-        outcomes: list[object] = []
-        for awaitable in awaitables:
-            try:
-                outcomes.append(await awaitable)
-            except Exception as error:  # noqa: BLE001  (raised in argument order later)
-                outcomes.append(error)
-        return outcomes
+        return await one_by_one(awaitables)
+
+
+async def one_by_one(awaitables: Sequence[Awaitable[object]]) -> list[object]:
+    """Await one after another; results and exceptions in order."""
+    outcomes: list[object] = []
+    for awaitable in awaitables:
+        try:
+            outcomes.append(await awaitable)
+        except Exception as error:  # noqa: BLE001  (raised in argument order later)
+            outcomes.append(error)
+    return outcomes
 
 
 def carry_out(

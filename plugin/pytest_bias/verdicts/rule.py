@@ -156,9 +156,7 @@ def _clearing_interval(finding: Finding) -> Interval | None:
     """The interval of two one-sided tests; where it is not known, that at 95 %, which is wider."""
     if finding.margin is None:
         return None
-    if finding.at_level is not None:
-        return finding.at_level(1 - 2 * ALPHA)
-    return finding.equivalence.interval if finding.equivalence else finding.interval
+    return finding.clearing_interval or finding.interval
 
 
 def _is_inside(finding: Finding, interval: Interval | None) -> bool:

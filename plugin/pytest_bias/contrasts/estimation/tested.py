@@ -195,7 +195,6 @@ def worst_case(
     analyse: Callable[[Grid], Tested],
     *,
     no_effect: float = 0.0,
-    named: Weights | None = None,
 ) -> WorstCase | None:
     """What is missing at its worst for the two claims; None when nothing is.
 
@@ -205,9 +204,8 @@ def worst_case(
     verdict tips (delta adjustment: Cro et al. 2020). Elsewhere, and where replies have no spread,
     it takes both ends of the scale (Manski 1990). A scale without ends has no such worst case, nor
     has a quantity without sides (the spread of groups, the largest of many contrasts), which no
-    filling moves furthest, unless ``named`` says which of its contrasts is to be moved.
+    filling moves furthest.
     """
-    weights = named or weights
     cells = weights.used(grid).cells
     if not any(cell.missing for cell in cells):
         return None
