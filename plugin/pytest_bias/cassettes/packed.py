@@ -29,10 +29,9 @@ def pack(path: Path) -> Repacked:
     """Pack the cassette at ``path``, of whose two names either may be given.
 
     Raises NoCassette when nothing stands there. Raises NotRepacked when a recording of it has not
-    come to its end, or what was written does not read back. Raises CassetteBusy when another
-    process records into it. Raises DamagedCassette when it is not what was written. Raises
-    TwoCassettes when it stands there plain and packed, and the two differ. Raises TooLargeToPack
-    when nobody would read it again.
+    come to its end, it is too large, or what was written does not read back. Raises CassetteBusy
+    when another process records into it. Raises DamagedCassette when it is not what was written.
+    Raises TwoCassettes when it stands there plain and packed, and the two differ.
     """
     place = place_of(path)
     return _exchange(place, old=place, new=packed_path(place))

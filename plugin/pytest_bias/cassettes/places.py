@@ -1,26 +1,33 @@
 """Places of cassettes, plain or packed, and what is in them.
 
 A cassette has one *place*, ``<folder>/<experiment-id>/<provider>--<model>.jsonl``; its journals
-and its lock are named after it. What stands there is that file, or the same text packed with zstd
-under the same name with ``.zst`` at its end.
+and its lock are named after it. What stands there is that file, or the same text packed with gzip
+under the same name with ``.gz`` at its end.
 """
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
-from ..errors import TwoCassettes
+from ..errors import DamagedCassette, NotRepacked, TwoCassettes
 from ..settings.model_names import file_stem
 from .files import is_there, read_file, write_atomically
 
 SUFFIX = ".jsonl"
-PACKED_SUFFIX = ".zst"
+PACKED_SUFFIX = ".gz"
 """Of a packed cassette; it adds to :data:`SUFFIX`."""
 JOURNAL_SUFFIX = ".recording"
 """Of the journal of what was missing; it adds to the cassette."""
 REJOURNAL_SUFFIX = ".rerecording"
 """Of the journal of what is recorded anew; it replaces, and counts only when it is merged."""
+
+LIMIT = 1 << 30
+"""Bytes of text that are unpacked of a file, and packed into one: a megabyte could else fill any
+memory (gzip makes at most a thousand times as much of it)."""
 
 
 def cassette_path(folder: Path, experiment_id: str, model: str) -> Path:
@@ -88,9 +95,19 @@ def content(path: Path) -> bytes:
     data = read_file(path) or b""
     if path.suffix != PACKED_SUFFIX:
         return data.replace(b"\r\n", b"\n")
-    from .zstandard import decompressed  # noqa: PLC0415  (most runs read plain cassettes only)
-
-    return decompressed(data, path)
+    unpack, text = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), b""  # 16: gzip's own header
+    with suppress(zlib.error):
+        text = unpack.decompress(data, LIMIT + 1)
+    if len(text) > LIMIT:
+        problem = f"it unpacks to more than {LIMIT:,} bytes; if you trust it, gzip -d unpacks it"
+    elif not unpack.eof or unpack.unused_data:
+        problem = (
+            "it cannot be unpacked: it was changed or cut after packing, or Git converted its "
+            f"line ends, which *{PACKED_SUFFIX} -text in .gitattributes prevents"
+        )
+    else:
+        return text
+    raise DamagedCassette(path=path, line=1, problem=problem)
 
 
 def write_content(path: Path, text: Iterable[bytes], mode: int | None = None) -> None:
@@ -98,10 +115,15 @@ def write_content(path: Path, text: Iterable[bytes], mode: int | None = None) ->
 
     ``mode`` are the permissions of the new file: the usual ones unless given.
 
-    Raises TooLargeToPack when it is to be packed, and nobody would read it again.
+    Raises NotRepacked when it is to be packed, and is too large to be unpacked again.
     """
     if path.suffix == PACKED_SUFFIX:
-        from .zstandard import compressed  # noqa: PLC0415  (as above)
-
-        text = [compressed(b"".join(text), path)]
+        whole = b"".join(text)
+        if len(whole) > LIMIT:
+            problem = (
+                f"{len(whole):,} bytes would be packed in it, and no more than {LIMIT:,} are "
+                "unpacked again; keep it plain, and unpack it first where it is packed (gzip -d)"
+            )
+            raise NotRepacked(path=path, problem=problem)
+        text = [gzip.compress(whole, mtime=0)]
     write_atomically(path, text, mode)

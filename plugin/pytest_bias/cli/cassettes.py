@@ -1,4 +1,4 @@
-"""Commands on cassettes: ``pack`` and ``unpack`` with zstd, ``new-key`` and ``unseal`` of text."""
+"""Commands on cassettes: ``pack`` and ``unpack`` with gzip, ``new-key`` and ``unseal`` of text."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def add_packing(commands: Commands[argparse.ArgumentParser]) -> None:
     for name, help_, about, change in (
         (
             "pack",
-            "pack cassettes with zstd",
-            "Pack cassettes with zstd: ….jsonl becomes ….jsonl.zst, and is read as it was before.",
+            "pack cassettes with gzip",
+            "Pack cassettes with gzip: ….jsonl becomes ….jsonl.gz, and is read as it was before.",
             pack,
         ),
         (
             "unpack",
-            "unpack cassettes that are packed with zstd",
-            "Unpack cassettes: ….jsonl.zst becomes ….jsonl, byte for byte what was packed.",
+            "unpack cassettes that are packed with gzip",
+            "Unpack cassettes: ….jsonl.gz becomes ….jsonl, byte for byte what was packed.",
             unpack,
         ),
     ):
@@ -130,7 +130,7 @@ def add_retention(commands: Commands[argparse.ArgumentParser]) -> None:
         "lines: one trial each, with its conversations and replies. The key is read from "
         f"{KEY_VARIABLE}.",
     )
-    unseal.add_argument("cassette", type=Path, help="the cassette (….jsonl, ….jsonl.zst)")
+    unseal.add_argument("cassette", type=Path, help="the cassette (….jsonl, ….jsonl.gz)")
     unseal.add_argument(
         "--out",
         type=Path,

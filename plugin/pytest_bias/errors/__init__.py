@@ -45,7 +45,6 @@ from .runs import (
     OtherModel as OtherModel,
     ReportNotWritten as ReportNotWritten,
     StaleRecordings as StaleRecordings,
-    TooLargeToPack as TooLargeToPack,
     TwoCassettes as TwoCassettes,
 )
 from .settings import (

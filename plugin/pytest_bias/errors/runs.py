@@ -67,20 +67,6 @@ class TwoCassettes(BiasError):
         )
 
 
-class TooLargeToPack(BiasError):
-    """A cassette holds more than is unpacked again."""
-
-    def __init__(self, *, path: Path | str, size: int, limit: int) -> None:
-        self.path = str(path)
-        self.size = size
-        self.limit = limit
-        super().__init__(
-            f"{path} is not written: {size:,} bytes would be packed in it, and no more than "
-            f"{limit:,} are unpacked again. Keep this cassette plain; when it is packed now, "
-            "unpack it first (zstd -d --rm)"
-        )
-
-
 class NotRepacked(BiasError):
     """A cassette is left packed, or plain, as it was."""
 

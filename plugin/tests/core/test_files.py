@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +20,6 @@ from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import (
     BadDesign,
     BadSetting,
-    DamagedCassette,
     LinkedFile,
     NotReadable,
     NoWorkspace,
@@ -36,11 +34,6 @@ from pytest_bias.settings.roster import Roster
 from pytest_bias.settings.settings import Limits, Settings
 
 from .factories import MODEL, ask_twice, experiment, record
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 SMALL = experiment(ask_twice, replicates=1)
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 12\n" % 1
@@ -235,7 +228,7 @@ def test_names_that_are_too_long_for_a_file_are_refused(tmp_path: Path) -> None:
     longest = "openai/" + "x" * (LONGEST_STEM - len("openai--"))
     check_models(settings, Roster(), [longest])
     path = record(tmp_path, SMALL)  # with all that a recording adds to the name
-    for suffix in ("", ".zst", ".recording", ".rerecording.damaged-01234567", ".lock"):
+    for suffix in ("", ".gz", ".recording", ".rerecording.damaged-01234567", ".lock"):
         path.with_name(f".{file_stem(longest)}.jsonl{suffix}.01234567").touch()
     with pytest.raises(BadSetting, match=r"is too long: .* 201 bytes for the model, and 200"):
         check_models(settings, Roster(), [f"{longest}x"])
@@ -317,31 +310,3 @@ def test_only_a_new_folder_that_git_keeps_is_told(tmp_path: Path) -> None:
     (root / "other").mkdir()
     tell_git(first)
     assert not (root / ".gitattributes").exists()  # the user's to arrange
-
-
-@needs_git
-def test_a_packed_file_whose_line_ends_were_converted_is_restored_as_it_says(
-    repository: Path,
-) -> None:
-    (repository / "cassettes" / ".gitattributes").unlink()
-    (repository / ".gitattributes").write_text("* text eol=crlf\n")
-    packed = pack(cassette_path(repository / "cassettes", SMALL.id, MODEL)).path
-    text = zstd.decompress(packed.read_bytes())
-    frames = [zstd.compress(text, level) for level in range(1, 20)]
-    whole = next(data for data in frames if data.count(b"\n") > 1 and b"\r\n" not in data)
-    packed.write_bytes(whole)
-    clone = as_on_windows(repository)
-    path = packed_path(cassette_path(clone / "cassettes", SMALL.id, MODEL))
-    assert path.read_bytes() != whole
-    with pytest.raises(DamagedCassette) as caught:
-        Cassette(path)
-    assert "cannot be undone, but what was committed may be whole" in str(caught.value)
-    assert f"*.zst -text in .gitattributes, remove it and git checkout -- {path}" in str(
-        caught.value
-    )
-    with (clone / ".gitattributes").open("a") as attributes:
-        attributes.write("*.zst -text\n")
-    path.unlink()
-    git(clone, "checkout", "--", str(path))
-    assert path.read_bytes() == whole
-    assert len(Cassette(path)) == 4

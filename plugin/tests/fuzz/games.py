@@ -139,7 +139,7 @@ def _write_recordings(scratch: Path) -> None:
     path = cassette_path(scratch / "whole", raw.id, MODEL)
     journal = _interrupted(scratch / "journal", Cassette(path), raw)
     _keep("journals", f"{raw.id}{JOURNAL_SUFFIX}", journal.read_bytes())
-    _keep("cassettes", f"{raw.id}.jsonl.zst", pack(path).path.read_bytes())
+    _keep("cassettes", f"{raw.id}.jsonl.gz", pack(path).path.read_bytes())
     capped = recorded(scratch / "capped", raw, calls=5)
     _keep("cassettes", f"{raw.id}.capped.jsonl", capped.read_bytes())
 
