@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast
 
 from ..contrasts.cases import Registered, Registry
-from ..contrasts.declared import Declared, Hypothesis
+from ..contrasts.declared import Hypothesis
 from ..contrasts.interactions import Interaction
+from ..contrasts.pairs import RateDifference
 from ..contrasts.power import compared_by
+from ..experiments.experiment import plan
 from ..experiments.measures import MISSING
 from .lines import GridCell
+from .planting import touches
 
 EVEN, BIASED = "even", "biased"
-_FEW = 300
-"""Trials of an experiment that takes little."""
+_FEW, _MANY = 300, 1500
+"""Trials of an experiment that takes little, and of one of which draws are saved."""
+
+_PERMUTED = 400
+"""Draws of an experiment's recordings, of all models together."""
+_RARE = (0.04, 0.2)
+"""Shares of units that have all of an effect where few have any."""
+_ROOM = 0.25
+"""Share of a measure's scale that such units may be moved by, so that none meets its end."""
 
 
 def full(registry: Registry, recorded: Sequence[tuple[str, str]]) -> Iterator[GridCell]:
@@ -23,77 +34,81 @@ def full(registry: Registry, recorded: Sequence[tuple[str, str]]) -> Iterator[Gr
     are experiments and models whose recordings are permuted.
     """
     every = [each for each in registry if each.experiment.simulated is not None]
-    for each in every:
-        yield from _even(each)
+    for draws in (10, 100, 400):  # each an unchanged upgrade of another
+        for each in every:
+            yield GridCell(each.experiment.id, EVEN, draws, EVEN)
     for experiment, model in recorded:
-        yield GridCell(experiment, model, 50)
-    for part in (_biased, _two_margins, _one_cell, _worse, _creep, _noise):
+        models = sum(name == experiment for name, _ in recorded)
+        yield GridCell(experiment, model, -(-_PERMUTED // models))
+    for each in every:  # known biases that were accepted
+        yield GridCell(each.experiment.id, BIASED, 100, BIASED)
+    for part in (_two_margins, _at_the_margin, _one_cell, _worse, _creep, _noise, _mishaps):
         for each in every:
             yield from part(each)
-    for draws in (100, 200):
-        for each in every:
-            yield from _at_the_margin(each, draws)
-    for each in every:
-        yield from _mishaps(each)
-
-
-def _even(each: Registered) -> Iterator[GridCell]:
-    """Without bias, each draw an unchanged upgrade of another."""
-    yield GridCell(each.experiment.id, EVEN, 400, EVEN)
-
-
-def _biased(each: Registered) -> Iterator[GridCell]:
-    """With known biases that were accepted."""
-    yield GridCell(each.experiment.id, BIASED, 100, BIASED)
 
 
 def _two_margins(each: Registered) -> Iterator[GridCell]:
-    for name in _representatives(each):
-        yield GridCell(each.experiment.id, f"{EVEN}+{name}=2", 40)
+    for names in _at_once(each, _representatives(each)):
+        yield _planted(each, [f"{name}=2" for name in names], 30)
+
+
+def _at_the_margin(each: Registered) -> Iterator[GridCell]:
+    """Where CLEAR is false: alike in all units, varying between them, and in a few alone."""
+    for names in _at_once(each, _representatives(each)):
+        yield _planted(each, [f"{name}=1" for name in names], 100)
+    population = _clear(each, _representatives(each, population=True))
+    for names in _at_once(each, population):
+        varied = [f"vary:{name}=1" for name in names]
+        yield _planted(each, [*(f"{name}=1" for name in names), *varied], 100)
+    for name in population[:1]:
+        if _has_room(each, name):
+            yield from (_planted(each, [f"rare{share}:{name}=1"], 100) for share in _RARE)
 
 
 def _one_cell(each: Registered) -> Iterator[GridCell]:
-    """Two margins at one level of another factor alone."""
-    for name, level in _cells(each):
-        yield GridCell(each.experiment.id, f"{EVEN}+{name}@{level}=2", 40)
+    """Two margins at one level of another factor, or one item of a few, alone."""
+    experiment = each.experiment
+    others: dict[str, Sequence[str]] = {f.name: tuple(f.levels) for f in experiment.factors}
+    if experiment.items is not None and len(experiment.items.items) < 6:  # noqa: PLR2004
+        others[experiment.items.name] = tuple(experiment.items.items)
+    for factor, levels in others.items():
+        across = [
+            name
+            for name in _clear(each, _representatives(each))
+            if (hypothesis := cast("Any", each.hypotheses[name]))
+            and getattr(hypothesis, "measure", MISSING) != MISSING  # a selection is of one style
+            and factor not in {*compared_by(hypothesis), *hypothesis.at}
+        ]
+        for names in _at_once(each, across):
+            yield _planted(each, [f"{name}@{levels[0]}=2" for name in names], 30)
 
 
 def _worse(each: Registered) -> Iterator[GridCell]:
     """One margin worse than was accepted."""
-    for name in _representatives(each):
-        if each.hypotheses[name].claim == "clear":
-            yield GridCell(each.experiment.id, f"{EVEN}+{name}=1", 40, EVEN)
+    for name in _clear(each, _representatives(each))[:1]:
+        yield _planted(each, [f"{name}=1"], 40, EVEN)
 
 
 def _creep(each: Registered) -> Iterator[GridCell]:
-    """A known bias that grows by .4 margins a step."""
-    for name in _representatives(each, population=True)[:1]:
+    """A known bias that grows by .4 margins a step; where draws are dear, of whole populations."""
+    dear = _trials(each) > _MANY
+    for name in _clear(each, _representatives(each, population=dear))[:1]:
         creeping = f"{BIASED}+step:{name}=0.4"
         yield GridCell(each.experiment.id, creeping, 100, creeping)
 
 
 def _noise(each: Registered) -> Iterator[GridCell]:
-    for measure in _measures(each):
-        yield GridCell(each.experiment.id, f"{EVEN}+noise:{measure}=1", 40)
-
-
-def _at_the_margin(each: Registered, draws: int) -> Iterator[GridCell]:
-    """Where CLEAR is false: alike in all units, in a few alone, and varying between them."""
-    for name in _representatives(each):
-        yield GridCell(each.experiment.id, f"{EVEN}+{name}=1", draws)
-    for name in _representatives(each, population=True):
-        yield GridCell(each.experiment.id, f"{EVEN}+rare0.04:{name}=1", draws)
-        yield GridCell(each.experiment.id, f"{EVEN}+vary:{name}=1", draws)
+    yield _planted(each, [f"noise:{measure}=1" for measure in _measures(each)], 30)
 
 
 def _mishaps(each: Registered) -> Iterator[GridCell]:
     """Missing replies, a judge's error, and half a margin."""
     for share in (0.03, 0.08):
-        yield GridCell(each.experiment.id, f"{EVEN}+missing={share}", 40)
+        yield _planted(each, [f"missing={share}"], 30)
     if each.experiment.judge is not None:
-        yield GridCell(each.experiment.id, f"{EVEN}+judge=0.05", 40)
-    for name in _representatives(each):
-        yield GridCell(each.experiment.id, f"{EVEN}+{name}=0.5", 40)
+        yield _planted(each, ["judge=0.05"], 30)
+    for names in _at_once(each, _representatives(each)):
+        yield _planted(each, [f"{name}=0.5" for name in names], 30)
 
 
 def gate(registry: Registry) -> Iterator[GridCell]:
@@ -101,16 +116,56 @@ def gate(registry: Registry) -> Iterator[GridCell]:
     for each in registry:
         if each.experiment.simulated is None:
             continue
-        name = each.experiment.id
         experiment = each.experiment
-        trials = len(experiment.conditions) * experiment.replicates  # of each exemplar and item
         alone = experiment.items is None and not any(f.exemplars for f in experiment.factors)
-        quick = alone and trials <= _FEW
-        yield GridCell(name, EVEN, 30 if quick else 2, EVEN)
+        quick = alone and len(experiment.conditions) * experiment.replicates <= _FEW
+        yield GridCell(experiment.id, EVEN, 30 if quick else 2, EVEN)
         if quick:
             for claim in _representatives(each):
-                yield GridCell(name, f"{EVEN}+{claim}=1", 30)
-                yield GridCell(name, f"{EVEN}+{claim}=2", 15)
+                yield _planted(each, [f"{claim}=1"], 30)
+                yield _planted(each, [f"{claim}=2"], 15)
+
+
+def _planted(each: Registered, plants: Iterable[str], draws: int, accepted: str = "") -> GridCell:
+    return GridCell(each.experiment.id, "+".join([EVEN, *plants]), draws, accepted)
+
+
+def _trials(each: Registered) -> int:
+    return len(plan(each.experiment, each.experiment.design()))
+
+
+def _at_once(each: Registered, names: Sequence[str]) -> list[list[str]]:
+    """The ``names`` in groups in which each may have its effect planted beside the others'.
+
+    Where draws are cheap, one by one.
+    """
+    cheap = _trials(each) <= _MANY
+    groups: list[list[str]] = []
+    for name in names:
+        free = (
+            group
+            for group in groups
+            if not any(touches(each.hypotheses[name], each.hypotheses[other]) for other in group)
+        )
+        group = None if cheap else next(free, None)
+        if group is None:
+            groups.append([name])
+        else:
+            group.append(name)
+    return groups
+
+
+def _clear(each: Registered, names: Sequence[str]) -> list[str]:
+    return [name for name in names if each.hypotheses[name].claim == "clear"]
+
+
+def _has_room(each: Registered, name: str) -> bool:
+    """Whether a few units can have the effect of all, without meeting an end of the scale."""
+    hypothesis = cast("Any", each.hypotheses[name])
+    if isinstance(hypothesis, RateDifference):
+        return False
+    bounds = next(m.bounds for m in each.experiment.measures if m.name == hypothesis.measure)
+    return bounds is None or hypothesis.margin / min(_RARE) <= _ROOM * (bounds[1] - bounds[0])
 
 
 def _gating(registered: Registered) -> list[tuple[str, Hypothesis]]:
@@ -136,25 +191,6 @@ def _representatives(registered: Registered, *, population: bool = False) -> lis
         kind = (hypothesis.family, type(hypothesis).__name__, measure, str(hypothesis.claim))
         found.setdefault(kind, name)
     return list(found.values())
-
-
-def _cells(registered: Registered) -> Iterator[tuple[str, str]]:
-    """A claim to be clear of every kind, at each level of each other factor (or item of a few)."""
-    experiment = registered.experiment
-    others: dict[str, Sequence[str]] = {f.name: tuple(f.levels) for f in experiment.factors}
-    if experiment.items is not None and len(experiment.items.items) < 6:  # noqa: PLR2004
-        others[experiment.items.name] = tuple(experiment.items.items)
-    for name in _representatives(registered):
-        hypothesis = registered.hypotheses[name]
-        measure = getattr(hypothesis, "measure", "")
-        if hypothesis.claim != "clear" or measure == MISSING:
-            continue
-        confined = hypothesis.at if isinstance(hypothesis, Declared) else {}
-        if not measure:  # a selection is of one style already
-            continue
-        for factor, levels in others.items():
-            if factor not in compared_by(hypothesis) and factor not in confined:
-                yield from ((name, level) for level in levels)
 
 
 def _measures(registered: Registered) -> list[str]:

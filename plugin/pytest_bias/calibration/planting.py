@@ -6,7 +6,7 @@ what is planted, each as what=how much:
 ``HYPOTHESIS``
     so many of its margins on its high side (of one group against others, on that group), in the
     direction the hypothesis names, else downward; ``HYPOTHESIS@LEVEL`` at that level of another
-    factor, or at that item, alone.
+    factor, or at that item, alone. Of an interaction half in each of two opposite cells.
 ``vary:HYPOTHESIS``
     an effect of every unit of its own, normal with this standard deviation in margins.
 ``rare0.04:HYPOTHESIS``
@@ -31,11 +31,11 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
 
-from ..contrasts.declared import has_exemplars, levels_of
+from ..contrasts.declared import has_exemplars, levels_of, outcomes_of
 from ..contrasts.groups import GroupContrast, TotalGap
 from ..contrasts.interactions import Interaction
 from ..contrasts.pairs import PairContrast, RateRatio
@@ -199,12 +199,15 @@ class Planting:
         declared = cast("Declared", hypothesis)
         times = self._place if plant.how == "step" else 1
         measure, amount = planted_in(hypothesis, times * plant.amount)
-        side = _side(hypothesis, self._registered.experiment, plant.at)
+        side, *other = _sides(hypothesis, self._registered.experiment, plant.at)
         if getattr(hypothesis, "measure", "") == MISSING:
             self._missing.append(lambda trial: amount * _stands(trial, side))
             return
         if plant.how in ("", "step"):
-            self._shifts.append((measure, lambda trial: amount * _stands(trial, side)))
+            # Half of an interaction in each of two cells: then no factor alone has an effect.
+            part = amount / (1 + len(other))
+            for each in (side, *other):
+                self._shifts.append((measure, partial(_shifted, part, each)))
             return
         experiment = self._registered.experiment
         compared = compared_by(hypothesis)
@@ -299,7 +302,7 @@ class Planting:
     ) -> Sequence[Outcome]:
         registered = self._registered
         hypothesis = registered.hypotheses[plant.name]
-        side = _side(hypothesis, registered.experiment, plant.at)
+        side = _sides(hypothesis, registered.experiment, plant.at)[0]
         measure: str = getattr(hypothesis, "measure", "")
         rows = [record_of(each, registered.experiment.measures) for each in outcomes]
         among = [place for place, row in enumerate(rows) if _stands(row.trial, side)]
@@ -346,10 +349,29 @@ def truth_of(
             continue
         if plant.name not in registered.hypotheses and plant.how != "noise":
             continue
-        if plant.name != hypothesis.id or plant.how not in ("", "rare") or plant.at:
+        other = registered.hypotheses.get(plant.name)
+        population = plant.how == "vary" and cast("Declared", hypothesis).target == "population"
+        if plant.name == hypothesis.id and population:
+            continue  # units differ, and on average nothing is added
+        if plant.name == hypothesis.id and plant.how in ("", "rare") and not plant.at:
+            planted += planted_in(hypothesis, plant.amount)[1]
+        elif other is None or plant.name == hypothesis.id or touches(other, hypothesis, plant.at):
             return None
-        planted += planted_in(hypothesis, plant.amount)[1]
     return math.exp(planted) if ratio else planted
+
+
+def touches(one: Hypothesis, other: Hypothesis, at: str = "") -> bool:
+    """Whether what is planted in one (``at`` one level alone) may move the other's estimate.
+
+    It does not where they are about different measures, or differences between the levels of
+    different factors: conditions are crossed, so that it stands on both sides alike.
+    """
+    first, second = outcomes_of(one), outcomes_of(other)
+    if MISSING in first | second:
+        return True
+    multiplied = any(isinstance(each, RateRatio | Selection) for each in (one, other))
+    factors = [{*compared_by(each), *cast("Declared", each).at} for each in (one, other)]
+    return bool(first & second) and (bool(at) or multiplied or bool(factors[0] & factors[1]))
 
 
 def _spreads(hypothesis: Hypothesis) -> bool:
@@ -362,10 +384,11 @@ def _spreads(hypothesis: Hypothesis) -> bool:
 _Side = Mapping[str, Sequence[str]]
 
 
-def _side(hypothesis: Hypothesis, experiment: Experiment, at: str) -> _Side:
-    """Factor (or items) → the levels at which an effect is planted."""
+def _sides(hypothesis: Hypothesis, experiment: Experiment, at: str) -> list[_Side]:
+    """Factor (or items) → the levels an effect is planted at; of an interaction two cells."""
     declared = cast("Declared", hypothesis)
-    side = {name: levels_of(levels) for name, levels in declared.at.items()}
+    side: dict[str, Sequence[str]] = {}
+    opposite: dict[str, Sequence[str]] = {}
     if isinstance(hypothesis, PairContrast):
         side[hypothesis.factor] = hypothesis.levels[0]
     elif isinstance(hypothesis, GroupContrast):
@@ -374,11 +397,16 @@ def _side(hypothesis: Hypothesis, experiment: Experiment, at: str) -> _Side:
     elif isinstance(hypothesis, Interaction):
         for name, pair in hypothesis.factors.items():
             side[name] = (experiment.levels(name)[0],) if pair is None else levels_of(pair[0])
+            opposite[name] = () if pair is None else levels_of(pair[1])
+    shared = {name: levels_of(levels) for name, levels in declared.at.items()}
     if at:
         crossed = _crossed(experiment)
-        name = next(name for name, levels in crossed.items() if at in levels)
-        side[name] = (at,)
-    return side
+        shared[next(name for name, levels in crossed.items() if at in levels)] = (at,)
+    return [each | shared for each in (side, opposite) if each and all(each.values())] or [shared]
+
+
+def _shifted(amount: float, side: _Side, trial: Trial) -> float:
+    return amount * _stands(trial, side)
 
 
 def _stands(trial: Trial, side: _Side) -> bool:

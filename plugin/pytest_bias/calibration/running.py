@@ -5,12 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
+from statistics import fmean
 
 from ..contrasts.cases import Registry
 from ..errors import BiasError
@@ -92,18 +94,25 @@ def blocks_of(cells: Sequence[GridCell], lines: Sequence[file.Line], seed: int) 
             )
             if wanted:
                 blocks.append(Block(cell, seed, number, wanted))
+                there |= {(cell.experiment, cell.subject, cell.accepted, d) for d in wanted}
     return blocks
 
 
-def draw_block(load: Load, block: Block) -> list[file.Line]:
-    """The lines of one block. Raises DrawFailed for an error of the suite's code."""
+def draw_block(load: Load, block: Block) -> tuple[list[file.Line], float]:
+    """The lines of one block, and how many seconds of a core they took.
+
+    Raises DrawFailed for an error of the suite's code.
+    """
     cell = block.cell
     draw = block.wanted[0]
+    began = time.process_time()
     try:
         if is_permuted(cell.subject):
-            return load().permuted(cell, block.seed, block.wanted)
-        bench = load().bench(cell.experiment)
-        return list(drawn_lines(bench, cell, block.seed, block.number * BLOCK, block.wanted))
+            lines = load().permuted(cell, block.seed, block.wanted)
+        else:
+            bench = load().bench(cell.experiment)
+            lines = [*drawn_lines(bench, cell, block.seed, block.number * BLOCK, block.wanted)]
+        return lines, time.process_time() - began
     except BiasError as error:
         problem = str(error)
     except Exception as error:  # noqa: BLE001  (the author's code, named with its draw)
@@ -118,33 +127,34 @@ def draw_blocks(
 
     After ``seconds`` no block is begun. An interruption leaves what is done in the file.
     """
-    progress = _Progress(sum(len(block.wanted) for block in blocks), tell)
+    progress = _Progress(blocks, tell)
+    until = time.monotonic() + seconds
     if processes == 1:
-        done = _alone(load, blocks, progress.began + seconds)
+        done = _alone(load, blocks, until)
     else:
-        done = _together(load, blocks, processes, progress.began + seconds)
-    for block, lines in done:
+        done = _together(load, blocks, processes, until)
+    for block, (lines, took) in done:
         file.add(path, lines)
-        progress.add(block)
+        progress.add(block, took)
     return progress.done == progress.total
 
 
-def _alone(
-    load: Load, blocks: Sequence[Block], until: float
-) -> Iterator[tuple[Block, list[file.Line]]]:
+Done = tuple[Block, tuple[list[file.Line], float]]
+"""A block, its lines, and the seconds they took."""
+
+
+def _alone(load: Load, blocks: Sequence[Block], until: float) -> Iterator[Done]:
     for block in blocks:
         if time.monotonic() >= until:
             return
         yield block, draw_block(load, block)
 
 
-def _together(
-    load: Load, blocks: Sequence[Block], processes: int, until: float
-) -> Iterator[tuple[Block, list[file.Line]]]:
+def _together(load: Load, blocks: Sequence[Block], processes: int, until: float) -> Iterator[Done]:
     """The blocks as they are done: as many at once as there are processes, in order."""
     queue = iter(blocks)
     pool = ProcessPoolExecutor(processes, initializer=_begin)
-    running: dict[Future[list[file.Line]], Block] = {}
+    running: dict[Future[tuple[list[file.Line], float]], Block] = {}
 
     def fill() -> None:
         while len(running) < processes and time.monotonic() < until:
@@ -159,7 +169,7 @@ def _together(
             ended = next(as_completed(running))
             block = running.pop(ended)
             try:
-                lines = ended.result()
+                drawn = ended.result()
             except BrokenProcessPool:
                 raise DrawFailed(
                     experiment=block.cell.experiment,
@@ -168,7 +178,7 @@ def _together(
                     problem="its process was ended from outside (out of memory?)",
                 ) from None
             fill()
-            yield block, lines
+            yield block, drawn
     finally:
         pool.shutdown(wait=not running, cancel_futures=True)
         for child in multiprocessing.active_children() if running else ():
@@ -181,27 +191,47 @@ def _begin() -> None:
 
 
 class _Progress:
-    """Says now and then how far it is, how fast, and how long it will take."""
+    """Says now and then how far it is, and how much of a core the rest will take."""
 
     EVERY = 10.0
     """Seconds between two lines."""
 
-    def __init__(self, total: int, tell: Tell) -> None:
-        self.total, self.done = total, 0
-        self.began = self._told = time.monotonic()
+    def __init__(self, blocks: Sequence[Block], tell: Tell) -> None:
+        self.total, self.done = sum(len(block.wanted) for block in blocks), 0
+        self._left = Counter[_Kind]()
+        for block in blocks:
+            self._left[_kind(block)] += len(block.wanted)
+        self._drawn, self._took = Counter[_Kind](), defaultdict[_Kind, float](float)
+        self._told = time.monotonic()
         self._tell = tell
 
-    def add(self, block: Block) -> None:
-        """Count a block."""
-        self.done += len(block.wanted)
+    def add(self, block: Block, took: float) -> None:
+        """Count a block, which took so many seconds of a core."""
+        kind, draws = _kind(block), len(block.wanted)
+        self.done += draws
+        self._left[kind] -= draws
+        self._drawn[kind] += draws
+        self._took[kind] += took
         now = time.monotonic()
         if now - self._told < self.EVERY and self.done < self.total:
             return
         self._told = now
-        each = (now - self.began) / self.done
-        left = each * (self.total - self.done)
+        known = {each: self._took[each] / n for each, n in self._drawn.items()}
+        # What was not drawn yet is taken for as slow as the mean of what was.
+        mean = fmean(known.values())
+        left = sum(n * known.get(each, mean) for each, n in self._left.items())
         cell = block.cell
         self._tell(
-            f"{self.done} of {self.total} draws, {each:.2f} s each, {left / 60:.0f} min left "
-            f"({cell.experiment}, {cell.subject})"
+            f"{self.done} of {self.total} draws, {took / draws:.2f} s each "
+            f"({cell.experiment}, {cell.subject}), {left / 3600:.2f} core-hours left"
         )
+
+
+_Kind = tuple[str, bool, bool]
+"""What decides how long a draw takes: experiment, whether permuted, whether two are made."""
+
+
+def _kind(block: Block) -> _Kind:
+    cell = block.cell
+    two = cell.accepted not in ("", cell.subject)
+    return cell.experiment, is_permuted(cell.subject), two

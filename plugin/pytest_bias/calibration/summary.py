@@ -22,6 +22,9 @@ _UNBIASED = "even"
 _CHAIN = 10
 _CHAINED: Mapping[str, Any] = {"relation": "at most", "bound": 0.25}
 """What ten unchanged upgrades of one claim may be stopped."""
+_TOLD = 0.2
+"""Share of units from which on a bias must not be CLEAR; of a smaller one CLEAR itself says how
+many there may be, as none of those that were drawn need have it."""
 _CREEP = 4
 """Steps of .4 margins after which a creeping bias must have been stopped."""
 
@@ -164,7 +167,7 @@ def _of_experiment(
         if known:
             covers = (e["interval"][0] <= e["truth"] <= e["interval"][1] for e in known)
             yield rate("covers", covers, name, relation="at least", bound=0.93)
-        if planted and planted[0].amount >= 2 and not planted[0].at:  # noqa: PLR2004
+        if any(p.amount >= 2 and not p.how and (p.at or known) for p in planted):  # noqa: PLR2004
             stops = (is_stopped(each["status"], each["claim"]) for each in said)
             yield rate("stops", stops, name, relation="at least", bound=0.95)
 
@@ -273,17 +276,21 @@ def _alarm_bound(subject: PlantedSubject) -> Mapping[str, Any]:
 def _pass_bound(subject: PlantedSubject) -> Mapping[str, Any]:
     if subject.text == _UNBIASED:
         return {"relation": "at least", "bound": 0.90}
-    cells = [plant for plant in subject.plants if plant.at and plant.amount >= 2]  # noqa: PLR2004
-    return {"relation": "at most", "bound": 0.05} if cells else {}
+    return {}
 
 
 def _verdict_bound(
     subject: PlantedSubject, planted: Sequence[Plant], status: str, said: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """At its margin a claim must not be CLEAR, nor one on a measure that is noise."""
+    """At its margin a claim must not be CLEAR, nor one on a measure that is noise.
+
+    What is planted in one group is not so much of a spread of groups, whose value is not known.
+    """
     if status != "CLEAR":
         return {}
-    at_margin = [p for p in planted if p.amount >= 1 and p.how in ("", "rare") and not p.at]
+    many = [p for p in planted if p.how == "" or (p.how == "rare" and p.share >= _TOLD)]
+    known = said.get("truth") is not None
+    at_margin = [p for p in many if known and p.amount >= 1 and not p.at]
     noise = [p for p in subject.plants if p.how == "noise" and p.name in said["measures"]]
     return {"relation": "at most", "bound": 0.05} if at_margin or noise else {}
 

@@ -44,6 +44,7 @@ def _mean(rows: tuple[Record, ...], measure: str, levels: Mapping[str, str]) -> 
         (AUDIT, "log_length-english", -2.0, 2),
         (AUDIT, "sentiment-names", -2.0, 2),
         (AUDIT, "is_refusal-articles", 1.0, 2),
+        (AUDIT, "sentiment-name_type-x-english", -2.0, 2),
         (NARRATIVE, "pro_social-black_male-rest", -2.0, 2),
         (NARRATIVE, "hesitation-asian_female-rest", -2.0, 2),
         (POSTS, "picked-left-neutral", -1.0, 2),

@@ -54,6 +54,8 @@ def _sorted(folder: Path) -> list[str]:
 def test_draws_are_judged_and_differ(calibrate: Calibrate, tmp_path: Path) -> None:
     done = calibrate("--draws", "12", "--subject", "biased")
     assert done.returncode == 0, done.stderr
+    assert "12 of 12 draws" in done.stderr
+    assert "(game-coin, biased), 0.00 core-hours left" in done.stderr
     settings, *lines = _lines(tmp_path)
     assert settings["format"] == 1
     assert [line["draw"] for line in sorted(lines, key=lambda line: line["draw"])] == [*range(12)]
