@@ -58,8 +58,14 @@ class Bench:
 
     @cached_property
     def digest(self) -> str:
-        """Names the design and all that is claimed about it: calibrated is this, and no other."""
-        return digest(dumps([self.fingerprints, self.allocation.alpha]))[:16]
+        """Names the design, its controls and all that is claimed: calibrated is this, no other."""
+        experiment, repeated = self.registered.experiment, self.design.controls
+        controls = {
+            name: [fingerprint_of(experiment, self.design, each.contrast, ""), *each.licenses]
+            for name, each in sorted(self.registered.controls.items())
+        }
+        decided = [experiment.id, self.fingerprints, controls, repeated, self.allocation.alpha]
+        return digest(dumps(decided))[:16]
 
     def analysis(self, subject: PlantedSubject, draw: str, place: int = 0) -> Analysis:
         """Draw once, and judge; ``draw`` decides all chance, ``place`` how far steps have come."""

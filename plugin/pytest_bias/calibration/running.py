@@ -9,15 +9,17 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from statistics import fmean
 
 from ..contrasts.cases import Registry
-from ..errors import BiasError
+from ..errors import BiasError, UnknownName
 from ..experiments.canonical import digest
 from ..experiments.design import Design
+from ..experiments.experiment import GATE
 from ..experiments.records import Outcome
 from ..settings.budget import Budget
 from ..verdicts.analysis import gating_families
@@ -39,6 +41,8 @@ class DrawnSuite:
     budget: Budget
     replies: Callable[[str, str], tuple[Design, Sequence[Outcome]]]
     """Experiment and model → the design of its recording, and what was recorded."""
+    design: str = GATE
+    replicates: int | None = None
 
     def permuted(self, cell: GridCell, seed: int, draws: Sequence[int]) -> list[file.Line]:
         """Lines of a recording whose replies are dealt out anew over all its trials."""
@@ -55,13 +59,25 @@ class DrawnSuite:
             lines.append(line_of(bench, None, cell, draw, analysis))
         return lines
 
+    @property
+    def digests(self) -> dict[str, str]:
+        """Experiment → the digest of the design; those without such a design are not there."""
+        found: dict[str, str] = {}
+        for each in self.registry:
+            with suppress(UnknownName):
+                found[each.experiment.id] = self.bench(each.experiment.id).digest
+        return found
+
     def bench(self, experiment: str) -> Bench:
-        """One of its experiments under its gate design, ready to be drawn."""
+        """One of its experiments under the design, ready to be drawn.
+
+        Raises UnknownName where it has none of that name.
+        """
         registered = self.registry[experiment]
         families = gating_families(registered.hypotheses.values())
         return Bench(
             registered=registered,
-            design=registered.experiment.design(),
+            design=registered.experiment.design(self.design, self.replicates),
             allocation=self.budget.of(experiment, families),
         )
 

@@ -20,6 +20,7 @@ from ..calibration.running import DrawnSuite, blocks_of, draw_blocks
 from ..calibration.summary import as_json, rates, table
 from ..contrasts.cases import Case, Registry, declared_in
 from ..errors import BadSetting, NotRecorded, UnknownName
+from ..experiments.experiment import GATE
 from ..providers.simulator.exchange import SUBJECTS
 from ..session.options import today
 from ..session.recordings import Recordings
@@ -65,6 +66,8 @@ def add_calibrating(commands: Commands[argparse.ArgumentParser]) -> None:
         metavar="SUBJECT",
         help="hold every draw against an accepted one of this subject, as an upgrade",
     )
+    command.add_argument("--design", default=GATE, help="name of the design drawn (gate)")
+    command.add_argument("--replicates", type=_positive, help="replicates, in place of its own")
     command.add_argument("--draws", type=_positive, default=10, help="number of draws (10)")
     command.add_argument("--seed", type=int, default=1, help="decides all chance (1)")
     command.add_argument(
@@ -101,15 +104,15 @@ def _positive(text: str) -> int:
 
 
 @cache
-def declared_by(suite: str) -> DrawnSuite:
-    """What a suite declares, and its error budget; read once in a process."""
+def declared_by(suite: str, design: str = GATE, replicates: int | None = None) -> DrawnSuite:
+    """What a suite declares, its error budget, and the design to draw; read once in a process."""
     registry = Registry()
     for module in suite_modules(suite):
         for declared in declared_in(module):
             registry.add(declared)
     table = Path(str(OPTIONS["error_budget"].default))
     budget = read_budget(table if table.exists() else None)
-    return DrawnSuite(registry, budget, partial(_replies, registry))
+    return DrawnSuite(registry, budget, partial(_replies, registry), design, replicates)
 
 
 def _replies(registry: Registry, experiment: str, model: str) -> tuple[Design, Sequence[Outcome]]:
@@ -168,19 +171,17 @@ def _calibrate(given: argparse.Namespace) -> int:
         return _summed_up(given.report, given.json, 2.0)
     if given.out is None:
         raise BadSetting(option="--out", value=None, problem="say where the draws are to be kept")
-    declared = declared_by(given.suite)
+    load = partial(declared_by, given.suite, given.design, given.replicates)
+    declared = load()
     settings = {
         "format": file.FORMAT,
         "seed": given.seed,
         "suite": given.suite,
-        "designs": {
-            each.experiment.id: declared.bench(each.experiment.id).digest
-            for each in declared.registry
-        },
+        "designs": declared.digests,
     }
     blocks = blocks_of(_cells(declared, given), file.begin(given.out, settings), given.seed)
     whole = draw_blocks(
-        partial(declared_by, given.suite),
+        load,
         blocks,
         given.out,
         processes=min(given.jobs, max(len(blocks), 1)),
@@ -196,7 +197,7 @@ def _calibrate(given: argparse.Namespace) -> int:
 def _cells(declared: DrawnSuite, given: argparse.Namespace) -> list[GridCell]:
     """The cells that are asked for: of a grid, or of one subject."""
     registry = declared.registry
-    ids = _experiments(registry, given.experiments)
+    ids = _experiments(declared, given.experiments)
     if given.grid is not None:
         found = [
             *(gate(registry) if given.grid == "gate" else full(registry, _recorded(registry)))
@@ -230,19 +231,21 @@ def _summed_up(files: Sequence[Path], json_file: Path | None, errors: float) -> 
     return int(bool(broken))
 
 
-def _experiments(registry: Registry, named: Sequence[str]) -> list[str]:
+def _experiments(declared: DrawnSuite, named: Sequence[str]) -> list[str]:
     """The ids of the experiments to draw: those ``named``, or all that simulated subjects answer.
 
-    Raises UnknownName for one there is not, BadSetting for one that no simulated subject answers.
+    Raises UnknownName for one there is not, or without the design; BadSetting for one that no
+    simulated subject answers.
     """
-    known = {each.experiment.id: each for each in registry}
+    known = {each.experiment.id: each for each in declared.registry}
     for name in named:
         if name not in known:
             raise UnknownName(kind="experiment", name=name, known=known)
         if known[name].experiment.simulated is None:
             problem = "no simulated subject answers it (simulated= of its Experiment)"
             raise BadSetting(option="EXPERIMENT", value=name, problem=problem)
-    answered = [name for name, each in known.items() if each.experiment.simulated is not None]
+        declared.bench(name)
+    answered = [name for name in declared.digests if known[name].experiment.simulated is not None]
     if not answered:
         problem = "no experiment in it says how simulated subjects answer"
         raise BadSetting(option="--suite", value=None, problem=problem)

@@ -151,6 +151,9 @@ def test_other_settings_are_refused(calibrate: Calibrate) -> None:
     assert "it was drawn with seed 1, not 2" in done.stderr
     assert "known: biased, drifted, even" in calibrate("--subject", "odd").stderr
     assert "known: game-coin" in calibrate("game-dice").stderr
+    other = calibrate("--draws", "1", "--replicates", "20")
+    assert "it was drawn with designs" in other.stderr
+    assert "known: gate, screen" in calibrate("game-coin", "--design", "documented").stderr
 
 
 def test_an_error_names_the_draw(calibrate: Calibrate, tmp_path: Path) -> None:
