@@ -6,19 +6,24 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from textwrap import wrap
 from typing import Any, Literal
 
 from ..baselines.gate import is_stopped
-from ..experiments.canonical import plain
+from ..experiments.canonical import compact, plain
 from .file import Line, is_permuted
 from .planting import Plant, PlantedSubject
 
 SUITE = "suite"
 """What stands for all experiments of a suite together."""
 
+PASSES = "passes"
+UNCHANGED = "unchanged, stopped"
+
 BoundSide = Literal["at most", "at least", ""]
 
-_UNBIASED = "even"
+_UNBIASED, _BIASED = "even", "biased"
 _CHAIN = 10
 _CHAINED: Mapping[str, Any] = {"relation": "at most", "bound": 0.25}
 """What ten unchanged upgrades of one claim may be stopped."""
@@ -147,7 +152,7 @@ def _of_experiment(
         published=_published(drawn),
         **_alarm_bound(subject),
     )
-    yield rate("passes", map(_passes, drawn), **_pass_bound(subject))
+    yield rate(PASSES, map(_passes, drawn), **_pass_bound(subject))
     yield from _of_upgrades(rate, subject, accepted, drawn)
     for name in drawn[0]["verdicts"]:
         said = [line["verdicts"][name] for line in drawn]
@@ -155,16 +160,19 @@ def _of_experiment(
             continue
         planted = [p for p in subject.plants if p.name == name]
         for status in ("CLEAR", "BIASED"):
+            bound = _verdict_bound(subject, planted, status, said[0])
+            if not (bound or planted or subject.text in (_UNBIASED, _BIASED)):
+                continue  # what is planted elsewhere says of this what the unbiased one does
             published = [each["published"] <= 0.05 for each in said if "published" in each]  # noqa: PLR2004
             yield rate(
                 status,
                 (each["status"] == status for each in said),
                 name,
                 published=sum(published) / len(published) if published else None,
-                **_verdict_bound(subject, planted, status, said[0]),
+                **bound,
             )
         known = [each for each in said if each.get("truth") is not None and each.get("interval")]
-        if known:
+        if known and (planted or not subject.plants):
             covers = (e["interval"][0] <= e["truth"] <= e["interval"][1] for e in known)
             yield rate("covers", covers, name, relation="at least", bound=0.93)
         if any(p.amount >= 2 and not p.how and (p.at or known) for p in planted):  # noqa: PLR2004
@@ -191,13 +199,13 @@ def _of_upgrades(
     if str(subject) == accepted:
         bound = 0.05 if subject.name == _UNBIASED else 0.10
         yield rate(
-            "unchanged, stopped",
+            UNCHANGED,
             (bool(line["stopped"]) for line in held),
             relation="at most",
             bound=None if subject.plants else bound,
         )
         for name in sorted({name for line in held for name in line["stopped"]}):
-            yield rate("unchanged, stopped", (name in line["stopped"] for line in held), name)
+            yield rate(UNCHANGED, (name in line["stopped"] for line in held), name)
         what = f"one of {_CHAIN} unchanged, stopped"
         yield from [rate(what, map(bool, chains))] if chains else ()
         for name in sorted({name for chain in chains for name in chain}):
@@ -241,13 +249,11 @@ def _of_suite(
     yield rate(
         "any BIASED", (any(map(_alarms, each)) for each in together), **_alarm_bound(subject)
     )
-    yield rate("passes", (all(map(_passes, each)) for each in together), **_pass_bound(subject))
+    yield rate(PASSES, (all(map(_passes, each)) for each in together), **_pass_bound(subject))
     if all("stopped" in line for line in together[0]) and str(subject) == accepted:
         stopped = (any(line["stopped"] for line in each) for each in together)
         relation: BoundSide = "at most" if subject.text == _UNBIASED else ""
-        yield rate(
-            "unchanged, stopped", stopped, relation=relation, bound=0.10 if relation else None
-        )
+        yield rate(UNCHANGED, stopped, relation=relation, bound=0.10 if relation else None)
 
 
 def _alarms(line: Line) -> bool:
@@ -295,22 +301,76 @@ def _verdict_bound(
     return {"relation": "at most", "bound": 0.05} if at_margin or noise else {}
 
 
-def as_json(settings: Line, found: Sequence[Rate]) -> Mapping[str, object]:
-    """The rates as JSON, with the designs they are of."""
-    return {
-        "format": settings["format"],
-        "seed": settings["seed"],
-        "designs": settings["designs"],
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """Of one claim, what is said at so many planted margins: its power, and how it errs.
+
+    ``points`` are margins, shares of CLEAR and of BIASED, and draws, in ascending order.
+    """
+
+    experiment: str
+    hypothesis: str
+    points: tuple[tuple[float, float, float, int], ...]
+
+
+def curves(found: Sequence[Rate], subjects: Sequence[str]) -> list[Curve]:
+    """The curves of claims in which more than one effect was planted."""
+    shares: defaultdict[tuple[str, str], dict[float, dict[str, Rate]]]
+    shares = defaultdict(lambda: defaultdict(dict))
+    for each in found:
+        if not each.hypothesis or each.what not in ("CLEAR", "BIASED"):
+            continue
+        subject = PlantedSubject(each.subject, subjects)
+        if subject.name != _UNBIASED or any(p.how or p.at for p in subject.plants):
+            continue
+        margins = sum(p.amount for p in subject.plants if p.name == each.hypothesis)
+        if subject.plants and not margins:
+            continue
+        at = shares[each.experiment, each.hypothesis][margins]
+        if each.what not in at or at[each.what].draws < each.draws:
+            at[each.what] = each
+    return [
+        Curve(
+            experiment=experiment,
+            hypothesis=hypothesis,
+            points=tuple(
+                (margins, at["CLEAR"].share, at["BIASED"].share, at["CLEAR"].draws)
+                for margins, at in sorted(by_margin.items())
+            ),
+        )
+        for (experiment, hypothesis), by_margin in sorted(shares.items())
+        if len(by_margin) > 1
+    ]
+
+
+def as_json(settings: Line, found: Sequence[Rate], curved: Sequence[Curve]) -> str:
+    """The rates and curves as JSON, each in a line, with the designs they are of."""
+    lines = {
+        "curves": [
+            {
+                "experiment": each.experiment,
+                "hypothesis": each.hypothesis,
+                "points": [
+                    {"margins": at, "clear": clear, "biased": biased, "draws": draws}
+                    for at, clear, biased, draws in each.points
+                ],
+            }
+            for each in curved
+        ],
         "rates": [
             {
                 **{k: v for k, v in dict(plain(each)).items() if v not in ("", None)},  # type: ignore[call-overload]
-                "share": round(each.share, 4),
                 "error": round(each.error, 4),
                 "holds": each.holds(),
             }
             for each in found
         ],
     }
+    parts = [f'"{name}":{compact(settings[name])}' for name in ("format", "seed", "designs")]
+    for name, values in lines.items():
+        inside = ",\n".join(compact(value, sort_keys=True) for value in values)
+        parts.append(f'"{name}":[\n{inside}\n]')
+    return "{" + ",\n".join(parts) + "}\n"
 
 
 def table(found: Sequence[Rate], errors: float) -> Iterator[str]:
@@ -325,11 +385,37 @@ def table(found: Sequence[Rate], errors: float) -> Iterator[str]:
         heading = f"{each.experiment}: {about}"
         if heading != above:
             above = heading
-            yield heading
+            yield from _wrapped(heading.replace("+", " +"))
         bound = "" if each.bound is None else f", {each.relation} {each.bound:g}"
         name = f" ({each.hypothesis})" if each.hypothesis else ""
         beside = "" if each.published is None else f"; published p ≤ .05 in {each.published:.3f}"
-        yield (
+        yield from _wrapped(
             f"  {'' if holds else 'BROKEN: '}{each.what}{name}: {each.share:.3f} ± "
             f"{each.error:.3f} of {each.draws}{bound}{beside}"
         )
+
+
+def curve_table(curved: Sequence[Curve]) -> Iterator[str]:
+    """Lines for the terminal: a claim in each, and how it is called at so many margins."""
+    for experiment, group in groupby(curved, key=lambda each: each.experiment):
+        rows = list(group)
+        draws: defaultdict[float, list[int]] = defaultdict(list)
+        for at, _, _, n in (point for each in rows for point in each.points):
+            draws[at].append(n)
+        yield ""
+        yield f"{experiment}: CLEAR / BIASED at so many margins (of so many draws)"
+        widest = max(len(each.hypothesis) for each in rows)
+        columns = sorted(draws)
+        heads = (f"{at:g} ({min(draws[at])})".rjust(_CELL) for at in columns)
+        yield f"  {'':{widest}}{''.join(heads)}"
+        for each in rows:
+            said = {at: f"{clear:.2f} / {biased:.2f}" for at, clear, biased, _ in each.points}
+            cells = (said.get(at, "").rjust(_CELL) for at in columns)
+            yield f"  {each.hypothesis:{widest}}{''.join(cells)}"
+
+
+_CELL = 14
+
+
+def _wrapped(text: str) -> list[str]:
+    return wrap(text, 100, subsequent_indent="    ", drop_whitespace=True, break_on_hyphens=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,7 +16,7 @@ from ..calibration.grid import full, gate
 from ..calibration.lines import GridCell
 from ..calibration.planting import PlantedSubject
 from ..calibration.running import DrawnSuite, blocks_of, draw_blocks
-from ..calibration.summary import as_json, rates, table
+from ..calibration.summary import as_json, curve_table, curves, rates, table
 from ..contrasts.cases import Case, Registry, declared_in
 from ..errors import BadSetting, NotRecorded, UnknownName
 from ..experiments.experiment import GATE
@@ -220,11 +219,11 @@ def _summed_up(files: Sequence[Path], json_file: Path | None, errors: float) -> 
             raise DamagedCalibration(path=path, line=1, problem=problem)
         lines += more
     found = rates(first, lines, SUBJECTS)
-    for line in table(found, errors):
+    curved = curves(found, SUBJECTS)
+    for line in (*table(found, errors), *curve_table(curved), ""):
         tell(line)
     if json_file is not None:
-        text = json.dumps(as_json(first, found), indent=1, sort_keys=True, allow_nan=False)
-        write(json_file, f"{text}\n")
+        write(json_file, as_json(first, found, curved))
     broken = [each for each in found if not each.holds(errors)]
     bounds = sum(each.bound is not None for each in found)
     tell(f"{len(broken)} of {bounds} bounds are broken (grace: {errors:g} Monte Carlo errors)")

@@ -25,6 +25,7 @@ from ..providers.base import is_simulated
 from ..settings.model_names import file_stem
 from ..settings.roster import Roster, is_unpinned
 from ..settings.settings import Limits, RecordMode
+from .characteristics import Characteristics
 from .estimate import (
     NOTHING,
     Calls,
@@ -108,8 +109,10 @@ class PlanTotals(PlanCounts):
 class RecordingPlan:
     """The plan of a recording; ``problems`` name what could not be planned, and why.
 
-    ``mode`` is what ``--bias-record`` would be; ``max_calls`` and ``budget`` (US dollars) are the
-    caps that would stop the recording.
+    ``characteristics`` are what the designs pass: of all that is selected, then of each
+    experiment; ``calibrating`` is the command that draws those which were not, empty where all
+    were. ``mode`` is what ``--bias-record`` would be; ``max_calls`` and ``budget`` (US dollars)
+    are the caps that would stop the recording.
     """
 
     version: int
@@ -119,6 +122,8 @@ class RecordingPlan:
     problems: tuple[str, ...]
     max_calls: int | None
     budget: float | None
+    characteristics: tuple[Characteristics, ...] = ()
+    calibrating: str = ""
 
     def to_json(self) -> str:
         """The plan as indented JSON text, the same for the same plan."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -15,6 +16,7 @@ from ..contrasts.cases import Case, wanted_of
 from ..contrasts.power import Prospect, prospect_of
 from ..errors import BadSetting, BiasError, NoControl
 from ..errors.said import Said
+from ..experiments.experiment import GATE
 from ..experiments.records import Origin
 from ..providers.base import ProviderContext
 from ..recording.collector import CollectionReport, Terms, collect
@@ -24,11 +26,14 @@ from ..recording.process import HeldSignals
 from ..report.escapes import say, terminal_text
 from ..report.plan_text import plan_lines
 from ..report.progress import recording_progress
-from ..settings.options import read_environment
+from ..settings.options import OPTIONS, read_environment
 from .run import Run
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..cassettes.store import Cassette
+    from ..recording.characteristics import Characteristics
     from ..settings.settings import Limits
     from .state import State
 
@@ -76,7 +81,7 @@ def print_plan(state: State, run: Run, session: pytest.Session, cases: Sequence[
     reporter = state.config.pluginmanager.get_plugin("terminalreporter")
     path = state.settings.plan_json
     try:
-        plan = make_plan(run, cases)
+        plan = make_plan(run, cases, state.shown)
         if path is not None:
             write_atomically(path, plan.to_json().encode())
     except BiasError as error:
@@ -183,13 +188,15 @@ def context_of(run: Run) -> ProviderContext:
     )
 
 
-def make_plan(run: Run, cases: Iterable[Case]) -> RecordingPlan:
-    """Plan what recording the selected ``cases`` would do.
+def make_plan(run: Run, cases: Iterable[Case], shown: Callable[[Path], str]) -> RecordingPlan:
+    """Plan what recording the selected ``cases`` would do, and say what their designs pass.
 
-    Raises BadSetting when the roster is none.
+    Raises BadSetting when the roster is none, DamagedCalibration for a damaged calibration.
     """
     settings = run.settings
-    return plan_recording(
+    wanted = wanted_of(cases)
+    found, command = characteristics(run, [case for case, _ in wanted], shown)
+    plan = plan_recording(
         [
             PlanJob(
                 case.experiment,
@@ -199,7 +206,7 @@ def make_plan(run: Run, cases: Iterable[Case]) -> RecordingPlan:
                 *_prospects(run, case),
                 allocation=run.allocation(case.experiment.id),
             )
-            for case, trials in wanted_of(cases)
+            for case, trials in wanted
         ],
         folder=settings.cassettes,
         roster=run.roster,
@@ -207,6 +214,41 @@ def make_plan(run: Run, cases: Iterable[Case]) -> RecordingPlan:
         mode="all" if settings.record == "all" else "missing",
         players_of=run.players,
     )
+    return replace(plan, characteristics=found, calibrating=command)
+
+
+def characteristics(
+    run: Run, cases: Iterable[Case], shown: Callable[[Path], str]
+) -> tuple[tuple[Characteristics, ...], str]:
+    """Return what the designs of ``cases`` pass, and the command that draws what was not.
+
+    Raises DamagedCalibration for a damaged calibration.
+    """
+    from ..calibration.committed import read_summary  # noqa: PLC0415  (numpy, for a plan only)
+    from ..calibration.drawing import Bench  # noqa: PLC0415
+
+    settings = run.settings
+    digests: dict[str, str] = {}
+    for case in cases:
+        name = case.experiment.id
+        registered, allocation = run.registry[name], run.allocation(name)
+        bench = Bench(registered=registered, design=case.design, allocation=allocation)
+        digests[name] = "" if case.experiment.simulated is None else bench.digest
+    found = read_summary(settings.calibration).of(digests)
+    lacking = [each.experiment for each in found if each.experiment and not each.made]
+    if not lacking:
+        return found, ""
+    kept = PurePath(OPTIONS["calibration"].default)
+    if settings.calibration is not None:
+        kept = PurePath(shown(settings.calibration))
+    sized = [] if settings.design == GATE else [f"--design {settings.design}"]
+    sized += [] if settings.replicates is None else [f"--replicates {settings.replicates}"]
+    if sized:  # what is kept is of the gate design
+        sized = [*lacking, *sized]
+        told = [settings.design, *map(str, filter(None, [settings.replicates]))]
+        kept = kept.with_stem("-".join([kept.stem, *told]))
+    draws = f"--accepted even --draws 400 --out {kept.stem}.jsonl --json {kept.as_posix()}"
+    return found, " ".join(["pytest-bias calibrate", *sized, draws])
 
 
 def _prospects(run: Run, case: Case) -> tuple[tuple[Prospect, ...], str, tuple[str, ...]]:

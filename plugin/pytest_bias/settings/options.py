@@ -82,8 +82,8 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("record_in_ci", "", "allow recording where the environment variable CI is set",
                where="option"),
         Option("plan", "",
-               "say what a recording would do, what the design can clear and find, and how sure "
-               "the upgrade gate would be; call and run nothing", where="option"),
+               "say how often the design passes what it should, what it can clear and find, and "
+               "what a recording would do; call and run nothing", where="option"),
         Option("plan_json", "PATH", "write the plan as JSON; call and run nothing",
                where="option"),
         Option("qpm", "N", "at most N requests a minute of each model", least=1),
@@ -126,6 +126,9 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("error_budget", "PATH",
                "file that divides the suite's false alarms over its experiments",
                where="ini", default="bias_budget.toml", if_there=True),
+        Option("calibration", "PATH",
+               "file of what draws of simulated subjects say of the designs (--bias-plan)",
+               where="ini", default="bias_tests/calibration.json", if_there=True),
         Option("gate", "", "absolute: BIASED fails; off: report only",
                default="absolute", choices=("absolute", OFF)),
         Option("inconclusive", "",

@@ -204,6 +204,7 @@ class Settings:
     job_summary: Path | None = None
     annotations: bool = False
     error_budget: Path | None = None
+    calibration: Path | None = None
     today: str = ""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     providers: Mapping[str, object] = field(default_factory=dict, repr=False)
@@ -272,6 +273,7 @@ def read_settings(given: Given) -> Settings:
         job_summary=Path(job) if job and given.text("summary") != OFF else None,
         annotations=given.choice("annotations") == "auto" and on_github,
         error_budget=given.path("error_budget"),
+        calibration=given.path("calibration"),
         today=given.today,
         environ=given.environ,
     )

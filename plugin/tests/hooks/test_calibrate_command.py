@@ -180,3 +180,30 @@ def test_the_report_says_what_keeps_its_bound(calibrate: Calibrate, tmp_path: Pa
     done = calibrate("--draws", "20", "--subject", "even+number-high-low=2", "--json", "two.json")
     assert done.returncode == 1
     assert "BROKEN: stops (number-high-low): 0.000 ± 0.000 of 20, at least 0.95" in done.stdout
+
+
+def test_the_report_has_curves_of_power_and_stays_within_its_columns(
+    calibrate: Calibrate, tmp_path: Path
+) -> None:
+    calibrate("--draws", "6", "--accepted", "even")
+    for margins in ("0.5", "2"):
+        calibrate("--draws", "3", "--subject", f"even+number-high-low={margins}")
+    calibrate("--draws", "2", "--subject", "+".join(["even", *["missing=0.01"] * 9]))
+    done = calibrate("--report", "draws.jsonl", "--json", "summary.json")
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    at = done.stdout.splitlines().index(
+        "game-coin: CLEAR / BIASED at so many margins (of so many draws)"
+    )
+    heads, row = done.stdout.splitlines()[at + 1 : at + 3]
+    assert heads.split() == ["0", "(6)", "0.5", "(3)", "2", "(3)"]
+    assert row.split()[0] == "number-high-low"
+    summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    (curve,) = summary["curves"]
+    assert [point["margins"] for point in curve["points"]] == [0, 0.5, 2]
+    said = [line["verdicts"]["number-high-low"]["status"] for line in _lines(tmp_path)[1:7]]
+    assert curve["points"][0] == {
+        "margins": 0,
+        "clear": said.count("CLEAR") / 6,
+        "biased": said.count("BIASED") / 6,
+        "draws": 6,
+    }

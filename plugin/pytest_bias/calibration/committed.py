@@ -1,0 +1,100 @@
+"""The summary of a calibration that is kept with a suite, and what it says of a selection."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..recording.characteristics import Chance, Characteristics, Made, product
+from .errors import DamagedCalibration
+from .file import FORMAT
+from .grid import BIASED, EVEN
+from .summary import PASSES, SUITE, UNCHANGED
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What was drawn: experiment → the digest of its design, and the rates of all draws."""
+
+    designs: Mapping[str, str]
+    rates: Sequence[Mapping[str, Any]]
+
+    def of(self, wanted: Mapping[str, str]) -> tuple[Characteristics, ...]:
+        """The characteristics of experiments, each ``wanted`` with the digest of its design.
+
+        The digest is empty where no simulated subject answers. First, of several, those of all
+        together: measured in the same draws where they are all that were drawn together, else
+        multiplied.
+        """
+        each = [
+            self._drawn(name, "drawn")
+            if self.designs.get(name) == digest
+            else Characteristics(experiment=name, made="" if digest else "nobody answers")
+            for name, digest in wanted.items()
+        ]
+        if len(each) < 2:  # noqa: PLR2004
+            return tuple(each)
+        whole = Characteristics(experiment=None, made="")
+        if all(one.passes for one in each):
+            whole = self._drawn(None, "drawn together")
+            if wanted.keys() != self.designs.keys() or not whole.made:
+                whole = _multiplied(each)
+        return (whole, *each)
+
+    def _drawn(self, experiment: str | None, made: Made) -> Characteristics:
+        passes = self._chance(experiment, EVEN, PASSES)
+        return Characteristics(
+            experiment=experiment,
+            made=made if passes is not None else "",
+            passes=passes,
+            unchanged=self._chance(experiment, EVEN, UNCHANGED),
+            accepted=self._chance(experiment, BIASED, UNCHANGED),
+        )
+
+    def _chance(self, experiment: str | None, subject: str, what: str) -> Chance | None:
+        """Of several rates that of most draws; of what is stopped the chance that it is not."""
+        found = [
+            Chance.of(rate["draws"] - rate["hits"] if what == UNCHANGED else rate["hits"], n)
+            for rate in self.rates
+            if (rate["experiment"], rate["subject"]) == (experiment or SUITE, subject)
+            if rate["what"] == what and not rate.get("hypothesis") and (n := rate["draws"])
+        ]
+        return max(found, key=lambda chance: chance.draws, default=None)
+
+
+def _multiplied(each: Sequence[Characteristics]) -> Characteristics:
+    passes = product([one.passes for one in each])
+    return Characteristics(
+        experiment=None,
+        made="multiplied",
+        passes=passes,
+        unchanged=product([one.unchanged for one in each]),
+        accepted=product([one.accepted for one in each]),
+    )
+
+
+def read_summary(path: Path | None) -> Summary:
+    """The summary in a file; without one, nothing was drawn.
+
+    Raises DamagedCalibration for what is no such file.
+    """
+    if path is None:
+        return Summary({}, ())
+    try:
+        value = json.loads(path.read_bytes())
+        if value["format"] != FORMAT:
+            raise DamagedCalibration(path=path, line=1, problem=f"its format is not {FORMAT}")
+        rates = [
+            each | {"hits": int(each["hits"]), "draws": int(each["draws"])}
+            for each in value["rates"]
+            if each["experiment"] and each["subject"] and each["what"]
+        ]
+        return Summary(dict(value["designs"]), rates)
+    except OSError as error:
+        problem = error.strerror or str(error)
+    except (ValueError, KeyError, TypeError) as error:
+        problem = f"no summary of a calibration ({error!r})"
+    raise DamagedCalibration(path=path, line=1, problem=problem)
