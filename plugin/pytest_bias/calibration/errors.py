@@ -1,4 +1,4 @@
-"""What keeps a calibration from being carried out or read."""
+"""Errors that keep a calibration from being carried out or read."""
 
 from __future__ import annotations
 

@@ -21,12 +21,12 @@ Key = tuple[str, str, str, int]
 
 
 def is_permuted(subject: str) -> bool:
-    """Whether a subject is a model whose recording is permuted, and no simulated one drawn."""
+    """Return whether a subject is a model whose recording is permuted, and no simulated one drawn."""
     return "/" in subject
 
 
 def draw_key(line: Line) -> Key:
-    """What tells a line from the others."""
+    """The names that tell a line from the others."""
     return line["experiment"], line["subject"], line.get("accepted", ""), line["draw"]
 
 

@@ -1,4 +1,4 @@
-"""What is planted in a simulated subject beside what it has: effects, missing replies, noise.
+"""Plants in a simulated subject, beside what it has: effects, missing replies, noise.
 
 A subject is written ``even+rating-white-black=2+missing=0.03``: the name of a shipped one, and
 what is planted, each as what=how much:
@@ -99,7 +99,7 @@ class PlantedSubject:
 
     @cached_property
     def plants(self) -> tuple[Plant, ...]:
-        """What is planted in it."""
+        """The things that are planted in it."""
         _, plus, rest = self.text.partition("+")
         found = list(_PLANTED.finditer(rest))
         if plus and (not found or found[-1].end() != len(rest) or rest.endswith("+")):
@@ -140,7 +140,7 @@ class PlantedSubject:
 
 
 def _known(registered: Registered, how: str) -> Iterator[str]:
-    """What can be planted so in an experiment, by name."""
+    """Yield what can be planted so in an experiment, by name."""
     if how == "noise":
         yield from (measure.name for measure in registered.experiment.measures)
         return
@@ -158,7 +158,7 @@ def _crossed(experiment: Experiment) -> Mapping[str, Sequence[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """What is planted in one trial: measure → how much, and whether its replies are empty."""
+    """Effects planted in one trial: measure → how much, and whether its replies are empty."""
 
     planted: Mapping[str, float]
     lost: bool
@@ -169,7 +169,7 @@ Shift = Callable[["Trial"], float]
 
 
 class Planting:
-    """What is planted in the trials of one experiment in one draw; ``draw`` decides all chance."""
+    """Plants in the trials of one experiment in one draw; ``draw`` decides all chance."""
 
     def __init__(
         self, registered: Registered, subject: PlantedSubject, draw: str, place: int = 0
@@ -239,7 +239,7 @@ class Planting:
         return Random(int(digest(f"{self._draw}:{what}"), 16))  # noqa: S311  (no secret)
 
     def of(self, trial: Trial) -> Instructions:
-        """What is planted in a trial."""
+        """Return what is planted in a trial."""
         planted: dict[str, float] = {}
         for measure, shift in () if self._is_control(trial) else self._shifts:
             if amount := shift(trial):
@@ -252,7 +252,7 @@ class Planting:
         )
 
     def _is_control(self, trial: Trial) -> bool:
-        """Whether a trial serves a positive control alone, which no effect is planted in."""
+        """Return whether a trial serves a positive control alone, which no effect is planted in."""
         experiment = self._registered.experiment
         items = experiment.items
         beside = items is not None and trial.item in items.controls
@@ -361,7 +361,7 @@ def truth_of(
 
 
 def touches(one: Hypothesis, other: Hypothesis, at: str = "") -> bool:
-    """Whether what is planted in one (``at`` one level alone) may move the other's estimate.
+    """Return whether what is planted in one (``at`` one level) may move the other's estimate.
 
     It does not where they are about different measures, or differences between the levels of
     different factors: conditions are crossed, so that it stands on both sides alike.
@@ -375,7 +375,7 @@ def touches(one: Hypothesis, other: Hypothesis, at: str = "") -> bool:
 
 
 def _spreads(hypothesis: Hypothesis) -> bool:
-    """Whether it asks for the spread of many, which is never below 0."""
+    """Return whether it asks for the spread of many, which is never below 0."""
     if isinstance(hypothesis, GroupContrast):
         return hypothesis.group is None
     return isinstance(hypothesis, Interaction) and None in hypothesis.factors.values()

@@ -35,7 +35,7 @@ BLOCK = 10
 
 @dataclass(frozen=True, slots=True)
 class DrawnSuite:
-    """What a suite declares, and how it divides its false alarms."""
+    """The declarations of a suite, and how it divides its false alarms."""
 
     registry: Registry
     budget: Budget

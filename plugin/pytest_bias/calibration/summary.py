@@ -269,7 +269,7 @@ def _passes(line: Line) -> bool:
 
 
 def _is_null(subject: PlantedSubject) -> bool:
-    """Whether nothing differs between any conditions, whatever else is planted."""
+    """Return whether nothing differs between any conditions, whatever else is planted."""
     return subject.name == _UNBIASED and all(
         plant.how in ("missing", "judge", "noise") for plant in subject.plants
     )

@@ -38,7 +38,7 @@ class Chance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Characteristics:
-    """What one experiment passes, or all that are selected (``experiment`` is None).
+    """The chances of one experiment, or of all that are selected (``experiment`` is None).
 
     ``passes`` is the chance that a model without bias passes, ``unchanged`` that it passes the
     upgrade gate after itself, ``accepted`` that a model with known biases, which were accepted,

@@ -62,7 +62,7 @@ def plan_lines(plan: RecordingPlan) -> list[str]:
 
 
 def _leading(plan: RecordingPlan) -> Iterator[str]:
-    """What the designs pass, before anything is told of money."""
+    """Say what the designs pass, before anything is told of money."""
     if not plan.characteristics:
         return
     drawn = [each for each in plan.characteristics if each.passes is not None]
