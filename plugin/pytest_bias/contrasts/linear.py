@@ -89,10 +89,7 @@ def analyse_linear(
     at = {name: levels_of(levels) for name, levels in declared.at.items()}
     grid = grid_of(experiment, records, asked.measure, at)
     used = weights.used(grid)
-    cells = [
-        [c for c in used.cells if all(c.labels[name] in at for name, at in side.levels.items())]
-        for side in asked.sides
-    ]
+    cells = [used.at(side.levels).cells for side in asked.sides]
     pooled = Pooled(
         cells=grid.cells,
         flags=grid.flags,
@@ -147,19 +144,24 @@ def analyse_linear(
 
 def _over(used: Grid, compared: Sequence[str]) -> str:
     """Name what a contrast is an average over, with the number of each: ``cv (3)``."""
-    levels: dict[str, set[str]] = {}
-    exemplars: dict[str, dict[str, set[str]]] = {}
-    for cell in used.cells:
-        for name, level in cell.labels.items():
-            levels.setdefault(name, set()).add(level)
-        for name, member in cell.members.items():
-            exemplars.setdefault(name, {}).setdefault(cell.labels[name], set()).add(member)
-    counts = {name: len(found) for name, found in levels.items() if name not in compared}
-    counts |= {
-        f"exemplars of {name}": max(map(len, by_level.values()))
-        for name, by_level in exemplars.items()
-    }
-    return " × ".join(f"{name} ({count})" for name, count in counts.items() if count > 1)
+    from .estimation.cells import once  # noqa: PLC0415  (numpy)
+
+    def counted() -> str:
+        levels: dict[str, set[str]] = {}
+        exemplars: dict[str, dict[str, set[str]]] = {}
+        for cell in used.cells:
+            for name, level in cell.labels.items():
+                levels.setdefault(name, set()).add(level)
+            for name, member in cell.members.items():
+                exemplars.setdefault(name, {}).setdefault(cell.labels[name], set()).add(member)
+        counts = {name: len(found) for name, found in levels.items() if name not in compared}
+        counts |= {
+            f"exemplars of {name}": max(map(len, by_level.values()))
+            for name, by_level in exemplars.items()
+        }
+        return " × ".join(f"{name} ({count})" for name, count in counts.items() if count > 1)
+
+    return once(used.shape, ("over", *compared), counted)
 
 
 def _without_error(engine: Engine, asked: Asked, experiment: Experiment) -> Engine:
@@ -263,6 +265,8 @@ def _check_complete(
 
     Items that are units of a population are no conditions: one that misses a cell is left out.
     """
+    from .estimation.cells import once  # noqa: PLC0415  (numpy)
+
     empty = [
         [f"{name}={' + '.join(levels)}" for name, levels in side.levels.items()]
         for side, cells in zip(asked.sides, by_side, strict=True)
@@ -276,9 +280,20 @@ def _check_complete(
     whole = asked.declared.target == "fixed"
     units = () if whole else asked.declared.units_of(experiment, asked.compared)
     items = experiment.items.name if experiment.items is not None else ""
-    for cell in used.cells:
-        labels = [at for name, at in cell.labels.items() if name != items or name not in units]
-        replies[cell.name if whole else "/".join(labels)] += cell.values.size
+    conditions = once(
+        used.shape,
+        ("conditions", whole, items in units),
+        lambda: [
+            cell.name
+            if whole
+            else "/".join(
+                at for name, at in cell.labels.items() if name != items or name not in units
+            )
+            for cell in used.cells
+        ],
+    )
+    for cell, condition in zip(used.cells, conditions, strict=True):
+        replies[condition] += cell.values.size
     if bare := [name for name, count in replies.items() if not count]:
         raise IncompleteDesign(cells=bare)
 

@@ -31,6 +31,7 @@ LONGEST_CATEGORY = 80
 """Characters of the longest category: what is longer may be a reply's text."""
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ＇`´′", "'"))
+_DOTS = str.maketrans("İı", "ii")  # what a pattern takes for an i, whatever its case
 
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -312,8 +313,8 @@ def count_words(text: str) -> int:
     Emoji, bullets and other marks are none. In scripts that put no spaces between words (Han,
     Kana, Thai, Lao, Khmer, Burmese) each letter counts as one: else every reply would be short.
     """
-    spaced = _UNSPACED.sub(r" \g<0> ", text)
-    return sum(1 for word in spaced.split() if any(map(str.isalnum, word)))
+    spaced = text if text.isascii() else _UNSPACED.sub(r" \g<0> ", text)
+    return sum(1 for word in spaced.split() if word.isalnum() or any(map(str.isalnum, word)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -354,8 +355,9 @@ class Refusals:
         A phrase is named before the number of words.
         """
         plain = text.translate(_APOSTROPHES)
-        for phrase, pattern in zip(self.phrases, _patterns(self.phrases), strict=True):
-            if pattern.search(plain):
+        folded = plain.translate(_DOTS).casefold()
+        for phrase, (word, pattern) in zip(self.phrases, _patterns(self.phrases), strict=True):
+            if word in folded and pattern.search(plain):
                 return f"says {phrase!r}"
         if count_words(text) < self.fewest_words:
             return f"has fewer than {self.fewest_words} words"
@@ -367,13 +369,18 @@ class Refusals:
 
 
 @functools.cache
-def _patterns(phrases: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
-    """One pattern per phrase; any white space may stand between its words."""
+def _patterns(phrases: tuple[str, ...]) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """One pattern per phrase; any white space may stand between its words.
+
+    Beside each its longest word, which is sooner looked for: a text that matches has it, folded.
+    """
     patterns = []
     for phrase in phrases:
         words = phrase.translate(_APOSTROPHES).split()
         inner = r"\s+".join(map(re.escape, words))
-        patterns.append(re.compile(rf"(?<!\w){inner}(?!\w)", re.IGNORECASE))
+        longest = max((word for word in words if word.isascii()), key=len, default="")
+        pattern = re.compile(rf"(?<!\w){inner}(?!\w)", re.IGNORECASE)
+        patterns.append((longest.casefold(), pattern))
     return tuple(patterns)
 
 

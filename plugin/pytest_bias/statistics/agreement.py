@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import NoVariance, TooFewUnits
 from ._distributions import normal_isf
@@ -85,13 +86,18 @@ def _distances(values: Floats, totals: Floats, level: Measurement) -> Floats:
     return result
 
 
-def _alpha(counts: Floats, values: Floats, level: Measurement) -> float | None:
-    """Return alpha from the counts of units × categories; None where one category is used."""
-    totals = counts.sum(axis=0)
+def _alpha(
+    counts: Floats, times: NDArray[np.int64], values: Floats, level: Measurement
+) -> float | None:
+    """Return alpha from the counts of units × categories, and how often there are such units.
+
+    None where one category is used.
+    """
+    totals = times @ counts
     if np.count_nonzero(totals) < SMALLEST:
         return None
     distances = _distances(values, totals, level)
-    per_unit = ((counts @ distances) * counts).sum(axis=1) / (counts.sum(axis=1) - 1)
+    per_unit = times * ((counts @ distances) * counts).sum(axis=1) / (counts.sum(axis=1) - 1)
     expected = float(totals @ distances @ totals)
     return 1 - (float(totals.sum()) - 1) * float(per_unit.sum()) / expected
 
@@ -149,7 +155,7 @@ def krippendorff_alpha(
     counts = every[every.sum(axis=1) >= SMALLEST]
     if len(counts) < SMALLEST:
         raise TooFewUnits(group="units rated twice", found=len(counts), needed=SMALLEST)
-    alpha = _alpha(counts, values, level)
+    alpha = _alpha(counts, np.ones(len(counts), dtype=np.int64), values, level)
     if alpha is None:
         raise NoVariance
 
@@ -158,9 +164,10 @@ def krippendorff_alpha(
         if iterations < FEWEST_DRAWS or seed is None:
             raise bad("iterations", f"an interval takes {FEWEST_DRAWS} or more, and a seed")
         rng = np.random.default_rng(count(seed, "seed"))
+        kinds, kind = np.unique(counts, axis=0, return_inverse=True)  # units that are rated alike
         drawn = [
-            _alpha(counts[rng.integers(len(counts), size=len(counts))], values, level)
-            for _ in range(iterations)
+            _alpha(kinds, np.bincount(kind[places], minlength=len(kinds)), values, level)
+            for places in rng.integers(len(counts), size=(iterations, len(counts)))
         ]
         defined = [value for value in drawn if value is not None]
         if len(defined) >= FEWEST_DRAWS:

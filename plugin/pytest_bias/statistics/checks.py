@@ -9,7 +9,7 @@ import functools
 import math
 import operator
 import sys
-from collections.abc import Callable, Collection, Hashable, Sized
+from collections.abc import Callable, Collection, Hashable, Sequence, Sized
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -89,6 +89,19 @@ def sample(values: ArrayLike, argument: str) -> Floats:
     if floats.size and np.abs(floats).max() > LARGEST:
         raise bad(argument, f"contains a magnitude over {LARGEST:g}")
     return floats
+
+
+def samples(groups: Sequence[ArrayLike], argument: str) -> list[Floats]:
+    """Return `sample` of each group; all are checked at once, as there may be hundreds."""
+    arrays = [g for g in groups if isinstance(g, np.ndarray) and g.dtype == np.float64]
+    if groups and len(arrays) == len(groups):
+        try:
+            sample(np.concatenate(arrays), argument)
+        except (BadStatisticInput, ValueError):
+            pass  # one by one says which
+        else:
+            return arrays
+    return [sample(group, f"{argument}[{place}]") for place, group in enumerate(groups)]
 
 
 def units(values: ArrayLike, argument: str, needed: int = 2) -> Floats:

@@ -29,6 +29,7 @@ from .checks import (
     positive,
     probability,
     sample,
+    samples,
     units,
 )
 from .results import Description, Interval, Tost
@@ -285,7 +286,7 @@ def _cells_in_use(cells: Sequence[ArrayLike], weights: ArrayLike) -> tuple[list[
         raise bad("weights", f"{given.size} weights for {len(cells)} cells")
     if not given.any():
         raise bad("weights", "are all 0")
-    checked = [sample(cell, f"cells[{place}]") for place, cell in enumerate(cells)]
+    checked = samples(cells, "cells")
     for place, (cell, weight) in enumerate(zip(checked, given, strict=True)):
         if weight and not cell.size:
             argument = f"cells[{place}]"

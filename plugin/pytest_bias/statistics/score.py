@@ -145,8 +145,13 @@ def restricted_variances(x_a: Any, n_a: Any, x_b: Any, n_b: Any, null: float) ->
     Manning (1990, appendix I).
     """
     rate_b = _restricted_b(x_a, n_a, x_b, n_b, null)
-    rate_a = np.clip(rate_b + null, 0, 1)
+    rate_a = _within(rate_b + null, 0.0, 1.0)
     return rate_a * (1 - rate_a) / n_a + rate_b * (1 - rate_b) / n_b
+
+
+def _within(values: Any, low: float, high: float) -> Any:
+    # What np.clip does, in a fifth of its time: an interval takes dozens of statistics.
+    return np.minimum(np.maximum(values, low), high)
 
 
 def _restricted_b(x_a: Any, n_a: Any, x_b: Any, n_b: Any, null: float) -> Any:
@@ -155,13 +160,15 @@ def _restricted_b(x_a: Any, n_a: Any, x_b: Any, n_b: Any, null: float) -> Any:
     events, of_b = (x_a + x_b) / total, x_b / total
     if null == 0:
         return events
-    square = (1 + n_b / total) * null - 1 - events
-    linear = (n_b / total * null - 1 - 2 * of_b) * null + events
-    q = (square / 3) ** 3 - linear * square / 6 + of_b * null * (1 - null) / 2
-    p = np.copysign(np.sqrt(np.maximum(0.0, (square / 3) ** 2 - linear / 3)), q)
+    share = n_b / total
+    square = (1 + share) * null - 1 - events
+    linear = (share * null - 1 - 2 * of_b) * null + events
+    third = square / 3
+    q = third**3 - linear * square / 6 + of_b * null * (1 - null) / 2
+    p = np.copysign(np.sqrt(np.maximum(0.0, third**2 - linear / 3)), q)
     cosine = np.divide(q, p**3, out=np.ones_like(q), where=p != 0)
-    angle = (np.pi + np.arccos(np.clip(cosine, -1, 1))) / 3
-    rate = np.clip(2 * p * np.cos(angle) - square / 3, lowest, highest)
+    angle = (np.pi + np.arccos(_within(cosine, -1.0, 1.0))) / 3
+    rate = _within(2 * p * np.cos(angle) - third, lowest, highest)
     # Here the root is double or nearly so, and half of its digits are lost.
     rate = np.where(events == 0, lowest, rate)
     return np.where(events == 1, highest, rate)

@@ -54,7 +54,8 @@ def is_skewed(values: ArrayLike) -> bool:
 
 def cells_are_doubtful(cells: Sequence[Cell]) -> bool:
     """Whether replies within their cells are skewed around their means, or nearly all alike."""
-    within = np.concatenate([cell.values - cell.mean for cell in cells])
+    values = np.concatenate([cell.values for cell in cells])
+    within = values - np.repeat([cell.mean for cell in cells], [c.values.size for c in cells])
     return is_skewed(within) or sum(cell.most for cell in cells) >= ALIKE * within.size
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from functools import cached_property
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -17,8 +18,18 @@ from ...experiments.measures import MISSING
 from ...experiments.records import CAP, Record, Records
 from ...statistics.checks import Floats
 
+T = TypeVar("T")
+Stratum = tuple[tuple[str, str], ...]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+def once(memo: dict[object, object], key: object, make: Callable[[], T]) -> T:
+    """What ``make`` gives, made on the first question only."""
+    if key not in memo:
+        memo[key] = make()
+    return cast("T", memo[key])
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cell:
     """The values of one condition, exemplar and item.
 
@@ -31,20 +42,29 @@ class Cell:
     members: Mapping[str, str]
     values: Floats = field(repr=False)
     reasons: Mapping[str, int]
-    mean: float = field(init=False)
-    """Mean of the valid replies; not to be asked for where there is none."""
-    most: int = field(init=False)
-    """Number of valid replies that are one and the same, the commonest."""
 
-    def __post_init__(self) -> None:
-        mean, most = 0.0, 0
-        if values := self.values.tolist():
-            mean = min(max(float(self.values.mean()), min(values)), max(values))
-            most = max(Counter(values).values())
-        object.__setattr__(self, "mean", mean)
-        object.__setattr__(self, "most", most)
+    @cached_property
+    def mean(self) -> float:
+        """Mean of the valid replies; not to be asked for where there is none."""
+        values = self.values.tolist()
+        return min(max(float(self.values.mean()), min(values)), max(values)) if values else 0.0
 
-    @property
+    @cached_property
+    def most(self) -> int:
+        """Number of valid replies that are one and the same, the commonest."""
+        return max(Counter(self.values.tolist()).values(), default=0)
+
+    @cached_property
+    def squares(self) -> float:
+        """Sum of the squares of the valid replies' distances from their mean."""
+        return float(self.values.var()) * self.values.size
+
+    @cached_property
+    def events(self) -> int:
+        """Number of valid replies in which the event happened."""
+        return int(self.values.sum())
+
+    @cached_property
     def missing(self) -> int:
         """Number of trials without a valid reply."""
         return sum(self.reasons.values())
@@ -62,6 +82,8 @@ class Grid:
     cells: tuple[Cell, ...]
     bounds: tuple[float, float] | None
     flags: bool
+    shape: dict[object, object] = field(default_factory=dict, repr=False, compare=False)
+    """What was worked out of where the cells stand, once for all measures and fillings of them."""
     memo: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was worked out of these cells once, for the hypotheses that share it."""
 
@@ -75,10 +97,23 @@ class Grid:
         """Largest absolute value, against which rounding is told from difference."""
         return max((float(np.abs(c.values).max()) for c in self.cells if c.values.size), default=0)
 
-    def without(self, cells: Iterable[Cell]) -> Grid:
-        """The grid without some of its cells."""
-        gone = {id(cell) for cell in cells}
-        return replace(self, cells=tuple(cell for cell in self.cells if id(cell) not in gone))
+    def at(self, levels: Mapping[str, Sequence[str]]) -> Grid:
+        """The cells at some levels only, of those factors that are named."""
+        key = ("at", *((name, tuple(among)) for name, among in sorted(levels.items())))
+
+        def places() -> tuple[tuple[int, ...], dict[object, object]]:
+            found = (
+                place
+                for place, cell in enumerate(self.cells)
+                if all(cell.labels[name] in among for name, among in levels.items())
+            )
+            return tuple(found), {}
+
+        return once(self.memo, key, lambda: self.part(*once(self.shape, key, places)))
+
+    def part(self, places: Sequence[int], shape: dict[object, object]) -> Grid:
+        """The grid of some of its cells."""
+        return replace(self, cells=tuple(self.cells[place] for place in places), shape=shape)
 
 
 def grid_of(
@@ -91,20 +126,8 @@ def grid_of(
 
     Raises BadDesign when the measure is a word, or of several types.
     """
-    key = ("grid", measure)
-    if key not in records.memo:
-        records.memo[key] = _grid(experiment, records, measure)
-    grid = cast("Grid", records.memo[key])
-    if not at:
-        return grid
-    confined = ("at", *((name, tuple(levels)) for name, levels in sorted(at.items())))
-    if confined not in grid.memo:
-        grid.memo[confined] = grid.without(
-            cell
-            for cell in grid.cells
-            if any(cell.labels[name] not in levels for name, levels in at.items())
-        )
-    return cast("Grid", grid.memo[confined])
+    grid = once(records.memo, ("grid", measure), lambda: _grid(experiment, records, measure))
+    return grid.at(at) if at else grid
 
 
 def _grid(experiment: Experiment, records: Records, measure: str) -> Grid:
@@ -117,12 +140,14 @@ def _grid(experiment: Experiment, records: Records, measure: str) -> Grid:
         )
     flags = measure == MISSING or kinds == {bool}
     bounds = (0.0, 1.0) if flags else experiment.measure(measure).bounds
-    return Grid(cells=cells, bounds=bounds, flags=flags)
+    shape: dict[object, object] = once(records.memo, "shape", dict)
+    return Grid(cells=cells, bounds=bounds, flags=flags, shape=shape)
 
 
 def _by_cell(records: Records) -> list[list[Record]]:
     """The rows of each condition, exemplar and item; sorted out once for all measures."""
-    if "cells" not in records.memo:
+
+    def sorted_out() -> list[list[Record]]:
         found: dict[tuple[object, ...], list[Record]] = {}
         for row in records.rows:
             trial = row.trial
@@ -133,8 +158,9 @@ def _by_cell(records: Records) -> list[list[Record]]:
             trial = rows[0].trial
             key = (*trial.condition.levels.values(), *trial.exemplars.values(), trial.item)
             merged.setdefault(key, []).extend(rows)
-        records.memo["cells"] = list(merged.values())
-    return cast("list[list[Record]]", records.memo["cells"])
+        return list(merged.values())
+
+    return once(records.memo, "cells", sorted_out)
 
 
 def _cell(experiment: Experiment, rows: list[Record], measure: str, kinds: set[type]) -> Cell:
@@ -166,6 +192,34 @@ def _made(
 
 
 @dataclass(frozen=True, slots=True)
+class Weighed:
+    """The cells that a contrast weighs, by their places in a grid, and what it makes of each.
+
+    ``weights`` are those of their combinations of levels, ``coefficients`` those of their means:
+    cells of a combination count alike. A ``stratum`` is what a cell shares with those it is
+    compared with: all levels but those compared. ``sides`` are those of each comparison: an
+    interaction has four, not two. ``shape`` is that of the grid of these cells.
+    """
+
+    places: tuple[int, ...]
+    weights: tuple[float, ...]
+    coefficients: tuple[float, ...]
+    combinations: tuple[tuple[str, ...], ...]
+    strata: tuple[Stratum, ...]
+    sides: tuple[tuple[bool, ...], ...]
+    shape: dict[object, object] = field(default_factory=dict)
+
+    @property
+    def signed(self) -> bool:
+        """Return whether it has two sides."""
+        return any(weight < 0 for weight in self.weights)
+
+    def of_side(self, cells: Sequence[Cell], sign: int) -> list[Cell]:
+        """Those of the grid's used ``cells`` that weigh above 0 (``sign`` 1), or below (-1)."""
+        return [c for c, weight in zip(cells, self.weights, strict=True) if weight * sign > 0]
+
+
+@dataclass(frozen=True, slots=True)
 class Weights:
     """A contrast as a product: factor → level → weight; the weights of each factor sum to 0.
 
@@ -175,10 +229,14 @@ class Weights:
     """
 
     parts: Mapping[str, Mapping[str, float]]
+    key: tuple[object, ...] = field(init=False, repr=False, compare=False)
+    """Tells it from other weights."""
 
     def __post_init__(self) -> None:
         parts = {factor: frozen_mapping(levels) for factor, levels in self.parts.items()}
         object.__setattr__(self, "parts", frozen_mapping(parts))
+        key = tuple((factor, tuple(levels.items())) for factor, levels in parts.items())
+        object.__setattr__(self, "key", key)
 
     @property
     def reach(self) -> float:
@@ -198,7 +256,48 @@ class Weights:
 
     def used(self, grid: Grid) -> Grid:
         """The grid without the cells that weigh nothing."""
-        return grid.without(cell for cell in grid.cells if not self.of(cell))
+        found = self.on(grid)
+        return once(grid.memo, self.key, lambda: grid.part(found.places, found.shape))
+
+    def on(self, grid: Grid) -> Weighed:
+        """What it weighs of a grid."""
+        return once(grid.shape, self.key, lambda: self._weighed(grid))
+
+    def _weighed(self, grid: Grid) -> Weighed:
+        combinations = list(map(self.combination, grid.cells))
+        sizes = Counter(combinations)
+        each = {
+            levels: math.prod(
+                part.get(level, 0.0)
+                for level, part in zip(levels, self.parts.values(), strict=True)
+            )
+            for levels in sizes
+        }
+        sides = {
+            levels: tuple(
+                part[level] > 0 for level, part in zip(levels, self.parts.values(), strict=True)
+            )
+            for levels, weight in each.items()
+            if weight
+        }
+        places = [place for place, levels in enumerate(combinations) if each[levels]]
+        used = [combinations[place] for place in places]
+        return Weighed(
+            places=tuple(places),
+            weights=tuple(each[levels] for levels in used),
+            coefficients=tuple(each[levels] / sizes[levels] for levels in used),
+            combinations=tuple(used),
+            strata=tuple(self._stratum(grid.cells[place]) for place in places),
+            sides=tuple(sides[levels] for levels in used),
+        )
+
+    def _stratum(self, cell: Cell) -> Stratum:
+        return tuple(
+            (name, at)
+            for given in (cell.labels, cell.members)
+            for name, at in given.items()
+            if name not in self.parts
+        )
 
     def coefficients(self, cells: Sequence[Cell]) -> list[float]:
         """Return the factor of each cell's mean: cells of a combination count alike."""

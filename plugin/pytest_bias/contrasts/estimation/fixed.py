@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from ...statistics.score import (
 from ..findings import ALPHA, Null
 from ..units import REPLIES, Units
 from .bounded import bounded_p, cells_are_doubtful, identical_interval, may_miss
-from .cells import Cell, Grid, Weights
+from .cells import Cell, Grid, Stratum, Weights
 from .tested import (
     FEW_UNITS,
     FEW_UNITS_NOTE,
@@ -37,10 +37,13 @@ from .tested import (
     Tested,
     alarm_p,
     permutation_words,
+    remembered,
     smaller_side,
     tost_at,
 )
 from .two_groups import compare_groups
+
+T = TypeVar("T")
 
 RARE = 10
 """Events (or their absence) in all below which p is a permutation's."""
@@ -51,6 +54,7 @@ _Z95 = 1.959963984540054
 _TEST_NAMES = {"fisher": "Fisher's exact test", "pearson": "Pearson's chi-square"}
 
 
+@remembered
 def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: Null) -> Tested:
     """Test a contrast of cell means with the variance of replies within their cells.
 
@@ -60,7 +64,8 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
     TooFewUnits when no two cells have two replies: there is no variance within cells.
     """
     cells = weights.used(grid).cells
-    coefficients = weights.coefficients(cells)
+    weighed = weights.on(grid)
+    coefficients = weighed.coefficients
     if len(cells) == 2 and null == "zero":  # noqa: PLR2004  (two groups)
         high, low = cells if coefficients[0] > 0 else (cells[1], cells[0])
         names = tuple(_group(cell, weights) for cell in (high, low))
@@ -78,7 +83,7 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
         coefficients,
         margin=margin,
         null=null,
-        permute=lambda: within_strata(cells, weights),
+        permute=lambda: within_strata(grid, weights),
     )
     extras = {"d (pooled SD within cells)": found.estimate / found.pooled_sd}
     tested = replace(tested, extras=extras)
@@ -87,10 +92,7 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
     # A difference of differences is twice that of the means of two cells each.
     margin /= weights.reach
     a, b = (
-        np.concatenate(
-            [c.values for c, w in zip(cells, coefficients, strict=True) if w * sign > 0]
-        )
-        for sign in (1, -1)
+        np.concatenate([cell.values for cell in weighed.of_side(cells, sign)]) for sign in (1, -1)
     )
     if not (cells_are_doubtful(cells) or may_miss(a, b, bounds=grid.bounds, margin=margin)):
         return tested
@@ -141,54 +143,49 @@ def _group(cell: Cell, weights: Weights) -> str:
     return ", ".join(f"{factor}={cell.labels[factor]}" for factor in weights.parts)
 
 
-def stratum(cell: Cell, weights: Weights) -> tuple[tuple[str, str], ...]:
-    """Return the levels a cell shares with those it is compared with: all but those compared."""
-    labels = tuple((k, v) for k, v in cell.labels.items() if k not in weights.parts)
-    return labels + tuple((k, v) for k, v in cell.members.items() if k not in weights.parts)
-
-
-def centred(cells: Sequence[Cell], weights: Weights) -> list[Floats]:
+def centred(cells: Sequence[Cell], strata: Sequence[Stratum]) -> list[Floats]:
     """The values of each cell without what is common to its stratum, its cells counting alike.
 
     Where replies are missing unequally, strata would else be taken for differences of labels.
     """
-    means: dict[object, list[float]] = {}
-    for cell in cells:
-        means.setdefault(stratum(cell, weights), []).append(cell.mean)
-    return [cell.values - np.mean(means[stratum(cell, weights)]) for cell in cells]
+    means: dict[Stratum, list[float]] = {}
+    for cell, stratum in zip(cells, strata, strict=True):
+        means.setdefault(stratum, []).append(cell.mean)
+    common = {stratum: np.mean(each) for stratum, each in means.items()}
+    return [cell.values - common[at] for cell, at in zip(cells, strata, strict=True)]
 
 
-def within_strata(cells: Sequence[Cell], weights: Weights) -> Permutation:
+def within_strata(grid: Grid, weights: Weights) -> Permutation:
     """The permutation p of a contrast, with the labels of replies exchanged within strata."""
-    values = np.concatenate([cell.values for cell in cells])
-    labels = ["×".join(weights.combination(cell)) for cell in cells]
-    of = {label: weights.of(cell) for label, cell in zip(labels, cells, strict=True)}
+    cells, weighed = weights.used(grid).cells, weights.on(grid)
     sizes = [cell.values.size for cell in cells]
+    labels = ["×".join(combination) for combination in weighed.combinations]
     return contrast_permutation(
-        values,
+        np.concatenate([cell.values for cell in cells]),
         np.repeat(labels, sizes).tolist(),
-        of,
-        blocks=[
-            stratum(cell, weights)
-            for cell, size in zip(cells, sizes, strict=True)
-            for _ in range(size)
-        ],
+        dict(zip(labels, weighed.weights, strict=True)),
+        blocks=repeated(weighed.strata, sizes),
         resamples=RESAMPLES,
         seed=SEED,
     )
 
 
+def repeated(each: Sequence[T], sizes: Sequence[int]) -> list[T]:
+    """What is the same for all replies of a cell, once for each of them."""
+    return [one for one, size in zip(each, sizes, strict=True) for _ in range(size)]
+
+
 def _identical(grid: Grid, weights: Weights, *, margin: float | None, null: Null) -> Tested:
     """Every reply of each cell is the same: what that can hide, as pairs of a side each."""
     cells = weights.used(grid).cells
-    coefficients = weights.coefficients(cells)
+    weighed = weights.on(grid)
+    coefficients = weighed.coefficients
     difference = sum(c * cell.mean for c, cell in zip(coefficients, cells, strict=True))
     sizes = [cell.values.size for cell in cells]
     fewest = smaller_side(coefficients, sizes)
-    by_stratum: dict[tuple[tuple[str, str], ...], float] = {}
-    for c, cell in zip(coefficients, cells, strict=True):
-        key = stratum(cell, weights)
-        by_stratum[key] = by_stratum.get(key, 0.0) + c * cell.mean
+    by_stratum: dict[Stratum, float] = {}
+    for c, cell, stratum in zip(coefficients, cells, weighed.strata, strict=True):
+        by_stratum[stratum] = by_stratum.get(stratum, 0.0) + c * cell.mean
     scaled = [part * len(by_stratum) for part in by_stratum.values()]
     spread = max(abs(part - difference) for part in scaled)
     if grid.width is None:
@@ -200,7 +197,7 @@ def _identical(grid: Grid, weights: Weights, *, margin: float | None, null: Null
     if null == "margin" and found.p_beyond is not None:
         p_alarm, how = found.p_beyond, "the same bound"
     else:
-        permuted = within_strata(cells, weights)
+        permuted = within_strata(grid, weights)
         p_alarm, how = permuted.p, permutation_words(permuted, "label permutation")
     return Tested(
         estimate=difference,
@@ -255,16 +252,19 @@ class Counts:
 
 def counts_of(grid: Grid, weights: Weights) -> Counts:
     """Events and trials of the levels that weigh more and less than 0, by stratum."""
-    strata: dict[object, list[int]] = {}
-    for cell in weights.used(grid).cells:
-        found = strata.setdefault(stratum(cell, weights), [0, 0, 0, 0])
-        side = 0 if weights.of(cell) > 0 else 2
-        found[side] += int(cell.values.sum())
+    strata: dict[Stratum, list[int]] = {}
+    weighed = weights.on(grid)
+    cells = zip(weights.used(grid).cells, weighed.weights, weighed.strata, strict=True)
+    for cell, weight, stratum in cells:
+        found = strata.setdefault(stratum, [0, 0, 0, 0])
+        side = 0 if weight > 0 else 2
+        found[side] += cell.events
         found[side + 1] += cell.values.size
     events_a, n_a, events_b, n_b = zip(*strata.values(), strict=True)
     return Counts(events_a, n_a, events_b, n_b)
 
 
+@remembered
 def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null: Null) -> Tested:
     """Test the difference of two rates, stratified (Miettinen & Nurminen 1985).
 
@@ -296,7 +296,7 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
         )
         method = f"{method}, against the margin"
     elif len(counts.n_a) > 1 and counts.fewer < RARE:  # too few for a normal approximation
-        permuted = within_strata(weights.used(grid).cells, weights)
+        permuted = within_strata(grid, weights)
         p_alarm = permuted.p
         method = f"stratified score interval; {permutation_words(permuted, 'label permutation')}"
     return Tested(
@@ -312,7 +312,7 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
         se=(interval.high - interval.low) / (2 * _Z95),
         df=counts.df,
         extras={} if tost is None else _clearing(tost.interval),
-        at_level=partial(_difference_at, counts),
+        at_level=partial(_difference_at, counts, None if tost is None else tost.interval),
     )
 
 
@@ -352,13 +352,15 @@ def rate_ratio(grid: Grid, weights: Weights, *, margin: float | None, null: Null
     )
 
 
-def _difference_at(counts: Counts, level: float) -> Interval:
+def _difference_at(counts: Counts, known: Interval | None, level: float) -> Interval:
     """Return the differences that score tests do not reject; with no event, what so many hide.
 
     A single stratum has this one too, not its hybrid interval: clearing is by score tests.
     """
     if not counts.fewer:
         return identical_interval(0.0, min(counts.sizes), 1.0, level)
+    if known is not None and known.level == level:
+        return known
     return score_difference(*counts.as_given, weights=counts.weights, level=level).interval
 
 

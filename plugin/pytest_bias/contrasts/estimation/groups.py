@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 import numpy as np
 
@@ -17,8 +16,8 @@ from ...statistics.simultaneous import AgainstRest, welch_group_contrasts
 from ..findings import ALPHA, CHANCE
 from ..units import REPLIES, Units
 from .bounded import identical_exemplars, protected
-from .cells import Grid, Weights, level_against_rest
-from .fixed import centred, stratum
+from .cells import Grid, Weights, level_against_rest, once
+from .fixed import centred, repeated
 from .tested import (
     FEW_UNITS,
     FEW_UNITS_NOTE,
@@ -115,9 +114,7 @@ def set_aside(
     their own null, but for the condition that none of them was surer, which makes it smaller.
     """
     memo = ("aside", factor, tuple(groups), *key)
-    if memo not in grid.memo:
-        grid.memo[memo] = _aside(grid, factor, groups, engine)
-    return cast("tuple[str, ...]", grid.memo[memo])
+    return once(grid.memo, memo, lambda: _aside(grid, factor, groups, engine))
 
 
 def _aside(
@@ -152,13 +149,14 @@ def _all_groups(
     labels: Sequence[str],
 ) -> tuple[tuple[AgainstRest, ...], GroupPermutation]:
     """Work out once all that the groups' hypotheses share."""
-    key = ("groups", factor, tuple(sorted(groups)))
-    if key not in grid.memo:
-        grid.memo[key] = (
+    return once(
+        grid.memo,
+        ("groups", factor, tuple(sorted(groups))),
+        lambda: (
             welch_group_contrasts(values, labels),
             group_permutation(values, labels, resamples=RESAMPLES, seed=SEED),
-        )
-    return cast("tuple[tuple[AgainstRest, ...], GroupPermutation]", grid.memo[key])
+        ),
+    )
 
 
 def any_group(
@@ -237,12 +235,12 @@ def labelled(
     if unit is None:
         if empty := [cell.name for cell in cells if not cell.values.size]:
             raise IncompleteDesign(cells=empty)
-        sized = [cell for cell in cells for _ in range(cell.values.size)]
-        labels = [cell.labels[factor] for cell in sized]
+        strata, sizes = weights.on(grid).strata, [cell.values.size for cell in cells]
+        labels = repeated([cell.labels[factor] for cell in cells], sizes)
         return Labelled(
-            values=np.concatenate(centred(cells, weights)),
+            values=np.concatenate(centred(cells, strata)),
             labels=labels,
-            blocks=[stratum(cell, weights) for cell in sized],
+            blocks=[*repeated(strata, sizes)],
             what="permutation of labels within strata",
             units=len(labels),
             fewest=min(map(labels.count, groups)),

@@ -123,9 +123,10 @@ def worst_of(grid: Grid, weights: Weights, contrasts: Mapping[str, Linear]) -> W
     """
     missing: Counter[tuple[str, ...]] = Counter()
     trials: Counter[tuple[str, ...]] = Counter()
-    for cell in weights.used(grid).cells:
-        missing[weights.combination(cell)] += cell.missing
-        trials[weights.combination(cell)] += cell.missing + cell.values.size
+    places = weights.on(grid).combinations
+    for cell, place in zip(weights.used(grid).cells, places, strict=True):
+        missing[place] += cell.missing
+        trials[place] += cell.missing + cell.values.size
     if not missing.total():
         return None
     if all(missing[place] <= TOLERATED_MISSING * trials[place] for place in trials):

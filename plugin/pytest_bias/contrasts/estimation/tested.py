@@ -6,6 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
+from typing import Concatenate, ParamSpec
 
 import numpy as np
 
@@ -23,7 +25,9 @@ from ...statistics.results import EffectSize, Interval, Permutation, Tost
 from ...statistics.simultaneous import AgainstRest
 from ..findings import ALPHA, AtLevel, Null, WorstCase
 from ..units import Units
-from .cells import Cell, Grid, Weights
+from .cells import Cell, Grid, Weighed, Weights, once
+
+P = ParamSpec("P")
 
 SEED = 1
 """Seed of all resampling; fixed, not searched."""
@@ -120,12 +124,29 @@ class Tested:
         if self.at_level is None and interval is not None and self.se and self.df:
             by_t = StudentInterval(self.estimate, self.se, self.df)
             again = by_t(interval.level)
-            if np.allclose((again.low, again.high), (interval.low, interval.high), rtol=1e-9):
+            if _same(again.low, interval.low) and _same(again.high, interval.high):
                 object.__setattr__(self, "at_level", by_t)
 
     def noting(self, *notes: str) -> Tested:
         """The same with further notes."""
         return replace(self, notes=(*self.notes, *notes))
+
+
+def remembered(
+    test: Callable[Concatenate[Grid, Weights, P], Tested],
+) -> Callable[Concatenate[Grid, Weights, P], Tested]:
+    """Have the same cells tested once with the same weights: groups are of each other's rest."""
+
+    @wraps(test)
+    def call(grid: Grid, weights: Weights, /, *args: P.args, **kwargs: P.kwargs) -> Tested:
+        key = (test.__name__, weights.key, args, *kwargs.items())
+        return once(grid.memo, key, lambda: test(grid, weights, *args, **kwargs))
+
+    return call
+
+
+def _same(a: float, b: float) -> bool:
+    return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-8)
 
 
 def alarm_p(*, estimate: float, se: float, df: float, null: Null, margin: float | None) -> float:
@@ -209,20 +230,19 @@ def worst_case(
     cells = weights.used(grid).cells
     if not any(cell.missing for cell in cells):
         return None
-    signed = any(weights.of(cell) < 0 for cell in cells)
+    weighed = weights.on(grid)
     trials: Counter[tuple[object, ...]] = Counter()
     missing: Counter[tuple[object, ...]] = Counter()
-    for cell in cells:
-        side = _side(cell, weights) if signed else weights.combination(cell)
+    sides = weighed.sides if weighed.signed else weighed.combinations
+    for cell, side in zip(cells, sides, strict=True):
         missing[side] += cell.missing
         trials[side] += cell.missing + cell.values.size
     needed = any(missing[side] > TOLERATED_MISSING * trials[side] for side in trials)
     nothing = WorstCase(needed=needed, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
-    if not signed:
+    if not weighed.signed:
         return nothing
-    spread = _spread(grid, cells)
     try:
-        if needed and spread and _alike(cells, weights, missing, trials):
+        if needed and (spread := _spread(grid, cells)) and _alike(cells, weighed, missing, trials):
             return _tipping(
                 lambda shift: analyse(_shifted(grid, weights, shift * spread)),
                 analyse(grid),
@@ -239,15 +259,19 @@ def worst_case(
 def _held(ends: Sequence[Tested], no_effect: float, *, needed: bool) -> WorstCase:
     """Return what two opposite fillings leave of both claims."""
     lowest, highest = ends
-    same_side = (lowest.estimate - no_effect) * (highest.estimate - no_effect) > 0
     clear = [each.p_clear for each in ends if each.p_clear is not None]
     return WorstCase(
         needed=needed,
         lowest=lowest.estimate,
         highest=highest.estimate,
-        p_alarm=max(each.p_alarm for each in ends) if same_side else 1.0,
+        p_alarm=max(each.p_alarm for each in ends) if _same_side(ends, no_effect) else 1.0,
         p_clear=max(clear) if clear else None,
     )
+
+
+def _same_side(ends: Sequence[Tested], no_effect: float) -> bool:
+    lowest, highest = ends
+    return (lowest.estimate - no_effect) * (highest.estimate - no_effect) > 0
 
 
 def _tipping(moved: Callable[[float], Tested], seen: Tested, no_effect: float) -> WorstCase:
@@ -257,12 +281,18 @@ def _tipping(moved: Callable[[float], Tested], seen: Tested, no_effect: float) -
     """
 
     def holds(shift: float) -> bool:
-        found = _held([moved(-shift), moved(shift)], no_effect, needed=True)
-        if clears:
-            return found.p_clear is not None and found.p_clear <= ALPHA
-        return found.p_alarm <= ALPHA
+        ends = []
+        for sign in (first, -first):
+            end = moved(sign * shift)
+            p = end.p_clear if clears else end.p_alarm
+            if p is None or p > ALPHA:
+                return False
+            ends.append(end)
+        return clears or _same_side(ends, no_effect)
 
     clears = seen.p_clear is not None and seen.p_clear <= ALPHA
+    # Towards the margin it tips that is nearer, or towards no effect.
+    first = 1 if (seen.estimate >= no_effect) == clears else -1
     shift = None
     if (clears or seen.p_alarm <= ALPHA) and not holds(LARGEST_SHIFT):
         low, shift = 0.0, LARGEST_SHIFT
@@ -275,7 +305,7 @@ def _tipping(moved: Callable[[float], Tested], seen: Tested, no_effect: float) -
 
 def _alike(
     cells: Sequence[Cell],
-    weights: Weights,
+    weighed: Weighed,
     missing: Mapping[tuple[object, ...], int],
     trials: Mapping[tuple[object, ...], int],
 ) -> bool:
@@ -292,7 +322,7 @@ def _alike(
         return False
     counts: list[int] = []
     for sign in (1, -1):
-        of = [cell for cell in cells if weights.of(cell) * sign > 0]
+        of = weighed.of_side(cells, sign)
         lost = sum(cell.missing for cell in of)
         counts += [lost, lost + sum(cell.values.size for cell in of)]
     a, n_a, b, n_b = counts
@@ -310,16 +340,11 @@ def _spread(grid: Grid, cells: Sequence[Cell]) -> float:
     """
     if grid.flags:
         return 0.5
-    within = [cell.values for cell in cells if cell.values.size > 1]
-    if df := sum(values.size - 1 for values in within):
-        return math.sqrt(sum(float(values.var()) * values.size for values in within) / df)
+    within = [cell for cell in cells if cell.values.size > 1]
+    if df := sum(cell.values.size - 1 for cell in within):
+        return math.sqrt(sum(cell.squares for cell in within) / df)
     every = np.concatenate([cell.values for cell in cells])
     return float(every.std(ddof=1)) if every.size > 1 else 0.0
-
-
-def _side(cell: Cell, weights: Weights) -> tuple[bool, ...]:
-    """Return the side of each comparison a cell is on: an interaction has four, not two."""
-    return tuple(levels[cell.labels[factor]] > 0 for factor, levels in weights.parts.items())
 
 
 def _shifted(grid: Grid, weights: Weights, by: float) -> Grid:
@@ -333,7 +358,7 @@ def _shifted(grid: Grid, weights: Weights, by: float) -> Grid:
     filled: dict[int, Cell] = {}
     widest = 0.0
     for sign in (1, -1):
-        side = [cell for cell in weights.used(grid).cells if weights.of(cell) * sign > 0]
+        side = weights.on(grid).of_side(weights.used(grid).cells, sign)
         whole = float(np.mean([cell.mean for cell in side if cell.values.size]))
         losing = [cell for cell in side if cell.missing]
         aims = [(c.mean if c.values.size else whole) + by * sign for c in losing]
@@ -373,16 +398,20 @@ def _filled(grid: Grid, weights: Weights, sign: int) -> Grid:
     """The grid with every missing reply where it moves the contrast furthest to one side."""
     assert grid.bounds is not None  # noqa: S101  (the caller has looked)
     low, high = grid.bounds
+    weighed = weights.on(grid)
+    up = {
+        at for at, weight in zip(weighed.places, weighed.weights, strict=True) if weight * sign > 0
+    }
     cells = tuple(
         replace(
             cell,
             values=np.concatenate(
-                [cell.values, np.full(cell.missing, high if weights.of(cell) * sign > 0 else low)]
+                [cell.values, np.full(cell.missing, high if place in up else low)]
             ),
             reasons={},
         )
         if cell.missing
         else cell
-        for cell in grid.cells
+        for place, cell in enumerate(grid.cells)
     )
     return replace(grid, cells=cells)
