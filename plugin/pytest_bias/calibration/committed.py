@@ -17,7 +17,7 @@ from .summary import PASSES, SUITE, UNCHANGED
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A calibration, summed up: experiment → the digest of its design, and the rates of all draws."""
+    """A calibration: experiment → the digest of its design, and the rates of all draws."""
 
     designs: Mapping[str, str]
     rates: Sequence[Mapping[str, Any]]

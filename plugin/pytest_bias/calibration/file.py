@@ -21,7 +21,7 @@ Key = tuple[str, str, str, int]
 
 
 def is_permuted(subject: str) -> bool:
-    """Return whether a subject is a model whose recording is permuted, and no simulated one drawn."""
+    """Return whether a subject is a model whose recording is permuted; none is drawn."""
     return "/" in subject
 
 

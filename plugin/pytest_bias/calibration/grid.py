@@ -53,7 +53,7 @@ def _two_margins(each: Registered) -> Iterator[GridCell]:
 
 
 def _at_the_margin(each: Registered) -> Iterator[GridCell]:
-    """Effects of which CLEAR is false: alike in all units, varying between them, and in a few alone."""
+    """Effects of which CLEAR is false: alike in all units, varying, and in a few alone."""
     for names in _at_once(each, _representatives(each)):
         yield _planted(each, [f"{name}=1" for name in names], 100)
     population = _clear(each, _representatives(each, population=True))
@@ -160,7 +160,7 @@ def _clear(each: Registered, names: Sequence[str]) -> list[str]:
 
 
 def _has_room(each: Registered, name: str) -> bool:
-    """Return whether a few units can have the effect of all, without meeting an end of the scale."""
+    """Return whether the scale has room for a few units to have the effect of all."""
     hypothesis = cast("Any", each.hypotheses[name])
     if isinstance(hypothesis, RateDifference):
         return False

@@ -252,7 +252,7 @@ class Planting:
         )
 
     def _is_control(self, trial: Trial) -> bool:
-        """Return whether a trial serves a positive control alone, which no effect is planted in."""
+        """Return whether a trial serves a positive control alone: nothing is planted there."""
         experiment = self._registered.experiment
         items = experiment.items
         beside = items is not None and trial.item in items.controls
