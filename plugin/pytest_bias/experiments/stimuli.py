@@ -9,7 +9,7 @@ import codecs
 import csv
 import io
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
@@ -80,34 +80,42 @@ class Stimuli:
         file with one.
         """
         path = self._path(name, ".csv")
-        reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
         header: list[str] = []
         rows: dict[int, Mapping[str, str]] = {}
-        line = 1
+        line = 0
         try:
-            for cells in reader:
+            for line, cells in csv_lines(_text(path)):
                 problem = ""
-                if cells and not header:
+                if not header:
                     header = cells
                     twice = [name for name in header if header.count(name) > 1]
                     problem = f"two columns have one name, {twice[0]!r}" if twice else ""
-                elif cells and len(cells) != len(header):
+                elif len(cells) != len(header):
                     problem = f"has {len(cells)} values for {len(header)} columns"
-                elif cells:
+                else:
                     rows[line] = dict(zip(header, cells, strict=True))
                 if problem:
                     raise BadStimuli(source=path.name, line=line, problem=problem)
-                line = reader.line_num + 1
         except csv.Error as error:
             problem = (
                 f"{error} (a value with commas, quotes or lines stands in quotes, each quote in "
                 f"it is doubled, and none is longer than {csv.field_size_limit():,} characters)"
             )
-            raise BadStimuli(source=path.name, line=line, problem=problem) from None
+            raise BadStimuli(source=path.name, line=line + 1, problem=problem) from None
         return rows
 
     def _path(self, name: str, suffix: str) -> Path:
         return self.folder / (name if name.lower().endswith(suffix) else f"{name}{suffix}")
+
+
+def csv_lines(text: str) -> Iterator[tuple[int, list[str]]]:
+    """The lines of a CSV that hold anything, each with the number (from 1) on which it begins."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    begins = 1
+    for cells in reader:
+        if cells:
+            yield begins, cells
+        begins = reader.line_num + 1
 
 
 class _Twice(Exception):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +11,7 @@ from ..errors import BadLabels
 from ..experiments.design import Design
 from ..experiments.experiment import plan_all
 from ..settings.model_names import file_stem
+from ..tables.reader import read_csv
 from ..verdicts.judge_agreement import Label, Labels
 
 if TYPE_CHECKING:
@@ -42,18 +41,18 @@ def read_labels(
     path = labels_path(folder, experiment.id, model)
     if not path.is_file():
         return None
-    rows = _rows(str(path), _text(path))
-    number, header = next(rows, (1, []))
-    columns = _columns(str(path), number, header, experiment)
+    table = read_csv(path)
+    for line, column, problem in table.problems:
+        raise BadLabels(path=str(path), line=line, column=column, problem=problem)
+    columns = _columns(str(path), table.columns, experiment)
     # Cells of the design, whatever the number of replicates of this run.
     known = {trial.id.rpartition("#")[0] for trial in plan_all(experiment, design)}
     lines: dict[str, int] = {}
     cells: list[Label] = []
-    for line, row in rows:
-        if len(row) != len(columns):
-            problem = f"has {len(row)} cells, and the first line has {len(columns)}"
-            raise BadLabels(path=str(path), line=line, problem=problem)
-        given = dict(zip(columns, map(str.strip, row), strict=True))
+    for line, row in table.rows:
+        given = {name.strip(): cell.strip() for name, cell in row.items()}
+        if not any(given.values()):
+            continue
         trial = given.pop(TRIAL)
         problem = _against(trial, known, lines)
         if problem:
@@ -64,37 +63,7 @@ def read_labels(
     return Labels(str(path), f"{experiment.id}/{path.name}", measures, tuple(cells))
 
 
-def _text(path: Path) -> str:
-    """The file's text; BadLabels names the line on which it is no UTF-8."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        problem = f"cannot be read: {error.strerror or error}"
-        raise BadLabels(path=str(path), line=0, problem=problem) from error
-    try:
-        return data.decode("utf-8-sig")  # spreadsheets begin a file with a mark
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        problem = "is not UTF-8; save the file as CSV in UTF-8"
-        raise BadLabels(path=str(path), line=line, problem=problem) from error
-
-
-def _rows(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not empty, each with the line on which it begins."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    while True:
-        line = reader.line_num + 1
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            raise BadLabels(path=path, line=line, problem=f"is no CSV: {error}") from error
-        if row is None:
-            return
-        if any(map(str.strip, row)):
-            yield line, row
-
-
-def _columns(path: str, line: int, header: Sequence[str], experiment: Experiment) -> list[str]:
+def _columns(path: str, header: Sequence[str], experiment: Experiment) -> list[str]:
     """The names of the columns, checked."""
     columns = [name.strip() for name in header]
     again = {agreement.again for agreement in experiment.agreements}
@@ -108,10 +77,10 @@ def _columns(path: str, line: int, header: Sequence[str], experiment: Experiment
         elif name not in (TRIAL, *known):
             problem = f"{experiment.id} has no such measure; it has {', '.join(known)}"
         if problem:
-            raise BadLabels(path=path, line=line, column=name, problem=problem)
+            raise BadLabels(path=path, line=1, column=name, problem=problem)
     if TRIAL not in columns or len(columns) == 1:
         problem = f"needs a column {TRIAL!r} and one or more named after measures"
-        raise BadLabels(path=path, line=line, problem=problem)
+        raise BadLabels(path=path, line=1, problem=problem)
     return columns
 
 

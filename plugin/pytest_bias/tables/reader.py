@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+
+from ..experiments.stimuli import csv_lines
+
+NO_ROWS = "the file holds no rows below the names of its columns"
 
 
 class WrongCell(NamedTuple):
@@ -55,14 +58,12 @@ def read_csv(path: Path) -> RawTable:
         )
     lines: list[tuple[int, list[str]]] = []
     try:
-        lines.extend(_lines(text))
+        lines.extend(csv_lines(text))
     except csv.Error as error:
         last = lines[-1][0] if lines else 0
         return _unread(checksum, last + 1, f"the file is no CSV from here on: {error}")
-    if len(lines) < 2:  # noqa: PLR2004  (the names of the columns, and a row)
-        return _unread(
-            checksum, len(lines), "the file holds no rows below the names of its columns"
-        )
+    if not lines:
+        return _unread(checksum, 0, NO_ROWS)
     (first, columns), *rest = lines
     problems = [
         WrongCell(first, name, "two columns have this name")
@@ -77,16 +78,6 @@ def read_csv(path: Path) -> RawTable:
             words = f"has {len(cells)} cells, and the first line names {len(columns)} columns"
             problems.append(WrongCell(line, "", words))
     return RawTable(checksum, tuple(columns), tuple(rows), tuple(problems))
-
-
-def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
-    """The lines that hold anything, each with the number on which it begins."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    begins = 1
-    for cells in reader:
-        if cells:
-            yield begins, cells
-        begins = reader.line_num + 1
 
 
 def _unread(checksum: str, line: int, problem: str) -> RawTable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from ..experiments.design import Design
 from ..experiments.records import Published, Recording
 from ..settings.published import PUBLISHED, TableEntry, is_published
 from .check import no_column, trials_of_table
-from .reader import RawTable, read_csv
+from .reader import NO_ROWS, RawTable, WrongCell, read_csv
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,8 +106,14 @@ class Tables:
         found: dict[str, list[str]] = {}
         for name, entry in self._entries.items():
             table = self._table(name)
+            cells: Sequence[WrongCell] = table.problems
             if entry.model not in table.columns:
-                cells = table.problems or [no_column("model", entry.model, table.columns)]
+                cells = cells or [no_column("model", entry.model, table.columns)]
+            elif not table.rows:
+                cells = cells or [WrongCell(1, "", NO_ROWS)]
+            else:
+                cells = ()
+            if cells:
                 raise WrongTable(table=name, path=entry.path, cells=cells)
             named = (entry.word(entry.model, row.cells[entry.model]) for row in table.rows)
             for cell in filter(None, dict.fromkeys(named)):

@@ -12,10 +12,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.canonical import plain
 from pytest_bias.experiments.experiment import SimulatedPrompt
-from pytest_bias.providers.simulator.server import Books, RequestLimit, Served, SimulatorServer
+from pytest_bias.providers.simulator.server import Books, Served, SimulatorServer
 
 from ..helpers import serving
 
@@ -120,50 +119,3 @@ def test_latency_is_what_every_reply_takes() -> None:
     for entry in entries:
         assert entry.answered_at is not None
         assert entry.answered_at - entry.at >= 0.03
-
-
-def test_requests_beyond_the_limit_are_told_to_wait() -> None:
-    with served(enforce_qpm=2) as (server, client):
-        replies = [client.post(CHAT, json=BODY) for _ in range(3)]
-        assert server.answered == 2
-        assert [entry.fault for entry in server.served] == [None, None, "qpm"]
-    assert [reply.status_code for reply in replies] == [200, 200, 429]
-    assert 1 <= int(replies[2].headers["Retry-After"]) <= 60
-    assert replies[2].json()["error"]["code"] == "rate_limit_exceeded"
-
-
-def test_a_refused_request_uses_up_no_fault() -> None:
-    with served(enforce_qpm=1, faults=[None, "server_error"]) as (server, client):
-        assert client.post(CHAT, json=BODY).status_code == 200
-        assert client.post(CHAT, json=BODY).status_code == 429
-        assert [entry.fault for entry in server.served] == [None, "qpm"]
-
-
-def test_the_limit_slides() -> None:
-    limit = RequestLimit(2, window=60.0)
-    assert limit.wait_at(0.0) is None
-    assert limit.wait_at(30.0) is None
-    assert limit.wait_at(59.5) == 31.0  # those of 30 and 59.5 leave 1 place at 90
-    assert limit.wait_at(90.5) is None
-    assert limit.wait_at(91.0) == 60.0  # 59.5, in whole seconds
-
-
-def test_a_client_that_waits_as_told_is_let_through() -> None:
-    limit, now = RequestLimit(3, window=10.0), 0.0
-    for _ in range(50):
-        wait = limit.wait_at(now)
-        if wait is not None:
-            now += wait
-            assert limit.wait_at(now) is None
-        now += 0.5
-
-
-def test_a_request_a_window_old_does_not_count() -> None:
-    limit = RequestLimit(1, window=60.0)
-    assert limit.wait_at(0.0) is None
-    assert limit.wait_at(60.0) is None
-
-
-def test_a_limit_of_nothing_is_refused() -> None:
-    with pytest.raises(BadSetting, match="enforce_qpm=0: must be 1 or more"):
-        SimulatorServer([say], enforce_qpm=0)

@@ -8,7 +8,7 @@ the model's name, the messages and that seed alone, whatever the format, so that
 made again. Reply ids and times are constant for the same reason. Every reply is marked as
 simulated by its ``system_fingerprint``.
 
-A vendor's faults and limits can be switched on, see :mod:`.faults` and :class:`.RequestLimit`.
+A vendor's faults can be switched on, see :mod:`.faults`.
 
 The books of what came in and went out hold no key, no header and no word said.
 """
@@ -16,16 +16,14 @@ The books of what came in and went out hold no key, no header and no word said.
 from __future__ import annotations
 
 import itertools
-import math
 import threading
 import time
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 
-from ...errors import BadSetting, UnknownName
+from ...errors import UnknownName
 from ...experiments.canonical import compact, dumps
 from ...experiments.experiment import SimulatedAnswer, SimulatedPrompt
 from .exchange import (
@@ -52,7 +50,7 @@ class Served:
     ``number`` is in order of arrival, from 1; ``at`` and ``answered_at`` are seconds on the
     monotonic clock, at arrival and when the answer was ready to be sent. ``path`` is without its
     query, in which keys may stand; ``model`` and ``seed`` are as asked for. ``fault`` is what was
-    planted, ``qpm`` where the limit of requests was enforced. What there was not is None.
+    planted. What there was not is None.
     """
 
     number: int
@@ -97,29 +95,6 @@ class Books:
             return sorted(self._entries, key=lambda entry: entry.number)
 
 
-class RequestLimit:
-    """A vendor's limit: at most ``limit`` requests within any ``window`` seconds.
-
-    Refused requests count as well, as they do with the vendors. Not safe to use from many
-    threads.
-    """
-
-    def __init__(self, limit: int, window: float = 60.0) -> None:
-        self._limit = limit
-        self._window = window
-        self._came: deque[float] = deque()
-
-    def wait_at(self, now: float) -> float | None:
-        """Take note of a request at ``now``; None to let it pass, else whole seconds to wait."""
-        while self._came and self._came[0] <= now - self._window:
-            self._came.popleft()
-        self._came.append(now)
-        if len(self._came) <= self._limit:
-            return None
-        free = self._came[len(self._came) - self._limit] + self._window
-        return max(1.0, math.ceil(free - now))
-
-
 @dataclass(frozen=True, slots=True)
 class _Arrival:
     """A request that was noted: its number, when, where to, what of it, and what it meets."""
@@ -130,7 +105,6 @@ class _Arrival:
     facts: RequestFacts
     body: Body | None
     fault: Fault | None
-    wait: float | None
     problem: Problem | None
 
 
@@ -142,14 +116,13 @@ class SimulatorServer:
     are met), or a function that chooses; see :data:`.Faults`. Every reply takes ``latency``, the
     fault ``slow`` adds ``slow``, and ``rate_limit_retry_after`` tells clients to wait
     ``retry_after``, all in seconds. ``log`` is a file to which every request adds a JSON line; see
-    :class:`.Served`. ``enforce_qpm`` requests are let through within any ``window`` (a minute, but
-    for tests); the others are answered 429 with Retry-After.
+    :class:`.Served`.
 
-    Raises BadSetting or UnknownName when a number or a fault is none. Raises OSError when the port
+    Raises BadSetting or UnknownName when a share or a fault is none. Raises OSError when the port
     is taken or the log cannot be written.
     """
 
-    def __init__(  # noqa: PLR0913  (each is a switch of its own)
+    def __init__(
         self,
         answers: Sequence[SimulatedAnswer],
         port: int = 0,
@@ -160,17 +133,12 @@ class SimulatorServer:
         slow: float = 1.0,
         retry_after: float = 1.0,
         log: Path | None = None,
-        enforce_qpm: int | None = None,
-        window: float = 60.0,
     ) -> None:
-        if enforce_qpm is not None and enforce_qpm < 1:
-            raise BadSetting(option="enforce_qpm", value=enforce_qpm, problem="must be 1 or more")
         self.answers = tuple(answers)
         self._fault_seed = fault_seed
         self._latency = latency
         self._slow = slow
         self._retry_after = retry_after
-        self._limit = None if enforce_qpm is None else RequestLimit(enforce_qpm, window)
         self.faults = faults
         self._books = Books(log)
         self._lock = threading.Lock()
@@ -239,12 +207,9 @@ class SimulatorServer:
         """Answer a request, when it is time."""
         arrival = self._noted(incoming)
         reply = self._reply(arrival, incoming.key)
-        fault: str | None = arrival.fault
-        wait = self._latency + (self._slow if fault == "slow" else 0.0)
+        wait = self._latency + (self._slow if arrival.fault == "slow" else 0.0)
         if wait and not isinstance(reply, Silence) and self._stopping.wait(wait):
             reply = Silence(held=False)
-        if arrival.wait is not None:
-            fault = "qpm"
         answered = isinstance(reply, Outgoing)
         self._books.add(
             Served(
@@ -254,7 +219,7 @@ class SimulatorServer:
                 model=arrival.facts.model,
                 seed=arrival.facts.seed,
                 status=int(reply.status) if isinstance(reply, Outgoing) else None,
-                fault=fault,
+                fault=arrival.fault,
                 answered_at=time.monotonic() if answered else None,
             )
         )
@@ -275,21 +240,16 @@ class SimulatorServer:
         facts = _facts(incoming.path, route.wire, body)
         with self._lock:
             number, at = next(self._numbers), time.monotonic()
-            wait = self._limit.wait_at(at) if self._limit is not None and route.served else None
             choose, count = self._choice
             turn = next(count) if route.served else 0
-        fault = choose(turn, facts) if turn and wait is None else None
+        fault = choose(turn, facts) if turn else None
         if fault == "refused_parameter" and not route.wire.sends_temperature(body or {}):
             fault = None
-        return _Arrival(number, at, route, facts, body, fault, wait, problem)
+        return _Arrival(number, at, route, facts, body, fault, problem)
 
     def _reply(self, arrival: _Arrival, key: str) -> Outgoing | Silence:
         wire, fault = arrival.route.wire, arrival.fault
-        if arrival.wait is not None:
-            told = f"Rate limit reached. Please try again in {arrival.wait:g}s."
-            problem: Problem | None = Problem("rate_limit", told, arrival.wait)
-        else:
-            problem = problem_of(fault, retry_after=self._retry_after, key=key)
+        problem = problem_of(fault, retry_after=self._retry_after, key=key)
         if problem is None and fault in ("timeout", "drop"):
             return Silence(held=fault == "timeout")
         problem = problem or arrival.problem
