@@ -9,17 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from ..errors import DamagedReport
-from ..experiments.canonical import dumps
+from ..errors import DamagedReport, NotAsWritten
+from ..experiments.canonical import dumps, parsed_as
 from ..verdicts.verdict import HypothesisName, Status
 from .entries import Acceptance, Strict
 from .table import UpgradeRow
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 FORMAT = 1
 
@@ -102,8 +98,6 @@ def case_report(text: str) -> CaseReport:
     Raises DamagedReport for another version's report, and for anything else that is none of this
     one.
     """
-    from pydantic import ValidationError  # noqa: PLC0415  (nothing is imported without cases)
-
     try:
         raw = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -112,15 +106,6 @@ def case_report(text: str) -> CaseReport:
     if version != FORMAT:
         raise DamagedReport(problem=f"its format is {version}, this version reads {FORMAT}")
     try:
-        return _adapter().validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise DamagedReport(problem=f"{where}: {first['msg']}") from None
-
-
-@cache
-def _adapter() -> TypeAdapter[CaseReport]:
-    from pydantic import TypeAdapter  # noqa: PLC0415  (building the adapter takes a while)
-
-    return TypeAdapter(CaseReport)
+        return parsed_as(CaseReport, text)
+    except NotAsWritten as error:
+        raise DamagedReport(problem=str(error)) from None

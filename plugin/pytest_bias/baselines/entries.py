@@ -8,31 +8,24 @@ versions have as the accepted one has them.
 
 from __future__ import annotations
 
-import calendar
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ..contrasts.declared import Claim
 from ..contrasts.findings import Effect
 from ..errors import BiasError, Unserialisable
-from ..experiments.canonical import compact, digest, dumps, plain
+from ..experiments.canonical import compact, digest, dumps, parsed_as, plain
 from ..experiments.records import Recording
 from ..statistics.results import Interval
 from ..verdicts.verdict import Status, Verdict
 from .fingerprints import differences, encodable
 from .noninferiority import effect_of
 
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
 _FINE = 6
 """Significant digits of the contrasts of units that the history keeps."""
 _OF_FINDING = ("margin", "target", "scope", "p_alarm", "p_clear")
-_DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 FORMAT = 3
 _DESIGNS = "designs"
 """Where the table stands that entries refer to."""
@@ -241,15 +234,6 @@ def _rounded(effect: Effect) -> Effect:
     return replace(effect, by_unit=tuple(groups))
 
 
-def is_day(text: str) -> bool:
-    """Return whether ``text`` is a day as YYYY-MM-DD: such texts sort as days do."""
-    found = _DAY.fullmatch(text)
-    if found is None or not text.isascii():
-        return False
-    year, month, day = map(int, found.groups())
-    return year >= 1 and 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]  # noqa: PLR2004  (months)
-
-
 class DamagedBaseline(BiasError):
     """A baseline file is not what was written: cut, edited, or of another format or model."""
 
@@ -317,7 +301,7 @@ def baseline_from(text: str, path: object) -> Baseline:
     another format.
     """
     try:
-        value = _object(json.loads(text, object_pairs_hook=_unique))
+        value = _object(json.loads(text))
     except (ValueError, RecursionError) as error:
         raise DamagedBaseline(path=path, problem=f"it is no baseline ({error})") from None
     written = value.pop("format", None)
@@ -338,7 +322,11 @@ def baseline_from(text: str, path: object) -> Baseline:
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         problem = f"its designs are not as they were written ({error!r})"
         raise DamagedBaseline(path=path, problem=problem) from None
-    return _validated(value, path)
+    try:
+        return parsed_as(Baseline, compact(value), strict=True)
+    except BiasError as error:  # a value that refuses what it cannot be, among others
+        problem = f"it is not as it was written ({error})"
+        raise DamagedBaseline(path=path, problem=problem) from None
 
 
 def _fill_in(value: dict[str, Any]) -> None:
@@ -363,58 +351,6 @@ def _past_groups(entry: Mapping[str, Any]) -> Iterator[tuple[list[str], dict[str
 def _entries(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for entries in value.get("verdicts", {}).values():
         yield from entries.values()
-
-
-def _validated(value: Mapping[str, object], path: object) -> Baseline:
-    """The baseline, every field of the type it must have."""
-    from pydantic import ValidationError  # noqa: PLC0415  (not only to accept)
-
-    try:
-        found = _adapter().validate_json(compact(value), strict=True)
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        problem = f"{place or 'it'} is not as it was written ({first['msg']})"
-        raise DamagedBaseline(path=path, problem=problem) from None
-    except BiasError as error:  # a value that refuses what it cannot be
-        problem = f"it is not as it was written ({error})"
-        raise DamagedBaseline(path=path, problem=problem) from None
-    for experiment, entries in found.verdicts.items():
-        for name, entry in entries.items():
-            if problem := _ill_accepted(entry):
-                raise DamagedBaseline(path=path, problem=f"{experiment}, {name}: {problem}")
-    return found
-
-
-@cache
-def _adapter() -> TypeAdapter[Baseline]:
-    from pydantic import TypeAdapter  # noqa: PLC0415  (takes a while to build)
-
-    return TypeAdapter(Baseline)
-
-
-def _ill_accepted(entry: Entry) -> str:
-    """Say what is wrong with how an entry, or one before it, was accepted; '' when nothing is."""
-    each: tuple[Entry | Past, ...] = (*entry.history, entry)
-    problems = (_ill(one.status, one.accepted, entry.claim) for one in each)
-    return next(filter(None, problems), "")
-
-
-def _ill(status: Status, accepted: Acceptance | None, claim: Claim) -> str:
-    if (accepted is not None) != needs_acceptance(status, claim):
-        return f"{status}, and {'nobody' if accepted is None else 'somebody'} accepted it"
-    if accepted is None:
-        return ""
-    if not accepted.owner.strip() or not accepted.reason.strip():
-        return "accepted without an owner or a reason"
-    return "" if is_day(accepted.until) else f"{accepted.until!r} is no date (YYYY-MM-DD)"
-
-
-def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name stands twice in one place")
-    return found
 
 
 def _object(value: object) -> dict[str, object]:

@@ -18,6 +18,7 @@ from .designs import (
     IncompleteDesign as IncompleteDesign,
     NoControl as NoControl,
     NoFinding as NoFinding,
+    NotAsWritten as NotAsWritten,
     NoVariance as NoVariance,
     TooFewUnits as TooFewUnits,
     UnknownFactor as UnknownFactor,

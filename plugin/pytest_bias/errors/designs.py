@@ -96,6 +96,14 @@ class Unserialisable(BiasError):
         )
 
 
+class NotAsWritten(BiasError):
+    """JSON is not that of the value it should be; names the first place where it is none."""
+
+    def __init__(self, *, place: str, problem: str) -> None:
+        self.place = place
+        super().__init__(f"{place}: {problem}" if place else problem)
+
+
 class NoFinding(BiasError):
     """A contrast cannot be computed from the replies there are.
 

@@ -12,8 +12,15 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import Unserialisable
+from ..errors import NotAsWritten, Unserialisable
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+Value = TypeVar("Value")
 
 _SCALARS = (type(None), bool, int, str)
 
@@ -67,6 +74,30 @@ def compact(value: object, *, sort_keys: bool = False) -> str:
     return json.dumps(
         value, sort_keys=sort_keys, separators=(",", ":"), ensure_ascii=True, allow_nan=False
     )
+
+
+def parsed_as(kind: type[Value], text: str | bytes, *, strict: bool = False) -> Value:
+    """Return the value that JSON ``text`` is; NotAsWritten where it is none of ``kind``.
+
+    ``strict`` takes nothing for another type, such as the text "1" for a number.
+    """
+    from pydantic import ValidationError  # noqa: PLC0415  (not where nothing is read)
+
+    hashable: Any = kind
+    try:
+        value: Value = _adapter(hashable).validate_json(text, strict=strict or None)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise NotAsWritten(place=place, problem=first["msg"]) from None
+    return value
+
+
+@cache
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter  # noqa: PLC0415  (building one takes a while)
+
+    return TypeAdapter(kind)
 
 
 def digest(text: str | bytes) -> str:

@@ -15,9 +15,8 @@ from pathlib import Path
 from string import Template
 from typing import TypeVar
 
-from pydantic import TypeAdapter, ValidationError
-
-from ..errors import BadStimuli, BadTemplate
+from ..errors import BadStimuli, BadTemplate, NotAsWritten
+from .canonical import parsed_as
 from .fields import need_text, shortly
 
 Content = TypeVar("Content")
@@ -60,18 +59,15 @@ class Stimuli:
         text = _text(path)
         try:
             json.loads(text, object_pairs_hook=_once)
-            return TypeAdapter(of).validate_json(text, strict=True)
+            return parsed_as(of, text, strict=True)
         except json.JSONDecodeError as error:
             problem = f"is no JSON: {error.msg}"
             raise BadStimuli(source=path.name, line=error.lineno, problem=problem) from None
         except _Twice as twice:
             problem = f"{twice.args[0]!r} stands twice in one object"
             raise BadStimuli(source=path.name, problem=problem) from None
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            problem = f"{where}: {first['msg']}" if where else first["msg"]
-            raise BadStimuli(source=path.name, problem=problem) from None
+        except NotAsWritten as error:
+            raise BadStimuli(source=path.name, problem=str(error)) from None
 
     def csv(self, name: str) -> Mapping[int, Mapping[str, str]]:
         """Return the rows of ``name.csv``: the line each begins in → column → value.

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..cassettes.measured import reason_label, versions_of
-from ..errors import BadDesign
-from ..experiments.canonical import dumps
+from ..errors import BadDesign, NotAsWritten
+from ..experiments.canonical import dumps, parsed_as
 from ..experiments.design import Design, Factor, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.measures import Measure, MeasureValue
@@ -170,9 +170,7 @@ def dataset_text(data: DataSet) -> str:
 
 def dataset_from(text: str) -> DataSet:
     """A data set from what :func:`dataset_text` made of it."""
-    from pydantic import TypeAdapter  # noqa: PLC0415  (building the adapter takes a while)
-
-    return TypeAdapter(DataSet).validate_json(text)
+    return parsed_as(DataSet, text)
 
 
 def about_text(about: About) -> str:
@@ -182,11 +180,9 @@ def about_text(about: About) -> str:
 
 def about_from(text: str | bytes) -> About | None:
     """Read what :func:`about_text` wrote; None for what another program or format wrote."""
-    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415
-
     try:
-        about = TypeAdapter(About).validate_json(text)
-    except ValidationError:
+        about = parsed_as(About, text)
+    except NotAsWritten:
         return None
     return about if about.format == FORMAT else None
 

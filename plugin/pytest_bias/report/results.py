@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
-from functools import cache
-from typing import TYPE_CHECKING
 
 from ..errors import BiasError, DamagedResults
-from ..experiments.canonical import compact, digest, plain
+from ..experiments.canonical import compact, digest, parsed_as, plain
 from .view import RunView
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 FORMAT = 6
 
@@ -44,8 +39,6 @@ def view_of(text: str, path: str) -> RunView:
     Raises DamagedResults when the text is not what was written: cut off, changed by hand, or of
     another format.
     """
-    from pydantic import ValidationError  # noqa: PLC0415  (only to read)
-
     try:
         raw = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -61,23 +54,12 @@ def view_of(text: str, path: str) -> RunView:
     fields["cases"] = sorted(cases.items()) if isinstance(cases, dict) else cases
     fields["version"] = raw["pytest_bias"]
     try:
-        view = _adapter().validate_json(compact(fields))
+        view = parsed_as(RunView, compact(fields))
         again = results_text(view)
     # Values refuse what they cannot be in errors of their own, which name no file.
-    except (ValidationError, BiasError, ValueError, RecursionError) as error:
-        problem = f"a part of it is missing or makes no sense: {_first(str(error))}"
+    except (BiasError, ValueError, RecursionError) as error:
+        problem = f"a part of it is missing or makes no sense: {error}"
         raise DamagedResults(path=path, problem=problem) from error
     if again != text:
         raise DamagedResults(path=path, problem="it was changed after it had been written")
     return view
-
-
-@cache
-def _adapter() -> TypeAdapter[RunView]:
-    from pydantic import TypeAdapter  # noqa: PLC0415  (takes a while to build)
-
-    return TypeAdapter(RunView)
-
-
-def _first(text: str) -> str:
-    return " ".join(text.split("\n")[:2])

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from filelock import FileLock, Timeout
 
 from ..cassettes.files import write_atomically
-from ..errors import NotRecorded, NoWorkspace
-from ..experiments.canonical import compact, digest, dumps
+from ..errors import NotAsWritten, NotRecorded, NoWorkspace
+from ..experiments.canonical import compact, digest, dumps, parsed_as
 from ..verdicts.analysis import Analysis
 
 _NAME_LENGTH = 24
@@ -71,7 +71,7 @@ class Workspace:
         try:
             text = (self.folder / _analysis_file(experiment_id, model)).read_text("ascii")
             return self._made(text)
-        except (OSError, ValueError):  # pydantic's error is a ValueError
+        except (OSError, UnicodeDecodeError, NotAsWritten):
             return None
 
     def checked(self, name: str, check: Callable[[], str]) -> str:
@@ -147,7 +147,7 @@ class Workspace:
         """The analysis that a text is; the same text is parsed once."""
         said = digest(text)
         if said not in self._parsed:
-            self._parsed[said] = analysis_from(text)
+            self._parsed[said] = parsed_as(Analysis, text)
         return Made(self._parsed[said], said)
 
     def _shared(self, name: str, compute: Callable[[], Analysis]) -> Made:
@@ -160,13 +160,6 @@ class Workspace:
 
 def _analysis_file(experiment_id: str, model: str) -> str:
     return f"analysis-{digest(compact([experiment_id, model]))[:_NAME_LENGTH]}.json"
-
-
-def analysis_from(text: str) -> Analysis:
-    """An analysis from the JSON text :func:`~..experiments.canonical.dumps` made of it."""
-    from pydantic import TypeAdapter  # noqa: PLC0415  (building the adapter takes a while)
-
-    return TypeAdapter(Analysis).validate_json(text)
 
 
 def _computed(compute: Callable[[], Analysis]) -> str:
