@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ..errors import BadSetting
 
@@ -225,10 +225,20 @@ class Given:
             raise self.refusal(name, f"must be {kind} from {least:g} up")
         return number
 
-    def whole(self, name: str) -> int | None:
-        """Return a whole number within the table's bounds; None as ``number``."""
-        number = self.number(name)
-        return None if number is None else int(number)
+    def value(self, name: str) -> Any:
+        """Return the value as what the table says it is: a flag, choice, number, path or text.
+
+        None for what there is not, or is off.
+        """
+        option = OPTIONS[name]
+        if option.choices:
+            return self.choice(name)
+        if option.least is not None:
+            number = self.number(name)
+            return int(number) if number is not None and isinstance(option.least, int) else number
+        if option.takes in ("PATH", "DIR"):
+            return self.path(name)
+        return (self.text(name) or None) if option.takes else self.is_typed(name)
 
     def path(self, name: str) -> Path | None:
         """Return the path that was named, or else the table's; None for neither, or where off.

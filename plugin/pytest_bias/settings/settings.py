@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date
 from pathlib import Path
 from typing import Literal, cast
@@ -210,6 +210,15 @@ class Settings:
     providers: Mapping[str, object] = field(default_factory=dict, repr=False)
 
 
+_AS_GIVEN = (
+    *("record", "record_in_ci", "design", "replicates", "cassettes", "report", "results"),
+    *("dataset", "exports", "dataset_license", "gate", "inconclusive", "simulated_url"),
+    *("simulated_wire", "roster", "env_file", "judge", "order_seed", "plan_json", "baselines"),
+    *("max_age", "labels", "summary", "error_budget", "calibration"),
+)
+"""Settings that are what the table of options makes of them."""
+
+
 def read_settings(given: Given) -> Settings:
     """Check and combine what was given.
 
@@ -218,62 +227,29 @@ def read_settings(given: Given) -> Settings:
     models = tuple(cast("Sequence[str]", given.raw("model") or ()))
     if len(set(models)) != len(models):
         raise given.refusal("model", "names one twice", " ".join(models))
-    design = given.text("design")
     old = read_old(given, models)
-    if design == SCREEN and old is not None:
+    if given.text("design") == SCREEN and old is not None:
         problem = "does not go with --bias-design=screen: a screen compares nothing"
         raise given.refusal("baseline", problem, old)
-    cassettes, baselines = given.path("cassettes"), given.path("baselines")
-    assert cassettes is not None  # noqa: S101  (they cannot be switched off)
-    licence, labels = given.text("dataset_license"), given.path("labels")
-    if not _SPDX.fullmatch(licence):
+    read = {name: given.value(name) for name in _AS_GIVEN}
+    if not _SPDX.fullmatch(read["dataset_license"]):
         example = OPTIONS["dataset_license"].default
         raise given.refusal("dataset_license", f"must be an SPDX identifier, such as {example}")
-    if labels is not None and not labels.is_dir():
-        raise given.refusal("labels", "is no folder", labels)
+    if read["labels"] is not None and not read["labels"].is_dir():
+        raise given.refusal("labels", "is no folder", read["labels"])
     job = given.environ.get("GITHUB_STEP_SUMMARY")
     on_github = given.environ.get("GITHUB_ACTIONS") == "true"
     return Settings(
+        **read,
         models=models,
-        record=cast("RecordMode", given.choice("record")),
-        record_in_ci=given.is_typed("record_in_ci"),
-        design=design,
-        replicates=given.whole("replicates"),
-        cassettes=cassettes,
-        report=given.path("report"),
-        results=given.path("results"),
         report_asked=given.raw("report") is not None,
         results_asked=given.raw("results") is not None,
-        dataset=given.path("dataset"),
-        exports=given.path("exports"),
-        dataset_license=licence,
-        gate=cast("Gate", given.choice("gate")),
-        inconclusive=cast("OnInconclusive", given.choice("inconclusive")),
-        simulated_url=given.text("simulated_url") or None,
-        simulated_wire=given.text("simulated_wire"),
-        roster=given.path("roster"),
-        env_file=given.path("env_file"),
-        judge=given.text("judge") or None,
-        limits=Limits(
-            qpm=given.whole("qpm"),
-            max_calls=given.whole("max_calls"),
-            budget=given.number("budget"),
-            concurrency=cast("int", given.whole("concurrency")),
-            timeout=cast("float", given.number("timeout")),
-        ),
-        order_seed=cast("int", given.whole("order_seed")),
+        limits=Limits(**{each.name: given.value(each.name) for each in fields(Limits)}),
         plan=given.is_typed("plan") or given.is_typed("plan_json"),
-        plan_json=given.path("plan_json"),
-        baselines=baselines,
         baseline=old,
-        max_age=given.whole("max_age"),
-        labels=labels,
-        accept=read_accept(given, baselines),
-        summary=given.path("summary"),
+        accept=read_accept(given, read["baselines"]),
         job_summary=Path(job) if job and given.text("summary") != OFF else None,
         annotations=given.choice("annotations") == "auto" and on_github,
-        error_budget=given.path("error_budget"),
-        calibration=given.path("calibration"),
         today=given.today,
         environ=given.environ,
     )
