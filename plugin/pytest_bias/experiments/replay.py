@@ -8,7 +8,6 @@ asked, the first recorded trial has to show it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -193,29 +192,58 @@ def check_replay(
             )
 
 
+class Walk(Answered):
+    """One trial carried out in memory as far as ``answer`` answers; nothing is called.
+
+    ``answered`` are its interactions with their replies, ``missing`` is the one at which there was
+    none. ``valid`` is whether it came to a result, ``error`` what else ended it: of the author's
+    own, it is for the trial's case to show.
+    """
+
+    def __init__(
+        self, experiment: Experiment, players: Players | str, trial: Trial, answer: Answers
+    ) -> None:
+        super().__init__(experiment, players, trial, answer)
+        self.answered: list[tuple[Wanted, Completion]] = []
+        self.missing: Wanted | None = None
+        self.valid = False
+        self.error: BaseException | None = None
+        try:
+            run(self.start(), self)
+            self.valid = True
+        except Unrecorded as unrecorded:
+            self.missing = unrecorded.wanted
+        except InvalidReply:
+            pass  # a trial that is missing by its replies has come to its end
+        except (KeyboardInterrupt, SystemExit, GeneratorExit):
+            raise
+        except BaseException as error:  # noqa: BLE001  (the author's code, pytest.fail() too)
+            self.error = error
+
+    @property
+    def asked(self) -> tuple[Wanted, ...]:
+        """All that was asked for, in reading order."""
+        return tuple(sorted(self.interactions, key=lambda wanted: place_order(wanted.place)))
+
+    async def perform(self, request: Request, place: Place) -> Completion:
+        """Answer, or end the trial."""
+        completion = await super().perform(request, place)
+        self.answered.append((self.interactions[-1], completion))
+        return completion
+
+
 def opening(experiment: Experiment, players: Players | str, trial: Trial) -> Wanted:
     """The first interaction a trial asks for, whatever is recorded.
 
     Raises BadDesign when it asks for none.
     """
-    try:
-        carry_out(experiment, players, trial, lambda _: None)
-    except Unrecorded as first:
-        return first.wanted
-    raise BadDesign(what=experiment.id, problem=f"trial {trial.id} asks nothing of the subject")
-
-
-def questions(
-    experiment: Experiment, players: Players | str, trial: Trial, answer: Answers
-) -> tuple[Wanted, ...]:
-    """All that a trial asks for as far as ``answer`` goes, in reading order.
-
-    What else stops it (an invalid reply, an error of its own) is shown by its case.
-    """
-    answered = Answered(experiment, players, trial, answer)
-    with suppress(Exception):
-        run(answered.start(), answered)
-    return tuple(sorted(answered.interactions, key=lambda wanted: place_order(wanted.place)))
+    walk = Walk(experiment, players, trial, lambda _: None)
+    if walk.error is not None:
+        raise walk.error
+    if walk.missing is None:
+        problem = f"trial {trial.id} asks nothing of the subject"
+        raise BadDesign(what=experiment.id, problem=problem)
+    return walk.missing
 
 
 def place_order(place: Place) -> tuple[tuple[int, ...], int]:

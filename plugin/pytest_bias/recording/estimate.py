@@ -24,15 +24,13 @@ from ..errors import (
     BadSetting,
     BiasError,
     DamagedCassette,
-    InvalidReply,
     NotReadable,
     TwoCassettes,
 )
 from ..experiments.design import Trial
-from ..experiments.driver import run
 from ..experiments.experiment import Experiment, Players
-from ..experiments.messages import Completion, Place, Request, believable_counts
-from ..experiments.replay import Answered, Answers, Unrecorded, Wanted, simulated_reply
+from ..experiments.messages import Completion, Request, believable_counts
+from ..experiments.replay import Answers, Walk, Wanted, simulated_reply
 
 _CHARACTERS_PER_TOKEN = 4
 SAMPLE = 200
@@ -109,56 +107,27 @@ def use_of(to: object, calls: Calls) -> Use:
     return Use(judge=calls) if to == "judge" else Use(subject=calls)
 
 
-class Walk(Answered):
-    """One trial carried out in memory as far as ``answer`` answers; nothing is called.
+def walked(experiment: Experiment, players: Players, trial: Trial, answer: Answers) -> Walk:
+    """A trial carried out in memory; an error of ours is raised, the protocol's own is not."""
+    walk = Walk(experiment, players, trial, answer)
+    if isinstance(walk.error, BiasError):
+        raise walk.error
+    return walk
 
-    ``complete`` is whether it came to its end, ``missing`` the interaction at which it did not.
+
+def use_of_walk(
+    walk: Walk, counts: Callable[[str], bool] | None = None, *, counted: bool = True
+) -> Use:
+    """Return the use of the answered interactions (whose keys ``counts``).
+
+    Tokens are what the provider counted, where it did and ``counted`` is set; else they are
+    estimated from the characters.
     """
-
-    def __init__(
-        self, experiment: Experiment, players: Players, trial: Trial, answer: Answers
-    ) -> None:
-        super().__init__(experiment, players, trial, answer)
-        self._answered: list[tuple[Wanted, Completion]] = []
-        self.missing: Wanted | None = None
-        try:
-            run(self.start(), self)
-        except Unrecorded as unrecorded:
-            self.missing = unrecorded.wanted
-        except InvalidReply:
-            pass  # a trial that is missing by its replies is recorded all the same
-        except BiasError:
-            raise
-        except Exception:  # noqa: BLE001, S110  (the protocol's own error: its case will show it)
-            pass
-
-    @property
-    def complete(self) -> bool:
-        """Return whether every interaction was answered."""
-        return self.missing is None
-
-    @property
-    def keys(self) -> list[str]:
-        """Keys of the interactions that were answered."""
-        return [wanted.key for wanted, _ in self._answered]
-
-    def use(self, counts: Callable[[str], bool] | None = None, *, counted: bool = True) -> Use:
-        """Return the use of the answered interactions (whose keys ``counts``).
-
-        Tokens are what the provider counted, where it did and ``counted`` is set; else they are
-        estimated from the characters.
-        """
-        return total(
-            use_of(wanted.request.to, _calls_of(wanted.request, completion, counted=counted))
-            for wanted, completion in self._answered
-            if counts is None or counts(wanted.key)
-        )
-
-    async def perform(self, request: Request, place: Place) -> Completion:
-        """Answer, or end the trial."""
-        completion = await super().perform(request, place)
-        self._answered.append((self.interactions[-1], completion))
-        return completion
+    return total(
+        use_of(wanted.request.to, _calls_of(wanted.request, completion, counted=counted))
+        for wanted, completion in walk.answered
+        if counts is None or counts(wanted.key)
+    )
 
 
 def _calls_of(request: Request, completion: Completion, *, counted: bool) -> Calls:
@@ -243,7 +212,7 @@ class Estimator:
                 continue  # nobody is named who would judge that model
             if self.experiment.retention == "raw":
                 uses = _uses(
-                    (Walk(self.experiment, players, trial, _lookup(cassette)) for trial in sample),
+                    (walked(self.experiment, players, t, _lookup(cassette)) for t in sample),
                     # What a simulated endpoint counts are words.
                     counted=not simulated,
                 )
@@ -262,14 +231,14 @@ class Estimator:
         def answer(wanted: Wanted) -> Completion | None:
             return simulated_reply(self.experiment, wanted)
 
-        uses = _uses(Walk(self.experiment, players, trial, answer) for trial in sample)
+        uses = _uses(walked(self.experiment, players, trial, answer) for trial in sample)
         return (Estimate("estimate", "dry run", len(uses)), _mean(uses)) if uses else None
 
     def _opening(self, sample: Sequence[Trial], players: Players) -> tuple[Estimate, Use]:
         """From the first request alone, which no reply can change."""
         uses = []
         for trial in sample:
-            missing = Walk(self.experiment, players, trial, lambda _: None).missing
+            missing = walked(self.experiment, players, trial, lambda _: None).missing
             if missing is not None:
                 calls = Calls(1, tokens_of(message.text for message in missing.request.messages))
                 uses.append(use_of(missing.request.to, calls))
@@ -288,7 +257,7 @@ def _lookup(cassette: Cassette) -> Answers:
 
 def _uses(walks: Iterable[Walk], *, counted: bool = True) -> list[Use]:
     """Return the use of the trials that came to their end."""
-    return [walk.use(counted=counted) for walk in walks if walk.complete]
+    return [use_of_walk(walk, counted=counted) for walk in walks if walk.missing is None]
 
 
 def _mean(uses: Sequence[Use]) -> Use:

@@ -33,9 +33,10 @@ from .estimate import (
     Estimator,
     Mark,
     Use,
-    Walk,
     measured_use,
     total,
+    use_of_walk,
+    walked,
     worst,
 )
 
@@ -309,14 +310,15 @@ class _Planner:
             return self._measured(experiment, trials, cassette, players)
         found = {}
         for trial in trials:
-            walk = Walk(experiment, players, trial, lambda wanted: cassette.lookup(wanted.key))
-            used = kept_use = walk.use()
-            kept = walk.complete
+            walk = walked(experiment, players, trial, lambda wanted: cassette.lookup(wanted.key))
+            used = kept_use = use_of_walk(walk)
+            kept = complete = walk.missing is None
+            keys = [wanted.key for wanted, _ in walk.answered]
             if self.mode == "all":
                 # Only what this recording (or the one it resumes) added counts as recorded.
-                kept = kept and all(cassette.journalled(key) for key in walk.keys)
-                kept_use = walk.use(cassette.journalled)
-            found[trial.id] = _Found(kept, walk.complete, used, kept_use, len(walk.keys))
+                kept = kept and all(cassette.journalled(key) for key in keys)
+                kept_use = use_of_walk(walk, cassette.journalled)
+            found[trial.id] = _Found(kept, complete, used, kept_use, len(keys))
         return found
 
     def _measured(

@@ -20,7 +20,7 @@ from ..fields import author_line
 from ..measures import check_kept
 from ..messages import Completion, Message, Request
 from ..records import CAP, Outcome, record_of
-from ..replay import JUDGE, SUBJECT, Answers, Unrecorded, Wanted, carry_out, simulated_reply
+from ..replay import JUDGE, SUBJECT, Answers, Walk, Wanted, carry_out, simulated_reply
 from .leaks import Prompt, ids_shown, words_shown
 
 SEEDS = 5
@@ -151,29 +151,27 @@ def _check_measures(
 
 def _walk(experiment: Experiment, trial: Trial, answer: Answers) -> _Walk | None:
     """``trial`` with what ``answer`` gives; None where its protocol fails."""
-    asked: list[Request] = []
     replies: list[str] = []
 
     def note(wanted: Wanted) -> Completion | None:
-        if wanted.place.attempt == 1 and wanted.request.to == "subject":
-            asked.append(wanted.request)
         completion = answer(wanted) if len(replies) < _LONGEST else None
         if completion is not None:
             replies.append(completion.text)
         return completion
 
-    ended, valid = True, False
-    try:
-        valid = carry_out(experiment, _PLAYERS, trial, note).missing is None
-    except Unrecorded:
-        ended = False
-    except JudgeNotBlind as told:
-        return _Walk(trial, tuple(asked), tuple(replies), ended=False, valid=False, told=told)
-    except (BadDesign, UnknownFactor, KeyboardInterrupt, SystemExit, GeneratorExit):
-        raise
-    except BaseException:  # noqa: BLE001  (the author's code, pytest.fail() too: its cases show it)
+    walk = Walk(experiment, _PLAYERS, trial, note)
+    told = walk.error if isinstance(walk.error, JudgeNotBlind) else None
+    if isinstance(walk.error, BadDesign | UnknownFactor):
+        raise walk.error
+    if walk.error is not None and told is None:
         return None
-    return _Walk(trial, tuple(asked), tuple(replies), ended, valid)
+    asked = [
+        wanted.request
+        for wanted in walk.interactions
+        if wanted.place.attempt == 1 and wanted.request.to == "subject"
+    ]
+    ended = walk.missing is None and told is None
+    return _Walk(trial, tuple(asked), tuple(replies), ended, walk.valid, told)
 
 
 def _answers(experiment: Experiment, seed: Trial) -> Answers:

@@ -15,7 +15,7 @@ from ..design import Design, Trial, frozen_mapping
 from ..experiment import Experiment, Players, plan_condition
 from ..keys import parameters_of, request_parts
 from ..messages import Completion, Parameters, Request
-from ..replay import Lookup, Wanted, questions, simulated_reply
+from ..replay import Lookup, Walk, Wanted, simulated_reply
 
 _LENGTH = 16
 """Hexadecimal digits of a digest."""
@@ -69,8 +69,8 @@ def _opening(experiment: Experiment, players: Players, trial: Trial) -> list[obj
     """Return a trial's requests before it has a reply: several where they go together."""
     given = experiment.parameters.filled(players.subject_defaults)
     bare = replace(players, subject_system=None)
-    asked = questions(experiment, bare, trial, lambda _: None)
-    return [_parts(wanted.request, given) for wanted in asked]
+    walk = Walk(experiment, bare, trial, lambda _: None)
+    return [_parts(wanted.request, given) for wanted in walk.asked]
 
 
 def _judged(
@@ -90,7 +90,7 @@ def _judged(
             return simulated_reply(experiment, wanted)
         return None if recorded is None else recorded(wanted.key)
 
-    asked = questions(experiment, players, trial, answer)
+    asked = Walk(experiment, players, trial, answer).asked
     to_judge = [wanted.request for wanted in asked if wanted.request.to == "judge"]
     return [_parts(_without_replies(request), given) for request in to_judge[:1]]
 
