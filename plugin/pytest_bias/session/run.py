@@ -23,7 +23,6 @@ from .recordings import Recordings
 from .workspace import Made, Workspace
 
 if TYPE_CHECKING:
-    from ..baselines.entries import Baseline
     from ..baselines.upgrade import Against
     from ..verdicts.judge_agreement import Labels
 
@@ -86,12 +85,6 @@ class Run(Recordings):
             design = declared.experiment.design()
         cases = map(self.sized, cases_of(declared, settings.models, design))
         return [case for case in cases if case.is_planned]
-
-    @property
-    def old_file(self) -> Baseline | None:
-        """The accepted verdicts that the run is compared with, where a file of them was named."""
-        held = self._baselines
-        return None if isinstance(held, Baselines) else held.file
 
     # --- analyses -----------------------------------------------------------------------------
 

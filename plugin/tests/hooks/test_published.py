@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -209,13 +208,6 @@ def test_models_with_equal_estimates_of_one_table_are_not_taken_for_the_same_rep
     result.assert_outcomes(passed=3, xfailed=1)
     (said,) = (line for line in section(result) if line.startswith("  known: game-coin"))
     assert "; independent: larger by at most" in said
-
-
-def test_the_command_compares_them_as_well(told: Suite) -> None:
-    command = (sys.executable, "-m", "pytest_bias.cli.entry", "compare")
-    result = told.pytester.run(*command, "published/moved", "published/worse")
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["Compared with published/moved: 0 improved*"])
 
 
 def test_an_accepted_baseline_is_held_and_not_by_rows_that_changed(told: Suite) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -10,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_bias.baselines.entries import baseline_from, baseline_text
+from pytest_bias.cassettes.store import Cassette, write_cassette
 
 from .suites import INI, Suite, record, section
 from .test_baselines import BY_ANN, WORDS
@@ -284,10 +286,64 @@ def test_what_moved_though_nothing_alarms_stands_first_and_is_never_folded(
     said, folded = page.split("<details>", 1)
     assert said.count('<span class="outcome is-inconclusive">undecided</span>') == 2
     assert "undecided" not in folded.split("</details>", 1)[0]
-    command = ("compare", EVEN, NEW, "--markdown=comment.md")
-    done = empty.pytester.run(sys.executable, "-m", "pytest_bias.cli.entry", *command)
-    assert done.ret == 0
-    done.stdout.fnmatch_lines(["Compared with *", "  undecided: *", "  undecided: *"])
-    done.stdout.fnmatch_lines([f"{nothing}."])
-    comment = (empty.path / "comment.md").read_text(encoding="utf-8")
-    assert comment.split("<details>")[0].count("| undecided |") == 2
+
+
+# --- what cannot be compared --------------------------------------------------------------------
+
+
+def recorded_of_old(suite: Suite) -> Path:
+    return suite.cassettes / "game-many" / "simulated--biased.jsonl"
+
+
+def test_what_was_never_recorded_of_the_old_model_is_judged_by_itself(many: Suite) -> None:
+    elsewhere = many.cassettes / "game-other" / "simulated--biased.jsonl"
+    elsewhere.parent.mkdir()
+    recorded_of_old(many).rename(elsewhere)
+    result = many.run(f"--bias-model={EVEN}", f"--bias-baseline={OLD}")
+    note = f"{OLD} has no recordings of game-many: its hypotheses are judged by themselves"
+    assert f"  {note}" in section(result)
+    assert "NO VERDICT: see the problems above" in section(result)
+    result.stdout.fnmatch_lines(["problem: nothing could be compared: *"])
+    assert set(outcomes(many).values()) == {"not in the baseline"}
+
+
+def halved(place: Path) -> None:
+    cassette = Cassette(place)
+    for key in list(cassette._lines)[:3]:
+        del cassette._lines[key]
+    write_cassette(cassette, "game-many", OLD, cassette.provenance)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (halved, f"3 of 72 trials of game-many with {OLD} are not recorded"),
+        (
+            lambda place: place.write_bytes(place.read_bytes()[:-300]),
+            "simulated--biased.jsonl",
+        ),
+    ],
+)
+def test_half_a_recording_of_the_old_model_or_a_damaged_one_is_no_recording(
+    many: Suite, spoil: Callable[[Path], object], words: str
+) -> None:
+    spoil(recorded_of_old(many))
+    result = many.run(f"--bias-baseline={OLD}")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([f"*{words}*"])
+
+
+def test_another_design_in_the_file_is_named(accepted: Suite) -> None:
+    (tests,) = (accepted.path / "bias_tests" / "many").glob("test_*.py")
+    text = tests.read_text(encoding="utf-8")
+    tests.write_text(text.replace("margin=2.0", "margin=1.5"), encoding="utf-8")
+    result = accepted.run(f"--bias-baseline={path(accepted)}")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*hypothesis.margin: 2.0 → 1.5"])
+
+
+def test_an_acceptance_in_the_file_that_is_past_stops_the_upgrade(accepted: Suite) -> None:
+    accepted.monkeypatch.setattr("pytest_bias.session.options.today", lambda: "3000-01-01")
+    result = accepted.run(f"--bias-baseline={path(accepted)}")
+    assert result.ret == 1
+    assert outcomes(accepted)[KNOWN] == "expired"

@@ -157,11 +157,24 @@ def test_experiments_are_found_once_each(suite: str) -> None:
     assert len(found) == len(set(found))
 
 
-def test_a_suite_that_does_not_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "suite_with_a_gap"
-    package.mkdir()
+DECORATED = "from pytest_bias import hypotheses\n@hypotheses()\ndef test_it(): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("number", "name", "text", "words"),
+    [
+        (1, "experiment.py", "import not_installed_anywhere\n", "cannot be imported .*not_inst"),
+        (2, "experiment.py", "import sys; sys.exit(0)\n", "cannot be imported .SystemExit: 0"),
+        (3, "alone/test_many.py", DECORATED, "declares cases and is in no package"),
+    ],
+)
+def test_a_suite_that_is_not_imported_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, name: str, text: str, words: str
+) -> None:
+    package = tmp_path / f"suite_with_a_gap_{number}"
+    (package / "alone").mkdir(parents=True)
     (package / "__init__.py").write_text("", encoding="ascii")
-    (package / "experiment.py").write_text("import not_installed_anywhere\n", encoding="ascii")
+    (package / name).write_text(text, encoding="ascii")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(BadSetting, match=r"cannot be imported .*not_installed_anywhere"):
-        list(find_experiments("suite_with_a_gap"))
+    with pytest.raises(BadSetting, match=words):
+        list(find_experiments(package.name))
