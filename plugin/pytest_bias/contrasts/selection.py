@@ -89,7 +89,8 @@ class Selection(Declared):
 
         rows = self._rows(experiment, records)
         pools = self._pools(rows)
-        members = {item for item, group in self.feature.items() if group in levels_of(self.group)}
+        named = levels_of(self.group)
+        members = {item for item, group in self.feature.items() if group in named}
         published = self._published(pools)
         with beside_none(published):
             found = selection_ratio(pools, members, margin=self.margin, alarm=alarm)
@@ -139,13 +140,13 @@ class Selection(Declared):
     def _pools(self, rows: Records) -> list[Pool]:
         from .estimation.selection import Pool  # noqa: PLC0415
 
-        pools = []
+        pools, known = [], set(self.feature)
         for row in rows.rows:
             if row.missing is None:
                 shown, selected = (
                     str(row.values[name]).split() for name in (self.shown, self.selected)
                 )
-                unknown = (set(shown) - set(self.feature)) | (set(selected) - set(shown))
+                unknown = (set(shown) - known) | (set(selected) - set(shown))
                 if unknown:
                     raise self.refused(
                         problem=f"{row.trial.id}: {min(unknown)!r} was not shown, or has no group"
@@ -157,8 +158,10 @@ class Selection(Declared):
         """Chi-square of group × (pool, recommended) on all posts, as if they were independent."""
         from ..statistics.counts import chi_square  # noqa: PLC0415
 
-        shown = Counter(self.feature[item] for pool in pools for item in pool.shown)
-        selected = Counter(self.feature[item] for pool in pools for item in pool.selected)
+        shown, selected = Counter[str](), Counter[str]()
+        for pool in pools:
+            shown.update(map(self.feature.__getitem__, pool.shown))
+            selected.update(map(self.feature.__getitem__, pool.selected))
         rows = [[shown[group], selected[group]] for group in sorted(shown)]
         try:
             found = chi_square(rows)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ SHUFFLED = 5  # units that are shuffled in the time of one hypergeometric draw
 
 ALWAYS_EXACT = 20_000  # so many relabellings take no longer than drawing would
 TIE = 1e-9  # relative distance within which two statistics are the same
+KEPT = 2**25  # bytes of orders that are kept for the next test of the same blocks, 32 MiB
 MANY = 2_000  # fewer units than that are soon shuffled, whatever their values
 SMALLEST_GROUP = 2
 
@@ -145,30 +147,28 @@ class Relabelling:
         """Give `values` under every relabelling, some rows at a time, `width` columns each."""
         values = values[self.order]
         rows = max(1, CHUNK // (values.size * width))
-        draw = self._every(values) if self.exact else self._random(values, self.blocks)
+        if not self.exact:
+            yield from self._random(values, self.blocks, rows)
+            return
+        draw = self._every(values)
         for start in range(0, self.total, rows):
             yield draw(start, min(start + rows, self.total))
 
     def _random(
-        self, values: NDArray[np.generic], blocks: Sequence[Whole]
-    ) -> Callable[[int, int], Any]:
-        rng = np.random.default_rng(self.seed)
+        self, values: NDArray[np.generic], blocks: Sequence[Whole], rows: int
+    ) -> Iterator[NDArray[np.generic]]:
         by_size: dict[int, list[Whole]] = {}
         for places in blocks:
             by_size.setdefault(places.size, []).append(places)
         alike = [np.stack(of_size) for of_size in by_size.values()]
-
-        def draw(start: int, stop: int) -> NDArray[np.generic]:
-            rows = stop - start
-            if alike and alike[0].shape == (1, values.size):  # one block: nothing to put back
-                return rng.permuted(np.broadcast_to(values, (rows, values.size)), axis=1)
-            found = np.broadcast_to(values, (rows, values.size)).copy()
-            for places in alike:
-                moved = np.broadcast_to(values[places], (rows, *places.shape))
-                found[:, places] = rng.permuted(moved, axis=2)
-            return found
-
-        return draw
+        shapes = tuple((len(places), places.shape[1]) for places in alike)
+        kept = 2 * self.total * sum(places.size for places in alike) <= KEPT
+        drawn = _kept_shuffles if kept else _shuffles
+        for shuffles in drawn(self.seed, shapes, rows, self.total):
+            found = np.broadcast_to(values, (len(shuffles[0]), values.size)).copy()
+            for places, shuffle in zip(alike, shuffles, strict=True):
+                found[:, places] = values[places].ravel()[shuffle]
+            yield found
 
     def _every(self, values: NDArray[np.generic]) -> Callable[[int, int], Any]:
         orders = [
@@ -252,13 +252,14 @@ class Relabelling:
         if not blocks:
             return
         kept = np.sort(np.concatenate(blocks))
-        draw = self._random(values[kept], [np.searchsorted(kept, places) for places in blocks])
         present, starts = np.unique(self.codes[kept], return_index=True)
         rows = max(1, CHUNK // kept.size)
-        for start in range(0, self.total, rows):
-            stop = min(start + rows, self.total)
-            drawn = draw(start, stop)[..., None] ** np.arange(1, sums.shape[2] + 1)
-            sums[start:stop, present] += np.add.reduceat(drawn, starts, axis=1)
+        within = [np.searchsorted(kept, places) for places in blocks]
+        start = 0
+        for found in self._random(values[kept], within, rows):
+            drawn = found[..., None] ** np.arange(1, sums.shape[2] + 1)
+            sums[start : start + len(found), present] += np.add.reduceat(drawn, starts, axis=1)
+            start += len(found)
 
     def means(self, rows: Any) -> Any:
         """Return the group means along axis 1 of rearranged values."""
@@ -279,6 +280,29 @@ class Relabelling:
             seed=self.seed,
             error=0.0 if self.exact else sides * math.sqrt(tail * (1 - tail) / (self.total + 1)),
         )
+
+
+def _shuffles(
+    seed: int, shapes: Sequence[tuple[int, int]], rows: int, total: int
+) -> Iterator[tuple[NDArray[Any], ...]]:
+    """Give random orders of the places in blocks, so many of each size; some rows at a time."""
+    rng = np.random.default_rng(seed)
+    places = [np.arange(n * size).reshape(n, size) for n, size in shapes]
+    for start in range(0, total, rows):
+        several = min(rows, total - start)
+        yield tuple(
+            rng.permuted(np.broadcast_to(each, (several, *each.shape)), axis=2) for each in places
+        )
+
+
+@lru_cache(maxsize=4)  # hypotheses, and draws of a calibration, are about the same blocks
+def _kept_shuffles(
+    seed: int, shapes: Sequence[tuple[int, int]], rows: int, total: int
+) -> Sequence[tuple[NDArray[Any], ...]]:
+    return [
+        tuple(shuffle.astype(np.uint16) for shuffle in shuffles)
+        for shuffles in _shuffles(seed, shapes, rows, total)
+    ]
 
 
 def codes_of(labels: Sequence[Hashable]) -> Whole:

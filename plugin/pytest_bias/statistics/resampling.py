@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import NoVariance, TooFewUnits
 from .checks import (
@@ -45,6 +46,7 @@ CHUNK = 2**19  # resampled values held at once, 4 MiB
 FEWEST_GROUPS = 2
 
 FEW_VALUES = 64  # up to so many distinct values their counts are drawn
+KEPT = 2**24  # draws of clusters that are kept for the next ratio of as many, 32 MiB
 DRAWN = 2**18  # values held at once, 2 MiB
 UNCOUNTED = 0.5  # what a sum of no counts counts as in a log ratio
 
@@ -276,17 +278,20 @@ def bootstrap_difference(
     return Bootstrap(interval=_percentile(draws, level), iterations=iterations, seed=seed)
 
 
-def _cluster_sums(columns: Floats, rng: np.random.Generator, iterations: int) -> Floats:
-    """Return the column sums of `iterations` resamples of the rows."""
-    n = len(columns)
+def _times_drawn(n: int, iterations: int, seed: int) -> Iterator[NDArray[np.uint16]]:
+    """Return how often each of `n` clusters is in each resample, some resamples at a time."""
+    rng = np.random.default_rng(seed)
     rows = max(1, DRAWN // n)
-    parts = []
     for start in range(0, iterations, rows):
         size = min(rows, iterations - start)
         drawn = rng.integers(0, n, (size, n), dtype=np.int32) + n * np.arange(size)[:, None]
         times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
-        parts.append(times.astype(np.float64) @ columns)
-    return np.concatenate(parts)
+        yield times.astype(np.uint16)
+
+
+@lru_cache(maxsize=8)  # the groups of a question are selected from the same clusters
+def _kept_times(n: int, iterations: int, seed: int) -> Sequence[NDArray[np.uint16]]:
+    return [*_times_drawn(n, iterations, seed)]
 
 
 def _columns(**arrays: ArrayLike) -> Floats:
@@ -347,8 +352,10 @@ def bootstrap_log_ratio(
         if problem:
             argument = f"selected_{group}, shown_{group}"
             raise bad(argument, problem)
-    iterations, rng, level = _settings(iterations, seed, level)
-    found = np.sort(_log_ratios(_cluster_sums(columns, rng, iterations)))
+    iterations, _, level = _settings(iterations, seed, level)
+    times = _kept_times if columns.shape[0] * iterations <= KEPT else _times_drawn
+    drawn = [each @ columns for each in times(len(columns), iterations, seed)]
+    found = np.sort(_log_ratios(np.concatenate(drawn)))
     if constant(found, magnitude=1.0):
         raise NoVariance
     return LogRatioBootstrap(

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
@@ -60,17 +61,14 @@ def selection_ratio(
     if len(pools) < FEWEST_POOLS:
         raise TooFewUnits(group="pools", found=len(pools), needed=FEWEST_POOLS)
     members = set(group)
-    sums = np.array(
+    sizes = np.array([[len(pool.selected), len(pool.shown)] for pool in pools])
+    within = np.array(
         [
-            [
-                sum(item in members for item in pool.selected),
-                sum(item in members for item in pool.shown),
-                sum(item not in members for item in pool.selected),
-                sum(item not in members for item in pool.shown),
-            ]
+            [sum(map(members.__contains__, items)) for items in (pool.selected, pool.shown)]
             for pool in pools
         ]
     )
+    sums = np.column_stack([within, sizes - within])
     p_alarm, method = _shuffled(pools, members) if alarm else (1.0, "not permuted")
     if (sums == sums[0]).all():
         raise NoVariance(statistic="bootstrap of pools")
@@ -112,8 +110,8 @@ def selection_ratio(
 
 def _shuffled(pools: Sequence[Pool], members: Collection[str]) -> tuple[float, str]:
     """Return p of a permutation of the group's labels over the items, and its method in words."""
-    shown = Counter(item for pool in pools for item in pool.shown)
-    selected = Counter(item for pool in pools for item in pool.selected)
+    shown = Counter(chain.from_iterable(pool.shown for pool in pools))
+    selected = Counter(chain.from_iterable(pool.selected for pool in pools))
     items = sorted(shown)
     found = label_shuffle_ratio(
         [selected[item] for item in items],
