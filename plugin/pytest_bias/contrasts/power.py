@@ -39,27 +39,17 @@ BASE_RATES = (0.0, 0.1, 0.5)
 class Passing:
     """The chance that the upgrade gate passes a model whose ``effect``, in margins, is unchanged.
 
-    That is, that the two-sign rule finds it no worse. ``sd`` is the spread it is computed at,
-    ``rate`` the base rate; both are None where it rests on a recorded standard error. ``likely``
-    is whether this effect is the nearest to the recorded one; where nothing is recorded, whether
-    there is none.
+    That is, that the two-sign rule finds it no worse. ``rate`` is the base rate it is computed at,
+    None for what rests on a recorded spread.
     """
 
     effect: float
     passes: float
-    likely: bool
-    sd: float | None = None
     rate: float | None = None
 
 
-def _passing(
-    margin: float, found: Finding | None, passes: Callable[[float], float], sd: float | None = None
-) -> tuple[Passing, ...]:
-    nearest = _nearest(found, margin)
-    return tuple(
-        Passing(effect=each, passes=passes(each * margin), likely=each == nearest, sd=sd)
-        for each in EFFECTS
-    )
+def _passing(margin: float, passes: Callable[[float], float]) -> tuple[Passing, ...]:
+    return tuple(Passing(effect=each, passes=passes(each * margin)) for each in EFFECTS)
 
 
 def _of_units(layout: Layout, margin: float, sd: float, effect: float) -> float:
@@ -79,12 +69,10 @@ def of_ratios(margin: float, found: Finding | None) -> tuple[Passing, ...]:
     if found is None or not found.se or found.df is None or found.scale != "ratio":
         return ()
     se, df, limit = found.se, found.df, math.log(margin)
-    return _passing(limit, found, lambda effect: _of_estimates(se, df, limit, effect))
+    return _passing(limit, lambda effect: _of_estimates(se, df, limit, effect))
 
 
-def of_rates(
-    layout: Layout, margin: float, found: Finding | None, rates: Sequence[float]
-) -> Iterator[Passing]:
+def of_rates(layout: Layout, margin: float, rates: Sequence[float]) -> Iterator[Passing]:
     """Of rates of an event in a fixed set, at base rates."""
     from ..statistics.noninferiority_power import power_to_pass_rates  # noqa: PLC0415  (scipy)
 
@@ -98,8 +86,7 @@ def of_rates(
                 effect=difference,
                 alpha=ALPHA,
             )
-            likely = effect == _nearest(found, margin)
-            yield Passing(effect=effect, passes=passes, likely=likely, rate=rate)
+            yield Passing(effect=effect, passes=passes, rate=rate)
 
 
 def _of_estimates(se: float, df: float, margin: float, effect: float) -> float:
@@ -108,19 +95,12 @@ def _of_estimates(se: float, df: float, margin: float, effect: float) -> float:
     return passes(se=se, df=df, margin=margin, effect=effect, alpha=ALPHA)
 
 
-def _nearest(found: Finding | None, margin: float) -> float:
-    """The one of the effects that is nearer to what was recorded."""
-    size = 0.0
-    if found is not None and (found.scale != "ratio" or found.estimate > 0):
-        size = abs(math.log(found.estimate) if found.scale == "ratio" else found.estimate)
-    return min(EFFECTS, key=lambda effect: abs(effect * margin - size))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
     """The chances of CLEAR and of BIASED under a true ``effect``, counted in margins.
 
-    ``rate`` is the base rate it is computed at, None for means.
+    That of BIASED is for the first alarm of its experiment: beside others it is larger. ``rate``
+    is the base rate they are computed at, None for means.
     """
 
     effect: float
@@ -140,7 +120,7 @@ class Prospect:
     two of that size (``equal``), what they are worth. ``clears`` is whether the units suffice for
     anything to be cleared, and its measure has a positive control (``controlled``).
 
-    ``passing`` are the upgrade gate's chances, at the recorded spread or else at ``largest_sd``;
+    ``passing`` are the upgrade gate's chances, at the recorded spread or at base rates;
     ``gate_sd`` is the spread up to which each is .90 or more. ``pairs`` is whether units of two
     models are compared with each other: then these are chances for models that have nothing in
     common, which no pair of versions falls below unless what one does more the other does less.
@@ -176,10 +156,12 @@ def prospect_of(
     found: Finding | None,
     *,
     controlled: bool = True,
+    alarm: float = ALPHA,
 ) -> Prospect:
     """Return ``design``'s power for a hypothesis; ``found`` is what the same design recorded.
 
-    ``controlled`` is whether its measure has a positive control, without which it clears nothing.
+    ``controlled`` is whether its measure has a positive control, without which it clears nothing;
+    ``alarm`` the p-value from which on it alarms, alone of its experiment.
     """
     declared = cast("Declared", hypothesis)
     screens = design.screens
@@ -215,21 +197,21 @@ def prospect_of(
         return given
     if isinstance(hypothesis, RateDifference) and declared.target == "fixed":
         null = _null(hypothesis, experiment, screens=screens)
-        outlooks = tuple(_rate_outlooks(layout, margin, null, found, effects))
+        outlooks = tuple(_rate_outlooks(layout, margin, null, found, effects, alarm))
         if not controlled:
             outlooks = tuple(replace(each, clear=0.0) for each in outlooks)
         rates = sorted({each.rate for each in outlooks if each.rate is not None})
-        passing = of_rates(layout, margin, found, rates) if gated else ()
+        passing = of_rates(layout, margin, rates) if gated else ()
         return replace(given, outlooks=outlooks, passing=tuple(passing))
-    given = _of_spread(given, hypothesis, experiment, layout, margin, found, effects)
+    given = _of_spread(given, hypothesis, experiment, layout, margin, found, effects, alarm)
     if not gated:
         return given
     from ..statistics.noninferiority_power import largest_sd_to_pass  # noqa: PLC0415  (scipy)
 
-    sd = given.sd or given.largest_sd
+    sd = given.sd
     return replace(
         given,
-        passing=_passing(margin, found, partial(_of_units, layout, margin, sd), sd) if sd else (),
+        passing=_passing(margin, partial(_of_units, layout, margin, sd)) if sd else (),
         gate_sd=largest_sd_to_pass(
             layout.per_group,
             margin=margin,
@@ -265,6 +247,7 @@ def _of_spread(
     margin: float,
     found: Finding | None,
     effects: Sequence[float],
+    alarm: float,
 ) -> Prospect:
     from ..statistics.power import largest_sd_to_clear, verdict_chances  # noqa: PLC0415  (scipy)
 
@@ -278,7 +261,14 @@ def _of_spread(
     if sd:
         null = _null(hypothesis, experiment, screens=given.screens)
         at = partial(
-            verdict_chances, n, sd=sd, margin=margin, alpha=ALPHA, design=shape, null=null
+            verdict_chances,
+            n,
+            sd=sd,
+            margin=margin,
+            alpha=ALPHA,
+            alarm_alpha=alarm,
+            design=shape,
+            null=null,
         )
         chances = [(effect, at(difference=effect * margin)) for effect in effects]
         outlooks = tuple(
@@ -289,7 +279,12 @@ def _of_spread(
 
 
 def _rate_outlooks(
-    layout: Layout, margin: float, null: Null, found: Finding | None, effects: Sequence[float]
+    layout: Layout,
+    margin: float,
+    null: Null,
+    found: Finding | None,
+    effects: Sequence[float],
+    alarm: float,
 ) -> Iterator[Outlook]:
     from ..statistics.rate_power import (  # noqa: PLC0415  (scipy)
         power_to_alarm_rate,
@@ -317,16 +312,18 @@ def _rate_outlooks(
             yield Outlook(
                 effect=effect,
                 clear=clear,
-                biased=_alarm_of_rates(n, rate=base, difference=difference, margin=margin)
+                biased=_alarm_of_rates(n, base, difference, margin=margin, alarm=alarm)
                 if null == "margin"
                 else power_to_alarm_rate(
-                    n, n, rate=base, difference=difference, alpha=ALPHA
+                    n, n, rate=base, difference=difference, alpha=alarm
                 ).power,
                 rate=rate,
             )
 
 
-def _alarm_of_rates(n: int, *, rate: float, difference: float, margin: float) -> float:
+def _alarm_of_rates(
+    n: int, rate: float, difference: float, *, margin: float, alarm: float
+) -> float:
     """The chance that rates are shown to differ by more than the margin; by their variance."""
     from ..statistics.power import power_to_alarm  # noqa: PLC0415  (scipy)
 
@@ -335,5 +332,5 @@ def _alarm_of_rates(n: int, *, rate: float, difference: float, margin: float) ->
     if not sd:  # nothing ever happens, or always: no replies differ
         return 0.0
     return power_to_alarm(
-        n, sd=sd, difference=difference, alpha=ALPHA, null="margin", margin=margin
+        n, sd=sd, difference=difference, alpha=alarm, null="margin", margin=margin
     )

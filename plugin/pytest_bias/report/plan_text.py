@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import textwrap
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from dataclasses import replace
 
 from ..contrasts.power import POWER, Outlook, Passing, Prospect
 from ..contrasts.units import REPLIES
@@ -33,8 +34,6 @@ _DRAWN = (
     "simulated subjects (of so many) ± Monte Carlo error; ≥ is a 95 % bound, where all passed."
 )
 _MULTIPLIED = "Multiplied: the product of each, as draws of two experiments are independent."
-UPGRADE_GATE = "Upgrade gate"
-_STOPS = "WARNING: the upgrade gate would stop an unchanged model in"
 
 
 def plan_lines(plan: RecordingPlan) -> list[str]:
@@ -191,8 +190,11 @@ def _chances_of(row: PlanRow) -> Iterator[str]:
     """Say what the design's alarms may err, and what it gives each hypothesis."""
     if row.allocation is not None and row.allocation.families:
         yield f"{allocation_words(row.allocation)}."
+    alike: defaultdict[Prospect, list[str]] = defaultdict(list)
     for prospect in row.prospects:
-        yield prospect_words(prospect)
+        alike[replace(prospect, hypothesis="")].append(prospect.hypothesis)
+    for prospect, names in alike.items():
+        yield prospect_words(replace(prospect, hypothesis=", ".join(names)))
 
 
 def _basis(estimate: Estimate) -> str:
@@ -282,7 +284,7 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
         without = "it has no margin, so nothing can be cleared and "
         clears = " to clear or find" if prospect.passing else ""
         yield f"{what}): {without if prospect.margin is None else ''}no power{clears} is computed."
-        yield from _of_the_gate(prospect)
+        yield from _at(prospect)
         return
     groups = "" if prospect.paired else " per group"
     worth = "" if prospect.paired or prospect.equal else "as precise as "
@@ -291,20 +293,32 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
         yield f"Why that margin: {prospect.why.rstrip('.')}."
     if why := _why_not_clear(prospect):
         yield why
+    yield from _at(prospect)
     if prospect.largest_sd is not None:
         of = "a reply within its cell" if prospect.unit_name == REPLIES else "one value per unit"
         unit = f" {prospect.unit}" if prospect.unit else ""
+        gate = prospect.gate_sd
+        passes = "" if gate is None else f", and an unchanged model passes up to {gate:.3g}"
         yield (
-            f"Where nothing differs it clears with probability {POWER:.2f} or more if the "
-            f"standard deviation of {of} is at most {prospect.largest_sd:.3g}{unit}."
+            f"It clears with probability {POWER:.2f} or more where nothing differs and the "
+            f"standard deviation of {of} is at most {prospect.largest_sd:.3g}{unit}{passes}."
         )
-    for (rate,), outlooks in groupby(prospect.outlooks, key=lambda each: (each.rate,)):
+
+
+def _at(prospect: Prospect) -> Iterator[str]:
+    """Say the chances at the recorded spread, or at each base rate."""
+    rates = [each.rate for each in prospect.outlooks] + [each.rate for each in prospect.passing]
+    for rate in dict.fromkeys(rates):
+        parts = [_outlook(each) for each in prospect.outlooks if each.rate == rate]
+        passing = [_passing(each) for each in prospect.passing if each.rate == rate]
+        if passing:
+            unpaired = ", unpaired," * prospect.pairs
+            parts.append(f"an unchanged model passes{unpaired} {' and '.join(passing)}")
         if rate is not None:
             at = f"At a base rate of {100 * rate:.0f} %"
         else:
-            at = f"At the standard deviation recorded, {prospect.sd:.2f}"
-        yield f"{at}: {_chances(list(outlooks))}."
-    yield from _of_the_gate(prospect)
+            at = "As recorded" if prospect.sd is None else f"At the SD recorded, {prospect.sd:.2f}"
+        yield f"{at}: {', '.join(parts)}."
 
 
 def _why_not_clear(prospect: Prospect) -> str:
@@ -320,49 +334,13 @@ def _why_not_clear(prospect: Prospect) -> str:
     return ""
 
 
-def _of_the_gate(prospect: Prospect) -> Iterator[str]:
-    """Say how sure the upgrade gate is to pass a model that has not changed."""
-    whole = f"{UPGRADE_GATE}{', unpaired' if prospect.pairs else ''}"
-    for (sd, rate), passing in groupby(prospect.passing, key=lambda each: (each.sd, each.rate)):
-        if rate is not None:
-            at = f" at a base rate of {100 * rate:.0f} %"
-        elif sd is not None and prospect.sd is None:
-            at = f" at that standard deviation, {sd:.3g}"
-        else:
-            at = ""
-        chances = list(passing)
-        parts = [_passing(each) for each in chances]
-        yield f"{whole}{at}: an unchanged model passes {', '.join(parts)}."
-        for each in chances:
-            if each.likely and each.passes < POWER:
-                yield f"{_STOPS} {_of_ten(each)}."
-    if prospect.gate_sd is not None:
-        yield (
-            f"It passes with probability {POWER:.2f} or more up to a standard deviation of "
-            f"{prospect.gate_sd:.3g}."
-        )
-    if prospect.pairs and prospect.passing:
-        yield "Paired it is surer the more alike the models' units are, which nobody knows before."
+def _outlook(outlook: Outlook) -> str:
+    if outlook.effect == 0:
+        return f"CLEAR {outlook.clear:.2f} at no effect"
+    times = "the margin" if outlook.effect == 1 else f"{outlook.effect:g} margins"
+    return f"BIASED {outlook.biased:.2f} at {times}"
 
 
 def _passing(passing: Passing) -> str:
-    if passing.effect == 0:
-        return f"{passing.passes:.2f} without an effect"
-    return f"{passing.passes:.2f} with one of {passing.effect:g} margins"
-
-
-def _of_ten(passing: Passing) -> str:
-    """Such as "3 of 10 runs"; never none, as this is said only where it matters."""
-    stopped = max(1, round(10 * (1 - passing.passes)))
-    return "nearly every run" if stopped == 10 else f"{stopped} of 10 runs"  # noqa: PLR2004
-
-
-def _chances(outlooks: list[Outlook]) -> str:
-    parts = []
-    for outlook in outlooks:
-        if outlook.effect == 0:
-            parts.append(f"CLEAR {outlook.clear:.2f} at no effect")
-        else:
-            times = "the margin" if outlook.effect == 1 else f"{outlook.effect:g} margins"
-            parts.append(f"BIASED {outlook.biased:.2f} at {times}")
-    return ", ".join(parts)
+    effect = "without an effect" if not passing.effect else f"with {passing.effect:g} margins"
+    return f"{passing.passes:.2f} {effect}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePath
@@ -13,6 +14,7 @@ from ..cassettes.files import write_atomically
 from ..cassettes.places import cassette_path
 from ..cassettes.staleness import dated
 from ..contrasts.cases import Case, wanted_of
+from ..contrasts.declared import claim_under
 from ..contrasts.power import Prospect, prospect_of
 from ..errors import BadSetting, BiasError, NoControl
 from ..errors.said import Said
@@ -267,6 +269,11 @@ def _prospects(run: Run, case: Case) -> tuple[tuple[Prospect, ...], str, tuple[s
     except Exception as error:  # noqa: BLE001  (the author's code: its cases show the traceback)
         found = {}
         problem = f"its protocol fails with {type(error).__name__}: {error}"
+    claims = {name: claim_under(h, case.design) for name, h in registered.hypotheses.items()}
+    sizes = Counter(
+        h.family for name, h in registered.hypotheses.items() if claims[name] != "describe"
+    )
+    alpha = run.allocation(experiment.id).alpha / max(len(sizes), 1)
     prospects = tuple(
         prospect_of(
             hypothesis,
@@ -274,6 +281,7 @@ def _prospects(run: Run, case: Case) -> tuple[tuple[Prospect, ...], str, tuple[s
             case.design,
             found.get(name),
             controlled=registered.licensed(hypothesis, case.design),
+            alarm=alpha / max(sizes[hypothesis.family], 1),  # the first step of Holm's method
         )
         for name, hypothesis in sorted(registered.hypotheses.items())
     )

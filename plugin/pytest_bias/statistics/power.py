@@ -194,13 +194,15 @@ def verdict_chances(
     margin: float,
     difference: float,
     alpha: float = 0.05,
+    alarm_alpha: float | None = None,
     design: PowerDesign = "independent",
     null: PowerNull = "zero",
 ) -> Chances:
     """Return the probabilities of CLEAR, else BIASED, else INCONCLUSIVE at a true `difference`.
 
     CLEAR is that the equivalence test at `alpha` clears `difference` within `margin`; all else is
-    as in `power_to_alarm`. Source: Phillips (1990); Schuirmann (1987); Owen (1965).
+    as in `power_to_alarm`, at `alarm_alpha` where alarms are held to another level.
+    Source: Phillips (1990); Schuirmann (1987); Owen (1965).
     """
     found = checked_plan(n, design=design)
     unit = positive(sd, "sd") * found.se
@@ -208,7 +210,8 @@ def verdict_chances(
     width = positive(margin, "margin") / unit
     alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
     start = start_of_alarm(null, margin, unit=unit)
-    one, two = t_isf(alpha, found.df), t_isf(alpha / 2, found.df)
+    alarm = alpha if alarm_alpha is None else fraction(alarm_alpha, "alarm_alpha")
+    one, two = t_isf(alpha, found.df), t_isf(alarm / 2, found.df)
     clear = clear_power(effect, margin=width, alpha=alpha, df=found.df)
     biased = average(
         lambda s: beyond(np.maximum(start + two * s, width - one * s), effect),

@@ -201,8 +201,8 @@ def test_the_plan_says_what_the_design_can_clear_and_find(guarded: Suite) -> Non
     result = guarded.run(PLAN)
     said = re.sub(r"\s+", " ", result.stdout.str())
     assert f"(claim clear, margin 2): {REPLICATES} replies per group." in said
-    assert "Where nothing differs it clears with probability 0.90 or more if the standard" in said
-    assert "At the standard deviation recorded," in said
+    assert "It clears with probability 0.90 or more where nothing differs and the standard" in said
+    assert "At the SD recorded, 1.06: CLEAR " in said
 
 
 def test_a_design_that_can_decide_nothing_is_a_problem_of_the_plan(guarded: Suite) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 from bias_tests.anchoring.experiment import ANCHORING
 
+from pytest_bias.contrasts.power import Prospect
+from pytest_bias.contrasts.units import Units
 from pytest_bias.experiments.design import Design
 from pytest_bias.experiments.experiment import Players, SimulatedPrompt, plan
 from pytest_bias.experiments.messages import Parameters
@@ -194,6 +196,26 @@ def test_a_tiny_cost_is_not_nothing(tmp_path: Path) -> None:
     found = planned(tmp_path, MODEL)
     row = replace(found.rows[0], cost=0.00012)
     assert any("≈ $0.00012" in line for line in plan_lines(replace(found, rows=(row,))))
+
+
+def test_hypotheses_of_which_all_is_alike_are_told_once(tmp_path: Path) -> None:
+    found = planned(tmp_path, MODEL)
+    alike = [
+        Prospect(
+            hypothesis=name,
+            claim="clear",
+            target="fixed",
+            margin=margin,
+            unit="",
+            per_group=12,
+            unit_name=Units("replies"),
+            paired=False,
+        )
+        for name, margin in (("a-b", 1.0), ("a-c", 2.0), ("b-c", 1.0))
+    ]
+    lines = plan_lines(replace(found, rows=(replace(found.rows[0], prospects=tuple(alike)),)))
+    assert "    a-b, b-c (claim clear, margin 1): 12 replies per group." in lines
+    assert "    a-c (claim clear, margin 2): 12 replies per group." in lines
 
 
 def test_nothing_selected(tmp_path: Path) -> None:
