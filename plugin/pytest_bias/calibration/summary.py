@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from textwrap import wrap
@@ -25,7 +25,8 @@ BoundSide = Literal["at most", "at least", ""]
 
 _UNBIASED, _BIASED = "even", "biased"
 _CHAIN = 10
-_CHAINED: Mapping[str, Any] = {"relation": "at most", "bound": 0.25}
+_ALPHA = 0.05
+_CHAINED = 0.25
 """What ten unchanged upgrades of one claim may be stopped."""
 _TOLD = 0.2
 """Share of units from which on a bias must not be CLEAR; of a smaller one CLEAR itself says how
@@ -94,166 +95,154 @@ def rates(settings: Line, lines: Sequence[Line], subjects: Sequence[str]) -> lis
             continue
         subject = PlantedSubject(text, subjects)
         for experiment, drawn in by_experiment.items():
-            found += _of_experiment(experiment, subject, accepted, drawn)
+            cell = _Cell(experiment, text, accepted)
+            found += [*_of_all(cell, subject, drawn, 0.05), *_of_upgrades(cell, subject, drawn)]
+            found += _of_claims(cell, subject, drawn)
         if set(by_experiment) == set(settings["designs"]) and len(by_experiment) > 1:
-            found += _of_suite(subject, accepted, by_experiment)
+            together = [*_together(by_experiment)]
+            found += _of_all(_Cell(SUITE, text, accepted), subject, together, 0.10)
     for experiment, drawn in permuted.items():
-        alarms = [*map(_alarms, drawn)]
-        found.append(
-            Rate(
-                experiment=experiment,
-                subject=f"{len({line['subject'] for line in drawn})} recordings, permuted",
-                accepted="",
-                what="any BIASED",
-                hypothesis="",
-                hits=sum(alarms),
-                draws=len(alarms),
-                relation="at most",
-                bound=0.05,
-                published=_published(drawn),
-            )
-        )
+        models = len({line["subject"] for line in drawn})
+        found.append(_Cell(experiment, f"{models} recordings, permuted", "").alarms(drawn, 0.05))
     return found
 
 
-def _published(drawn: Sequence[Line]) -> float | None:
-    """The share of draws in which the published method has p ≤ .05 of a claim that gates."""
-    told = [
-        [v["published"] for v in line["verdicts"].values() if "published" in v and _gates(v)]
-        for line in drawn
-    ]
-    found = [min(each) <= 0.05 for each in told if each]  # noqa: PLR2004
-    return sum(found) / len(found) if found else None
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """Makes the rates of one cell's draws."""
+
+    experiment: str
+    subject: str
+    accepted: str
+
+    def rate(
+        self,
+        what: str,
+        holds: Iterable[bool],
+        hypothesis: str = "",
+        *,
+        at_most: float | None = None,
+        at_least: float | None = None,
+        published: float | None = None,
+    ) -> Rate:
+        each = list(holds)
+        return Rate(
+            experiment=self.experiment,
+            subject=self.subject,
+            accepted=self.accepted,
+            what=what,
+            hypothesis=hypothesis,
+            hits=sum(each),
+            draws=len(each),
+            relation="at most" if at_most is not None else "at least" if at_least else "",
+            bound=at_least if at_most is None else at_most,
+            published=published,
+        )
+
+    def alarms(self, drawn: Sequence[Line], at_most: float | None) -> Rate:
+        """Any BIASED, beside what the published method finds of claims that gate."""
+        told = [
+            [v["published"] for v in line["verdicts"].values() if "published" in v and _gates(v)]
+            for line in drawn
+        ]
+        published = _share(min(each) <= _ALPHA for each in told if each)
+        held = map(_alarms, drawn)
+        return self.rate("any BIASED", held, at_most=at_most, published=published)
+
+
+def _share(holds: Iterable[bool]) -> float | None:
+    each = list(holds)
+    return sum(each) / len(each) if each else None
 
 
 def _gates(said: Mapping[str, Any]) -> bool:
     return bool(said["claim"] != "describe")
 
 
-def _of_experiment(
-    experiment: str, subject: PlantedSubject, accepted: str, drawn: Sequence[Line]
-) -> Iterator[Rate]:
-    def rate(what: str, holds: Iterable[bool], hypothesis: str = "", **more: Any) -> Rate:
-        each = list(holds)
-        return Rate(
-            experiment=experiment,
-            subject=str(subject),
-            accepted=accepted,
-            what=what,
-            hypothesis=hypothesis,
-            hits=sum(each),
-            draws=len(each),
-            **more,
-        )
+def _together(by_experiment: Mapping[str, Sequence[Line]]) -> Iterator[Line]:
+    """The draws that every experiment has, each as one line."""
+    numbered = [{line["draw"]: line for line in drawn} for drawn in by_experiment.values()]
+    for draw in sorted(set.intersection(*map(set, numbered))):
+        lines = [drawn[draw] for drawn in numbered]
+        verdicts = {(n, name): v for n, x in enumerate(lines) for name, v in x["verdicts"].items()}
+        whole = {
+            "draw": draw,
+            "verdicts": verdicts,
+            "unseen": [u for x in lines for u in x["unseen"]],
+        }
+        if all("stopped" in line for line in lines):
+            whole["stopped"] = [name for line in lines for name in line["stopped"]]
+        yield whole
 
-    yield rate(
-        "any BIASED",
-        map(_alarms, drawn),
-        published=_published(drawn),
-        **_alarm_bound(subject),
-    )
-    yield rate(PASSES, map(_passes, drawn), **_pass_bound(subject))
-    yield from _of_upgrades(rate, subject, accepted, drawn)
+
+def _of_all(
+    cell: _Cell, subject: PlantedSubject, drawn: Sequence[Line], stopped: float
+) -> Iterator[Rate]:
+    """What is said of all claims together; of unchanged upgrades ``stopped`` at most."""
+    if not drawn:
+        return
+    yield cell.alarms(drawn, 0.05 if _is_null(subject) else None)
+    unbiased = subject.text == _UNBIASED
+    yield cell.rate(PASSES, map(_passes, drawn), at_least=0.90 if unbiased else None)
+    held = [line for line in drawn if "stopped" in line]
+    if held and cell.accepted == subject.text and not _steps(subject):
+        bounded = not subject.plants and (unbiased or cell.experiment != SUITE)
+        at_most = (stopped if unbiased else 0.10) if bounded else None
+        yield cell.rate(UNCHANGED, (bool(line["stopped"]) for line in held), at_most=at_most)
+
+
+def _of_claims(cell: _Cell, subject: PlantedSubject, drawn: Sequence[Line]) -> Iterator[Rate]:
+    """What is said of each claim that gates."""
     for name in drawn[0]["verdicts"]:
         said = [line["verdicts"][name] for line in drawn]
-        if said[0]["claim"] == "describe":
+        if not _gates(said[0]):
             continue
         planted = [p for p in subject.plants if p.name == name]
         for status in ("CLEAR", "BIASED"):
-            bound = _verdict_bound(subject, planted, status, said[0])
+            bound = 0.05 if status == "CLEAR" and _never_clear(subject, planted, said[0]) else None
             if not (bound or planted or subject.text in (_UNBIASED, _BIASED)):
                 continue  # what is planted elsewhere says of this what the unbiased one does
-            published = [each["published"] <= 0.05 for each in said if "published" in each]  # noqa: PLR2004
-            yield rate(
-                status,
-                (each["status"] == status for each in said),
-                name,
-                published=sum(published) / len(published) if published else None,
-                **bound,
-            )
+            published = _share(each["published"] <= _ALPHA for each in said if "published" in each)
+            held = (each["status"] == status for each in said)
+            yield cell.rate(status, held, name, at_most=bound, published=published)
         known = [each for each in said if each.get("truth") is not None and each.get("interval")]
         if known and (planted or not subject.plants):
             covers = (e["interval"][0] <= e["truth"] <= e["interval"][1] for e in known)
-            yield rate("covers", covers, name, relation="at least", bound=0.93)
+            yield cell.rate("covers", covers, name, at_least=0.93)
         if any(p.amount >= 2 and not p.how and (p.at or known) for p in planted):  # noqa: PLR2004
             stops = (is_stopped(each["status"], each["claim"]) for each in said)
-            yield rate("stops", stops, name, relation="at least", bound=0.95)
+            yield cell.rate("stops", stops, name, at_least=0.95)
 
 
-def _of_upgrades(
-    rate: Callable[..., Rate], subject: PlantedSubject, accepted: str, drawn: Sequence[Line]
-) -> Iterator[Rate]:
+def _steps(subject: PlantedSubject) -> list[Plant]:
+    return [plant for plant in subject.plants if plant.how == "step"]
+
+
+def _of_upgrades(cell: _Cell, subject: PlantedSubject, drawn: Sequence[Line]) -> Iterator[Rate]:
+    """What the upgrade gate makes of each claim, and of ten upgrades in a row."""
     held = [line for line in drawn if "stopped" in line]
     if not held:
         return
     whole = [line for line in held if line["draw"] % _CHAIN == _CHAIN - 1 and "chain" in line]
     chains = [line["chain"] for line in whole]
-    steps = [plant for plant in subject.plants if plant.how == "step"]
-    if steps:
+    if steps := _steps(subject):
         for plant in steps:
             early = (min(chain.get(plant.name, [_CHAIN + 1])) <= _CREEP for chain in chains)
-            yield rate(
-                f"stopped by step {_CREEP}", early, plant.name, relation="at least", bound=0.98
-            )
-        return
-    if str(subject) == accepted:
-        bound = 0.05 if subject.name == _UNBIASED else 0.10
-        yield rate(
-            UNCHANGED,
-            (bool(line["stopped"]) for line in held),
-            relation="at most",
-            bound=None if subject.plants else bound,
-        )
+            yield cell.rate(f"stopped by step {_CREEP}", early, plant.name, at_least=0.98)
+    elif subject.text == cell.accepted:
         for name in sorted({name for line in held for name in line["stopped"]}):
-            yield rate(UNCHANGED, (name in line["stopped"] for line in held), name)
+            yield cell.rate(UNCHANGED, (name in line["stopped"] for line in held), name)
         what = f"one of {_CHAIN} unchanged, stopped"
-        yield from [rate(what, map(bool, chains))] if chains else ()
+        yield from [cell.rate(what, map(bool, chains))] if chains else ()
         for name in sorted({name for chain in chains for name in chain}):
-            yield rate(what, (name in chain for chain in chains), name, **_CHAINED)
-        return
-    for plant in subject.plants:
-        if plant.name in held[0]["verdicts"]:
-            clear = held[0]["verdicts"][plant.name]["claim"] == "clear" and not plant.how
-            yield rate(
-                "worse, stopped",
-                (plant.name in line["stopped"] for line in held),
-                plant.name,
-                relation="at least" if clear and plant.amount >= 1 else "",
-                bound=0.90 if clear and plant.amount >= 1 else None,
-            )
-
-
-def _of_suite(
-    subject: PlantedSubject, accepted: str, by_experiment: Mapping[str, Sequence[Line]]
-) -> Iterator[Rate]:
-    """Of the draws that every experiment has."""
-    numbered = [{line["draw"]: line for line in drawn} for drawn in by_experiment.values()]
-    common = sorted(set.intersection(*map(set, numbered)))
-    together = [[drawn[number] for drawn in numbered] for number in common]
-    if not together:
-        return
-
-    def rate(what: str, holds: Iterable[bool], **more: Any) -> Rate:
-        each = list(holds)
-        return Rate(
-            experiment=SUITE,
-            subject=str(subject),
-            accepted=accepted,
-            what=what,
-            hypothesis="",
-            hits=sum(each),
-            draws=len(each),
-            **more,
-        )
-
-    yield rate(
-        "any BIASED", (any(map(_alarms, each)) for each in together), **_alarm_bound(subject)
-    )
-    yield rate(PASSES, (all(map(_passes, each)) for each in together), **_pass_bound(subject))
-    if all("stopped" in line for line in together[0]) and str(subject) == accepted:
-        stopped = (any(line["stopped"] for line in each) for each in together)
-        relation: BoundSide = "at most" if subject.text == _UNBIASED else ""
-        yield rate(UNCHANGED, stopped, relation=relation, bound=0.10 if relation else None)
+            yield cell.rate(what, (name in chain for chain in chains), name, at_most=_CHAINED)
+    else:
+        for plant in subject.plants:
+            if plant.name in (verdicts := held[0]["verdicts"]):
+                clear = verdicts[plant.name]["claim"] == "clear" and not plant.how
+                least = 0.90 if clear and plant.amount >= 1 else None
+                worse = (plant.name in line["stopped"] for line in held)
+                yield cell.rate("worse, stopped", worse, plant.name, at_least=least)
 
 
 def _alarms(line: Line) -> bool:
@@ -275,30 +264,19 @@ def _is_null(subject: PlantedSubject) -> bool:
     )
 
 
-def _alarm_bound(subject: PlantedSubject) -> Mapping[str, Any]:
-    return {"relation": "at most", "bound": 0.05} if _is_null(subject) else {}
-
-
-def _pass_bound(subject: PlantedSubject) -> Mapping[str, Any]:
-    if subject.text == _UNBIASED:
-        return {"relation": "at least", "bound": 0.90}
-    return {}
-
-
-def _verdict_bound(
-    subject: PlantedSubject, planted: Sequence[Plant], status: str, said: Mapping[str, Any]
-) -> Mapping[str, Any]:
-    """At its margin a claim must not be CLEAR, nor one on a measure that is noise.
+def _never_clear(
+    subject: PlantedSubject, planted: Sequence[Plant], said: Mapping[str, Any]
+) -> bool:
+    """Return whether a claim is at its margin, or on a measure that is noise.
 
     What is planted in one group is not so much of a spread of groups, whose value is not known.
     """
-    if status != "CLEAR":
-        return {}
     many = [p for p in planted if p.how == "" or (p.how == "rare" and p.share >= _TOLD)]
     known = said.get("truth") is not None
-    at_margin = [p for p in many if known and p.amount >= 1 and not p.at]
-    noise = [p for p in subject.plants if p.how == "noise" and p.name in said["measures"]]
-    return {"relation": "at most", "bound": 0.05} if at_margin or noise else {}
+    at_margin = any(known and p.amount >= 1 and not p.at for p in many)
+    return at_margin or any(
+        p.how == "noise" and p.name in said["measures"] for p in subject.plants
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
