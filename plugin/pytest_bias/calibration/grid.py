@@ -90,9 +90,9 @@ def _worse(each: Registered) -> Iterator[GridCell]:
 
 
 def _creep(each: Registered) -> Iterator[GridCell]:
-    """A known bias that grows by .4 margins a step; where draws are dear, of whole populations."""
-    dear = _trials(each) > _MANY
-    for name in _clear(each, _representatives(each, population=dear))[:1]:
+    """A known bias that grows by .4 margins a step, where the claim names its direction."""
+    names = _clear(each, _representatives(each))
+    for name in [n for n in names if getattr(each.hypotheses[n], "direction", None)][:1]:
         creeping = f"{BIASED}+step:{name}=0.4"
         yield GridCell(each.experiment.id, creeping, 100, creeping)
 
