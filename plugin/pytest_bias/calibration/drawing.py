@@ -91,6 +91,7 @@ class Bench:
                 interactions=None,
             ),
             allocation=self.allocation,
+            lean=True,
         )
 
     def entries(self, analysis: Analysis, before: Mapping[str, Entry]) -> dict[str, Entry]:

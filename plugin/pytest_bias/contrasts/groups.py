@@ -117,7 +117,9 @@ class GroupContrast(Declared):
             scale="size",
             weights=weights,
             sides=tuple(Side(words=g, levels={self.factor: [g]}) for g in groups),
-            worst=lambda grid: worst_of(grid, weights, self._each_group(experiment, groups)),
+            worst=lambda grid, tips: worst_of(
+                grid, weights, self._each_group(experiment, groups), tips=tips
+            ),
         )
         engine = self._engine(experiment, None, groups)
         finding = analyse_linear(asked, experiment, records, engine).finding
@@ -322,7 +324,7 @@ class TotalGap(Declared):
             scale="size",
             weights=weights,
             sides=tuple(Side(words=level, levels={self.factor: [level]}) for level in levels),
-            worst=lambda grid: worst_of(grid, weights, signed()),
+            worst=lambda grid, tips: worst_of(grid, weights, signed(), tips=tips),
         )
         finding = analyse_linear(asked, experiment, records, engine).finding
         return replace(

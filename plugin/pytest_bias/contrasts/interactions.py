@@ -131,7 +131,11 @@ class Interaction(Declared):
             quantity="largest interaction" if self._largest else "difference of differences",
             scale="size" if self._largest and self.margin is not None else "difference",
             weights=weights,
-            worst=(lambda grid: worst_of(grid, weights, self._combinations(experiment)))
+            worst=(
+                lambda grid, tips: worst_of(
+                    grid, weights, self._combinations(experiment), tips=tips
+                )
+            )
             if self._largest
             else None,
             sides=tuple(

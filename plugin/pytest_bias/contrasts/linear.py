@@ -57,8 +57,11 @@ class Asked:
     scale: Scale = "difference"
     flags: bool | None = None
     """Whether its measure must be an event (or must not); None: it may be either."""
-    worst: Callable[[Grid], WorstCase | None] | None = None
-    """The worst case of what is missing, of a quantity that has no sides of its own."""
+    worst: Callable[[Grid, bool], WorstCase | None] | None = None
+    """The worst case of what is missing, of a quantity that has no sides of its own.
+
+    It is told whether to look for the shift at which the verdict tips.
+    """
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -111,10 +114,17 @@ def analyse_linear(
     margin = declared.margin
     null = declared.null_of(experiment, asked.compared)
     if asked.worst is not None:
-        worst = asked.worst(grid)
+        worst = asked.worst(grid, not records.lean)
     else:
         no_effect = 1.0 if asked.scale == "ratio" else 0.0
-        worst = worst_case(grid, weights, lambda g: engine(g, weights), no_effect=no_effect)
+        worst = worst_case(
+            grid,
+            weights,
+            lambda g: engine(g, weights),
+            no_effect=no_effect,
+            always=not records.lean,
+            tips=not records.lean,
+        )
     finding = Finding(
         quantity=asked.quantity,
         contrast=" − ".join(bracketed(side.words) for side in asked.sides),

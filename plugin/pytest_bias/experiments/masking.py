@@ -104,6 +104,11 @@ _ALONE = (
 _NO_NOUN = frozenset(_ALONE.split())
 """Words after which "her" stood alone: "saw her again", "told her that"."""
 
+_GENDERED = frozenset((*BEFORE_A_NOUN, *NEUTRAL))
+
+_HIDDEN = "\ue000"
+"""A character of its own in place of names, which no rule for words can touch."""
+
 _LETTER = r"[^\W_]"
 _WORD = re.compile(rf"{_LETTER}+(?:'[aA][mM](?!{_LETTER}))?")
 _NEXT = re.compile(rf"[ \t\n]+({_LETTER}+)")
@@ -156,12 +161,11 @@ def masked(text: str, names: str | Iterable[str], *, name: str = NAME) -> str:
         For a name without a letter.
     """
     given = (names,) if isinstance(names, str) else tuple(names)
-    # A character of its own in place of names, which no rule for words can touch.
-    hidden = unicodedata.normalize("NFC", text).replace("\ue000", " ")
+    hidden = unicodedata.normalize("NFC", text).replace(_HIDDEN, " ")
     # Behind a name, the escape of another may have stood unseen: then once more.
     for pattern in _name_patterns(given) * (2 if _ESCAPE.search(hidden) else 1):
         hidden = _replaced(pattern, hidden)
-    return _neutral(hidden).replace("\ue000", name)
+    return _neutral(hidden).replace(_HIDDEN, name)
 
 
 def shown(text: str, names: Iterable[str]) -> str | None:
@@ -179,7 +183,12 @@ def shown(text: str, names: Iterable[str]) -> str | None:
 
 def folded(text: str) -> str:
     """``text`` without accents and characters that are not seen, with plain apostrophes."""
-    return text if text.isascii() else _all_folded(text)
+    return text if _is_plain(text) else _all_folded(text)
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether ``text`` is ASCII, but for what stands in place of names."""
+    return text.isascii() or text.replace(_HIDDEN, "").isascii()
 
 
 def unescaped(text: str) -> str:
@@ -228,7 +237,7 @@ def _name_patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
 def _replaced(pattern: re.Pattern[str], text: str) -> str:
     """``text`` with what matches ``pattern`` once it is folded hidden; the rest stays as it is."""
     if text.isascii():
-        text = pattern.sub("\ue000", text)
+        text = pattern.sub(_HIDDEN, text)
     elif pattern.search(plain := folded(text)) is not None:
         pieces = ((place, _folded(character)) for place, character in enumerate(text))
         text = _hidden(pattern, text, plain, pieces)
@@ -258,7 +267,7 @@ def _hidden(
     parts: list[str] = []
     end = 0
     for found in pattern.finditer(plain):
-        parts += [text[end : places[found.start()]], "\ue000"]
+        parts += [text[end : places[found.start()]], _HIDDEN]
         end = places[found.end()]
     return "".join([*parts, text[end:]])
 
@@ -268,6 +277,8 @@ def _neutral(text: str) -> str:
     plain = text.translate(_APOSTROPHES)
     if "\\" in plain or "&" in plain:  # every word keeps its place
         plain = _ESCAPE.sub(lambda escape: " " * len(escape[0]), plain)
+    if _is_plain(plain) and _GENDERED.isdisjoint(_WORD.findall(plain.lower())):
+        return _TITLE.sub("Mx", text)
     parts: list[str] = []
     end = 0
     for found in _WORD.finditer(plain):

@@ -246,6 +246,8 @@ class Records:
     """All rows of an experiment with one model, one per planned trial."""
 
     rows: tuple[Record, ...] = field(repr=False)
+    lean: bool = field(default=False, kw_only=True)
+    """Whether of worst cases only what verdicts rest on is worked out, not what reports show."""
     memo: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was worked out of these rows once, for whoever asks again."""
 
@@ -257,13 +259,12 @@ class Records:
         """The rows at any of the given levels of every factor that is named."""
         if not levels:
             return self
-        return Records(
-            tuple(
-                row
-                for row in self.rows
-                if all(row.trial.condition.levels[name] in at for name, at in levels.items())
-            )
+        rows = tuple(
+            row
+            for row in self.rows
+            if all(row.trial.condition.levels[name] in at for name, at in levels.items())
         )
+        return replace(self, rows=rows)
 
     def by_condition(self) -> Mapping[str, Records]:
         """The rows of each condition, by its id; sorted out in one pass."""

@@ -98,16 +98,19 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     recording: Recording,
     labels: Labels | None = None,
     allocation: Allocation | None = None,
+    lean: bool = False,
 ) -> Analysis:
     """Analyse ``outcomes``, one per planned trial, in the plan's order.
 
     All hypotheses of an experiment are analysed together, whatever was selected to run: alarms
     and positive controls do not depend on a selection. Without an ``allocation`` the experiment
-    has the whole of a suite's alarms.
+    has the whole of a suite's alarms. ``lean``: what no verdict rests on is left out of worst
+    cases.
     """
     allocation = allocation or Allocation(families=gating_families(hypotheses))
     outcomes = tuple(outcomes)
-    records = Records(tuple(record_of(outcome, experiment.measures) for outcome in outcomes))
+    every = tuple(record_of(outcome, experiment.measures) for outcome in outcomes)
+    records = Records(every, lean=lean)
     agreed = (*with_itself(experiment, records), *with_people(experiment, records, labels))
     experiment = without_error(experiment, records, labels)
     plain = without_controls(experiment, records)
@@ -205,7 +208,8 @@ def without_controls(
         return hidden.isdisjoint((*trial.condition.levels.items(), (items, trial.item)))
 
     if hidden not in records.memo:  # most contrasts name no control, and share what is left
-        records.memo[hidden] = Records(tuple(row for row in records.rows if stays(row.trial)))
+        rows = tuple(row for row in records.rows if stays(row.trial))
+        records.memo[hidden] = replace(records, rows=rows)
     return cast("Records", records.memo[hidden])
 
 

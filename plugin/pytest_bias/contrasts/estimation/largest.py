@@ -114,7 +114,9 @@ def largest_of(
     )
 
 
-def worst_of(grid: Grid, weights: Weights, contrasts: Mapping[str, Linear]) -> WorstCase | None:
+def worst_of(
+    grid: Grid, weights: Weights, contrasts: Mapping[str, Linear], *, tips: bool = True
+) -> WorstCase | None:
     """The worst case of the largest: that of each of ``contrasts`` by itself, which has sides.
 
     It is clear where all are in theirs; something differs where one does in its own, over their
@@ -134,7 +136,7 @@ def worst_of(grid: Grid, weights: Weights, contrasts: Mapping[str, Linear]) -> W
     given = [
         (each.times, worst)
         for each in contrasts.values()
-        if (worst := worst_case(grid, each.weights, each.tested)) is not None
+        if (worst := worst_case(grid, each.weights, each.tested, tips=tips)) is not None
     ]
     ends = [
         sorted(abs(times * end) for end in (worst.lowest, worst.highest))

@@ -216,6 +216,8 @@ def worst_case(
     analyse: Callable[[Grid], Tested],
     *,
     no_effect: float = 0.0,
+    always: bool = True,
+    tips: bool = True,
 ) -> WorstCase | None:
     """What is missing at its worst for the two claims; None when nothing is.
 
@@ -225,7 +227,8 @@ def worst_case(
     verdict tips (delta adjustment: Cro et al. 2020). Elsewhere, and where replies have no spread,
     it takes both ends of the scale (Manski 1990). A scale without ends has no such worst case, nor
     has a quantity without sides (the spread of groups, the largest of many contrasts), which no
-    filling moves furthest.
+    filling moves furthest. Unless ``always``, one that is not needed is not worked out; nor,
+    without ``tips``, the shift at which the verdict does.
     """
     cells = weights.used(grid).cells
     if not any(cell.missing for cell in cells):
@@ -239,7 +242,7 @@ def worst_case(
         trials[side] += cell.missing + cell.values.size
     needed = any(missing[side] > TOLERATED_MISSING * trials[side] for side in trials)
     nothing = WorstCase(needed=needed, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
-    if not weighed.signed:
+    if not weighed.signed or not (needed or always):
         return nothing
     try:
         if needed and (spread := _spread(grid, cells)) and _alike(cells, weighed, missing, trials):
@@ -247,6 +250,7 @@ def worst_case(
                 lambda shift: analyse(_shifted(grid, weights, shift * spread)),
                 analyse(grid),
                 no_effect,
+                tips=tips,
             )
         if grid.bounds is None:
             return nothing
@@ -274,7 +278,9 @@ def _same_side(ends: Sequence[Tested], no_effect: float) -> bool:
     return (lowest.estimate - no_effect) * (highest.estimate - no_effect) > 0
 
 
-def _tipping(moved: Callable[[float], Tested], seen: Tested, no_effect: float) -> WorstCase:
+def _tipping(
+    moved: Callable[[float], Tested], seen: Tested, no_effect: float, *, tips: bool
+) -> WorstCase:
     """Return what a shift of one standard deviation leaves, and at which shift the verdict tips.
 
     The alarm that tips is that of the hypothesis by itself, before any adjustment.
@@ -294,7 +300,7 @@ def _tipping(moved: Callable[[float], Tested], seen: Tested, no_effect: float) -
     # Towards the margin it tips that is nearer, or towards no effect.
     first = 1 if (seen.estimate >= no_effect) == clears else -1
     shift = None
-    if (clears or seen.p_alarm <= ALPHA) and not holds(LARGEST_SHIFT):
+    if tips and (clears or seen.p_alarm <= ALPHA) and not holds(LARGEST_SHIFT):
         low, shift = 0.0, LARGEST_SHIFT
         while shift - low > SHIFT_STEP:
             middle = (low + shift) / 2
