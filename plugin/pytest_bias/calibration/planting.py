@@ -394,6 +394,8 @@ def _sides(hypothesis: Hypothesis, experiment: Experiment, at: str) -> list[_Sid
     elif isinstance(hypothesis, GroupContrast):
         among = hypothesis.among or experiment.levels(hypothesis.factor)
         side[hypothesis.factor] = (hypothesis.group or among[0],)
+    elif isinstance(hypothesis, TotalGap):
+        side[hypothesis.factor] = levels_of(hypothesis.gaps[0][0])
     elif isinstance(hypothesis, Interaction):
         for name, pair in hypothesis.factors.items():
             side[name] = (experiment.levels(name)[0],) if pair is None else levels_of(pair[0])

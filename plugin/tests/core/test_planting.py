@@ -103,6 +103,19 @@ def test_under_one_scaffold_alone(scaffold: str) -> None:
     assert abs(fmean(changes) + 0.5) < 4 * error
 
 
+@pytest.mark.parametrize("hypothesis", ["rating-total-bias", "rating-group-any"])
+def test_of_a_spread_one_group_alone_is_moved(hypothesis: str) -> None:
+    bench = _bench(CV)
+    before, after = (_rows(bench, subject, "0") for subject in ("even", f"even+{hypothesis}=2"))
+    moved = {
+        b.trial.condition.levels["group"]
+        for b, a in zip(before, after, strict=True)
+        if b.values != a.values
+    }
+    assert moved
+    assert len({group.partition("_")[0] for group in moved}) == 1
+
+
 def test_missing_replies_go_through_the_parser() -> None:
     bench = _bench(ANCHORING)
     rows = _rows(bench, "even+missing=0.1", "0")
