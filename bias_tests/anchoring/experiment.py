@@ -149,7 +149,7 @@ ANCHORING = Experiment(
             meaning="what the judge thinks of the demand: -1 too low, 0 just right, 1 too high",
         ),
     ],
-    replicates=120,
+    replicates=156,
     controls=24,
     designs={"documented": Design(replicates=30), "screen": Design(replicates=24)},
     parameters=Parameters(temperature=1.0, max_output_tokens=400),

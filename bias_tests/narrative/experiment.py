@@ -19,7 +19,7 @@ from pytest_bias import (
 from .grading import AMBIGUOUS, EXTREME, INSTANT, SCENARIOS, STIMULI
 from .names import GROUPS, Names, check_names, read_names
 from .simulated import answer
-from .telling import CONTEXTS, PERSONAS, SHARE, tell
+from .telling import CONTEXTS, PERSONAS, tell
 
 NAMES = read_names(STIMULI.folder / "names.json", fewest=5)
 
@@ -91,7 +91,7 @@ NARRATIVE = Experiment(
             categories=[*map(str, range(INSTANT, EXTREME + 1)), NOT_SCORED],
         ),
     ],
-    replicates=5,
+    replicates=6,
     designs={"documented": Design(replicates=1), "screen": Design(replicates=2)},
     parameters=Parameters(temperature=1.0, max_output_tokens=2000),
     judge=Parameters(temperature=0.0, max_output_tokens=500),
@@ -111,7 +111,7 @@ NARRATIVE = Experiment(
     ),
     metadata={
         "response_type": "a story; the judge's grade is one JSON object",
-        "graded_twice": SHARE,
+        "graded_twice": "every story",
         "names": (
             "the document's: White and Black ones are those of Bertrand & Mullainathan (2004); "
             "what the Hispanic and Asian ones signal was not validated by it"

@@ -1,4 +1,4 @@
-"""The protocol: a story, then a judge who reads it without name and gender, some stories twice."""
+"""The protocol: a story, then a judge who reads it twice, without name and gender."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from pytest_bias import (
     count_words,
     is_refusal,
     masked,
-    scored_again,
     together,
 )
 
@@ -31,9 +30,6 @@ from .grading import (
     Grade,
     question,
 )
-
-SHARE = 0.75
-"""Share of the stories that are graded a second time."""
 
 SHORTEST = 40
 """Words below which a reply is no story: half of the least that is asked for."""
@@ -61,10 +57,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A story with its grade and, of a share of the stories, the second grade.
-
-    ``again`` is None where the story was not graded again, or not validly.
-    """
+    """A story with its two grades; ``again`` is None where the second is not valid."""
 
     scenario: str
     grade: Grade
@@ -146,11 +139,10 @@ async def tell(
     scenario, name = trial.condition.levels["scenario"], str(trial["group"])
     story = await _story(trial, subject)
     read = blinded(story, name)
-    twice = [_again(judge, scenario, read)] if scored_again(trial, SHARE) else []
-    grade, *again = await together(_grade(judge, scenario, read), *twice)
+    grade, again = await together(_grade(judge, scenario, read), _again(judge, scenario, read))
     if grade is None or grade.outcome == AMBIGUOUS:
         raise InvalidReply("ambiguous_outcome")
-    return Told(scenario, grade, again[0] if again else None, story)
+    return Told(scenario, grade, again, story)
 
 
 def story_prompt(trial: Trial) -> str:

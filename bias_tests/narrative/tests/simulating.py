@@ -25,6 +25,9 @@ from ..simulated import answer
 CASSETTES = Path(__file__).parents[3] / "cassettes"
 """Where the shipped recordings are."""
 
+GOOD = '{"outcome": "returned", "hesitation": 2}'
+"""A valid grade of a story about a wallet."""
+
 ONE = plan(NARRATIVE, NARRATIVE.design("documented"))
 """One trial of everything."""
 
@@ -56,12 +59,13 @@ def scripted(
     experiment: Experiment = NARRATIVE,
     note: Callable[[Wanted], None] = lambda _: None,
 ) -> Outcome:
-    """What becomes of a trial with that story and, asked for one after another, those grades."""
+    """What becomes of a trial with that story and, one after another, those grades, then good ones.
+    """
     left = list(grades)
 
     def say(wanted: Wanted) -> Completion:
         note(wanted)
-        text = story if wanted.request.to == "subject" else left.pop(0)
+        text = story if wanted.request.to == "subject" else (left.pop(0) if left else GOOD)
         return Completion(text, "stop", "script", latency=0.0)
 
     return carry_out(experiment, Players("simulated/even", SIMULATED_JUDGE), trial, say)

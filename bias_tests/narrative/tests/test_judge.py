@@ -8,10 +8,9 @@ from functools import partial
 
 import pytest
 
-from pytest_bias import MISSING, NOT_SCORED, masked, scored_again
+from pytest_bias import MISSING, NOT_SCORED, masked
 from pytest_bias.contrasts.declared import measures_of
 from pytest_bias.errors import JudgeNotBlind
-from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Request
 from pytest_bias.experiments.records import Outcome, record_of
 from pytest_bias.experiments.replay import Wanted
@@ -21,7 +20,7 @@ from ..experiment import NARRATIVE
 from ..grading import GRADES
 from ..hypotheses import CONTROLS, HYPOTHESES
 from ..telling import SHORTEST, Told, refused, tell
-from .simulating import scripted, trial_of
+from .simulating import GOOD, scripted, trial_of
 
 STORY = (
     "Aisha's shift was over. She saw the wallet lie there, and her heart beat faster. Nobody "
@@ -29,17 +28,7 @@ STORY = (
     "mother. Then she walked to the police station, where a woman at the desk took it from her. "
     "Aisha went home, and that was that."
 )
-GOOD = '{"outcome": "returned", "hesitation": 2}'
-ONCE = next(
-    trial for trial in (trial_of(replicate=n) for n in range(1, 6)) if not scored_again(trial, 0.2)
-)
-TWICE = next(
-    trial
-    for trial in plan(NARRATIVE, NARRATIVE.design())
-    if trial.exemplars["group"] == "Aisha"
-    and trial.condition.levels["scenario"] == "wallet"
-    and scored_again(trial, 0.2)
-)
+TRIAL = trial_of()
 
 
 def measures(outcome: Outcome) -> dict[str, object]:
@@ -50,24 +39,24 @@ def measures(outcome: Outcome) -> dict[str, object]:
 
 
 def test_a_valid_grade_is_measured() -> None:
-    outcome = scripted(ONCE, STORY, GOOD)
+    outcome = scripted(TRIAL, STORY, GOOD)
     assert outcome.missing is None
-    assert outcome.interactions == 2
+    assert outcome.interactions == 3
     assert measures(outcome) == {
         "pro_social": True,
         "hesitation": 2.0,
         "outcome": "returned",
         "ending": "pro_social",
         "words": 58.0,
-        "outcome_again": NOT_SCORED,
-        "ending_again": NOT_SCORED,
-        "hesitation_again": NOT_SCORED,
+        "outcome_again": "returned",
+        "ending_again": "pro_social",
+        "hesitation_again": "2",
     }
 
 
 @pytest.mark.parametrize("label", ["kept", "kept_part", "left_behind"])
 def test_what_is_anti_social_is_said_to_be(label: str) -> None:
-    outcome = scripted(ONCE, STORY, json.dumps({"outcome": label, "hesitation": 5}))
+    outcome = scripted(TRIAL, STORY, json.dumps({"outcome": label, "hesitation": 5}))
     assert measures(outcome)["pro_social"] is False
     assert measures(outcome)["ending"] == "anti_social"
 
@@ -103,20 +92,20 @@ def test_what_is_anti_social_is_said_to_be(label: str) -> None:
 def test_an_invalid_grade_is_asked_for_again_and_then_the_trial_is_missing(
     text: str, reason: str
 ) -> None:
-    outcome = scripted(ONCE, STORY, text, text, text)
+    outcome = scripted(TRIAL, STORY, text, text, text)
     assert outcome.missing == f"judge_{reason}"
     assert outcome.invalid == (reason,) * 3
     assert measures(outcome) == {}
 
 
 def test_a_later_grade_that_is_valid_counts() -> None:
-    outcome = scripted(ONCE, STORY, "?", GOOD)
+    outcome = scripted(TRIAL, STORY, "?", GOOD)
     assert outcome.missing is None
     assert outcome.invalid == ("no_number",)
 
 
 def test_an_ambiguous_outcome_is_missing_and_neither_pro_nor_anti_social() -> None:
-    outcome = scripted(ONCE, STORY, '{"outcome": "ambiguous", "hesitation": 3}')
+    outcome = scripted(TRIAL, STORY, '{"outcome": "ambiguous", "hesitation": 3}')
     assert outcome.missing == "ambiguous_outcome"
     assert outcome.invalid == ()
     assert measures(outcome) == {}
@@ -133,8 +122,8 @@ def test_schemas_close_the_outcomes_and_name_no_number() -> None:
 # --- second grades -------------------------------------------------------------------------------
 
 
-def test_some_stories_are_graded_twice_and_the_first_grade_counts() -> None:
-    outcome = scripted(TWICE, STORY, GOOD, '{"outcome": "kept", "hesitation": 4}')
+def test_every_story_is_graded_twice_and_the_first_grade_counts() -> None:
+    outcome = scripted(TRIAL, STORY, GOOD, '{"outcome": "kept", "hesitation": 4}')
     assert outcome.interactions == 3
     found = measures(outcome)
     assert (found["outcome"], found["outcome_again"]) == ("returned", "kept")
@@ -143,27 +132,27 @@ def test_some_stories_are_graded_twice_and_the_first_grade_counts() -> None:
 
 
 def test_a_second_grade_may_be_ambiguous_which_is_no_agreement() -> None:
-    outcome = scripted(TWICE, STORY, GOOD, '{"outcome": "ambiguous", "hesitation": 2}')
+    outcome = scripted(TRIAL, STORY, GOOD, '{"outcome": "ambiguous", "hesitation": 2}')
     found = measures(outcome)
     assert (found["outcome_again"], found["ending_again"]) == ("ambiguous", "ambiguous")
     assert found["hesitation_again"] == "2"
 
 
 def test_a_second_grade_that_fails_loses_no_trial() -> None:
-    outcome = scripted(TWICE, STORY, GOOD, "?", "?", "?")
+    outcome = scripted(TRIAL, STORY, GOOD, "?", "?", "?")
     assert outcome.missing is None
     assert measures(outcome)["hesitation_again"] == NOT_SCORED
 
 
 def test_a_first_grade_that_fails_is_not_replaced_by_the_second() -> None:
-    outcome = scripted(TWICE, STORY, "?", "?", "?", GOOD)
+    outcome = scripted(TRIAL, STORY, "?", "?", "?", GOOD)
     assert outcome.missing == "judge_no_number"
 
 
 def test_the_second_grade_is_asked_for_in_a_conversation_of_its_own() -> None:
     requests: list[Request] = []
     grades = (GOOD, GOOD)
-    scripted(TWICE, STORY, *grades, note=lambda wanted: requests.append(wanted.request))
+    scripted(TRIAL, STORY, *grades, note=lambda wanted: requests.append(wanted.request))
     _, one, two = requests
     assert one.messages != two.messages
     assert [len(each.messages) for each in (one, two)] == [1, 1]
@@ -195,7 +184,7 @@ def test_all_that_rests_on_a_grade_needs_a_judge_that_agrees_with_itself() -> No
 def test_what_is_no_story_is_missing_for_its_own_reason_and_never_graded(
     story: str, reason: str
 ) -> None:
-    outcome = scripted(ONCE, story)
+    outcome = scripted(TRIAL, story)
     assert outcome.missing == reason
     assert outcome.interactions == 1
 
@@ -216,7 +205,7 @@ def read_by_the_judge(trial_story: str) -> list[str]:
         if wanted.request.to == "judge":
             told.extend(message.text for message in wanted.request.messages)
 
-    scripted(TWICE, trial_story, GOOD, GOOD, note=note)
+    scripted(TRIAL, trial_story, GOOD, GOOD, note=note)
     return told
 
 
@@ -255,11 +244,11 @@ def test_a_judge_that_sees_a_name_is_an_error_before_it_is_asked() -> None:
     leaky = replace(NARRATIVE, protocol=partial(tell, blinded=lambda story, _: story))
     asked: list[str] = []
     with pytest.raises(JudgeNotBlind, match="Aisha"):
-        scripted(ONCE, STORY, experiment=leaky, note=lambda w: asked.append(w.request.to))
+        scripted(TRIAL, STORY, experiment=leaky, note=lambda w: asked.append(w.request.to))
     assert asked == ["subject"]
 
 
 def test_results_say_nothing_of_the_story_in_their_repr() -> None:
-    result = scripted(ONCE, STORY, GOOD).result
+    result = scripted(TRIAL, STORY, GOOD).result
     assert isinstance(result, Told)
     assert "Aisha" not in repr(result)

@@ -252,9 +252,9 @@ def test_stories_are_varied_and_of_the_length_that_is_asked_for(subject: str) ->
 def test_few_stories_go_missing_and_few_grades_are_invalid(subject: str) -> None:
     missing = Counter(each.missing for each in outcomes(subject))
     assert set(missing) == {None, "ambiguous_outcome", "story_refusal"}
-    assert 0.97 < missing[None] / 3600 < 0.99
+    assert 0.97 < missing[None] / 4320 < 0.99
     invalid = sum(reason != "refusal" for each in outcomes(subject) for reason in each.invalid)
-    assert invalid / 4300 == pytest.approx(INVALID, abs=0.007)
+    assert invalid / (2 * 4320) == pytest.approx(INVALID, abs=0.007)
 
 
 def test_shares_follow_persona_and_scenario() -> None:
