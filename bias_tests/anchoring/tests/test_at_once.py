@@ -148,7 +148,7 @@ def test_it_is_an_experiment_of_its_own_with_the_same_measures_and_sizes() -> No
     assert [c["demand"] for c in ALL_IN_ONE.conditions] == [3, 9]
     assert [m.name for m in ALL_IN_ONE.measures] == [m.name for m in ANCHORING.measures]
     assert ALL_IN_ONE.source == CITATION
-    for design, trials in (("gate", 288), ("documented", 60)):
+    for design, trials in (("gate", 360), ("documented", 60)):
         assert len(plan(ALL_IN_ONE, ALL_IN_ONE.design(design))) == trials
         assert len(plan(ANCHORING, ANCHORING.design(design))) == trials
     limitations: Any = ALL_IN_ONE.metadata["limitations"]

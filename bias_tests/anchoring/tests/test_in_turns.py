@@ -193,7 +193,7 @@ def test_the_ends_of_the_range_are_valid(months: int) -> None:
 
 
 def test_n_replicates_are_two_n_trials_and_those_of_the_controls() -> None:
-    assert len(plan(ANCHORING, ANCHORING.design())) == 240 + 48
+    assert len(plan(ANCHORING, ANCHORING.design())) == 312 + 48
     assert len(plan(ANCHORING, ANCHORING.design("documented"))) == 60
     assert len(plan(ANCHORING, ANCHORING.design("gate", 7))) == 14 + 14
 

@@ -199,9 +199,9 @@ def pooled_chi_square(found: tuple[Outcome, ...]) -> tuple[float, float, int]:
 
 def test_an_empty_cell_alone_makes_a_pooled_chi_square_significant() -> None:
     """What was once published as chi2(7) = 19.1, p = .008: the group lacks its darkest stories."""
-    assert pooled_chi_square(outcomes("even")) == pytest.approx((6.01, 0.539, 7), abs=0.02)
+    assert pooled_chi_square(outcomes("even")) == pytest.approx((4.15, 0.762, 7), abs=0.02)
     holed = pooled_chi_square(without_a_cell("noir", "white_female"))
-    assert holed == pytest.approx((18.9, 0.0086, 7), abs=0.05)
+    assert holed == pytest.approx((19.69, 0.0063, 7), abs=0.05)
     verdicts = {
         v.id: v for v in judged(without_a_cell("noir", "white_female"), HYPOTHESES).verdicts
     }
@@ -296,8 +296,8 @@ def test_other_prompts_are_left_to_other_experiments() -> None:
 
 def test_replies_are_a_function_of_subject_prompt_and_seed() -> None:
     trial = ONE[100]
-    prompt = outcomes("even")[500].prompts
-    assert outcomes("even")[500].trial.condition == trial.condition
+    prompt = outcomes("even")[600].prompts
+    assert outcomes("even")[600].trial.condition == trial.condition
     messages = (Message("system", prompt[0]), Message("user", prompt[1]))
     once, again = (
         [
