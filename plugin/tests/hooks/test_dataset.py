@@ -121,7 +121,7 @@ def test_without_pyarrow_nothing_is_run(suite: Suite) -> None:
 @pytest.mark.parametrize(
     ("folder", "experiment", "trials", "mark"),
     [
-        ("anchoring/test_anchoring.py", "anchoring-prosecutor-sentencing", 288, "Lena M."),
+        ("anchoring/test_anchoring.py", "anchoring-prosecutor-sentencing", 360, "Lena M."),
         ("linguistic_audit", "linguistic-audit", 1664, "volcano for"),
     ],
 )
