@@ -59,7 +59,7 @@ def scripted(
     experiment: Experiment = NARRATIVE,
     note: Callable[[Wanted], None] = lambda _: None,
 ) -> Outcome:
-    """What becomes of a trial with that story and, one after another, those grades, then good ones."""
+    """What becomes of a trial with that story and those grades in turn, then good ones."""
     left = list(grades)
 
     def say(wanted: Wanted) -> Completion:
