@@ -464,15 +464,6 @@ def test_a_raised_version_is_not_recorded_and_says_so(tmp_path: Path) -> None:
     assert "--bias-record=missing" in words
 
 
-def test_a_version_that_was_raised_is_recorded_beside_the_old_one(tmp_path: Path) -> None:
-    of = kept()
-    newer = kept(measures=[Measure("score", lambda s: s.score * 10.0, version=2)])
-    record(tmp_path, of)
-    path = record(tmp_path, newer)
-    assert values(newer, path) == [{"score": 50.0}] * 6
-    assert values(of, path) == [{"score": 5.0}] * 6
-
-
 @pytest.mark.parametrize(
     "measures", [[Measure("points", lambda s: s.score)], [Measure("score"), Measure("id", id)]]
 )

@@ -181,14 +181,6 @@ def test_never_covers_what_gives_no_verdict(accepted: Suite) -> None:
     result.stdout.fnmatch_lines(["*NotRecorded: *"])
 
 
-def test_another_design_is_an_error_that_no_xfail_covers(accepted: Suite) -> None:
-    accepted.mark("@pytest.mark.xfail").tests("margin=2.0", "margin=1.5")
-    result = accepted.run(BIASED)
-    no_verdict(result)
-    result.assert_outcomes(passed=3, failed=1)
-    result.stdout.fnmatch_lines(["BaselineDiffers: *", "  hypothesis.margin: 2.0 → 1.5"])
-
-
 def test_another_prompt_is_an_error_that_names_its_conditions(
     accepted: Suite, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,17 +94,6 @@ def test_recordings_past_their_age_give_no_verdict(aged: Suite, workers: int | N
     assert (found["suite"], found["analyses"]) == ("NO VERDICT", [])
 
 
-def test_any_age_will_do_unless_one_is_asked_for(aged: Suite) -> None:
-    aged.change("pytest.ini", "bias_report", "bias_max_age = 30\nbias_report")
-    result = aged.run(AS_IT, "--bias-max-age=off")
-    assert result.ret == 0
-    found = aged.results()
-    assert found["analyses"][0]["recording"]["served"] == ["coin-1"]
-    assert aged.run(AS_IT).ret == 1
-    # A program's replies do not age.
-    assert aged.run("--bias-model=simulated/even").ret == 0
-
-
 def test_no_xfail_covers_them_and_nothing_is_accepted(aged: Suite) -> None:
     aged.mark("@pytest.mark.xfail")
     result = aged.run(AS_IT, "--bias-max-age=30", *WORDS)
@@ -132,16 +121,6 @@ def test_without_a_gate_they_are_reported_and_nothing_fails(aged: Suite) -> None
     assert "Cassette: cassettes/game-coin/openai--coin-1.jsonl" in words
     page = (aged.path / "page.partial.html").read_text(encoding="utf-8")
     assert "Recordings no longer represent their model" in page
-
-
-def test_two_models_behind_one_name_give_no_verdict(
-    suite: Suite, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    scratch = tmp_path_factory.mktemp("game")
-    record(suite.cassettes, scratch, served=lambda number: f"coin-{number % 2}")
-    result = suite.run(AS_IT)
-    assert result.ret == 1
-    assert f"  2 models answered as {MODEL}: coin-0, coin-1." in section(result)
 
 
 def allow(suite: Suite, *served: str) -> None:
@@ -217,15 +196,6 @@ def test_another_model_than_the_accepted_one_gives_no_verdict(
     (line,) = [line for line in section(result) if "answered under this name" in line]
     assert "coin-2 answered under this name, and the accepted baseline is of coin-1" in line
     assert aged.run(AS_IT, "--bias-accept").ret == 0
-
-
-def test_a_model_that_was_shut_down_gives_no_verdict(aged: Suite) -> None:
-    roster = f'[models."{MODEL}"]\nshut_down = 2026-01-01\n'
-    (aged.path / "bias_models.toml").write_text(roster, encoding="utf-8")
-    result = aged.run(AS_IT)
-    assert result.ret == 1
-    assert [line for line in section(result) if "the model was shut down on 2026-01-01" in line]
-    assert not [line for line in section(result) if "--bias-record" in line]
 
 
 def test_the_plan_lists_them(aged: Suite) -> None:

@@ -208,45 +208,6 @@ def test_no_proxy_comes_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert job.problems == []
 
 
-def test_a_killed_recording_resumes_without_paying_twice(
-    tmp_path: Path, recorders: Recorders
-) -> None:
-    of, endpoint = experiment(ask_twice, replicates=40), Endpoint(limit=50)
-    path = cassette_path(tmp_path, of.id, MODEL)
-    with serving(endpoint) as server:
-        # When every worker waits for a held call, every reply before has been kept.
-        with recorders.recording(tmp_path, server.url):
-            endpoint.wait_for_arrivals(50 + CONCURRENCY)
-        assert files(tmp_path) == {path.name + JOURNAL_SUFFIX}
-        paid = set(endpoint.answered)
-        assert len(paid) == 50
-        assert len(Cassette(path)) == 50
-        endpoint.release()
-    # Other books: the first may still count calls that were held when their caller was killed.
-    resumed = Endpoint()
-    job, _ = recorded(of, tmp_path, resumed)
-    assert job.calls == 160 - 50
-    assert not paid & set(resumed.answered)
-    assert files(tmp_path) == {path.name}
-    assert is_whole(of, tmp_path)
-
-
-def test_a_kill_in_the_middle_of_a_line_loses_that_line_only(
-    tmp_path: Path, recorders: Recorders
-) -> None:
-    of, endpoint = experiment(ask_twice, replicates=40), Endpoint(limit=30)
-    path = cassette_path(tmp_path, of.id, MODEL)
-    with serving(endpoint) as server:
-        with recorders.recording(tmp_path, server.url):
-            endpoint.wait_for_arrivals(30 + CONCURRENCY)
-        endpoint.release()
-    journal = path.with_name(path.name + JOURNAL_SUFFIX)
-    journal.write_bytes(journal.read_bytes()[:-20])
-    job, _ = recorded(of, tmp_path, Endpoint())
-    assert job.calls == 160 - 29
-    assert is_whole(of, tmp_path)
-
-
 def test_everything_recorded_again_resumes_where_it_was_killed(
     tmp_path: Path, recorders: Recorders
 ) -> None:
@@ -709,15 +670,6 @@ def test_a_missing_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "openai", None)
     assert "pip install 'pytest-bias[openai]'" in refused(tmp_path)
     assert "pytest-bias-simulator" not in {thread.name for thread in threading.enumerate()}
-
-
-def test_an_unknown_provider(tmp_path: Path) -> None:
-    assert "unknown provider 'opnai'" in refused(tmp_path, model="opnai/gpt")
-
-
-def test_an_unknown_subject(tmp_path: Path) -> None:
-    problem = refused(tmp_path, url=Endpoint(), model="simulated/odd")
-    assert "unknown simulated subject 'odd'; known: biased, drifted, even" in problem
 
 
 def test_a_provider_that_is_down(tmp_path: Path) -> None:

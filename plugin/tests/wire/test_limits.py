@@ -213,13 +213,6 @@ def test_the_budget_holds_for_the_tokens_the_server_counted(tmp_path: Path) -> N
         assert Cassette(cassette_path(tmp_path, of.id, model)).lost == frozenset()
 
 
-def test_a_budget_of_nothing_calls_nobody(tmp_path: Path) -> None:
-    with serving() as server:
-        job, _ = recorded(experiment(**SHORT), tmp_path, server.url, budget=0.0, roster=ROSTER)
-        assert server.served == []
-    assert (job.recorded, len(job.lost), job.problems) == (0, 6, [])
-
-
 def test_the_end_of_a_budget_is_told_once_whatever_the_prompts_cost(tmp_path: Path) -> None:
     async def of_any_length(trial: Trial, subject: Subject) -> Score:
         prompt = f"Rate {trial['group']}." + "!" * 300 * (trial.replicate % 12)
@@ -372,17 +365,6 @@ def test_a_judge_that_fails_for_one_job_does_not_hang_the_other(tmp_path: Path) 
     assert report.jobs[1].recorded == 20
 
 
-RETRIED: dict[Fault, str] = {
-    "malformed": "reply",
-    "rate_limit": "rate_limit",
-    "rate_limit_retry_after": "rate_limit",
-    "server_error": "transient",
-    "overloaded": "transient",
-    "timeout": "transient",
-    "drop": "transient",
-}
-
-
 def under(
     fault: Fault, folder: Path, number: int = 1, **given: Any
 ) -> tuple[JobReport, CollectionReport, list[Served]]:
@@ -392,26 +374,6 @@ def under(
         timeout = 1.0 if fault == "timeout" else 60.0
         job, report = recorded(of, folder, server.url, concurrency=1, timeout=timeout)
         return job, report, server.served
-
-
-@pytest.mark.parametrize(("fault", "kind"), RETRIED.items())
-def test_what_passes_is_tried_again_and_recorded_once(
-    tmp_path: Path, fault: Fault, kind: str
-) -> None:
-    job, report, served = under(fault, tmp_path)
-    assert (job.recorded, job.calls, job.problems) == (2, 2, [])
-    assert [each.fault for each in served] == [fault, None, None]
-    assert served[0].seed == served[1].seed
-    assert report.tallies[0].failures == {kind: 1}
-    assert len(Cassette(job.cassette)) == 2
-
-
-@pytest.mark.parametrize("fault", ["server_error", "drop"])
-def test_what_does_not_pass_is_given_up_after_five_attempts(tmp_path: Path, fault: Fault) -> None:
-    job, _, served = under(fault, tmp_path, number=5)
-    assert (job.recorded, len(job.problems), len(served)) == (1, 1, 6)
-    job, _, served = under(fault, tmp_path, number=0)
-    assert (job.wanted, job.recorded, len(served)) == (1, 1, 1)
 
 
 FOR_GOOD: dict[Fault, tuple[str, ...]] = {
@@ -437,33 +399,6 @@ def test_nothing_but_half_replies_is_one_trials_problem(tmp_path: Path) -> None:
     assert (job.recorded, len(job.problems), len(served)) == (1, 1, 6)
     assert "the reply is not a chat completion" in job.problems[0]
     assert report.tallies[0].failures == {"reply": 5}
-
-
-def test_a_slow_reply_is_a_reply(tmp_path: Path) -> None:
-    job, report, served = under("slow", tmp_path)
-    assert (job.recorded, job.problems, len(served)) == (2, [], 2)
-    assert report.tallies[0].failures == {}
-    latencies = [i.completion.latency or 0 for i in Cassette(job.cassette).interactions()]
-    assert max(latencies) >= 0.05
-
-
-@pytest.mark.parametrize(
-    ("fault", "finish"),
-    [("content_filter", "content_filter"), ("refusal", "refusal"), ("length", "length")],
-)
-def test_replies_that_cannot_be_measured_are_kept_as_replies(
-    tmp_path: Path, fault: Fault, finish: str
-) -> None:
-    job, report, served = under(fault, tmp_path)
-    assert (job.recorded, job.problems) == (2, [])
-    assert report.tallies[0].failures == {}
-    assert all(each.status == 200 for each in served)
-    finishes = Counter[str](i.completion.finish for i in Cassette(job.cassette).interactions())
-    assert finishes[finish] == 1
-    of = experiment(replicates=1)
-    lookup = Cassette(job.cassette).lookup
-    outcomes = [replay(of, MODEL, trial, lookup) for trial in plan(of, of.design())]
-    assert sum(o.interactions for o in outcomes) == len(served) == job.calls
 
 
 def test_a_long_outage_stops_the_job_and_not_the_other_models(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from pytest_bias.cassettes.places import REJOURNAL_SUFFIX, cassette_path
 from pytest_bias.cassettes.recorded_trials import is_recorded
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette
-from pytest_bias.errors import MissingKey, NotKept
+from pytest_bias.errors import NotKept
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment, Players, plan
 from pytest_bias.experiments.messages import Completion, Parameters, Request
@@ -109,13 +109,6 @@ def test_a_provider_that_cannot_be_opened_costs_nobody_else(desk: Desk) -> None:
     (problem,) = broken.problems
     assert problem.startswith("ImportError in ")
     assert SECRET not in problem
-
-
-def test_a_missing_key_is_told_in_its_own_words(desk: Desk) -> None:
-    missing = MissingKey(provider="anthropic", variable="ANTHROPIC_API_KEY")
-    desk.serve(openai=Acme(), anthropic=missing)
-    fine, broken = desk.record((experiment(), MODEL), (experiment(), OTHER)).jobs
-    assert (fine.problems, broken.problems) == ([], [str(missing)])
 
 
 def test_a_connection_that_does_not_close_harms_nobody(desk: Desk) -> None:
@@ -248,15 +241,6 @@ def test_a_budget_holds_where_only_a_part_of_the_tokens_is_counted(
     # A reply may have cost ten dollars each time, whatever was said of it.
     assert acme.calls == 7
     assert len(job.lost) == 100 - 7
-
-
-def test_an_unbounded_budget_is_refused_before_the_first_call(desk: Desk) -> None:
-    acme = Acme()
-    desk.serve(openai=acme)
-    roster = Roster({MODEL: ModelEntry(price=Price(input=1.0, output=1.0))})
-    (job,) = desk.record((experiment(), MODEL), roster=roster, budget=1.0).jobs
-    assert acme.calls == 0
-    assert "has no limit of a reply's tokens" in job.problems[0]
 
 
 def test_an_experiment_of_which_nothing_is_recorded_is_missing_by_its_cap(desk: Desk) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import signal
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import respx
 from bias_tests.anchoring.experiment import ANCHORING
 from bias_tests.anchoring.hypotheses import CONTROLS
 
@@ -38,7 +36,7 @@ from ..core.in_memory import NOTHING_KEPT
 from ..core.test_measured import CANARY, KEY, OTHER_KEY
 from ..helpers import Endpoint, serving
 from .processes import CONCURRENCY, MODEL, Recorders
-from .test_collection import HTTPX2, files, recorded, terms
+from .test_collection import files, recorded, terms
 
 SILENT = "this experiment keeps no text, so no more is said"
 UNDER_KEY = {KEY_VARIABLE: KEY}
@@ -407,47 +405,6 @@ def said_of(of: Experiment, folder: Path, **given: Any) -> JobReport:
     return job
 
 
-async def _raises(trial: Trial, subject: Subject) -> None:
-    said = await subject.ask(f"{CANARY} {trial['group']}")
-    raise ValueError(said.text)
-
-
-async def _raises_another(trial: Trial, subject: Subject) -> None:
-    said = await subject.ask(f"{CANARY} {trial['group']}")
-    raise KeyError(said.value) from ValueError(said.text)
-
-
-_COUNTED = itertools.count()
-
-
-async def _differs(trial: Trial, subject: Subject) -> str:
-    said = await subject.ask(f"{CANARY} {trial['group']}")
-    return f"{said.text} {next(_COUNTED)}"
-
-
-async def _differs_by_raising(trial: Trial, subject: Subject) -> str:
-    said = await subject.ask(f"{CANARY} {trial['group']}")
-    if next(_COUNTED) % 2:
-        raise ValueError(said.text)
-    return said.text
-
-
-@pytest.mark.parametrize(
-    ("protocol", "words"),
-    [
-        (_raises, f"ValueError; {SILENT}"),
-        (_raises_another, f"KeyError; {SILENT}"),
-        (_differs, "replaying it straight away differs (its result is another)"),
-    ],
-)
-def test_an_error_of_the_protocol_is_told_without_its_words(
-    tmp_path: Path, protocol: Any, words: str
-) -> None:
-    job = said_of(kept(protocol, measures=[Measure("n", len)], replicates=20), tmp_path)
-    assert words in job.problems[0]
-    assert job.problems[0].startswith("tiny, trial ")
-
-
 def test_an_error_of_a_measure_is_told_without_its_words(tmp_path: Path) -> None:
     async def says(trial: Trial, subject: Subject) -> str:
         return (await subject.ask(f"{CANARY} {trial['group']}")).text
@@ -463,37 +420,6 @@ def test_an_error_of_a_measure_is_told_without_its_words(tmp_path: Path) -> None
     many = kept(says, measures=[Measure("n", lambda text: [text])], replicates=20)  # type: ignore[arg-type,return-value]  # what is wrong with it
     job = said_of(many, tmp_path)
     assert "Measure('n'): gave a list; a finite number, str or bool is needed" in job.problems[0]
-
-
-@pytest.mark.parametrize("status", [400, 401, 404, 429, 500])
-def test_a_server_that_quotes_the_prompt_is_not_quoted(tmp_path: Path, status: int) -> None:
-    async def asks(trial: Trial, subject: Subject) -> Score:
-        return (await subject.ask(f"{CANARY} {trial['group']}", reply=Score)).value
-
-    def quote(request: Any) -> Any:
-        import httpx  # noqa: PLC0415  (respx speaks it)
-
-        prompt = json.loads(request.content)["messages"][-1]["content"]
-        return httpx.Response(status, json={"error": {"message": f"wrong: {prompt}", "code": "x"}})
-
-    with respx.mock(using=HTTPX2, assert_all_called=False) as router:
-        route = router.post("https://api.openai.com/v1/chat/completions").mock(side_effect=quote)
-        environ = {"OPENAI_API_KEY": "sk-none"}
-        job, _ = recorded(kept(asks), tmp_path, None, model="openai/gpt-5.1", environ=environ)
-    assert CANARY in route.calls.last.response.text
-    assert job.recorded == 0
-    assert job.problems
-    assert all(SILENT in problem for problem in job.problems)
-    assert CANARY not in repr(job)
-    assert_no_canary(tmp_path)
-
-
-def test_what_fails_before_anything_is_asked_is_told_without_its_words(tmp_path: Path) -> None:
-    async def breaks(trial: Trial, _: Subject) -> Score:
-        raise KeyError(CANARY, trial)
-
-    job, _ = recorded(kept(breaks), tmp_path, Endpoint())
-    assert job.problems == [f"tiny, trial a#1: fails before it asks anything: KeyError; {SILENT}"]
 
 
 def test_what_was_journalled_is_merged_without_a_provider_or_a_key(tmp_path: Path) -> None:

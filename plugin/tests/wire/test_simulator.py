@@ -180,14 +180,6 @@ MALFORMED: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED)
-def test_malformed_bodies(raw: httpx2.Client, body: bytes) -> None:
-    reply = raw.post(PATH, content=body)
-    assert reply.status_code == 400
-    assert reply.json()["error"]["message"].startswith("not a chat completion request: ")
-    assert raw.post(PATH, json=GOOD).status_code == 200
-
-
 def test_a_simulated_subject_that_fails_says_so() -> None:
     def broken(_: SimulatedPrompt) -> str:
         message = "planted"
