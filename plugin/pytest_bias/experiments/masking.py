@@ -163,7 +163,8 @@ def masked(text: str, names: str | Iterable[str], *, name: str = NAME) -> str:
     given = (names,) if isinstance(names, str) else tuple(names)
     hidden = unicodedata.normalize("NFC", text).replace(_HIDDEN, " ")
     # Behind a name, the escape of another may have stood unseen: then once more.
-    for pattern in _name_patterns(given) * (2 if _ESCAPE.search(hidden) else 1):
+    escaped = ("\\" in hidden or "&" in hidden) and _ESCAPE.search(hidden)
+    for pattern in _name_patterns(given) * (2 if escaped else 1):
         hidden = _replaced(pattern, hidden)
     return _neutral(hidden).replace(_HIDDEN, name)
 
@@ -278,7 +279,7 @@ def _neutral(text: str) -> str:
     if "\\" in plain or "&" in plain:  # every word keeps its place
         plain = _ESCAPE.sub(lambda escape: " " * len(escape[0]), plain)
     if _is_plain(plain) and _GENDERED.isdisjoint(_WORD.findall(plain.lower())):
-        return _TITLE.sub("Mx", text)
+        return _titled(text)
     parts: list[str] = []
     end = 0
     for found in _WORD.finditer(plain):
@@ -292,7 +293,11 @@ def _neutral(text: str) -> str:
             continue
         parts += [text[end : found.start()], _like(word, neutral)]
         end = found.end()
-    return _TITLE.sub("Mx", "".join([*parts, text[end:]]))
+    return _titled("".join([*parts, text[end:]]))
+
+
+def _titled(text: str) -> str:
+    return _TITLE.sub("Mx", text) if "Miss" in text else text
 
 
 def _before_a_noun(text: str, end: int) -> bool:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,27 @@ def test_an_interaction_has_four_sides(lost: int, *, needed: bool) -> None:
     worst = question.analyse(OF, losing({("high", "formal"): lost})).worst_case
     assert worst is not None
     assert worst.needed is needed  # of 40
+
+
+@pytest.mark.parametrize(
+    ("lost", "kind", "needed"),
+    [((3, 3), "manski", False), ((5, 5), "tipping", True), ((9, 0), "manski", True)],
+)
+def test_a_lean_analysis_leaves_out_only_what_no_verdict_rests_on(
+    lost: tuple[int, int], kind: str, *, needed: bool
+) -> None:
+    records = losing({("high", "plain"): lost[0], ("low", "plain"): lost[1]})
+    whole = asked().analyse(OF, records)
+    lean = asked().analyse(OF, replace(records, lean=True))
+    assert replace(lean, worst_case=None) == replace(whole, worst_case=None)
+    assert whole.worst_case is not None
+    assert (whole.worst_case.needed, whole.worst_case.kind) == (needed, kind)
+    if needed:
+        assert lean.worst_case == replace(whole.worst_case, shift=None)
+    else:
+        assert lean.worst_case == WorstCase(
+            needed=False, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0
+        )
 
 
 def test_a_large_effect_survives_the_worst_case() -> None:

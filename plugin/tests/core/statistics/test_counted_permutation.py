@@ -207,3 +207,17 @@ def test_a_hundred_thousand_replies_take_little_memory_and_no_shuffling(
     finally:
         tracemalloc.stop()
     assert peak < 60 * 2**20  # all relabelled values at once would take 8 GB
+
+
+@pytest.mark.parametrize("sizes", [(40,), (9, 9, 12), (5,) * 30])
+def test_orders_that_are_kept_for_the_next_test_are_those_that_are_drawn(
+    sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labels, blocks = units_of(*sizes)
+    rng = np.random.default_rng(1)
+    one, two = (rng.normal(size=len(labels)) for _ in range(2))
+    first, kept = (null_means(values, labels, blocks, seed=3) for values in (one, two))
+    monkeypatch.setattr(relabelling, "KEPT", 0)
+    assert np.array_equal(kept, null_means(two, labels, blocks, seed=3))
+    assert np.array_equal(first, null_means(one, labels, blocks, seed=3))
+    assert not np.array_equal(first, null_means(one, labels, blocks, seed=4))
