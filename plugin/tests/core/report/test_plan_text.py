@@ -229,13 +229,14 @@ def test_nothing_selected(tmp_path: Path) -> None:
 def test_the_plan_in_the_documentation_is_what_is_printed() -> None:
     root = Path(__file__).parents[4]
     model = "openai/gpt-5.1-2025-11-13"
+    roster = read_roster(root / "bias_models.toml")
     found = plan_recording(
         [PlanJob(ANCHORING, model, ANCHORING.design(), plan(ANCHORING, ANCHORING.design()))],
         folder=root / "cassettes",
-        roster=read_roster(root / "bias_models.toml"),
+        roster=roster,
         limits=Limits(),
         mode="missing",
-        players_of=lambda _, name: Players(name),
+        players_of=lambda _, name: Players(name, subject_defaults=roster.entry(name).defaults),
     )
     page = (root / "docs" / "recording.md").read_text(encoding="utf-8")
     assert "\n".join(["```text", *plan_lines(found), "```"]) in page
