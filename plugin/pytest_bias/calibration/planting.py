@@ -1,27 +1,7 @@
 """Plants in a simulated subject, beside what it has: effects, missing replies, noise.
 
 A subject is written ``even+rating-white-black=2+missing=0.03``: the name of a shipped one, and
-what is planted, each as what=how much:
-
-``HYPOTHESIS``
-    so many of its margins on its high side (of one group against others, on that group), in the
-    direction the hypothesis names, else downward; ``HYPOTHESIS@LEVEL`` at that level of another
-    factor, or at that item, alone. Of an interaction half in each of two opposite cells.
-``vary:HYPOTHESIS``
-    an effect of every unit of its own, normal with this standard deviation in margins.
-``rare0.04:HYPOTHESIS``
-    this many margins on average, all of it in a share of the units (here .04).
-``step:HYPOTHESIS``
-    so many margins more at each step of a chain of upgrades.
-``missing``
-    a share of the trials whose replies are empty, at random.
-``informative:HYPOTHESIS``
-    this share of the trials of its high side are without replies: those of the highest values.
-``noise:MEASURE``
-    this measure's values dealt out anew over all trials (picks: drawn anew from what was shown).
-``judge``
-    a share of grades that name another outcome than they should.
-
+what is planted, each as what=how much; ``docs/calibration.md`` has all that there is.
 Units, and what is missing, are chosen anew in every draw.
 """
 

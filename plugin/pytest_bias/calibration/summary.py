@@ -279,73 +279,44 @@ def _never_clear(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
-    """Of one claim, what is said at so many planted margins: its power, and how it errs.
-
-    ``points`` are margins, shares of CLEAR and of BIASED, and draws, in ascending order.
-    """
-
-    experiment: str
-    hypothesis: str
-    points: tuple[tuple[float, float, float, int], ...]
+Curve = Mapping[str, Any]
+"""Of one claim (``experiment``, ``hypothesis``) the ``points``: at so many planted margins the
+shares of CLEAR and of BIASED, and the draws; its power, and how it errs. As JSON."""
 
 
 def curves(found: Sequence[Rate], subjects: Sequence[str]) -> list[Curve]:
     """The curves of claims in which more than one effect was planted."""
-    shares: defaultdict[tuple[str, str], dict[float, dict[str, Rate]]]
-    shares = defaultdict(lambda: defaultdict(dict))
+    points: defaultdict[tuple[str, str], dict[float, dict[str, Any]]] = defaultdict(dict)
     for each in found:
         if not each.hypothesis or each.what not in ("CLEAR", "BIASED"):
             continue
         subject = PlantedSubject(each.subject, subjects)
-        if subject.name != _UNBIASED or any(p.how or p.at for p in subject.plants):
-            continue
         margins = sum(p.amount for p in subject.plants if p.name == each.hypothesis)
-        if subject.plants and not margins:
+        other = any(p.how or p.at for p in subject.plants) or subject.name != _UNBIASED
+        if other or (subject.plants and not margins):
             continue
-        at = shares[each.experiment, each.hypothesis][margins]
-        if each.what not in at or at[each.what].draws < each.draws:
-            at[each.what] = each
+        at = points[each.experiment, each.hypothesis].setdefault(margins, {"draws": 0})
+        if at["draws"] <= each.draws:
+            at |= {"margins": margins, "draws": each.draws, each.what.lower(): each.share}
     return [
-        Curve(
-            experiment=experiment,
-            hypothesis=hypothesis,
-            points=tuple(
-                (margins, at["CLEAR"].share, at["BIASED"].share, at["CLEAR"].draws)
-                for margins, at in sorted(by_margin.items())
-            ),
-        )
-        for (experiment, hypothesis), by_margin in sorted(shares.items())
-        if len(by_margin) > 1
+        {"experiment": experiment, "hypothesis": name, "points": [at[n] for n in sorted(at)]}
+        for (experiment, name), at in sorted(points.items())
+        if len(at) > 1
     ]
 
 
 def as_json(settings: Line, found: Sequence[Rate], curved: Sequence[Curve]) -> str:
     """The rates and curves as JSON, each in a line, with the designs they are of."""
-    lines = {
-        "curves": [
-            {
-                "experiment": each.experiment,
-                "hypothesis": each.hypothesis,
-                "points": [
-                    {"margins": at, "clear": clear, "biased": biased, "draws": draws}
-                    for at, clear, biased, draws in each.points
-                ],
-            }
-            for each in curved
-        ],
-        "rates": [
-            {
-                **{k: v for k, v in dict(plain(each)).items() if v not in ("", None)},  # type: ignore[call-overload]
-                "error": round(each.error, 4),
-                "holds": each.holds(),
-            }
-            for each in found
-        ],
-    }
+    told = [
+        {
+            **{k: v for k, v in dict(plain(each)).items() if v not in ("", None)},  # type: ignore[call-overload]
+            "error": round(each.error, 4),
+            "holds": each.holds(),
+        }
+        for each in found
+    ]
     parts = [f'"{name}":{compact(settings[name])}' for name in ("format", "seed", "designs")]
-    for name, values in lines.items():
+    for name, values in (("curves", curved), ("rates", told)):
         inside = ",\n".join(compact(value, sort_keys=True) for value in values)
         parts.append(f'"{name}":[\n{inside}\n]')
     return "{" + ",\n".join(parts) + "}\n"
@@ -375,21 +346,21 @@ def table(found: Sequence[Rate], errors: float) -> Iterator[str]:
 
 def curve_table(curved: Sequence[Curve]) -> Iterator[str]:
     """Lines for the terminal: a claim in each, and how it is called at so many margins."""
-    for experiment, group in groupby(curved, key=lambda each: each.experiment):
-        rows = list(group)
-        draws: defaultdict[float, list[int]] = defaultdict(list)
-        for at, _, _, n in (point for each in rows for point in each.points):
-            draws[at].append(n)
-        yield ""
-        yield f"{experiment}: CLEAR / BIASED at so many margins (of so many draws)"
-        widest = max(len(each.hypothesis) for each in rows)
-        columns = sorted(draws)
-        heads = (f"{at:g} ({min(draws[at])})".rjust(_CELL) for at in columns)
+    for experiment, group in groupby(curved, key=lambda each: each["experiment"]):
+        rows = {each["hypothesis"]: {p["margins"]: p for p in each["points"]} for each in group}
+        columns = sorted({at for points in rows.values() for at in points})
+        widest = max(map(len, rows))
+        yield from ("", f"{experiment}: CLEAR / BIASED at so many margins (of so many draws)")
+        draws = [min(p[at]["draws"] for p in rows.values() if at in p) for at in columns]
+        heads = (f"{at:g} ({n})".rjust(_CELL) for at, n in zip(columns, draws, strict=True))
         yield f"  {'':{widest}}{''.join(heads)}"
-        for each in rows:
-            said = {at: f"{clear:.2f} / {biased:.2f}" for at, clear, biased, _ in each.points}
-            cells = (said.get(at, "").rjust(_CELL) for at in columns)
-            yield f"  {each.hypothesis:{widest}}{''.join(cells)}"
+        for name, points in rows.items():
+            said = (
+                (points[at]["clear"], points[at]["biased"]) if at in points else ()
+                for at in columns
+            )
+            cells = (" / ".join(f"{share:.2f}" for share in each).rjust(_CELL) for each in said)
+            yield f"  {name:{widest}}{''.join(cells)}"
 
 
 _CELL = 14
