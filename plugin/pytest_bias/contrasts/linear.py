@@ -171,7 +171,7 @@ def _over(used: Grid, compared: Sequence[str]) -> str:
         }
         return " × ".join(f"{name} ({count})" for name, count in counts.items() if count > 1)
 
-    return once(used.shape, ("over", *compared), counted)
+    return once(used.shape, ("over", tuple(compared)), counted)
 
 
 def _without_error(engine: Engine, asked: Asked, experiment: Experiment) -> Engine:
@@ -219,7 +219,8 @@ def _arms(
         replies = sum(cell.values.size for cell in cells)
         missing: Counter[str] = Counter()
         for cell in cells:
-            missing.update(cell.reasons)
+            if cell.reasons:
+                missing.update(cell.reasons)
         arms.append(
             Arm(
                 level=side.words,
@@ -275,8 +276,6 @@ def _check_complete(
 
     Items that are units of a population are no conditions: one that misses a cell is left out.
     """
-    from .estimation.cells import once  # noqa: PLC0415  (numpy)
-
     empty = [
         [f"{name}={' + '.join(levels)}" for name, levels in side.levels.items()]
         for side, cells in zip(asked.sides, by_side, strict=True)
@@ -286,24 +285,15 @@ def _check_complete(
         raise IncompleteDesign(cells=map(" × ".join, empty))
     if empty:
         raise TooFewUnits(group=", ".join(empty[0]), found=0, needed=1)
+    if all(cell.values.size for cell in used.cells):
+        return
     replies: Counter[str] = Counter()
     whole = asked.declared.target == "fixed"
     units = () if whole else asked.declared.units_of(experiment, asked.compared)
     items = experiment.items.name if experiment.items is not None else ""
-    conditions = once(
-        used.shape,
-        ("conditions", whole, items in units),
-        lambda: [
-            cell.name
-            if whole
-            else "/".join(
-                at for name, at in cell.labels.items() if name != items or name not in units
-            )
-            for cell in used.cells
-        ],
-    )
-    for cell, condition in zip(used.cells, conditions, strict=True):
-        replies[condition] += cell.values.size
+    for cell in used.cells:
+        labels = [at for name, at in cell.labels.items() if name != items or name not in units]
+        replies[cell.name if whole else "/".join(labels)] += cell.values.size
     if bare := [name for name, count in replies.items() if not count]:
         raise IncompleteDesign(cells=bare)
 

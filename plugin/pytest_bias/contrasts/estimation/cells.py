@@ -264,7 +264,14 @@ class Weights:
         return once(grid.shape, self.key, lambda: self._weighed(grid))
 
     def _weighed(self, grid: Grid) -> Weighed:
-        combinations = list(map(self.combination, grid.cells))
+        combinations, strata = once(
+            grid.shape,
+            ("levels", tuple(self.parts)),
+            lambda: (
+                list(map(self.combination, grid.cells)),
+                list(map(self._stratum, grid.cells)),
+            ),
+        )
         sizes = Counter(combinations)
         each = {
             levels: math.prod(
@@ -287,7 +294,7 @@ class Weights:
             weights=tuple(each[levels] for levels in used),
             coefficients=tuple(each[levels] / sizes[levels] for levels in used),
             combinations=tuple(used),
-            strata=tuple(self._stratum(grid.cells[place]) for place in places),
+            strata=tuple(strata[place] for place in places),
             sides=tuple(sides[levels] for levels in used),
         )
 

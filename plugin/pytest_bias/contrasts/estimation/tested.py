@@ -171,8 +171,8 @@ def tost_at(margin: float | None, found: StratifiedContrast | AgainstRest) -> To
 
 def smaller_side(weights: Sequence[float], sizes: Sequence[int]) -> int:
     """Units of the side of a contrast that has fewer: those that weigh above 0, or below."""
-    given = list(zip(weights, sizes, strict=True))
-    return min(sum(size for weight, size in given if weight * sign > 0) for sign in (1, -1))
+    signs, of = np.sign(weights), np.array(sizes)
+    return min(int(of[signs == sign].sum()) for sign in (1, -1))
 
 
 def permutation_words(found: Permutation, what: str) -> str:
