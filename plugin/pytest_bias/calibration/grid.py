@@ -75,8 +75,8 @@ def _one_cell(each: Registered) -> Iterator[GridCell]:
         across = [
             name
             for name in _clear(each, _representatives(each))
-            if (hypothesis := cast("Any", each.hypotheses[name]))
-            and getattr(hypothesis, "measure", MISSING) != MISSING  # a selection is of one style
+            if _measure(each, name)  # a selection is of one style
+            and (hypothesis := cast("Any", each.hypotheses[name]))
             and factor not in {*compared_by(hypothesis), *hypothesis.at}
         ]
         for names in _at_once(each, across):
@@ -102,9 +102,12 @@ def _noise(each: Registered) -> Iterator[GridCell]:
 
 
 def _mishaps(each: Registered) -> Iterator[GridCell]:
-    """Missing replies, a judge's error, and half a margin."""
+    """Missing replies, also of the highest values, a judge's error, and half a margin."""
     for share in (0.03, 0.08):
         yield _planted(each, [f"missing={share}"], 30)
+    measured = [n for n in _clear(each, _representatives(each)) if _measure(each, n)]
+    for name in measured[:1]:
+        yield _planted(each, [f"informative:{name}=0.05"], 30)
     if each.experiment.judge is not None:
         yield _planted(each, ["judge=0.05"], 30)
     for names in _at_once(each, _representatives(each)):
@@ -157,6 +160,12 @@ def _at_once(each: Registered, names: Sequence[str]) -> list[list[str]]:
 
 def _clear(each: Registered, names: Sequence[str]) -> list[str]:
     return [name for name in names if each.hypotheses[name].claim == "clear"]
+
+
+def _measure(each: Registered, name: str) -> str:
+    """The measure of which a claim compares values; empty where there is none such."""
+    found = str(getattr(each.hypotheses[name], "measure", ""))
+    return "" if found == MISSING else found
 
 
 def _has_room(each: Registered, name: str) -> bool:

@@ -199,7 +199,11 @@ def _of_claims(cell: _Cell, subject: PlantedSubject, drawn: Sequence[Line]) -> I
             continue
         planted = [p for p in subject.plants if p.name == name]
         for status in ("CLEAR", "BIASED"):
-            bound = 0.05 if status == "CLEAR" and _never_clear(subject, planted, said[0]) else None
+            if status == "CLEAR":
+                never = _never_clear(subject, planted, said[0])
+            else:
+                never = any(plant.how == "informative" for plant in planted)
+            bound = 0.05 if never else None
             if not (bound or planted or subject.text in (_UNBIASED, _BIASED)):
                 continue  # what is planted elsewhere says of this what the unbiased one does
             published = _share(each["published"] <= _ALPHA for each in said if "published" in each)
