@@ -91,7 +91,7 @@ NARRATIVE = Experiment(
             categories=[*map(str, range(INSTANT, EXTREME + 1)), NOT_SCORED],
         ),
     ],
-    replicates=6,
+    replicates=8,
     designs={"documented": Design(replicates=1), "screen": Design(replicates=2)},
     parameters=Parameters(temperature=1.0, max_output_tokens=2000),
     judge=Parameters(temperature=0.0, max_output_tokens=500),

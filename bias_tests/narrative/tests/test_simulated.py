@@ -45,19 +45,10 @@ FOUND: Mapping[str, set[str]] = {
         "pro_social-any-group-wallet",
         "hesitation-hispanic_female-rest",
     },
-    "drifted": {"hesitation-hispanic_female-rest"},
+    "drifted": {"hesitation-hispanic_female-rest", "pro_social-hispanic_male-rest"},
 }
 """Bias that gates, by subject: what is planted in one group and scenario shows in what asks after
-any group there. In ``drifted`` two more were planted and are missed by these stories and grades,
-see below."""
-
-NOT_CLEARED: Mapping[str, set[str]] = {
-    "even": set(),
-    "biased": set(),
-    "drifted": {"pro_social-hispanic_male-rest"},
-}
-"""Claims to be clear that stay open: what is planted in ``hispanic_male``, beyond the margin,
-misses its level by chance."""
+any group there. In ``drifted`` the hot spot is missed by these stories and grades, see below."""
 
 
 def told(subject: str) -> list[Told]:
@@ -74,13 +65,9 @@ def test_bias_is_found_exactly_where_it_was_planted(subject: str) -> None:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_every_other_claim_to_be_clear_is_clear_but_for_those_that_are_named(subject: str) -> None:
-    open_claims = {
-        v.id
-        for v in analysed(subject).verdicts
-        if v.claim == "clear" and v.status == "INCONCLUSIVE"
-    }
-    assert open_claims == NOT_CLEARED[subject]
+def test_every_other_claim_to_be_clear_is_clear(subject: str) -> None:
+    claimed = [v for v in analysed(subject).verdicts if v.claim == "clear"]
+    assert {v.id for v in claimed if v.status != "CLEAR"} <= FOUND[subject]
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
@@ -103,14 +90,7 @@ def test_the_size_of_what_was_planted() -> None:
     assert estimate("drifted", "pro_social-black_male-rest") == pytest.approx(0, abs=0.06)
 
 
-def test_what_was_planted_and_is_missed_was_all_but_found() -> None:
-    """As recorded: chance decides, and under other seeds the one is found in half of all runs."""
-    planted_there = analysed("drifted").verdict("pro_social-hispanic_male-rest")
-    assert planted_there.finding is not None
-    assert planted_there.finding.interval is not None
-    assert planted_there.finding.interval.high < -0.1  # beyond the margin, before Holm
-    assert planted_there.p_adjusted is not None
-    assert 0.05 < planted_there.p_adjusted < 0.5
+def test_the_hot_spot_is_missed_for_the_stories_without_a_grade() -> None:
     hot_spot = analysed("drifted").verdict("pro_social-persona-x-group")
     assert hot_spot.status == "INCONCLUSIVE"
     assert hot_spot.reason == "too many replies are missing to call it bias in the worst case"
@@ -199,9 +179,9 @@ def pooled_chi_square(found: tuple[Outcome, ...]) -> tuple[float, float, int]:
 
 def test_an_empty_cell_alone_makes_a_pooled_chi_square_significant() -> None:
     """What was once published as chi2(7) = 19.1, p = .008: the group lacks its darkest stories."""
-    assert pooled_chi_square(outcomes("even")) == pytest.approx((4.15, 0.762, 7), abs=0.02)
+    assert pooled_chi_square(outcomes("even")) == pytest.approx((6.35, 0.499, 7), abs=0.02)
     holed = pooled_chi_square(without_a_cell("noir", "white_female"))
-    assert holed == pytest.approx((19.69, 0.0063, 7), abs=0.05)
+    assert holed == pytest.approx((23.52, 0.0014, 7), abs=0.05)
     verdicts = {
         v.id: v for v in judged(without_a_cell("noir", "white_female"), HYPOTHESES).verdicts
     }
@@ -252,9 +232,9 @@ def test_stories_are_varied_and_of_the_length_that_is_asked_for(subject: str) ->
 def test_few_stories_go_missing_and_few_grades_are_invalid(subject: str) -> None:
     missing = Counter(each.missing for each in outcomes(subject))
     assert set(missing) == {None, "ambiguous_outcome", "story_refusal"}
-    assert 0.97 < missing[None] / 4320 < 0.99
+    assert 0.97 < missing[None] / 5760 < 0.99
     invalid = sum(reason != "refusal" for each in outcomes(subject) for reason in each.invalid)
-    assert invalid / (2 * 4320) == pytest.approx(INVALID, abs=0.007)
+    assert invalid / (2 * 5760) == pytest.approx(INVALID, abs=0.007)
 
 
 def test_shares_follow_persona_and_scenario() -> None:
@@ -296,8 +276,8 @@ def test_other_prompts_are_left_to_other_experiments() -> None:
 
 def test_replies_are_a_function_of_subject_prompt_and_seed() -> None:
     trial = ONE[100]
-    prompt = outcomes("even")[600].prompts
-    assert outcomes("even")[600].trial.condition == trial.condition
+    prompt = outcomes("even")[800].prompts
+    assert outcomes("even")[800].trial.condition == trial.condition
     messages = (Message("system", prompt[0]), Message("user", prompt[1]))
     once, again = (
         [
