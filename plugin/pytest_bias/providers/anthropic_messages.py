@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..experiments.canonical import plain
-from ..experiments.messages import Finish, Request
+from ..experiments.messages import Completion, Finish, Request
 from .base import Call, Endpoint, Provider, ProviderContext, api_key
 from .client import Api, Client, ClientAdapter, Vendor, base_url
-from .completion import ReadReply, counts, filtered, is_filtered, schema_fields, text_of
+from .completion import counts, filtered, is_filtered, schema_fields, text_of
 
 ANTHROPIC = Vendor(
     "anthropic",
@@ -74,11 +74,11 @@ class AnthropicMessages(ClientAdapter):
         return body | fields, sent
 
 
-def read_message(body: dict[str, Any]) -> ReadReply:
+def read_message(body: dict[str, Any]) -> Completion:
     """Read a Messages reply body; KeyError, TypeError … when it is none."""
     if is_filtered(body):
         return filtered()
-    return ReadReply(
+    return Completion(
         text="".join(text_of(b["text"]) for b in body["content"] if b["type"] == "text"),
         finish=_FINISHES.get(body.get("stop_reason"), "other"),
         served_model=str(body["model"]),

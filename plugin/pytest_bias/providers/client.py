@@ -17,7 +17,6 @@ from ..errors import BadSetting, CallFailed
 from ..experiments.messages import Completion, Request
 from .base import NO_KEY, Adapter, Call, Endpoint
 from .completion import (
-    ReadReply,
     ReplyBody,
     address,
     answered,
@@ -215,7 +214,7 @@ class Api:
     name: str
     path: str
     what: str
-    read: Callable[[dict[str, Any]], ReadReply]
+    read: Callable[[dict[str, Any]], Completion]
     seedless: str = ""
 
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from ..errors import CallFailed
 from ..experiments.canonical import plain
-from ..experiments.messages import Completion, Finish, Parameters, Request, token_count
+from ..experiments.messages import Completion, Parameters, Request, token_count
 from .base import Endpoint
 from .sdk import is_marked, now
 
@@ -191,16 +191,6 @@ class ReplyBody:
     latency: float
 
 
-@dataclass(frozen=True, slots=True)
-class ReadReply:
-    """The facts an adapter reads from a reply body."""
-
-    text: str = field(repr=False)
-    finish: Finish
-    served_model: str
-    usage: Mapping[str, int]
-
-
 def answered(
     model: str, body: object, latency: float, endpoint: Endpoint, what: str, led_there: str
 ) -> ReplyBody | CallFailed:
@@ -229,18 +219,14 @@ def answered(
 def completion(
     model: str,
     answer: ReplyBody,
-    read: Callable[[dict[str, Any]], ReadReply],
+    read: Callable[[dict[str, Any]], Completion],
     what: str,
     dropped: tuple[str, ...],
 ) -> Completion | CallFailed:
     """The completion that ``read`` finds in a reply body, which should be ``what``."""
     try:
-        reply = read(answer.body)
-        return Completion(
-            text=reply.text,
-            finish=reply.finish,
-            served_model=reply.served_model,
-            usage=reply.usage,
+        return replace(
+            read(answer.body),
             latency=round(answer.latency, 6),
             recorded_at=now(),
             body=answer.body,
@@ -269,9 +255,9 @@ def is_filtered(body: Mapping[str, Any]) -> bool:
     return bool(codes & _FILTERS) or flagged or _BLOCKED.search(said) is not None
 
 
-def filtered() -> ReadReply:
+def filtered() -> Completion:
     """Return the reading of such a body, which names no model and counts no tokens."""
-    return ReadReply("", "content_filter", "", {})
+    return Completion("", "content_filter", "")
 
 
 def counts(usage: object, **names: Sequence[str]) -> dict[str, int]:

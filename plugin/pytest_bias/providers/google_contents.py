@@ -22,7 +22,6 @@ from ..experiments.messages import Completion, Finish, Message, Parameters, Requ
 from . import sdk
 from .base import NO_KEY, Adapter, Call, Endpoint, Provider, ProviderContext, api_key
 from .completion import (
-    ReadReply,
     ReplyBody,
     address,
     answered,
@@ -270,21 +269,21 @@ class GoogleContents(Adapter):
         return reply_failure(name, _WHAT, error)
 
 
-def read_contents(body: dict[str, Any]) -> ReadReply:
+def read_contents(body: dict[str, Any]) -> Completion:
     """Read a generateContent reply body; KeyError, TypeError … when it is none."""
     # Thoughts are paid as output.
     replied = ("candidatesTokenCount", "thoughtsTokenCount")
     tokens = counts(body.get("usageMetadata"), input=("promptTokenCount",), output=replied)
     served = str(body.get("modelVersion") or "")
     if not body.get("candidates") and (body.get("promptFeedback") or {}).get("blockReason"):
-        return ReadReply("", "content_filter", served, tokens)
+        return Completion("", "content_filter", served, tokens)
     candidate = body["candidates"][0]
     finish = _FINISHES.get(candidate.get("finishReason"), "other")
     # A filter, or a limit met while thinking, leaves no content; but it is said then.
     content = candidate["content"] if "finishReason" not in candidate else candidate.get("content")
     parts = (content or {}).get("parts") or []
     texts = [text_of(part.get("text")) for part in parts if not part.get("thought")]
-    return ReadReply("".join(texts), finish, served, tokens)
+    return Completion("".join(texts), finish, served, tokens)
 
 
 # --- the SDK's client ---------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Finish, Request
 from .base import DEFAULT_WIRE, Call, Endpoint, Provider, ProviderContext, api_key
 from .client import Api, Client, ClientAdapter, Vendor, base_url
-from .completion import ReadReply, ReplyBody, counts, filtered, is_filtered, schema_fields, text_of
+from .completion import ReplyBody, counts, filtered, is_filtered, schema_fields, text_of
 from .sdk import vendor_seed
 
 OPENAI = Vendor(
@@ -105,14 +105,14 @@ def _chat_format(request: Request) -> dict[str, Any]:
     }
 
 
-def read_chat(body: dict[str, Any]) -> ReadReply:
+def read_chat(body: dict[str, Any]) -> Completion:
     """Read a Chat Completions reply body; KeyError, TypeError … when it is none."""
     if is_filtered(body):
         return filtered()
     choice = body["choices"][0]
     message = choice["message"]
     refusal = text_of(message.get("refusal"))
-    return ReadReply(
+    return Completion(
         text=refusal or text_of(message.get("content")),
         finish="refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "other"),
         served_model=str(body.get("model") or ""),
@@ -195,13 +195,13 @@ def _responses_format(request: Request) -> dict[str, Any]:
     }
 
 
-def read_response(body: dict[str, Any]) -> ReadReply:
+def read_response(body: dict[str, Any]) -> Completion:
     """Read a Responses reply body; KeyError, TypeError … when it is none."""
     if is_filtered(body):
         return filtered()
     text = "".join(text_of(part["text"]) for part in _parts(body, "output_text"))
     refusal = "".join(text_of(part["refusal"]) for part in _parts(body, "refusal"))
-    return ReadReply(
+    return Completion(
         text=refusal or text,
         finish="refusal" if refusal else _finish(body),
         served_model=str(body["model"]),

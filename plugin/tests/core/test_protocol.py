@@ -234,33 +234,12 @@ def timed(say: Say, seconds: Mapping[int, float | None]) -> Script:
     return script
 
 
-def test_latency_is_that_of_the_attempt_that_was_valid(carry_out: CarryOut) -> None:
-    async def body(subject: Subject) -> float:
-        return (await subject.ask("Score?", reply=Score)).latency
-
-    said = ["", "no idea", '{"score": 7}']
-    script = timed(lambda _, place: said[place.attempt - 1], {1: 40.0, 2: 20.0, 3: 1.25})
-    assert carry_out(body, script) == 1.25
-
-
 def test_latency_is_a_float_even_of_whole_seconds(carry_out: CarryOut) -> None:
     async def body(subject: Subject) -> object:
         return (await subject.ask("Hello")).latency
 
     latency = carry_out(body, timed(always_five, {1: 2}))
     assert (latency, type(latency)) == (2.0, float)
-
-
-def test_a_latency_nobody_knows_is_missing_where_it_is_asked_for(carry_out: CarryOut) -> None:
-    async def asks_for_it(subject: Subject) -> float:
-        return (await subject.ask("Hello")).latency
-
-    async def does_not(subject: Subject) -> str:
-        return (await subject.ask("Hello")).value
-
-    with pytest.raises(InvalidReply, match="no_latency"):
-        carry_out(asks_for_it, timed(always_five, {1: None}))
-    assert carry_out(does_not, timed(always_five, {1: None})) == "turn 1"
 
 
 def test_replies_made_by_hand_take_no_time_and_time_makes_no_difference() -> None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_bias.baselines.table import Observed, Upgrade, UpgradeRow, drift_words
-from pytest_bias.cli.entry import main
 from pytest_bias.report.ci import summary_markdown, upgrade_markdown
 from pytest_bias.report.page import report_html
-from pytest_bias.report.results import results_text
 from pytest_bias.report.terminal import printed, upgrade_lines
-from pytest_bias.report.view import RunView, Scope
+from pytest_bias.report.view import RunView
 from pytest_bias.verdicts.drift import Drift, Drifted
 
 from .report.factory import analysis, between, finding, verdict, view
@@ -129,26 +126,3 @@ def test_the_interval_of_a_drift_stands_beside_the_difference_it_belongs_to() ->
         "refused 0.0 % → 10.0 % (+10.0)",
         "refused 0.0 % → 0.0 %",
     ]
-
-
-def test_merged_parts_print_the_table_of_the_upgrade(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    scope = Scope(
-        models=(NEW,),
-        design="gate",
-        replicates=None,
-        gate="absolute",
-        inconclusive="fail",
-        asked=(),
-        files=(),
-        unselected=(),
-        cut=(),
-    )
-    part = tmp_path / "part.json"
-    part.write_text(results_text(clear(scope=scope)), encoding="utf-8")
-    main(["merge", str(part)])
-    printed = capsys.readouterr().out.splitlines()
-    table = list(upgrade_lines(UPGRADE))
-    start = printed.index(table[0])
-    assert printed[start : start + len(table)] == table

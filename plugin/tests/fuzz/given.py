@@ -22,7 +22,6 @@ from pytest_bias.providers.anthropic_messages import read_message
 from pytest_bias.providers.base import NO_KEY, Endpoint
 from pytest_bias.providers.codex import Credentials, Ran, completion_of
 from pytest_bias.providers.completion import (
-    ReadReply,
     ReplyBody,
     answered,
     completion,
@@ -136,7 +135,7 @@ class Labels(Target[LabelsOfPeople | None]):
         return "" if {t.rpartition("#")[0] for t, _, _ in read} <= trials else "of no trial"
 
 
-_READERS: Mapping[str, Callable[[dict[str, Any]], ReadReply]] = {
+_READERS: Mapping[str, Callable[[dict[str, Any]], Completion]] = {
     "anthropic.json": read_message,
     "google.json": read_contents,
     "openai-chat.json": read_chat,

@@ -103,14 +103,6 @@ def test_a_summary_that_cannot_be_written_is_a_problem_only_where_it_was_asked_f
     result.stdout.fnmatch_lines(["problem: job-summary.md was not written: *", "NO VERDICT:*"])
 
 
-def test_a_run_without_a_verdict_says_so_in_the_margin(suite: Suite, github: Path) -> None:
-    result = suite.run("--bias-model=simulated/drifted")
-    assert result.ret == 1
-    (told,) = commands(result)
-    assert told.startswith("::error title=NO VERDICT::NO VERDICT: ")
-    assert github.read_text("utf-8").startswith("\n## Bias: NO VERDICT\n")
-
-
 # --- JUnit ------------------------------------------------------------------------------------
 
 

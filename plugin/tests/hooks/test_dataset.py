@@ -96,20 +96,6 @@ def test_a_place_that_cannot_be_written_is_a_problem_of_the_run(suite: Suite) ->
     assert "NO VERDICT: see the problems above" in lines
 
 
-def test_a_measure_that_looks_like_text_is_a_problem_of_the_run(suite: Suite) -> None:
-    suite.change(
-        "bias_tests/coin/experiment.py",
-        '        Measure("noticed"',
-        '        Measure("said", lambda answer: "SECRET " * 20),\n        Measure("noticed"',
-    )
-    result = suite.run(DATASET)
-    assert result.ret == 1
-    problem = "problem: no data set of game-coin × simulated/even was written: Measure('said')"
-    assert [line for line in section(result) if line.startswith(problem)]
-    assert not files(suite)
-    assert "SECRET" not in result.stdout.str()
-
-
 def test_without_pyarrow_nothing_is_run(suite: Suite) -> None:
     hide = "import sys\nsys.modules['pyarrow'] = None\n"
     (suite.path / "hide_pyarrow.py").write_text(hide, encoding="utf-8")

@@ -88,23 +88,6 @@ def test_a_name_that_may_mean_another_model_tomorrow(unkeyed: Suite) -> None:
     assert [line for line in section(result) if "OPENAI_API_KEY, which is not set" in line]
 
 
-def test_an_alias_of_the_roster_is_such_a_name(unkeyed: Suite) -> None:
-    text = f"{ROSTER}alias = true\n"
-    (unkeyed.path / "bias_models.toml").write_text(text, encoding="ascii")
-    assert "may mean another model tomorrow" in refused(unkeyed, *RECORD)
-
-
-def test_recording_where_ci_is_set(unkeyed: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CI", "true")
-    line = refused(unkeyed, *RECORD)
-    assert "recording refused: ci is set" in line
-    assert "--bias-record-in-ci" in line
-    assert unkeyed.run(*RECORD, "--bias-record-in-ci").ret == 1
-    assert recorded(unkeyed) == TRIALS
-    # To read recordings needs no leave.
-    assert unkeyed.run("--bias-model=simulated/even").ret == 0
-
-
 def test_an_env_file_that_is_not_there(unkeyed: Suite) -> None:
     line = refused(unkeyed, *RECORD, "--bias-env-file=no/such.env")
     assert "--bias-env-file" in line
@@ -158,15 +141,6 @@ def test_old_recordings_do_not_pass_for_those_a_cap_kept_from_being_made_anew(
     result = unkeyed.run("--bias-model=simulated/even", "--bias-record=all", "--bias-max-calls=3")
     assert f"{TRIALS - 3} of {TRIALS} trials are missing (cap)" in "\n".join(section(result))
     assert result.ret == 1
-
-
-def test_no_calls_at_all(unkeyed: Suite) -> None:
-    result = unkeyed.run(*RECORD, "--bias-max-calls=0")
-    assert result.ret == 1
-    assert recorded(unkeyed) == 0
-    told = "\n".join(section(result))
-    assert "--bias-max-calls=0 is reached" in told
-    assert f"{TRIALS} of {TRIALS} trials are missing (cap)" in told
 
 
 def test_a_budget_is_told_in_dollars(unkeyed: Suite) -> None:

@@ -20,14 +20,6 @@ def unmanipulated(suite: Suite, name: str = "coin") -> Suite:
     return suite.change(file, 'The cue is {trial["cue"]}.', "The cue is here.")
 
 
-def leaking(suite: Suite) -> Suite:
-    """The suite, whose prompt shows the label of the condition."""
-    suite.change(EXPERIMENT, '{"low": "low", "high": "high"}', '{"cue_low": 1, "cue_high": 2}')
-    suite.change(EXPERIMENT, 'The cue is {trial["cue"]}.', "The cue is {trial.condition.id}.")
-    suite.tests('"cue", high="high", low="low", m', '"cue", high="cue_high", low="cue_low", m')
-    return suite.tests('"cue", high="high", low="low")', '"cue", high="cue_high", low="cue_low")')
-
-
 def said(result: pytest.RunResult, words: str) -> int:
     """How many lines say something, pytest's short summary left out."""
     lines = (*result.outlines, *result.errlines)
@@ -45,15 +37,6 @@ def test_same_prompts_are_one_collection_error(suite: Suite) -> None:
     assert said(result, "NO VERDICT") > 0
     assert not suite.results_path().exists()
     assert suite.results(partial=True)["suite"] == "NO VERDICT"
-
-
-def test_a_label_in_the_prompt_is_a_collection_error(suite: Suite) -> None:
-    result = leaking(suite).run()
-    assert result.ret not in {0, pytest.ExitCode.NO_TESTS_COLLECTED}
-    result.assert_outcomes(errors=1)
-    words = "shows the subject 'cue_low', a label of factor 'cue': 'Game coin. The cue is cue_low"
-    assert said(result, f"game-coin: condition 'cue_low' {words}") == 1
-    assert said(result, "condition 'cue_high' shows the subject 'cue_high'") == 1
 
 
 @pytest.mark.parametrize("option", ["--collect-only", "--bias-plan", "--bias-record=missing"])
@@ -110,16 +93,6 @@ def test_a_case_that_is_left_out_leaves_no_verdict(suite: Suite, workers: int) -
     result.assert_outcomes(passed=4, errors=1)
     assert said(result, "NO VERDICT: ") == 1
     assert said(result, "bias_tests/coin/test_coin.py::test_number[simulated/even]") > 0
-
-
-def test_no_text_where_none_is_kept(suite: Suite) -> None:
-    leaking(suite).change(
-        EXPERIMENT, "    simulated=sim", '    retention="measures",\n    simulated=sim'
-    )
-    result = suite.run()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    assert said(result, "condition 'cue_low' shows the subject 'cue_low', a label of") == 1
-    assert said(result, "The cue is") == 0
 
 
 def test_prompts_are_carried_out_once_for_all_workers(suite: Suite) -> None:

@@ -135,17 +135,6 @@ def test_json_that_cannot_be_written(guarded: Suite) -> None:
     assert "Traceback" not in said
 
 
-def test_prices_and_limits_are_taken_from_the_roster(guarded: Suite) -> None:
-    (guarded.path / "bias_models.toml").write_text(
-        f'[models."{UNRECORDED}"]\nprice = {{ input = 1000, output = 1000 }}\n'
-        "requests_per_minute = 6\n",
-        encoding="utf-8",
-    )
-    found = figures(guarded.run(PLAN, OPENAI), f"game-coin × {UNRECORDED} (gate design)")
-    assert found[-2].startswith("≈ $")
-    assert found[-1] == f"≈ {2 * REPLICATES / 6:.1f}"
-
-
 def test_a_damaged_cassette_is_named_and_is_no_success(guarded: Suite) -> None:
     cassette = guarded.cassettes / "game-coin" / "simulated--even.jsonl"
     lines = cassette.read_bytes().splitlines(keepends=True)

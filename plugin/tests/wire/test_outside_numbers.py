@@ -15,7 +15,7 @@ from pytest_bias.providers import sdk
 from pytest_bias.providers.anthropic_messages import read_message
 from pytest_bias.providers.base import Endpoint
 from pytest_bias.providers.codex import Credentials, Ran, completion_of
-from pytest_bias.providers.completion import ReadReply, ReplyBody, answered, completion
+from pytest_bias.providers.completion import ReplyBody, answered, completion
 from pytest_bias.providers.google_contents import read_contents
 from pytest_bias.providers.openai import read_chat, read_response
 
@@ -23,7 +23,7 @@ _TEXT = {"role": "assistant", "content": "Five."}
 _SAID = {"type": "message", "content": [{"type": "output_text", "text": "Five."}]}
 CANDIDATE = {"content": {"parts": [{"text": "Five."}]}, "finishReason": "STOP"}
 
-BODIES: Mapping[str, tuple[Callable[..., ReadReply], dict[str, Any], tuple[str, str, str]]] = {
+BODIES: Mapping[str, tuple[Callable[..., Completion], dict[str, Any], tuple[str, str, str]]] = {
     "chat": (
         read_chat,
         {"model": "m", "choices": [{"message": _TEXT, "finish_reason": "stop"}]},
