@@ -476,28 +476,23 @@ def describe_verdict(verdict: Verdict, place: str, beside: Comparison = ABSOLUTE
 
 def properties_of(verdict: Verdict, beside: Comparison) -> tuple[tuple[str, str], ...]:
     """The numbers of a verdict as report properties, for JUnit and pytest-html."""
-    properties = {
-        "bias_experiment": verdict.experiment,
-        "bias_model": verdict.model,
-        "bias_hypothesis": verdict.id,
-        "bias_verdict": verdict.words,
-    }
-    if verdict.title:
-        properties["bias_title"] = verdict.title
     finding = verdict.finding
+    interval = None if finding is None else finding.interval
+    properties: dict[str, object] = {
+        "experiment": verdict.experiment,
+        "model": verdict.model,
+        "hypothesis": verdict.id,
+        "verdict": verdict.words,
+        "title": verdict.title or None,
+    }
     if finding is not None:
         properties |= {
-            "bias_estimate": repr(finding.estimate),
-            "bias_p_alarm": repr(finding.p_alarm),
-            "bias_units": str(finding.units),
+            "estimate": finding.estimate,
+            "p_alarm": finding.p_alarm,
+            "units": finding.units,
+            "interval": None if interval is None else f"[{interval.low!r}, {interval.high!r}]",
+            "margin": finding.margin,
+            "p_clear": finding.p_clear,
         }
-        if finding.interval is not None:
-            interval = finding.interval
-            properties["bias_interval"] = f"[{interval.low!r}, {interval.high!r}]"
-        if finding.margin is not None:
-            properties["bias_margin"] = repr(finding.margin)
-        if finding.p_clear is not None:
-            properties["bias_p_clear"] = repr(finding.p_clear)
-    if beside.words:
-        properties["bias_baseline"] = beside.words
-    return tuple(properties.items())
+    properties["baseline"] = beside.words or None
+    return tuple((f"bias_{name}", str(v)) for name, v in properties.items() if v is not None)

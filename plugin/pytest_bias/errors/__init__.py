@@ -31,6 +31,7 @@ from .runs import (
     DamagedCassette as DamagedCassette,
     DamagedReport as DamagedReport,
     DamagedResults as DamagedResults,
+    FileProblem as FileProblem,
     Inconclusive as Inconclusive,
     KeepsText as KeepsText,
     LinkedFile as LinkedFile,

@@ -5,8 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import ClassVar
 
 from .base import BiasError
+
+
+class FileProblem(BiasError):
+    """A problem with a file or folder, told in the ``words`` of its kind."""
+
+    words: ClassVar[str]
+
+    def __init__(self, *, path: Path | str, problem: str) -> None:
+        self.path = str(path)
+        self.problem = problem
+        super().__init__(self.words.format(path=path, problem=problem))
 
 
 class DamagedCassette(BiasError):
@@ -67,20 +79,16 @@ class TwoCassettes(BiasError):
         )
 
 
-class NotRepacked(BiasError):
+class NotRepacked(FileProblem):
     """A cassette is left packed, or plain, as it was."""
 
-    def __init__(self, *, path: Path | str, problem: str) -> None:
-        self.path = str(path)
-        super().__init__(f"{path} is left as it is: {problem}")
+    words = "{path} is left as it is: {problem}"
 
 
-class NoCassette(BiasError):
+class NoCassette(FileProblem):
     """A path that was given for a cassette is none."""
 
-    def __init__(self, *, path: Path | str, problem: str) -> None:
-        self.path = str(path)
-        super().__init__(f"{path} is no cassette: {problem}")
+    words = "{path} is no cassette: {problem}"
 
 
 class KeepsText(BiasError):
@@ -94,23 +102,19 @@ class KeepsText(BiasError):
         )
 
 
-class NotKept(BiasError):
+class NotKept(FileProblem):
     """A reply could not be written."""
 
-    def __init__(self, *, path: Path | str, problem: str) -> None:
-        self.path = str(path)
-        super().__init__(f"{path} cannot be written to: {problem}; nothing more is called")
+    words = "{path} cannot be written to: {problem}; nothing more is called"
 
 
-class NoWorkspace(BiasError):
+class NoWorkspace(FileProblem):
     """The temporary folder that the processes of a session share cannot be written to."""
 
-    def __init__(self, *, path: Path | str, problem: str) -> None:
-        self.path = str(path)
-        super().__init__(
-            f"{path} cannot be written to: {problem}. Make room there, or name another temporary "
-            "folder (TMPDIR)"
-        )
+    words = (
+        "{path} cannot be written to: {problem}. Make room there, or name another temporary "
+        "folder (TMPDIR)"
+    )
 
 
 class CassetteBusy(BiasError):
@@ -184,21 +188,16 @@ class NotRecorded(BiasError):
         super().__init__(summary)
 
 
-class ReportNotWritten(BiasError):
+class ReportNotWritten(FileProblem):
     """A report could not be written where it was asked for."""
 
-    def __init__(self, *, path: Path | str, problem: str) -> None:
-        self.path = str(path)
-        super().__init__(f"{path} was not written: {problem}")
+    words = "{path} was not written: {problem}"
 
 
-class DamagedResults(BiasError):
+class DamagedResults(FileProblem):
     """A file of results is not what a run has written."""
 
-    def __init__(self, *, path: Path | str, problem: str) -> None:
-        self.path = str(path)
-        self.problem = problem
-        super().__init__(f"{path}: {problem}. Run the part again that has written it.")
+    words = "{path}: {problem}. Run the part again that has written it."
 
 
 class DamagedReport(BiasError):

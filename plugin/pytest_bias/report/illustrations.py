@@ -14,7 +14,7 @@ from ..experiments.measures import MISSING
 from .figures import NARROW, WIDE, Chart
 from .numbers import end_words, plain_number, rate_end, reasons_words, table_words, value_words
 from .page_replies import Cells
-from .svg import LETTER, QUIET, SIDE, Drawing, Plane, Plot, padded
+from .svg import LETTER, QUIET, SIDE, Drawing, Plane, Plot, fitting, padded
 
 STEPS = 9
 """Colours of the scale: ``--heat-0`` to ``--heat-8`` of the page, each with its own ink."""
@@ -27,7 +27,7 @@ _MOST_LINES, _LONGEST, _STEP = 3, 16, 20
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 COLOURS = 6
 """Colours of series: ``--series-0`` to ``--series-5`` of the page."""
-_SERIES, _PAD, _NAME, _KEY = 20, 14, 20, 22
+_SERIES, _PAD, _KEY = 20, 14, 22
 _MOST_SAID = 40
 _NONE = "none"
 
@@ -111,9 +111,9 @@ def _block(
     at = {(spot.x, spot.y): spot for spot in spots}
     for row in shown.y.levels:
         if gutter:
-            drawing.words(_cut(spaced(row), gutter - 8), 0, top + _HIGH / 2, bold=True)
+            drawing.words(fitting(spaced(row), gutter - 8), 0, top + _HIGH / 2, bold=True)
         else:
-            drawing.words(_cut(spaced(row), plot), 0, top + 9)
+            drawing.words(fitting(spaced(row), plot), 0, top + 9)
             top += _NAME
         for place, column in enumerate(columns):
             left = gutter + place * across
@@ -136,7 +136,7 @@ def _heads(
                 y = bottom - (len(lines) - place) * _LINE + 7
                 drawing.words(text, middle, y, align="middle", size=12)
     else:
-        names = [_cut(spaced(column), _LONGEST * LETTER) for column in columns]
+        names = [fitting(spaced(column), _LONGEST * LETTER) for column in columns]
         bottom = top + max(map(len, names)) * LETTER + 4
         for middle, name in zip(middles, names, strict=True):
             drawing.words(name, middle, bottom - 6, size=12, upright=True)
@@ -200,11 +200,6 @@ def _wrapped(text: str, letters: int) -> list[str]:
         else:
             lines.append(word)
     return lines if len(lines) <= _MOST_LINES else []
-
-
-def _cut(text: str, width: float) -> str:
-    most = int(width // LETTER)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def means_chart(shown: Illustration, *, label: str) -> Chart | None:
@@ -273,9 +268,7 @@ def _name(
     plot: Plot, shown: Illustration, level: str, alone: Spot | None, gutter: int, middle: float
 ) -> None:
     """Write a level's name left of the plot; with its numbers where it has one series only."""
-    most = gutter // LETTER - 1
-    name = spaced(level)
-    name = name if len(name) <= most else f"{name[: most - 1]}…"
+    name = fitting(spaced(level), gutter - LETTER)
     plot.words(name, -gutter, middle - (9 if alone is not None else 0), bold=True)
     if alone is not None:
         said = spot_words(alone, flag=shown.flag)
@@ -372,7 +365,7 @@ def _caption(shown: Illustration) -> Iterator[str]:
 def _label(shown: Illustration) -> str:
     """The numbers in words; of many the lowest and the highest, as the table has them all."""
     found = [spot for spot in shown.spots if spot.value is not None]
-    said = [f"{_place(spot)}: {_said(shown, spot)}" for spot in shown.spots]
+    said = [f"{_place(spot)}: {spot_words(spot, flag=shown.flag)}" for spot in shown.spots]
     start = f"{shown.title}. {_quantity(shown)}"
     if len(said) <= _MOST_SAID:
         return f"{start}. {'. '.join(said)}."
@@ -380,7 +373,8 @@ def _label(shown: Illustration) -> str:
     if found:
         by_value = sorted(found, key=lambda spot: spot.value or 0.0)
         low, high = (
-            f"{_said(shown, spot)} ({_place(spot)})" for spot in (by_value[0], by_value[-1])
+            f"{spot_words(spot, flag=shown.flag)} ({_place(spot)})"
+            for spot in (by_value[0], by_value[-1])
         )
         text += f", from {low} to {high}"
     empty = len(shown.spots) - len(found)
@@ -390,12 +384,6 @@ def _label(shown: Illustration) -> str:
 
 def _place(spot: Spot) -> str:
     return ", ".join(spaced(level) for level in (spot.by, spot.y, spot.x) if level is not None)
-
-
-def _said(shown: Illustration, spot: Spot) -> str:
-    if spot.value is None:
-        return _NONE
-    return spot_words(spot, flag=shown.flag)
 
 
 def _header(shown: Illustration) -> Iterator[str]:

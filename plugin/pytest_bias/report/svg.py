@@ -166,11 +166,15 @@ class Plot(Drawing):
             x = max(x, len(label) * LETTER / 2 - self._gutter)
             self.words(label, x, height + 13, align="middle", colour=QUIET, size=12)
         self.line((0, self.plot), (height, height), "var(--rule)", Plane.RULES)
-        longest = int(self.plot) // LETTER
-        title = self._title
-        title = title if len(title) <= longest else f"{title[: longest - 1]}…"
+        title = fitting(self._title, self.plot)
         self.words(title, self.plot / 2, height + 34, align="middle", colour=QUIET, size=12)
         return self.svg(height, side=SIDE, below=_BELOW)
+
+
+def fitting(text: str, width: float) -> str:
+    """``text``, or as much of it as stands in so many pixels."""
+    most = int(width // LETTER)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def ticks(low: float, high: float, *, about: int) -> list[float]:

@@ -162,22 +162,16 @@ def verdict_line(verdict: Verdict) -> str:
 
 
 def control_lines(control: Control) -> Iterator[str]:
-    """The positive control, and what it means for this model where it was not seen."""
-    yield control_line(control)
+    """The positive control: seen or not, by how much, and what it means for this model if not."""
+    word = ("seen" if control.seen else "NOT SEEN") if control.asked else "not recorded"
+    finding = control.finding
+    said = f"{control.id} ({control.reason})"
+    if finding is not None:
+        said = f"{finding.measure} {finding.contrast} {interval_words(finding)}"
+        said += f", {units_words(finding)}"
+    yield f"control {word}: {said}"
     if control.meaning:
         yield f"  {control.meaning}"
-
-
-def control_line(control: Control) -> str:
-    """The positive control: seen or not, and by how much."""
-    word = ("seen" if control.seen else "NOT SEEN") if control.asked else "not recorded"
-    if control.finding is None:
-        return f"control {word}: {control.id} ({control.reason})"
-    finding = control.finding
-    return (
-        f"control {word}: {finding.measure} {finding.contrast} "
-        f"{interval_words(finding)}, {units_words(finding)}"
-    )
 
 
 def _acceptance_lines(view: RunView) -> Iterator[str]:

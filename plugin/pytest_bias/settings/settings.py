@@ -121,7 +121,12 @@ def read_old(given: Given, models: Sequence[str]) -> str | None:
     path = (given.invocation_dir if typed else given.rootdir) / value
     if names_file(path):
         return str(path)
-    check_other(value, models)
+    if value in models:
+        problem = (
+            "is the model under test itself, and would show what it shows; name its baseline "
+            "file to hold it against what was accepted"
+        )
+        raise given.refusal("baseline", problem)
     return value
 
 
@@ -131,16 +136,6 @@ def names_file(path: Path) -> bool:
         return path.suffix == FILE_SUFFIX and (path.is_file() or path.is_symlink())
     except OSError:  # a name no file can have, or a folder that may not be looked into
         return False
-
-
-def check_other(old: str, models: Sequence[str]) -> None:
-    """Refuse a model that is held against itself: only its accepted verdicts can be."""
-    if old in models:
-        problem = (
-            "is the model under test itself, and would show what it shows; name its baseline "
-            "file to hold it against what was accepted"
-        )
-        raise BadSetting(option=OPTION, value=old, problem=problem)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
