@@ -70,18 +70,6 @@ def cassettes_in(folder: Path) -> list[Path]:
     return sorted({place_of(path) for end in ends for path in folder.glob(f"*{end}")})
 
 
-def tell_git(folder: Path) -> None:
-    """Have Git convert no line ends where ``folder``, an experiment's, is the first of its kind.
-
-    Only where Git keeps it, and nothing else is recorded: what is there is the user's to arrange.
-    """
-    root = folder.parent
-    kept = any((above / ".git").exists() for above in (root, *root.absolute().parents))
-    if kept and list(root.iterdir()) == [folder] and not cassettes_in(folder):
-        text = b"# Recordings are read byte by byte: no line ends are converted.\n* -text\n"
-        write_atomically(root / ".gitattributes", text)
-
-
 def content(path: Path) -> bytes:
     """The text of a cassette's or journal's file, unpacked where it is packed.
 

@@ -28,7 +28,7 @@ from .files import is_there, make_folder, read_file, refuse_links, sync_folder, 
 from .format import Provenance, encode_provenance, encode_scope
 from .intact_lines import LONGEST_LINE, damaged_journal, sifted, spoilt_words
 from .measured import MeasuredTrial, encode_measured, encode_sealed, replies_on
-from .places import REJOURNAL_SUFFIX, content, journals_of, tell_git
+from .places import REJOURNAL_SUFFIX, content, journals_of
 from .store import Cassette
 
 LOCK_SUFFIX = ".lock"
@@ -218,8 +218,6 @@ def _opened(journal: Path) -> FileIO:
     make_folder(journal.parent)
     file = journal.open("a+b", buffering=0)
     sync_folder(journal.parent)
-    with suppress(OSError):  # a help that recording does not need
-        tell_git(journal.parent)
     file.seek(0)
     whole, separator, rest = file.read().rpartition(b"\n")
     if rest:

@@ -173,10 +173,7 @@ def open_codex(context: ProviderContext) -> Provider:
 
 
 def find_codex(environ: Mapping[str, str]) -> Installed:
-    """The Codex CLI on PATH, in ``node_modules/.bin`` here or above, or known to npx.
-
-    Nothing is ever downloaded. BadSetting when there is none.
-    """
+    """The Codex CLI on PATH, or in ``node_modules/.bin`` here or above; BadSetting for none."""
     for command in _commands(environ):
         version = _VERSION.search(_told([*command, "--version"], environ))
         if version is not None:
@@ -199,8 +196,6 @@ def _commands(environ: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     for places in (path, os.pathsep.join(modules)):
         if found := shutil.which("codex", path=places):
             yield (found,)
-    if npx := shutil.which("npx", path=path):
-        yield (npx, "--no-install", "--offline", "codex")
 
 
 def _told(command: Sequence[str], environ: Mapping[str, str]) -> str:

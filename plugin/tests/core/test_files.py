@@ -15,7 +15,7 @@ from pytest_bias.baselines.accepted import read_baseline
 from pytest_bias.baselines.entries import DamagedBaseline
 from pytest_bias.cassettes.files import is_there
 from pytest_bias.cassettes.packed import pack
-from pytest_bias.cassettes.places import cassette_path, journals_of, packed_path, tell_git
+from pytest_bias.cassettes.places import cassette_path, journals_of, packed_path
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import (
     BadDesign,
@@ -277,7 +277,6 @@ def as_on_windows(repository: Path) -> Path:
 
 @needs_git
 def test_line_ends_that_git_converted_are_read_and_recorded_into(repository: Path) -> None:
-    (repository / "cassettes" / ".gitattributes").unlink()
     written = cassette_path(repository / "cassettes", SMALL.id, MODEL)
     clone = as_on_windows(repository)
     path = cassette_path(clone / "cassettes", SMALL.id, MODEL)
@@ -291,22 +290,3 @@ def test_line_ends_that_git_converted_are_read_and_recorded_into(repository: Pat
     assert git(clone, "status", "--short") == " M cassettes/tiny/openai--tiny.jsonl\n"
     counted = git(clone, "diff", "--numstat").split()
     assert counted[:2] == ["3", "1"]  # two replies more, and another header
-
-
-@needs_git
-def test_a_new_folder_of_cassettes_tells_git_to_convert_nothing(repository: Path) -> None:
-    clone = as_on_windows(repository)
-    for name in ("cassettes/tiny/openai--tiny.jsonl", "cassettes/.gitattributes"):
-        assert (clone / name).read_bytes() == (repository / name).read_bytes()
-    assert git(clone, "status", "--short") == ""
-
-
-def test_only_a_new_folder_that_git_keeps_is_told(tmp_path: Path) -> None:
-    root, first = tmp_path / "cassettes", tmp_path / "cassettes" / "tiny"
-    first.mkdir(parents=True)
-    tell_git(first)
-    assert list(root.iterdir()) == [first]  # no Git here
-    (tmp_path / ".git").mkdir()
-    (root / "other").mkdir()
-    tell_git(first)
-    assert not (root / ".gitattributes").exists()  # the user's to arrange

@@ -222,27 +222,6 @@ def test_in_node_modules_of_a_folder_above(stage: Stage, monkeypatch: pytest.Mon
     assert codex.find_codex(stage.context().environ).command == (str(found),)
 
 
-def test_through_npx_that_may_not_download(stage: Stage) -> None:
-    (stage.root / "bin" / "codex").unlink()
-    npx = stage.root / "bin" / "npx"
-    npx.write_text(
-        f"#!{sys.executable} -IS\n"
-        "import sys\n"
-        "given = sys.argv[1:]\n"
-        "assert given[:3] == ['--no-install', '--offline', 'codex']\n"
-        "print('codex-cli 1.2.3' if given[3:] == ['--version'] else '--json')\n",
-        encoding="utf-8",
-    )
-    npx.chmod(0o755)
-    found = codex.find_codex(stage.context().environ)
-    assert found.command == (str(npx), "--no-install", "--offline", "codex")
-    assert (found.version, found.knows("--json"), found.knows("--ephemeral")) == (
-        "1.2.3",
-        True,
-        False,
-    )
-
-
 @pytest.mark.parametrize("play", [{"version": "codex 0.2.3"}, {"version_code": 1}])
 def test_another_program_of_that_name_is_not_taken(stage: Stage, play: dict[str, Any]) -> None:
     stage.play |= play
