@@ -334,16 +334,12 @@ def test_generated_contents_are_whole(google_sdk: genai.Client, raw: httpx2.Clie
     assert whole["system_fingerprint"] == FINGERPRINT
 
 
-def test_models_are_listed_for_each_sdk(
-    openai_sdk: openai.OpenAI, anthropic_sdk: anthropic.Anthropic, google_sdk: genai.Client
-) -> None:
+def test_models_are_listed(openai_sdk: openai.OpenAI) -> None:
     assert list(PROGRAMS) == [*SUBJECTS, "judge"]
     models = list(openai_sdk.models.list())
     assert [(model.id, model.owned_by) for model in models] == [
         (program, "simulated") for program in PROGRAMS
     ]
-    assert [model.id for model in anthropic_sdk.models.list()] == list(PROGRAMS)
-    assert [model.name for model in google_sdk.models.list()] == [f"models/{p}" for p in PROGRAMS]
 
 
 def test_errors_are_those_of_the_vendors(

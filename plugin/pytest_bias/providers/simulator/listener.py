@@ -10,7 +10,6 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -32,8 +31,6 @@ _PATHS: Mapping[str, WireFormat] = {
 }
 _GENERATE = re.compile(r"/v1(?:beta)?/models/([^/:]+):generateContent")
 _GOOGLE = re.compile(r"/v1beta/|/v1/models/[^/]+:")
-
-_CREATED = "1970-01-01T00:00:00Z"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,27 +55,6 @@ def route_of(path: str) -> Route:
     if _GOOGLE.match(path):
         return Route(CONTENTS, served=False)
     return Route(MESSAGES if path.startswith("/v1/messages/") else CHAT, served=False)
-
-
-def models_at(path: str, headers: AbstractSet[str]) -> Body | None:
-    """The list of models at ``path``; None where there is none.
-
-    The vendors have theirs at one path; the names of the ``headers``, in small
-    letters, tell whose client asks.
-    """
-    if path == "/v1beta/models" or (path == "/v1/models" and "x-goog-api-key" in headers):
-        actions = {"supportedGenerationMethods": ["generateContent"]}
-        told = {"description": "a program that stands in for a model", **actions}
-        return {"models": [{"name": f"models/{s}", "displayName": s, **told} for s in PROGRAMS]}
-    if path != "/v1/models":
-        return None
-    if "anthropic-version" in headers:
-        told = {"type": "model", "created_at": _CREATED, "lifecycle": "active"}
-        models = [{"id": s, "display_name": s, **told} for s in PROGRAMS]
-        ends = {"first_id": PROGRAMS[0], "last_id": PROGRAMS[-1]}
-        return {"data": models, "has_more": False, **ends}
-    listed = [{"id": s, "object": "model", "owned_by": "simulated"} for s in PROGRAMS]
-    return {"object": "list", "data": listed}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +138,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path = urlsplit(self.path).path
-        models = models_at(path, {name.lower() for name in self.headers})
-        if models is not None:
-            self._send(Outgoing(HTTPStatus.OK, compact(models).encode()))
+        if path == "/v1/models":
+            listed = [{"id": s, "object": "model", "owned_by": "simulated"} for s in PROGRAMS]
+            self._send(outgoing(HTTPStatus.OK, {"object": "list", "data": listed}))
         else:
             problem = Problem("no_such_path", f"nothing is served at {path}")
             self._send(outgoing(*route_of(path).wire.error(problem)))

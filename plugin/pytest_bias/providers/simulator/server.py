@@ -2,11 +2,11 @@
 
 It speaks OpenAI's Chat Completions (``POST /v1/chat/completions``) and Responses (``POST
 /v1/responses``, streamed too), Anthropic's Messages (``POST /v1/messages``) and Google's
-generateContent (``POST /v1beta/models/{model}:generateContent``), and lists its models. In all of
-them the body may carry ``pytest_bias_seed``, the per-trial seed: a reply's text is a function of
-the model's name, the messages and that seed alone, whatever the format, so that a recording can be
-made again. Reply ids and times are constant for the same reason. Every reply is marked as
-simulated by its ``system_fingerprint``.
+generateContent (``POST /v1beta/models/{model}:generateContent``), and lists its models as OpenAI
+does. In all of them the body may carry ``pytest_bias_seed``, the per-trial seed: a reply's text is
+a function of the model's name, the messages and that seed alone, whatever the format, so that a
+recording can be made again. Reply ids and times are constant for the same reason. Every reply is
+marked as simulated by its ``system_fingerprint``.
 
 A vendor's faults can be switched on, see :mod:`.faults`.
 
