@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import base64
 import json
-import traceback
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING
-from unicodedata import normalize
 
 from filelock import Timeout
 
@@ -33,6 +32,7 @@ from ..errors import (
 )
 from ..errors.said import Said
 from ..experiments.canonical import compact, digest
+from ..experiments.fields import author_line
 from ..experiments.records import Records, record_of
 from ..report.dataset import About, DataSet, dataset_from, dataset_of, dataset_text
 from ..report.dataset_files import about_file, parquet_bytes, readme_text
@@ -257,7 +257,7 @@ def checked_files(experiment: str, given: object) -> dict[str, bytes]:
     """The files an export gives, in the order of their names, as bytes.
 
     Raises NotExported for what is no mapping from file names to contents, and for names that would
-    leave the folder or that not every system can write, or not both of two.
+    leave the folder or that not every system can write.
     """
     if not isinstance(given, Mapping):
         problem = f"a {type(given).__name__} is no mapping from file names to contents"
@@ -275,9 +275,6 @@ def checked_files(experiment: str, given: object) -> dict[str, bytes]:
         except UnicodeEncodeError:
             problem = f"{name} cannot be written as UTF-8"
             raise NotExported(experiment=experiment, problem=problem) from None
-    for one, other in _clashes(files):
-        problem = f"not every system can write both {one!r} and {other!r}"
-        raise NotExported(experiment=experiment, problem=problem)
     return dict(sorted(files.items()))
 
 
@@ -288,33 +285,15 @@ def _stays_inside(name: str) -> bool:
     return plain and all(part and part == part.rstrip(". ") for part in name.split("/"))
 
 
-def _clashes(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Names that are one where case does not count, and files that are others' folders."""
-    known: dict[str, str] = {}
-    for name in sorted(names):
-        folded = normalize("NFC", name).casefold()
-        if folded in known:
-            yield known[folded], name
-        known[folded] = name
-    for folded, name in known.items():
-        parts = folded.split("/")
-        for end in range(1, len(parts)):
-            if (folder := "/".join(parts[:end])) in known:
-                yield known[folder], name
-
-
 def _raised(error: BaseException) -> str:
     """An error in the author's code: what, and where, without the folders of this machine."""
-    where = traceback.extract_tb(error.__traceback__)[-1]
+    file, _, line = author_line(error).rpartition(":")
     try:
         words = str(error)
     except Exception:  # noqa: BLE001  (its own __str__ is the author's code, too)
         words = "it has no words for itself"
-    said = " ".join(f"{type(error).__name__}: {words}".split())
-    said = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
-    # What a terminal takes for a command is shown, and not obeyed.
-    said = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in said)
-    return f"{said} ({Path(where.filename).name}, line {where.lineno})"
+    said = shorten(f"{type(error).__name__}: {words}", _LONGEST, placeholder="…")
+    return f"{said} ({Path(file).name}, line {line})"
 
 
 def _files_of(experiment: str, path: Path) -> Mapping[str, bytes]:

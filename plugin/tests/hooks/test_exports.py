@@ -208,16 +208,6 @@ def test_names_that_leave_the_folder_or_cannot_be_written(name: object) -> None:
         checked_files("e", {name: "text"})
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [("A.csv", "a.csv"), ("\u00e9.csv", "e\u0301.csv"), ("a", "a/b/c.csv"), ("b/A", "B/a/c")],
-)
-def test_two_names_of_which_not_every_system_has_both(one: str, other: str) -> None:
-    for names in ((one, other), (other, one)):
-        with pytest.raises(NotExported, match="not every system can write both "):
-            checked_files("e", {"x/y.csv": "text", **dict.fromkeys(names, "text")})
-
-
 def test_half_a_surrogate_pair_cannot_be_written() -> None:
     with pytest.raises(NotExported, match=r"no exports of e .* a\.csv cannot be written as UTF-8"):
         checked_files("e", {"a.csv": "\ud800"})
