@@ -16,7 +16,7 @@ from .lines import GridCell
 from .planting import touches
 
 EVEN, BIASED = "even", "biased"
-_FEW, _MANY = 300, 1500
+_FEW, _MANY = 500, 1500
 """Trials of an experiment that takes little, and of one of which draws are saved."""
 
 _PERMUTED = 400

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from pytest_bias.calibration.grid import full
+from pytest_bias.calibration.grid import full, gate
 from pytest_bias.calibration.lines import GridCell
 from pytest_bias.calibration.planting import PlantedSubject, touches, truth_of
 from pytest_bias.calibration.running import blocks_of
@@ -94,3 +94,13 @@ def test_the_truth_is_known_of_each_of_several_effects() -> None:
     assert truth("pro_social-black_male-rest", low) is None
     assert truth("missing-white_male-rest", low) is None
     assert truth("pro_social-persona-x-group", "pro_social-white_male-rest@noir=2") is None
+
+
+def test_the_gate_draws_every_experiment_and_plants_effects_in_the_quick_ones() -> None:
+    few = [*gate(REGISTRY)]
+    drawn = {cell.experiment for cell in few if cell.subject == "even"}
+    assert drawn == {each.experiment.id for each in REGISTRY}
+    assert {cell.experiment for cell in few if cell.subject != "even"} == {
+        "anchoring-prosecutor-sentencing",
+        "anchoring-prosecutor-sentencing-all-in-one",
+    }
