@@ -12,6 +12,7 @@ from pytest_bias import Experiment, MeanDifference, Selection, plan
 from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.records import Records, record_of
 
+from ..experiment import RECOMMENDATION
 from ..simulated import HELD_AGAINST, PLANTED
 from .simulating import ROOT, carried_out
 
@@ -43,7 +44,7 @@ def test_the_example_is_an_experiment_that_can_be_carried_out(names: dict[str, o
     control.check(experiment)
     assert faults(experiment) == ()
     trials = plan(experiment, experiment.design())
-    assert len(trials) == 120
+    assert len(trials) == 180
     records = Records(
         tuple(
             record_of(carried_out("even", trial, experiment)[0], experiment.measures)
@@ -51,7 +52,7 @@ def test_the_example_is_an_experiment_that_can_be_carried_out(names: dict[str, o
         )
     )
     finding = age.analyse(experiment, records)
-    assert (finding.units, finding.contrast) == (60, "old / others")
+    assert (finding.units, finding.contrast) == (90, "old / others")
     assert experiment.exports is not None
     files = experiment.exports({"simulated/even": records})
     summary = files["pool_vs_recommended_summary.csv"]
@@ -67,7 +68,7 @@ def test_the_example_is_an_experiment_that_can_be_carried_out(names: dict[str, o
 def test_the_stated_chances_are_those_of_the_simulation(group: str, factor: float) -> None:
     (cells,) = re.findall(rf"^\| {group} \| {factor:.2f} \|(.*)\|$", README, re.MULTILINE)
     stated = [float(number) for number in re.findall(r"[\d.]+", cells)]
-    ratio, clear, found, _ = chances(group, factor, 60)
+    ratio, clear, found, _ = chances(group, factor, RECOMMENDATION.replicates)
     _, clear_of_90, found_of_90, _ = chances(group, factor, 30)
     expected = [ratio, clear, clear_of_90, found, found_of_90]
     assert stated == pytest.approx(expected, abs=0.0051)
