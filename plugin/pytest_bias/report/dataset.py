@@ -163,16 +163,6 @@ def dataset_of(
     return DataSet(about, tuple(zip(*cells, strict=True)))
 
 
-def dataset_text(data: DataSet) -> str:
-    """A data set as canonical JSON; Unserialisable where it holds what JSON does not have."""
-    return dumps(data, f"data set of {data.about.experiment}")
-
-
-def dataset_from(text: str) -> DataSet:
-    """A data set from what :func:`dataset_text` made of it."""
-    return parsed_as(DataSet, text)
-
-
 def about_text(about: About) -> str:
     """Return the description of a data set as canonical JSON."""
     return dumps(about, f"data set of {about.experiment}")

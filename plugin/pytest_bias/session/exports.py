@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -34,7 +33,7 @@ from ..errors.said import Said
 from ..experiments.canonical import compact, digest
 from ..experiments.fields import author_line
 from ..experiments.records import Records, record_of
-from ..report.dataset import About, DataSet, dataset_from, dataset_of, dataset_text
+from ..report.dataset import About, dataset_of
 from ..report.dataset_files import about_file, parquet_bytes, readme_text
 from ..settings.model_names import file_stem
 from .run import Run
@@ -60,8 +59,8 @@ def keep(run: Run, case: Case) -> None:
         run.workspace.once(name, lambda: compact(_dataset_kept(run, case), sort_keys=True))
 
 
-def _dataset_kept(run: Run, case: Case) -> dict[str, str]:
-    """The data set as text, or in what words there is none."""
+def _dataset_kept(run: Run, case: Case) -> dict[str, object]:
+    """The file of the data set, encoded, or in what words there is none."""
     whole = Case("hypothesis", case.experiment, case.model, case.design)
     what = f"{case.experiment.id} × {case.model}"
     try:
@@ -76,11 +75,21 @@ def _dataset_kept(run: Run, case: Case) -> dict[str, str]:
             version=version("pytest-bias"),
             licence=run.settings.dataset_license if others is None else others.licence,
         )
-        return {"dataset": dataset_text(data)}
+        name = f"{case.experiment.id}/{file_stem(case.model)}.parquet"
+        return {"files": encoded({name: parquet_bytes(data)})}
     except NotRecorded:
         return {"incomplete": what}
     except BiasError as error:
         return {"problem": f"no data set of {what} was written: {error}"}
+
+
+def encoded(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Files by their names as JSON can hold them; :func:`_decoded` reads them."""
+    return {name: base64.b64encode(data).decode("ascii") for name, data in files.items()}
+
+
+def _decoded(made: Mapping[str, Mapping[str, str]]) -> dict[str, bytes]:
+    return {name: base64.b64decode(data) for name, data in made.get("files", {}).items()}
 
 
 def write_published(state: State, fewer: Sequence[str]) -> Said:
@@ -121,11 +130,9 @@ def written_from(
     if lacking or incomplete:
         names = f" ({', '.join(lacking)})" if lacking else ""
         said += Said(notes=(f"data sets: none of what is not recorded in full{names}",))
-    found: defaultdict[str, list[DataSet]] = defaultdict(list)
-    for data in (dataset_from(each["dataset"]) for each in kept if "dataset" in each):
-        found[data.about.experiment].append(data)
-    for experiment, sets in sorted(found.items()):
-        said += _write_sets(folder / experiment, sets, shown)
+    said += _write_sets(
+        folder, {n: data for each in kept for n, data in _decoded(each).items()}, shown
+    )
     if said.written and partial:
         why = "; ".join(partial)
         only = (
@@ -136,29 +143,27 @@ def written_from(
     return said
 
 
-def _write_sets(folder: Path, sets: Sequence[DataSet], shown: Callable[[Path], str]) -> Said:
-    """The files of one experiment, and the README of all that stand in its folder."""
+def _write_sets(folder: Path, files: Mapping[str, bytes], shown: Callable[[Path], str]) -> Said:
+    """The files of data sets, and a README of all that stand in a folder of theirs."""
     written: list[Path] = []
     notes: list[str] = []
-    known: dict[str, About] = {}
     path = folder
     try:
-        for data in sorted(sets, key=lambda each: each.about.model):
-            path = folder / f"{file_stem(data.about.model)}.parquet"
-            write_atomically(path, parquet_bytes(data))
-            known[path.name] = data.about
+        for name, data in sorted(files.items()):
+            path = folder / name
+            write_atomically(path, data)
             written.append(path)
-        for path in sorted(folder.glob("*.parquet")):
-            if path.name in known:
-                continue
-            about = about_file(path.read_bytes())
-            if about is not None and about.experiment == folder.name:
-                known[path.name] = about
-            else:
-                notes.append(f"{shown(path)} is no data set of ours; {README} omits it")
-        path = folder / README
-        write_atomically(path, readme_text(known).encode())
-        written.append(path)
+        for place in sorted({path.parent for path in written}):
+            known: dict[str, About] = {}
+            for path in sorted(place.glob("*.parquet")):
+                about = about_file(path.read_bytes())
+                if about is not None and about.experiment == place.name:
+                    known[path.name] = about
+                else:
+                    notes.append(f"{shown(path)} is no data set of ours; {README} omits it")
+            path = place / README
+            write_atomically(path, readme_text(known).encode())
+            written.append(path)
     except (OSError, MissingPackage) as error:
         problem = getattr(error, "strerror", None) or str(error)
         words = str(ReportNotWritten(path=shown(path), problem=problem))
@@ -249,8 +254,7 @@ def _made(run: Run, models: Sequence[tuple[str, Case]]) -> Mapping[str, object]:
         raise
     except BaseException as error:  # noqa: BLE001  (the author's code: sys.exit() and all)
         return {"problem": _raised(error)}
-    encoded = {name: base64.b64encode(data).decode("ascii") for name, data in files.items()}
-    return {"files": encoded}
+    return {"files": encoded(files)}
 
 
 def checked_files(experiment: str, given: object) -> dict[str, bytes]:
@@ -304,7 +308,7 @@ def _files_of(experiment: str, path: Path) -> Mapping[str, bytes]:
     made = json.loads(path.read_text("ascii"))
     if "problem" in made:
         raise NotExported(experiment=experiment, problem=made["problem"])
-    return {f"{experiment}/{n}": base64.b64decode(data) for n, data in made["files"].items()}
+    return {f"{experiment}/{name}": data for name, data in _decoded(made).items()}
 
 
 def _write(state: State, folder: Path, files: Mapping[str, bytes]) -> list[Path]:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from pytest_bias.errors import BadSetting
 from pytest_bias.errors.said import Said
-from pytest_bias.report.dataset import dataset_text
 from pytest_bias.report.dataset_files import parquet_bytes
-from pytest_bias.session.exports import written_from
+from pytest_bias.session.exports import encoded, written_from
 
 from .report.test_dataset import made
 from .test_settings import HERE, ROOT, settings
 
 
-def left(shared: Path, *kept: dict[str, str]) -> Path:
+def left(shared: Path, *kept: Mapping[str, object]) -> Path:
     """A shared folder in which cases left ``kept``."""
     shared.mkdir()
     for number, each in enumerate(kept):
@@ -26,7 +26,10 @@ def left(shared: Path, *kept: dict[str, str]) -> Path:
 
 
 def publish(
-    tmp_path: Path, *kept: dict[str, str], partial: tuple[str, ...] = (), incomplete: bool = False
+    tmp_path: Path,
+    *kept: Mapping[str, object],
+    partial: tuple[str, ...] = (),
+    incomplete: bool = False,
 ) -> Said:
     shared = left(tmp_path / "shared", *kept)
     return written_from(
@@ -34,8 +37,10 @@ def publish(
     )
 
 
-ONE = {"dataset": dataset_text(made(model="a/one"))}
-TWO = {"dataset": dataset_text(made(model="a/two"))}
+ONE, TWO = (
+    {"files": encoded({f"tiny/a--{name}.parquet": parquet_bytes(made(model=f"a/{name}"))})}
+    for name in ("one", "two")
+)
 
 
 def test_a_file_per_model_and_one_readme(tmp_path: Path) -> None:
