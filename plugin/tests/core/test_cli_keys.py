@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.cassettes.places import JOURNAL_SUFFIX
 from pytest_bias.cassettes.seals import KEY_VARIABLE, check_key
 from pytest_bias.cli.entry import main
 from pytest_bias.experiments.experiment import plan
@@ -138,15 +137,6 @@ def test_nothing_comes_out_when_only_some_trials_are_sealed_under_the_key(
     assert "is not the key under which line " in refused(capsys, "unseal", cassette)
 
 
-def test_of_a_damaged_file(cassette: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = cassette.read_bytes().splitlines(keepends=True)
-    data[1] = data[1].replace(b'"token":"gAAAA', b'"token":"gAAAB')
-    cassette.write_bytes(b"".join(data))
-    assert f"{cassette}, line 2: the line is truncated or was changed" in refused(
-        capsys, "unseal", cassette
-    )
-
-
 def test_where_nothing_is_sealed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for path in (record(tmp_path / "m", kept()), factories.record(tmp_path / "r", experiment())):
         said = refused(capsys, "unseal", path)
@@ -154,15 +144,6 @@ def test_where_nothing_is_sealed(tmp_path: Path, capsys: pytest.CaptureFixture[s
     none = tmp_path / "tiny" / "openai--none.jsonl"
     assert refused(capsys, "unseal", none).endswith("none.jsonl: there is no such file\n")
     assert "a folder stands there" in refused(capsys, "unseal", tmp_path)
-
-
-def test_of_a_recording_that_is_not_finished(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = record(tmp_path, kept("encrypted"), merge=False)
-    assert path.with_name(path.name + JOURNAL_SUFFIX).exists()
-    assert main(["unseal", str(path)]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 6
 
 
 def test_without_cryptography(

@@ -325,19 +325,6 @@ def test_invalid_replies_and_reasons_survive(tmp_path: Path) -> None:
     assert found[-1].invalid == ("not_json", "not_json")
 
 
-def test_a_reply_outside_its_bounds_is_kept_as_missing_with_its_reason(tmp_path: Path) -> None:
-    def say(_: Request, place: Place) -> str:
-        return '{"score": 100000}' if place.turn == 1 else '{"score": 5}'
-
-    of, raw = kept(), experiment()
-    found = read(of, record(tmp_path / "measures", of, say))
-    expected = factories.outcomes_of(raw, record(tmp_path / "raw", raw, say))
-    for outcomes, measures in ((found, of.measures), (expected, raw.measures)):
-        rows = [record_of(outcome, measures) for outcome in outcomes]
-        assert {(row.missing, row.interactions) for row in rows} == {("out_of_bounds_score", 1)}
-        assert not any(row.values for row in rows)
-
-
 def _rewritten(journal: Path, old: bytes, new: bytes) -> None:
     """Have every line say ``new`` for ``old``, as if it had been written so."""
     lines = journal.read_bytes().splitlines()

@@ -171,17 +171,6 @@ def test_check_holds_for_plain_text_too(carry_out: CarryOut) -> None:
     assert len(never.requests) == 3
 
 
-@pytest.mark.parametrize("shape", [None, Score])
-def test_a_check_that_answers_is_refused(carry_out: CarryOut, shape: Any) -> None:
-    answers: Any = lambda _: False  # noqa: E731  (nothing says that it returns anything)
-
-    async def body(subject: Subject) -> object:
-        return await subject.ask("Score?", reply=shape, check=answers)
-
-    with pytest.raises(BadDesign, match="check= returned a bool; it must raise"):
-        carry_out(body, Script(always_five))
-
-
 def test_bad_questions_are_refused(carry_out: CarryOut) -> None:
     async def two_systems(subject: Subject) -> None:
         first = await subject.ask("One", system="x")

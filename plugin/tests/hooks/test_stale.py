@@ -207,11 +207,3 @@ def test_the_plan_lists_them(aged: Suite) -> None:
     result = aged.run(AS_IT, "--bias-max-age=30", "--bias-plan", "--bias-replicates=14")
     assert "Stale recordings" in result.stdout.str()
     assert "Stale recordings" not in aged.run(AS_IT, "--bias-plan").stdout.str()
-
-
-def test_a_prompt_that_has_changed_says_so_in_these_words(aged: Suite) -> None:
-    aged.change("bias_tests/coin/experiment.py", "Reply with JSON", "Answer in JSON")
-    result = aged.run(AS_IT)
-    assert result.ret == 1
-    (line,) = dict.fromkeys(line for line in told(result))
-    assert line.endswith("requests differ from what the suite would send today.")
