@@ -110,31 +110,6 @@ class Tracer:
         )
 
 
-class Answered(Tracer):
-    """Carries out a trial by what answers at once."""
-
-    def __init__(
-        self, experiment: Experiment, players: Players | str, trial: Trial, answer: Answers
-    ) -> None:
-        super().__init__(experiment, players, trial)
-        self._answer = answer
-
-    async def perform(self, request: Request, place: Place) -> Completion:
-        """Answer, or end the trial with Unrecorded."""
-        wanted = self.note(request, place)
-        completion = self._answer(wanted)
-        if completion is None:
-            raise Unrecorded(wanted)
-        self.origins.append(Origin(request.to, completion.served_model, completion.recorded_at))
-        if request.to == "subject":
-            self.spoken.append(spoken_of(completion))
-        return completion
-
-    async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
-        """Await one after another."""
-        return await one_by_one(awaitables)
-
-
 async def one_by_one(awaitables: Sequence[Awaitable[object]]) -> list[object]:
     """Await one after another; results and exceptions in order."""
     outcomes: list[object] = []
@@ -154,12 +129,12 @@ def carry_out(
     Raises Unrecorded when ``answer`` has nothing for an interaction; ForeignAwait when its
     protocol awaits anything but ``ask()`` and ``together()``.
     """
-    answered = Answered(experiment, players, trial, answer)
-    try:
-        result = run(answered.start(), answered)
-    except InvalidReply as invalid:
-        return answered.outcome(None, invalid.reason)
-    return answered.outcome(result, None)
+    walk = Walk(experiment, players, trial, answer)
+    if walk.error is not None:
+        raise walk.error
+    if walk.missing is not None:
+        raise Unrecorded(walk.missing)
+    return walk.outcome(walk.result, walk.invalid_as)
 
 
 def replay(
@@ -192,33 +167,39 @@ def check_replay(
             )
 
 
-class Walk(Answered):
+class Walk(Tracer):
     """One trial carried out in memory as far as ``answer`` answers; nothing is called.
 
     ``answered`` are its interactions with their replies, ``missing`` is the one at which there was
-    none. ``valid`` is whether it came to a result, ``error`` what else ended it: of the author's
-    own, it is for the trial's case to show.
+    none. It came to a ``result``, or was invalid for the reason ``invalid_as``; ``error`` is what
+    else ended it: of the author's own, it is for the trial's case to show.
     """
 
     def __init__(
         self, experiment: Experiment, players: Players | str, trial: Trial, answer: Answers
     ) -> None:
-        super().__init__(experiment, players, trial, answer)
+        super().__init__(experiment, players, trial)
+        self._answer = answer
         self.answered: list[tuple[Wanted, Completion]] = []
         self.missing: Wanted | None = None
-        self.valid = False
+        self.result: object = None
+        self.invalid_as: str | None = None
         self.error: BaseException | None = None
         try:
-            run(self.start(), self)
-            self.valid = True
+            self.result = run(self.start(), self)
         except Unrecorded as unrecorded:
             self.missing = unrecorded.wanted
-        except InvalidReply:
-            pass  # a trial that is missing by its replies has come to its end
+        except InvalidReply as invalid:
+            self.invalid_as = invalid.reason
         except (KeyboardInterrupt, SystemExit, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001  (the author's code, pytest.fail() too)
             self.error = error
+
+    @property
+    def valid(self) -> bool:
+        """Return whether it came to a result."""
+        return self.missing is None and self.invalid_as is None and self.error is None
 
     @property
     def asked(self) -> tuple[Wanted, ...]:
@@ -226,10 +207,20 @@ class Walk(Answered):
         return tuple(sorted(self.interactions, key=lambda wanted: place_order(wanted.place)))
 
     async def perform(self, request: Request, place: Place) -> Completion:
-        """Answer, or end the trial."""
-        completion = await super().perform(request, place)
-        self.answered.append((self.interactions[-1], completion))
+        """Answer, or end the trial with Unrecorded."""
+        wanted = self.note(request, place)
+        completion = self._answer(wanted)
+        if completion is None:
+            raise Unrecorded(wanted)
+        self.answered.append((wanted, completion))
+        self.origins.append(Origin(request.to, completion.served_model, completion.recorded_at))
+        if request.to == "subject":
+            self.spoken.append(spoken_of(completion))
         return completion
+
+    async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
+        """Await one after another."""
+        return await one_by_one(awaitables)
 
 
 def opening(experiment: Experiment, players: Players | str, trial: Trial) -> Wanted:
