@@ -55,10 +55,11 @@ def reread(
     if cassette.keeps_text:
         raise KeepsText(path=cassette.path, retention=experiment.retention)
     wanted = _opened(experiment, players, trial)
-    measured = _measured(experiment, _judge(experiment, players), wanted, cassette, anew=anew)
+    always = Players(players) if isinstance(players, str) else players
+    judge = experiment.judged_by(always)
+    measured = _measured(experiment, judge, wanted, cassette, anew=anew)
     if measured is None:
         raise Unrecorded(wanted)
-    always = Players(players) if isinstance(players, str) else players
     return _outcome(wanted, measured, always)
 
 
@@ -121,19 +122,14 @@ def is_recorded(
 
 
 def measured_in(
-    experiment: Experiment,
-    players: Players | str,
-    trial: Trial,
-    cassette: Cassette,
-    *,
-    anew: bool = False,
+    experiment: Experiment, players: Players, trial: Trial, cassette: Cassette
 ) -> MeasuredTrial | None:
     """The measured line of ``trial`` in a cassette without text; None where it is not recorded.
 
     Raises BadDesign when the protocol fails before it asks anything.
     """
     wanted = _opened(experiment, players, trial)
-    return _measured(experiment, _judge(experiment, players), wanted, cassette, anew=anew)
+    return _measured(experiment, experiment.judged_by(players), wanted, cassette, anew=False)
 
 
 def own_words(error: BaseException) -> str:
@@ -171,10 +167,6 @@ def _opened(experiment: Experiment, players: Players | str, trial: Trial) -> Wan
         failed = BadDesign(what=f"{experiment.id}, trial {trial.id}", problem=problem)
     # Out here it has no context: the protocol's frames hold the prompt.
     raise failed
-
-
-def _judge(experiment: Experiment, players: Players | str) -> str:
-    return experiment.judged_by(Players(players) if isinstance(players, str) else players)
 
 
 def _measured(
