@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.baselines.table import Observed, Upgrade, UpgradeRow, drift_words
+from pytest_bias.baselines.table import Observed, Upgrade, UpgradeRow, drift_words, worst_first
 from pytest_bias.report.ci import summary_markdown, upgrade_markdown
 from pytest_bias.report.page import report_html
 from pytest_bias.report.terminal import printed, upgrade_lines
@@ -69,6 +69,21 @@ def test_a_run_that_gives_no_verdict_does_not_say_that_nothing_stops_it(
     text = summary_markdown(of)
     assert f"**No hypothesis stops this upgrade, but {but}**: 1 improved" in text
     assert NOTHING not in text
+
+
+def test_what_is_undecided_stands_first_and_is_never_folded() -> None:
+    undecided = replace(ROW, hypothesis="minutes-cue-x-style", claim="detect", outcome="undecided")
+    upgrade = replace(UPGRADE, rows=worst_first((ROW, undecided)))
+    nothing = f"{NOTHING}, but 1 is not shown to be no worse"
+    _, *rows = (line for line in upgrade_lines(upgrade) if line.startswith(("Compared", "  ")))
+    assert [row.split(":")[0] for row in rows[:2]] == ["  undecided", "  improved"]
+    for text, row in (
+        (summary_markdown(replace(clear(), upgrade=upgrade)), "| undecided |"),
+        (report_html(replace(clear(), upgrade=upgrade)), ">undecided</span>"),
+    ):
+        said, folded = text.split(nothing)[1].split("<details>", 1)
+        assert said.count(row) == 1
+        assert "undecided" not in folded.split("</details>", 1)[0]
 
 
 def test_what_stops_the_upgrade_is_said_whatever_else_there_is() -> None:

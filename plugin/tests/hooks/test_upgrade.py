@@ -19,12 +19,9 @@ from .upgrade_games import (
     EVEN,
     FIXED,
     FRESH,
-    INTERACTION,
     KNOWN,
-    MOVED_TESTS,
     NEW,
     OLD,
-    RATIO,
     TESTS,
     WORSE,
     source,
@@ -247,45 +244,6 @@ def test_the_new_model_can_be_recorded_in_the_same_run(many: Suite) -> None:
 
 
 # --- what moved -------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def moved_cassettes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("cassettes")
-    record(folder, tmp_path_factory.mktemp("games"), ["moved"], models=(EVEN, NEW), source=source)
-    return folder
-
-
-def test_what_moved_though_nothing_alarms_stands_first_and_is_never_folded(
-    empty: Suite, moved_cassettes: Path
-) -> None:
-    """An interaction that too many missing replies keep from alarming, and an impact ratio."""
-    empty.recordings = moved_cassettes
-    empty.write(name="moved", tests=MOVED_TESTS, ini=INI.replace("simulated/even", NEW))
-    experiment = empty.path / "bias_tests" / "moved" / "experiment.py"
-    experiment.write_text(source("moved"), encoding="utf-8")
-    result = empty.run(
-        f"--bias-baseline={EVEN}", "--bias-report=report.html", "--bias-summary=summary.md"
-    )
-    assert result.ret == 0  # neither is a claim to be clear
-    first, *rows = [
-        line.strip() for line in section(result) if line.startswith(("Compared", "  undecided"))
-    ]
-    assert first.endswith("0 improved, 1 as before, 0 known, 2 undecided, 0 new, 0 worse")
-    assert {row.split(", ")[1].split(":")[0] for row in rows} == {INTERACTION, RATIO}
-    assert all("INCONCLUSIVE" in row.split("→")[1] for row in rows)
-    shown = upgrade(empty)["rows"]
-    assert [row["outcome"] for row in shown] == ["undecided", "undecided", "as before"]
-    assert not any(row["compared"]["no_worse"] for row in shown[:2])
-    nothing = "Nothing stops this upgrade, but 2 are not shown to be no worse"
-    summary = (empty.path / "summary.md").read_text(encoding="utf-8")
-    said, folded = summary.split(nothing)[1].split("<details>", 1)
-    assert said.count("| undecided |") == 2
-    assert "undecided" not in folded.split("</details>", 1)[0]
-    page = (empty.path / "report.html").read_text(encoding="utf-8").split(nothing)[1]
-    said, folded = page.split("<details>", 1)
-    assert said.count('<span class="outcome is-inconclusive">undecided</span>') == 2
-    assert "undecided" not in folded.split("</details>", 1)[0]
 
 
 # --- what cannot be compared --------------------------------------------------------------------
