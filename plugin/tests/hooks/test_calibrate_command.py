@@ -1,4 +1,4 @@
-"""``pytest-bias calibrate``: fresh draws through the real command, also interrupted."""
+"""``pytest-bias calibrate``: fresh draws by the command, in several processes and interrupted."""
 
 from __future__ import annotations
 
@@ -6,38 +6,61 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
+from pytest_bias.cli.calibrate import declared_by
+from pytest_bias.cli.entry import main
+
 from .suites import TESTS, experiment_source
 
-COMMAND = (sys.executable, "-m", "pytest_bias.cli.entry", "calibrate")
-Calibrate = Callable[..., "subprocess.CompletedProcess[str]"]
+OPTIONS = ("calibrate", "--suite", "games", "--out", "draws.jsonl")
+COMMAND = (sys.executable, "-m", "pytest_bias.cli.entry", *OPTIONS)
 
 
-def _suite(folder: Path, name: str = "coin") -> Path:
-    package = folder / "games"
+class Done(NamedTuple):
+    """What a command has left."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Calibrate = Callable[..., Done]
+
+
+@pytest.fixture(autouse=True)
+def game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A suite of one game in the current folder, of which nothing stays imported."""
+    package = tmp_path / "games"
     package.mkdir()
     (package / "__init__.py").touch()
-    source = experiment_source(name).replace("replicates=12", "replicates=40")
+    source = experiment_source("coin").replace("replicates=12", "replicates=40")
     (package / "experiment.py").write_text(source, encoding="utf-8")
     (package / "test_game.py").write_text(TESTS, encoding="utf-8")
-    return folder
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")
+    declared_by.cache_clear()
+    yield
+    declared_by.cache_clear()
+    for name in [each for each in sys.modules if each.partition(".")[0] == "games"]:
+        del sys.modules[name]
 
 
 @pytest.fixture
-def calibrate(tmp_path: Path) -> Calibrate:
-    """Run the command on a suite of one game; its draws are kept in draws.jsonl."""
-    folder = _suite(tmp_path)
+def calibrate(capsys: pytest.CaptureFixture[str]) -> Calibrate:
+    """Run the command in this process; its draws are kept in draws.jsonl."""
 
-    def run(*options: str) -> subprocess.CompletedProcess[str]:
-        command = [*COMMAND, "--suite", "games", "--out", "draws.jsonl", *options]
-        return subprocess.run(  # noqa: S603  (our own command)
-            command, cwd=folder, check=False, capture_output=True, text=True
-        )
+    def run(*options: str) -> Done:
+        try:
+            status = main([*OPTIONS, "--jobs", "1", *options])
+        except SystemExit as ended:
+            status = int(str(ended.code))
+        return Done(status, *capsys.readouterr())
 
     return run
 
@@ -67,11 +90,12 @@ def test_draws_are_judged_and_differ(calibrate: Calibrate, tmp_path: Path) -> No
 
 
 def test_the_same_whatever_the_processes_and_pauses(calibrate: Calibrate, tmp_path: Path) -> None:
-    calibrate("--draws", "25", "--jobs", "1", "--accepted", "even")
+    calibrate("--draws", "25", "--accepted", "even")
     at_once = _sorted(tmp_path)
     (tmp_path / "draws.jsonl").unlink()
-    for draws in ("3", "25"):  # blocks that were begun are gone on with
-        calibrate("--draws", draws, "--jobs", "2", "--accepted", "even")
+    calibrate("--draws", "3", "--accepted", "even")  # a block that was begun is gone on with
+    command = [*COMMAND, "--draws", "25", "--jobs", "2", "--accepted", "even"]
+    subprocess.run(command, check=True, capture_output=True)  # noqa: S603  (our own command)
     assert _sorted(tmp_path) == at_once
     again = calibrate("--draws", "25", "--accepted", "even")
     assert again.returncode == 0
@@ -95,14 +119,14 @@ def test_an_unchanged_subject_is_an_upgrade_of_itself(
 
 
 def test_an_interrupted_run_keeps_its_draws(tmp_path: Path) -> None:
-    folder = _suite(tmp_path)
-    command = [*COMMAND, "--suite=games", "--out=draws.jsonl", "--draws=100000", "--jobs=2"]
+    command = [*COMMAND, "--draws=100000", "--jobs=2"]
     running = subprocess.Popen(  # noqa: S603  (our own command)
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     path = tmp_path / "draws.jsonl"
-    while running.poll() is None:
-        if path.exists() and path.read_bytes().count(b"\n") > 20:
+    while not (path.exists() and path.read_bytes().count(b"\n") > 20):
+        with suppress(subprocess.TimeoutExpired):
+            running.wait(0.05)
             break
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=60)
@@ -135,7 +159,7 @@ def test_damage_is_an_error(
     damage: Callable[[list[str]], list[str]],
     said: str,
 ) -> None:
-    calibrate("--draws", "4", "--jobs", "1")
+    calibrate("--draws", "4")
     path = tmp_path / "draws.jsonl"
     lines = damage(path.read_text(encoding="utf-8").splitlines())
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -160,7 +184,7 @@ def test_an_error_names_the_draw(calibrate: Calibrate, tmp_path: Path) -> None:
     path = tmp_path / "games" / "experiment.py"
     source = path.read_text(encoding="utf-8")
     path.write_text(source.replace("return json.dumps", "return 1 / 0 or json.dumps"), "utf-8")
-    done = calibrate("--draws", "1", "--jobs", "2")
+    done = calibrate("--draws", "1")
     assert done.returncode == 2
     assert "game-coin, even, draw 0: ZeroDivisionError" in done.stderr
 
