@@ -39,8 +39,6 @@ PARTS = {
     "bias_tests/linguistic_audit": ("--bias-design=controlled",),
 }
 """Cases of which less or more than that design was recorded → what asks for it."""
-LOCAL = RECORDED[CASES]
-DOCUMENTED = "--bias-design=documented"
 START = "<!-- by plugin/benchmarks/real_models.py: {} -->\n"
 END = "<!-- end -->\n"
 PEOPLE = "people (Englich et al. 2006)"
@@ -80,10 +78,21 @@ def results(cases: str, models: Sequence[str], *given: str) -> Mapping[str, Any]
         return cast("Mapping[str, Any]", json.loads(written.read_text(encoding="utf-8")))
 
 
-def analyses(cases: str, models: Sequence[str], *given: str) -> Sequence[Mapping[str, Any]]:
+def analyses(cases: str, models: Sequence[str]) -> Sequence[Mapping[str, Any]]:
     """The analyses of such a run, with no verdict accepted."""
-    found = results(cases, models, *given, "--bias-baselines=off")["analyses"]
+    found = results(cases, models, "--bias-baselines=off")["analyses"]
     return cast("Sequence[Mapping[str, Any]]", found)
+
+
+def of_local(cases: str) -> tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]]:
+    """The analyses of all local models, and the others' rows as upgrades of the first."""
+    old, *others = RECORDED[cases]
+    given = ("--bias-design=documented", *PARTS.get(cases, ()))
+    found = [*results(cases, (old,), *given, "--bias-baselines=off")["analyses"]]
+    if not others:
+        return found, []
+    upgrade = results(cases, tuple(others), *given, f"--bias-baseline={old}")
+    return found + upgrade["analyses"], upgrade["upgrade"]["rows"]
 
 
 def table(analyses: Sequence[Mapping[str, Any]]) -> str:
@@ -155,9 +164,8 @@ def recorded() -> str:
         "verdicts",
     )
     rows = [head, ["---"] * len(head)]
-    for cases, subjects in RECORDED.items():
-        found = analyses(cases, subjects, DOCUMENTED, *PARTS.get(cases, ()))
-        rows += map(_recorded_row, found)
+    for cases in RECORDED:
+        rows += map(_recorded_row, of_local(cases)[0])
     return _page_table(rows)
 
 
@@ -183,11 +191,10 @@ def upgraded() -> str:
     """The table of what the upgrade gate says of the second and third version of a local model."""
     head = ("experiment", "new", "hypothesis", "old → new", "gate")
     rows = [head, ["---"] * len(head)]
-    for cases, (old, *others) in RECORDED.items():
-        parts = PARTS.get(cases, ())
+    for cases, (_, *others) in RECORDED.items():
+        _, found = of_local(cases)
         for new in others:
-            found = results(cases, (new,), DOCUMENTED, *parts, f"--bias-baseline={old}")["upgrade"]
-            rows += _upgrades_of_many(found["rows"])
+            rows += _upgrades_of_many([row for row in found if row["model"] == new])
     return _page_table(rows)
 
 
@@ -221,7 +228,7 @@ def _page_table(rows: Sequence[Sequence[str]]) -> str:
 
 TABLES: Mapping[tuple[Path, str], Callable[[], str]] = {
     (ANCHORING, "published"): lambda: table(analyses(CASES, models())),
-    (ANCHORING, "local"): lambda: table(analyses(CASES, LOCAL, DOCUMENTED)),
+    (ANCHORING, "local"): lambda: table(of_local(CASES)[0]),
     (LOCAL_PAGE, "recorded"): recorded,
     (LOCAL_PAGE, "upgraded"): upgraded,
 }
