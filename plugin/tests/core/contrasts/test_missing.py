@@ -354,8 +354,9 @@ def cleared(arms: Callable[[np.random.Generator], tuple[Floats, Floats]], seed: 
         grid = two_arms(a, b, (120 - a.size, 120 - b.size))
         p = means(grid).p_clear
         assert p is not None
-        if p <= 0.05 and (at_worst := worst_case(grid, BY_ARM, means)) and at_worst.needed:
-            p = at_worst.p_clear
+        if p <= 0.05:
+            at_worst = worst_case(grid, BY_ARM, means, always=False, tips=False)
+            p = at_worst.p_clear if at_worst is not None and at_worst.needed else p
         clear += p is not None and p <= 0.05
     return clear / 200
 
