@@ -236,7 +236,7 @@ def test_accepting_writes_the_same_in_any_number_of_processes(
     accepted: Suite, texts: dict[str, str]
 ) -> None:
     path(accepted).unlink()
-    result = accepted.run(BIASED, *WORDS, workers=3)
+    result = accepted.run(BIASED, *WORDS, workers=2)
     assert result.ret == 0
     result.assert_outcomes(passed=3, xfailed=1)
     lines = section(result)

@@ -38,7 +38,7 @@ def commands(result: pytest.RunResult) -> list[str]:
     return [line for line in result.outlines if line.startswith("::")]
 
 
-@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("workers", [None, 1])
 def test_a_failing_hypothesis_is_annotated_once_where_it_stands(
     suite: Suite, github: Path, workers: int | None
 ) -> None:

@@ -22,7 +22,7 @@ PASSES = "PASS: 1 hypothesis, 1 CLEAR"
 
 def test_all_plugins_at_once(suite: Suite) -> None:
     suite.tests("@conditions", "pytestmark = pytest.mark.timeout(600)\n\n\n@conditions")
-    options = ["--cov=bias_tests", "--cov-report=xml", "--timeout=600", "--reruns=2", "-n2"]
+    options = ["--cov=bias_tests", "--cov-report=xml", "--timeout=600", "--reruns=2", "-n1"]
     result = suite.run_with_all_plugins(*options)
     assert result.ret == 0
     result.assert_outcomes(passed=4)
@@ -84,7 +84,7 @@ def test_recording_without_the_sdk_names_the_extra(suite: Suite) -> None:
     assert [line for line in section(result) if "pip install 'pytest-bias[openai]'" in line]
 
 
-@pytest.mark.parametrize(("mode", "workers"), [("prepend", None), ("importlib", 2)])
+@pytest.mark.parametrize(("mode", "workers"), [("prepend", None), ("importlib", 1)])
 def test_classes_the_users_own_parameters_and_other_tests(
     suite: Suite, mode: str, workers: int | None
 ) -> None:

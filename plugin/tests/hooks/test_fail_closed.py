@@ -6,7 +6,6 @@ import pytest
 
 from .suites import Suite, section
 
-EVERYWHERE = pytest.mark.parametrize("workers", [None, 2])
 ALONE_AND_WORKER = pytest.mark.parametrize("workers", [None, 1])
 BIASED = "--bias-model=simulated/biased"
 
@@ -42,27 +41,22 @@ def no_verdict(result: pytest.RunResult, *cases: str) -> None:
         assert [line for line in lines if case in line and "without a verdict" in line]
 
 
-@EVERYWHERE
-def test_unserialisable_finding(suite: Suite, workers: int | None) -> None:
-    suite.tests("@conditions", f"{ODD_CONTRAST}\n@conditions")
-    suite.tests("ODD)", "Color.RED)").tests(
-        "@hypotheses(GAME, NUMBER)", "@hypotheses(GAME, ODDLY)"
-    )
-    result = suite.run("-k", "number", workers=workers)
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["Unserialisable: analysis.verdicts*.finding.method is a Color*"])
-    result.assert_outcomes(failed=1)
-
-
 @pytest.mark.parametrize(
-    ("value", "kind"), [("object()", "object"), ("numpy.float64(1)", "float64")]
+    ("value", "kind", "workers"),
+    [
+        ("Color.RED", "Color", 1),
+        ("object()", "object", None),
+        ("numpy.float64(1)", "float64", None),
+    ],
 )
-def test_kinds_of_unserialisable(suite: Suite, value: str, kind: str) -> None:
+def test_unserialisable_finding(suite: Suite, value: str, kind: str, workers: int | None) -> None:
     suite.tests("@conditions", f"{ODD_CONTRAST}\n@conditions")
     suite.tests("ODD)", f"{value})").tests("@hypotheses(GAME, NUMBER)", "@hypotheses(GAME, ODDLY)")
-    result = suite.run("-k", "number")
+    result = suite.run("-k", "number", workers=workers)
     assert result.ret == 1
-    result.stdout.fnmatch_lines([f"Unserialisable: *.method is a {kind}*"])
+    said = f"Unserialisable: analysis.verdicts*.finding.method is a {kind}*"
+    result.stdout.fnmatch_lines([said])
+    result.assert_outcomes(failed=1)
 
 
 @pytest.mark.parametrize(
@@ -127,14 +121,13 @@ def test_internal_error_in_a_report_says_no_verdict(suite: Suite, workers: int |
 
 def test_report_that_xdist_loses(suite: Suite) -> None:
     suite.body("record_property('mine', object())", "record_property")
-    result = suite.run(workers=2)
+    result = suite.run(workers=1)
     assert result.ret != 0
     assert [line for line in result.outlines if "NO VERDICT" in line]
 
 
-@EVERYWHERE
-def test_empty_body_over_a_bias(suite: Suite, workers: int | None) -> None:
-    result = suite.run(BIASED, workers=workers)
+def test_empty_body_over_a_bias(suite: Suite) -> None:
+    result = suite.run(BIASED)
     assert result.ret == 1
     result.assert_outcomes(passed=3, failed=1)
     result.stdout.fnmatch_lines(
@@ -258,12 +251,11 @@ def test_hook_that_calls_a_failure_expected(suite: Suite, last: str, workers: in
         """
     )
     suite.body("assert verdict.status == 'CLEAR'")
-    assert suite.run(workers=workers).ret == 0
-    result = suite.run(BIASED, workers=workers)
-    assert result.ret == 1
+    assert suite.run().ret == 0
+    assert suite.run(BIASED, workers=workers).ret == 1
 
 
-@pytest.mark.parametrize("workers", [None, 1])
+@ALONE_AND_WORKER
 def test_hook_that_betters_a_case_which_failed_by_itself(
     suite: Suite, workers: int | None
 ) -> None:
@@ -364,7 +356,6 @@ def test_late_hook_that_ends_the_process_well(
 
 def test_process_that_ends_itself_at_exit(suite: Suite) -> None:
     suite.conftest("import atexit, os\n\natexit.register(os._exit, 0)\n")
-    assert suite.run(process=True).ret == 0
     assert suite.run(BIASED, process=True).ret == 1
 
 

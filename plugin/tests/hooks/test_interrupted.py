@@ -50,7 +50,7 @@ def test_five_times_while_recording(suite: Suite) -> None:
     cassettes = suite.cassettes / "game-coin"
     for path in cassettes.iterdir():
         path.unlink()
-    suite.change("bias_tests/coin/experiment.py", "replicates=12", "replicates=300")
+    suite.change("bias_tests/coin/experiment.py", "replicates=12", "replicates=100")
     suite.conftest(WHILE_RECORDING)
     record = ("--bias-record=missing", "--bias-concurrency=2")
     result = suite.run(*record, process=True)

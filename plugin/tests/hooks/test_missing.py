@@ -9,7 +9,7 @@ from .suites import Suite, section
 DRIFTED = "--bias-model=simulated/drifted"
 
 
-@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("workers", [None, 1])
 def test_model_without_a_cassette(suite: Suite, workers: int | None) -> None:
     result = suite.run("--bias-model=simulated/even", DRIFTED, workers=workers)
     assert result.ret == 1

@@ -22,7 +22,7 @@ def uncontrolled(suite: Suite) -> Suite:
     return suite.tests(CONTROL, "")
 
 
-@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("workers", [None, 1])
 def test_it_is_noted_where_the_recordings_are_judged(
     uncontrolled: Suite, workers: int | None
 ) -> None:

@@ -63,7 +63,7 @@ def ran(result: pytest.RunResult) -> dict[str, int]:
     return {word: count for word, count in result.parseoutcomes().items() if word != "deselected"}
 
 
-@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("workers", [None, 1])
 def test_the_plan_is_printed_once_after_the_collection_and_nothing_runs(
     guarded: Suite, workers: int | None
 ) -> None:

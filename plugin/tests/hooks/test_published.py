@@ -76,7 +76,7 @@ def outcomes(suite: Suite) -> dict[str, str]:
 # --- judged --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("workers", [None, 1])
 def test_a_published_subject_is_judged_by_its_rows(told: Suite, workers: int | None) -> None:
     result = told.run(CALM, workers=workers)
     assert result.ret == 0
@@ -132,7 +132,7 @@ def test_what_is_not_known_is_said_on_the_page_and_in_the_data_set(told: Suite) 
     assert [row["replicate"] for row in rows] == [*range(1, 42), *range(1, 26)]
 
 
-@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("workers", [None, 1])
 def test_a_note_stands_beside_the_verdict_in_every_report(
     told: Suite, workers: int | None
 ) -> None:
@@ -245,7 +245,7 @@ def test_a_recording_is_no_upgrade_of_what_was_asked_in_words_nobody_knows(told:
 # --- refused -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("workers", [None, 1])
 def test_a_wrong_table_is_refused_once_with_all_that_is_wrong(
     told: Suite, workers: int | None
 ) -> None:

@@ -58,7 +58,7 @@ def recorded(suite: Suite) -> int:
     )
 
 
-@pytest.mark.parametrize("workers", [None, 3])
+@pytest.mark.parametrize("workers", [None, 1])
 def test_in_one_process(suite: Suite, workers: int | None) -> None:
     result = suite.run(*RECORD, workers=workers)
     assert result.ret == 1
