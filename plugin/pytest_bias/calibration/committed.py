@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from ..errors import BadSetting, NotAsWritten
+from ..experiments.canonical import parsed_as
 from ..recording.characteristics import Chance, Characteristics, Made, product
 from .errors import DamagedCalibration
 from .file import FORMAT
@@ -15,12 +15,31 @@ from .grid import BIASED, EVEN
 from .summary import PASSES, SUITE, UNCHANGED
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rate:
+    """What the plan reads of a :class:`.summary.Rate`."""
+
+    experiment: str
+    subject: str
+    what: str
+    hypothesis: str = ""
+    hits: int
+    draws: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Written:
+    format: int
+    designs: dict[str, str]
+    rates: list[_Rate]
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
     """A calibration: experiment → the digest of its design, and the rates of all draws."""
 
     designs: Mapping[str, str]
-    rates: Sequence[Mapping[str, Any]]
+    rates: Sequence[_Rate]
 
     def of(self, wanted: Mapping[str, str]) -> tuple[Characteristics, ...]:
         """The characteristics of experiments, each ``wanted`` with the digest of its design.
@@ -57,10 +76,10 @@ class Summary:
     def _chance(self, experiment: str | None, subject: str, what: str) -> Chance | None:
         """Of several rates that of most draws; of what is stopped the chance that it is not."""
         found = [
-            Chance.of(rate["draws"] - rate["hits"] if what == UNCHANGED else rate["hits"], n)
+            Chance.of(rate.draws - rate.hits if what == UNCHANGED else rate.hits, rate.draws)
             for rate in self.rates
-            if (rate["experiment"], rate["subject"]) == (experiment or SUITE, subject)
-            if rate["what"] == what and not rate.get("hypothesis") and (n := rate["draws"])
+            if (rate.experiment, rate.subject) == (experiment or SUITE, subject)
+            if rate.what == what and not rate.hypothesis
         ]
         return max(found, key=lambda chance: chance.draws, default=None)
 
@@ -79,22 +98,21 @@ def _multiplied(each: Sequence[Characteristics]) -> Characteristics:
 def read_summary(path: Path | None) -> Summary:
     """The summary in a file; without one, nothing was drawn.
 
-    Raises DamagedCalibration for what is no such file.
+    Raises DamagedCalibration for what is no such file, and BadSetting where there is none.
     """
     if path is None:
         return Summary({}, ())
     try:
-        value = json.loads(path.read_bytes())
-        if value["format"] != FORMAT:
-            raise DamagedCalibration(path=path, line=1, problem=f"its format is not {FORMAT}")
-        rates = [
-            each | {"hits": int(each["hits"]), "draws": int(each["draws"])}
-            for each in value["rates"]
-            if each["experiment"] and each["subject"] and each["what"]
-        ]
-        return Summary(dict(value["designs"]), rates)
+        written = parsed_as(_Written, path.read_bytes(), strict=True)
     except OSError as error:
-        problem = error.strerror or str(error)
-    except (ValueError, KeyError, TypeError) as error:
-        problem = f"no summary of a calibration ({error!r})"
-    raise DamagedCalibration(path=path, line=1, problem=problem)
+        raise BadSetting(option="bias_calibration", value=path, problem=str(error)) from error
+    except NotAsWritten as error:
+        problem = f"it is no summary of a calibration ({error})"
+        raise DamagedCalibration(path=path, line=1, problem=problem) from None
+    if written.format != FORMAT:
+        raise DamagedCalibration(path=path, line=1, problem=f"its format is not {FORMAT}")
+    for each in written.rates:
+        if not 0 <= each.hits <= each.draws or not each.draws:
+            problem = f"{each.hits} of {each.draws} draws is no rate"
+            raise DamagedCalibration(path=path, line=1, problem=problem)
+    return Summary(written.designs, written.rates)

@@ -21,6 +21,7 @@ from ..experiments.canonical import compact, digest, dumps
 from ..experiments.design import Design, Trial
 from ..experiments.driver import run
 from ..experiments.experiment import Players, SimulatedPrompt, plan
+from ..experiments.keys import parameters_of
 from ..experiments.messages import Completion, Place, Request
 from ..experiments.records import Outcome, Recording
 from ..experiments.replay import JUDGE, one_by_one
@@ -58,14 +59,23 @@ class Bench:
 
     @cached_property
     def digest(self) -> str:
-        """Names the design, its controls and all that is claimed: calibrated is this, no other."""
+        """Names the design, its controls and all that is claimed: calibrated is this, no other.
+
+        What is said to a model and what simulated subjects answer are not in it.
+        """
         experiment, repeated = self.registered.experiment, self.design.controls
+        read = [
+            {each.name: sorted(each.controls) for each in experiment.factors},
+            sorted(experiment.items.controls) if experiment.items is not None else None,
+            {m.name: repr(m.error) for m in experiment.measures if m.error is not None},
+            parameters_of(experiment.judge) if experiment.judge is not None else None,
+        ]
         controls = {
             name: [fingerprint_of(experiment, self.design, each.contrast, ""), *each.licenses]
             for name, each in sorted(self.registered.controls.items())
         }
         decided = [experiment.id, self.fingerprints, controls, repeated, self.allocation.alpha]
-        return digest(dumps(decided))[:16]
+        return digest(dumps([decided, read]))[:16]
 
     def analysis(self, subject: PlantedSubject, draw: str, place: int = 0) -> Analysis:
         """Draw once, and judge; ``draw`` decides all chance, ``place`` how far steps have come."""

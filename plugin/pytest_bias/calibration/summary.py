@@ -23,7 +23,7 @@ UNCHANGED = "unchanged, stopped"
 
 BoundSide = Literal["at most", "at least", ""]
 
-_UNBIASED, _BIASED = "even", "biased"
+_UNBIASED = "even"
 _CHAIN = 10
 _ALPHA = 0.05
 _CHAINED = 0.25
@@ -193,7 +193,8 @@ def _of_all(
 
 def _of_claims(cell: _Cell, subject: PlantedSubject, drawn: Sequence[Line]) -> Iterator[Rate]:
     """What is said of each claim that gates."""
-    for name in drawn[0]["verdicts"]:
+    names = drawn[0]["verdicts"]
+    for name in names:
         said = [line["verdicts"][name] for line in drawn]
         if not _gates(said[0]):
             continue
@@ -204,13 +205,13 @@ def _of_claims(cell: _Cell, subject: PlantedSubject, drawn: Sequence[Line]) -> I
             else:
                 never = any(plant.how == "informative" for plant in planted)
             bound = 0.05 if never else None
-            if not (bound or planted or subject.text in (_UNBIASED, _BIASED)):
-                continue  # what is planted elsewhere says of this what the unbiased one does
+            if not (bound or planted) and any(p.name in names for p in subject.plants):
+                continue  # what is planted in another says of this what the unbiased one does
             published = _share(each["published"] <= _ALPHA for each in said if "published" in each)
             held = (each["status"] == status for each in said)
             yield cell.rate(status, held, name, at_most=bound, published=published)
         known = [each for each in said if each.get("truth") is not None and each.get("interval")]
-        if known and (planted or not subject.plants):
+        if known and (planted or all(plant.name == "missing" for plant in subject.plants)):
             covers = (e["interval"][0] <= e["truth"] <= e["interval"][1] for e in known)
             yield cell.rate("covers", covers, name, at_least=0.93)
         if any(p.amount >= 2 and not p.how and (p.at or known) for p in planted):  # noqa: PLR2004

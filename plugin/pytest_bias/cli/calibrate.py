@@ -96,10 +96,10 @@ def add_calibrating(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
+    if text.isdecimal() and (number := int(text)):
+        return number
+    problem = f"{text!r} is not a whole number of 1 or more"
+    raise argparse.ArgumentTypeError(problem)
 
 
 @cache
@@ -244,7 +244,10 @@ def _experiments(declared: DrawnSuite, named: Sequence[str]) -> list[str]:
             problem = "no simulated subject answers it (simulated= of its Experiment)"
             raise BadSetting(option="EXPERIMENT", value=name, problem=problem)
         declared.bench(name)
-    answered = [name for name in declared.digests if known[name].experiment.simulated is not None]
+    answers = [name for name, each in known.items() if each.experiment.simulated is not None]
+    answered = [name for name in answers if name in declared.digests]
+    if answers and not answered:
+        declared.bench(answers[0])
     if not answered:
         problem = "no experiment in it says how simulated subjects answer"
         raise BadSetting(option="--suite", value=None, problem=problem)

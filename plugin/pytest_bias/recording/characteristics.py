@@ -35,6 +35,13 @@ class Chance:
         error = math.sqrt(share * (1 - share) / draws)
         return cls(share, error, draws, _least(draws) if hits == draws else None)
 
+    @property
+    def spread(self) -> float:
+        """The error, and where every draw passed or none did that of Jeffreys' posterior."""
+        return self.error or math.sqrt((self.draws + 0.5) / 2 / (self.draws + 2)) / (
+            self.draws + 1
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Characteristics:
@@ -61,7 +68,7 @@ def product(chances: Sequence[Chance | None]) -> Chance | None:
     if len(known) < len(chances) or not known:
         return None
     share = math.prod(each.share for each in known)
-    spread = math.hypot(*(each.error / each.share for each in known)) if share else 0.0
+    spread = math.hypot(*(each.spread / each.share for each in known)) if share else 0.0
     draws = min(each.draws for each in known)
     # That all pass in n draws has the probability of the product to the power n.
     least = _least(draws) if all(each.least is not None for each in known) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -243,14 +244,17 @@ def characteristics(
     kept = PurePath(OPTIONS["calibration"].default)
     if settings.calibration is not None:
         kept = PurePath(shown(settings.calibration))
-    sized = [] if settings.design == GATE else [f"--design {settings.design}"]
-    sized += [] if settings.replicates is None else [f"--replicates {settings.replicates}"]
+    sized = [] if settings.design == GATE else ["--design", settings.design]
+    sized += [] if settings.replicates is None else ["--replicates", str(settings.replicates)]
+    drawn = ["--accepted", "even", "--draws", "400"]
     if sized:  # what is kept is of the gate design
         sized = [*lacking, *sized]
         told = [settings.design, *map(str, filter(None, [settings.replicates]))]
         kept = kept.with_stem("-".join([kept.stem, *told]))
-    draws = f"--accepted even --draws 400 --out {kept.stem}.jsonl --json {kept.as_posix()}"
-    return found, " ".join(["pytest-bias calibrate", *sized, draws])
+    elif settings.calibration is not None:  # all of it, as that is what the command replaces
+        drawn = ["--grid", "full"]
+    files = ["--out", f"{kept.stem}.jsonl", "--json", kept.as_posix()]
+    return found, shlex.join(["pytest-bias", "calibrate", *sized, *drawn, *files])
 
 
 def _prospects(run: Run, case: Case) -> tuple[tuple[Prospect, ...], str, tuple[str, ...]]:

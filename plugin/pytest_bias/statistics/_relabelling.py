@@ -24,6 +24,7 @@ from .checks import Floats, alike, bad, constant, count, draws, number, probabil
 from .results import Permutation
 
 Whole = NDArray[np.intp]
+_Kept = np.uint16  # of orders that are kept
 
 SAME = 1e-11  # distance within which two values are one, where their range is 1
 CHUNK = 2**18  # counts held at once, 2 MiB
@@ -163,6 +164,7 @@ class Relabelling:
         alike = [np.stack(of_size) for of_size in by_size.values()]
         shapes = tuple((len(places), places.shape[1]) for places in alike)
         kept = 2 * self.total * sum(places.size for places in alike) <= KEPT
+        kept &= max(places.size for places in alike) <= np.iinfo(_Kept).max
         drawn = _kept_shuffles if kept else _shuffles
         for shuffles in drawn(self.seed, shapes, rows, self.total):
             found = np.broadcast_to(values, (len(shuffles[0]), values.size)).copy()
@@ -300,7 +302,7 @@ def _kept_shuffles(
     seed: int, shapes: Sequence[tuple[int, int]], rows: int, total: int
 ) -> Sequence[tuple[NDArray[Any], ...]]:
     return [
-        tuple(shuffle.astype(np.uint16) for shuffle in shuffles)
+        tuple(shuffle.astype(_Kept) for shuffle in shuffles)
         for shuffles in _shuffles(seed, shapes, rows, total)
     ]
 

@@ -178,6 +178,8 @@ def test_other_settings_are_refused(calibrate: Calibrate) -> None:
     other = calibrate("--draws", "1", "--replicates", "20")
     assert "it was drawn with designs" in other.stderr
     assert "known: gate, screen" in calibrate("game-coin", "--design", "documented").stderr
+    assert "known: gate, screen" in calibrate("--design", "documented").stderr
+    assert "'0' is not a whole number of 1 or more" in calibrate("--replicates", "0").stderr
 
 
 def test_an_error_names_the_draw(calibrate: Calibrate, tmp_path: Path) -> None:

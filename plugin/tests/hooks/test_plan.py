@@ -288,4 +288,4 @@ def test_a_damaged_calibration_is_named(suite: Suite) -> None:
     suite.file("bias_tests/calibration.json", '{"format": 1, "rates": [{}]}')
     result = suite.run(PLAN, OPENAI)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*calibration.json, line 1: no summary of a calibration*"])
+    result.stderr.fnmatch_lines(["*calibration.json, line 1: it is no summary of a calibration*"])

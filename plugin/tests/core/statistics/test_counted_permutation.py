@@ -221,3 +221,12 @@ def test_orders_that_are_kept_for_the_next_test_are_those_that_are_drawn(
     assert np.array_equal(kept, null_means(two, labels, blocks, seed=3))
     assert np.array_equal(first, null_means(one, labels, blocks, seed=3))
     assert not np.array_equal(first, null_means(one, labels, blocks, seed=4))
+
+
+def test_orders_of_more_units_than_a_short_number_counts_are_whole() -> None:
+    n = 80_000
+    units = relabelling.Relabelling(
+        ["a"] * 40_000 + ["b"] * 40_000, None, n=n, fewest=2, resamples=150, seed=1
+    )
+    for rows in units.rearranged(np.arange(n)):
+        assert all(np.array_equal(np.sort(row), np.arange(n)) for row in rows[1:3])
