@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import BadSetting, NotAsWritten
 from ..experiments.canonical import parsed_as
-from ..recording.characteristics import Chance, Characteristics, Made, product
+from ..recording.characteristics import Chance, Characteristics, Derivation, product
 from .errors import DamagedCalibration
 from .file import FORMAT
 from .grid import BIASED, EVEN
@@ -63,7 +63,7 @@ class Summary:
                 whole = _multiplied(each)
         return (whole, *each)
 
-    def _drawn(self, experiment: str | None, made: Made) -> Characteristics:
+    def _drawn(self, experiment: str | None, made: Derivation) -> Characteristics:
         passes = self._chance(experiment, EVEN, PASSES)
         return Characteristics(
             experiment=experiment,

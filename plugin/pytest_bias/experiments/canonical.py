@@ -20,7 +20,7 @@ from ..errors import NotAsWritten, Unserialisable
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-Value = TypeVar("Value")
+Parsed = TypeVar("Parsed")
 
 _SCALARS = (type(None), bool, int, str)
 
@@ -76,7 +76,7 @@ def compact(value: object, *, sort_keys: bool = False) -> str:
     )
 
 
-def parsed_as(kind: type[Value], text: str | bytes, *, strict: bool = False) -> Value:
+def parsed_as(kind: type[Parsed], text: str | bytes, *, strict: bool = False) -> Parsed:
     """Return the value that JSON ``text`` is; NotAsWritten where it is none of ``kind``.
 
     ``strict`` takes nothing for another type, such as the text "1" for a number.
@@ -85,7 +85,7 @@ def parsed_as(kind: type[Value], text: str | bytes, *, strict: bool = False) -> 
 
     hashable: Any = kind
     try:
-        value: Value = _adapter(hashable).validate_json(text, strict=strict or None)
+        value: Parsed = _adapter(hashable).validate_json(text, strict=strict or None)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(map(str, first["loc"]))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Made = Literal["drawn", "drawn together", "multiplied", "nobody answers", ""]
+Derivation = Literal["drawn", "drawn together", "multiplied", "nobody answers", ""]
 """How figures came about: of one experiment, of all in the same draws, or as a product of those
 of each, whose draws have nothing in common. Empty where nothing was drawn for this design; of what
 no simulated subject answers nothing can be."""
@@ -53,7 +53,7 @@ class Characteristics:
     """
 
     experiment: str | None
-    made: Made
+    made: Derivation
     passes: Chance | None = None
     unchanged: Chance | None = None
     accepted: Chance | None = None
