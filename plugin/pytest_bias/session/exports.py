@@ -76,14 +76,14 @@ def _dataset_kept(run: Run, case: Case) -> dict[str, object]:
             licence=run.settings.dataset_license if others is None else others.licence,
         )
         name = f"{case.experiment.id}/{file_stem(case.model)}.parquet"
-        return {"files": encoded({name: parquet_bytes(data)})}
+        return {"files": contents_of({name: parquet_bytes(data)})}
     except NotRecorded:
         return {"incomplete": what}
     except BiasError as error:
         return {"problem": f"no data set of {what} was written: {error}"}
 
 
-def encoded(files: Mapping[str, bytes]) -> dict[str, str]:
+def contents_of(files: Mapping[str, bytes]) -> dict[str, str]:
     """Files by their names as JSON can hold them; :func:`_decoded` reads them."""
     return {name: base64.b64encode(data).decode("ascii") for name, data in files.items()}
 
@@ -254,7 +254,7 @@ def _made(run: Run, models: Sequence[tuple[str, Case]]) -> Mapping[str, object]:
         raise
     except BaseException as error:  # noqa: BLE001  (the author's code: sys.exit() and all)
         return {"problem": _raised(error)}
-    return {"files": encoded(files)}
+    return {"files": contents_of(files)}
 
 
 def checked_files(experiment: str, given: object) -> dict[str, bytes]:

@@ -11,7 +11,7 @@ import pytest
 from pytest_bias.errors import BadSetting
 from pytest_bias.errors.said import Said
 from pytest_bias.report.dataset_files import parquet_bytes
-from pytest_bias.session.exports import encoded, written_from
+from pytest_bias.session.exports import contents_of, written_from
 
 from .report.test_dataset import made
 from .test_settings import HERE, ROOT, settings
@@ -38,7 +38,7 @@ def publish(
 
 
 ONE, TWO = (
-    {"files": encoded({f"tiny/a--{name}.parquet": parquet_bytes(made(model=f"a/{name}"))})}
+    {"files": contents_of({f"tiny/a--{name}.parquet": parquet_bytes(made(model=f"a/{name}"))})}
     for name in ("one", "two")
 )
 
