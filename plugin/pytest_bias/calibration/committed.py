@@ -95,15 +95,15 @@ def _multiplied(each: Sequence[Characteristics]) -> Characteristics:
     )
 
 
-def read_summary(path: Path | None) -> Summary:
-    """The summary in a file; without one, nothing was drawn.
+def read_summary(path: Path) -> Summary:
+    """The summary in a file; where there is none yet, nothing was drawn.
 
-    Raises DamagedCalibration for what is no such file, and BadSetting where there is none.
+    Raises DamagedCalibration for what is no such file, and BadSetting where it cannot be read.
     """
-    if path is None:
-        return Summary({}, ())
     try:
         written = parsed_as(_Written, path.read_bytes(), strict=True)
+    except FileNotFoundError:
+        return Summary({}, ())
     except OSError as error:
         raise BadSetting(option="bias_calibration", value=path, problem=str(error)) from error
     except NotAsWritten as error:

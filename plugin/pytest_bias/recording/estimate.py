@@ -108,7 +108,10 @@ def use_of(to: object, calls: Calls) -> Use:
 
 
 def walked(experiment: Experiment, players: Players, trial: Trial, answer: Answers) -> Walk:
-    """A trial carried out in memory; an error of ours is raised, the protocol's own is not."""
+    """A trial carried out in memory as far as ``answer`` answers.
+
+    A BiasError that ended it is raised; what else did is kept in it.
+    """
     walk = Walk(experiment, players, trial, answer)
     if isinstance(walk.error, BiasError):
         raise walk.error

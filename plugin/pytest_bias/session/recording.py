@@ -29,7 +29,7 @@ from ..recording.process import HeldSignals
 from ..report.escapes import say, terminal_text
 from ..report.plan_text import plan_lines
 from ..report.progress import recording_progress
-from ..settings.options import OPTIONS, read_environment
+from ..settings.options import read_environment
 from .run import Run
 
 if TYPE_CHECKING:
@@ -225,36 +225,36 @@ def characteristics(
 ) -> tuple[tuple[Characteristics, ...], str]:
     """Return what the designs of ``cases`` pass, and the command that draws what was not.
 
-    Raises DamagedCalibration for a damaged calibration.
+    Nothing where the user wants none. Raises DamagedCalibration for a damaged calibration.
     """
     from ..calibration.committed import read_summary  # noqa: PLC0415  (numpy, for a plan only)
     from ..calibration.drawing import Bench  # noqa: PLC0415
 
     settings = run.settings
+    kept = settings.calibration
+    if kept is None:
+        return (), ""
     digests: dict[str, str] = {}
     for case in cases:
         name = case.experiment.id
         registered, allocation = run.registry[name], run.allocation(name)
         bench = Bench(registered=registered, design=case.design, allocation=allocation)
         digests[name] = "" if case.experiment.simulated is None else bench.digest
-    found = read_summary(settings.calibration).of(digests)
-    lacking = [each.experiment for each in found if each.experiment and not each.made]
-    if not lacking:
-        return found, ""
-    kept = PurePath(OPTIONS["calibration"].default)
-    if settings.calibration is not None:
-        kept = PurePath(shown(settings.calibration))
     sized = [] if settings.design == GATE else ["--design", settings.design]
     sized += [] if settings.replicates is None else ["--replicates", str(settings.replicates)]
-    drawn = ["--accepted", "even", "--draws", "400"]
-    if sized:  # what is kept is of the gate design
-        sized = [*lacking, *sized]
-        told = [settings.design, *map(str, filter(None, [settings.replicates]))]
-        kept = kept.with_stem("-".join([kept.stem, *told]))
-    elif settings.calibration is not None:  # all of it, as that is what the command replaces
-        drawn = ["--grid", "full"]
-    files = ["--out", f"{kept.stem}.jsonl", "--json", kept.as_posix()]
-    return found, shlex.join(["pytest-bias", "calibrate", *sized, *drawn, *files])
+    # What is kept is of the gate design; another one has a file of its own beside it.
+    told = [settings.design, *map(str, filter(None, [settings.replicates]))]
+    own = kept.with_stem("-".join([kept.stem, *told])) if sized else kept
+    found = read_summary(own if own.exists() else kept).of(digests)
+    if all(each.made for each in found if each.experiment):
+        return found, ""
+    drawn = [*sized, "--accepted", "even", "--draws", "400"]
+    if own.exists():  # all of it, as that is what the command replaces
+        drawn = drawn if sized else ["--grid", "full"]
+    elif sized:
+        drawn = [*(name for name, digest in digests.items() if digest), *drawn]
+    files = ["--out", f"{own.stem}.jsonl", "--json", PurePath(shown(own)).as_posix()]
+    return found, shlex.join(["pytest-bias", "calibrate", *drawn, *files])
 
 
 def _prospects(run: Run, case: Case) -> tuple[tuple[Prospect, ...], str, tuple[str, ...]]:

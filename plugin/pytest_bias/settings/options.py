@@ -128,7 +128,7 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
                where="ini", default="bias_budget.toml", if_there=True),
         Option("calibration", "PATH",
                "file of what draws of simulated subjects say of the designs (--bias-plan)",
-               where="ini", default="bias_tests/calibration.json", if_there=True),
+               where="ini", default="bias_tests/calibration.json", may_be_off=True),
         Option("gate", "", "absolute: BIASED fails; off: report only",
                default="absolute", choices=("absolute", OFF)),
         Option("inconclusive", "",

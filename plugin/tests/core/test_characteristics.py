@@ -71,9 +71,14 @@ def test_what_is_no_summary_is_refused(tmp_path: Path, text: str) -> None:
         _read(tmp_path, text)
 
 
-def test_a_summary_that_is_not_there_is_a_setting_to_mend(tmp_path: Path) -> None:
+def test_a_summary_that_cannot_be_read_is_a_setting_to_mend(tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match="bias_calibration"):
-        read_summary(tmp_path / "none.json")
+        read_summary(tmp_path)
+
+
+def test_where_there_is_none_yet_nothing_was_drawn(tmp_path: Path) -> None:
+    (alone,) = read_summary(tmp_path / "none.json").of({"a": "1"})
+    assert (alone.made, alone.passes) == ("", None)
 
 
 def test_all_experiments_are_told_as_they_were_drawn_together(summary: Summary) -> None:

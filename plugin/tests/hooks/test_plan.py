@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+import shlex
 import subprocess
 import sys
 from typing import Any, cast
 
 import pytest
+
+from pytest_bias.report.plan_text import WIDTH
 
 from .suites import REPLICATES, Suite
 
@@ -246,8 +250,11 @@ def _calibrated(suite: Suite, command: str) -> None:
 
 
 def _named(result: pytest.RunResult) -> str:
-    (line,) = [each for each in result.outlines if each.startswith("  To calibrate: ")]
-    return line.removeprefix("  To calibrate: ")
+    """The command, as a shell reads its lines."""
+    at = result.outlines.index("  To calibrate:")
+    lines = [*itertools.takewhile(bool, result.outlines[at + 1 :])]
+    assert max(map(len, lines)) <= WIDTH
+    return shlex.join(shlex.split("".join(line.removesuffix("\\") for line in lines)))
 
 
 def test_the_plan_leads_with_what_the_design_passes(suite: Suite) -> None:
@@ -277,11 +284,16 @@ def test_no_figure_of_another_design_is_told(suite: Suite) -> None:
     command = _named(more)
     assert "game-coin --replicates 14 " in command
     _calibrated(suite, command)
-    kept = "bias_calibration=bias_tests/calibration-gate-14.json"
-    found = suite.run(PLAN, OPENAI, "--bias-replicates=14", "-o", kept)
-    assert any(re.search(r"^game-coin .*\(20\)", line) for line in found.outlines)
+    for arguments in ([], ["--bias-replicates=14"]):
+        found = suite.run(PLAN, OPENAI, *arguments)
+        assert any(re.search(r"^game-coin .*\(20\)", line) for line in found.outlines)
     suite.tests("margin=2.0", "margin=2.5")  # another claim is another design
     assert "game-coin  not calibrated for this design" in suite.run(PLAN, OPENAI).outlines
+
+
+def test_a_project_may_want_no_prospects(suite: Suite) -> None:
+    lines = suite.run(PLAN, OPENAI, "-o", "bias_calibration=off").outlines
+    assert lines[lines.index(TITLE) + 2].split()[:2] == ["trials", "recorded"]
 
 
 def test_a_damaged_calibration_is_named(suite: Suite) -> None:

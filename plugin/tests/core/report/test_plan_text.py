@@ -6,6 +6,7 @@ from typing import Any
 
 from bias_tests.anchoring.experiment import ANCHORING
 
+from pytest_bias.calibration.committed import read_summary
 from pytest_bias.contrasts.power import Prospect
 from pytest_bias.contrasts.units import Units
 from pytest_bias.experiments.design import Design
@@ -238,5 +239,7 @@ def test_the_plan_in_the_documentation_is_what_is_printed() -> None:
         mode="missing",
         players_of=lambda _, name: Players(name, subject_defaults=roster.entry(name).defaults),
     )
+    drawn = read_summary(root / "bias_tests" / "calibration.json")
+    found = replace(found, characteristics=drawn.of({ANCHORING.id: drawn.designs[ANCHORING.id]}))
     page = (root / "docs" / "recording.md").read_text(encoding="utf-8")
     assert "\n".join(["```text", *plan_lines(found), "```"]) in page
