@@ -7,16 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from importlib.metadata import entry_points
 from typing import Protocol, cast
 
 from ..errors import BadSetting, BiasError, CallFailed, MissingKey, UnknownName
 from ..experiments.experiment import SimulatedAnswer
 from ..experiments.messages import Completion, Request
 from ..settings.roster import LOCAL, EndpointEntry, LocalEntry
-
-ENTRY_POINTS = "pytest_bias.providers"
-"""Group of entry points under which packages register providers: name → factory."""
 
 SIMULATED = "simulated"
 """The provider whose subjects are programs that stand in for models."""
@@ -169,15 +165,9 @@ def split_model(name: str, own: Iterable[str] = ()) -> tuple[str, str]:
             value=name,
             problem="write it as provider/model, as openai/gpt-5.1-2025-11-13",
         )
-    if provider not in _FACTORIES and provider not in own:
-        others = entry_points(group=ENTRY_POINTS).names
-        if provider not in others:
-            raise UnknownName(
-                kind="provider",
-                name=provider,
-                known={*_FACTORIES, *own, *others},
-                mend=f"a server of your own is named in the roster, as [endpoints.{provider}]",
-            )
+    if provider not in (known := {*_FACTORIES, *own}):
+        mend = f"a server of your own is named in the roster, as [endpoints.{provider}]"
+        raise UnknownName(kind="provider", name=provider, known=known, mend=mend)
     return provider, model
 
 
@@ -239,10 +229,7 @@ def _open(name: str, context: ProviderContext) -> Provider:
         return open_wire(own.wire, Endpoint(name, key, own.base_url))
     if name in context.providers:
         return cast("Factory", context.providers[name])(context)
-    if name in _FACTORIES:
-        return cast("Factory", _loaded(_FACTORIES[name]))(context)
-    (found, *_) = entry_points(group=ENTRY_POINTS, name=name)
-    return cast("Factory", found.load())(context)
+    return cast("Factory", _loaded(_FACTORIES[name]))(context)
 
 
 def _opened(name: str, make: Callable[[], Provider], environ: Mapping[str, str]) -> Provider:
