@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -62,9 +61,6 @@ def accept(
         if (named := (verdict.experiment, verdict.model, verdict.id)) in said
         and (told := said[named].fingerprint) is not None
     ]
-    kept = Counter(model for (_, model, _), each in said.items() if each.kept)
-    if settings.accept.new_only and kept and not judged:
-        return Said(notes=tuple(_kept_words(model, kept[model]) for model in sorted(kept)))
     if problems := tuple(_refusals(settings, judged)):
         return Said(problems=tuple(map(_nothing, problems)))
     try:
@@ -180,22 +176,17 @@ def _accepted(
     partial: bool,
 ) -> tuple[Baseline, tuple[str, ...]]:
     """The new baseline of a model, and what to say of the entries that stay or go."""
-    assert settings.accept is not None  # noqa: S101  (asked for only where it is)
     known: dict[str, dict[str, Entry]] = (
         {experiment: dict(entries) for experiment, entries in before.verdicts.items()}
         if before is not None
         else {}
     )
-    new_only = settings.accept.new_only
-    if new_only:
-        # Another run may have accepted some since this one began.
-        judged = [e for e in judged if e.verdict.id not in known.get(e.verdict.experiment, {})]
     others = sorted(
         {(experiment, name) for experiment, entries in known.items() for name in entries}
         - {(each.verdict.experiment, each.verdict.id) for each in judged}
     )
     entries: dict[str, dict[str, Entry]] = {}
-    for experiment, name in others if partial or new_only else ():
+    for experiment, name in others if partial else ():
         entries.setdefault(experiment, {})[name] = known[experiment][name]
     for each in judged:
         named = each.verdict.experiment, each.verdict.id
@@ -210,9 +201,7 @@ def _accepted(
             entry, None if followed is None else followed.entry(*named)
         )
     notes = [f"accepted: {number_words(len(judged), 'verdict')} of {model}"]
-    if others and new_only:
-        notes.append(_kept_words(model, len(others)))
-    elif others:
+    if others:
         names = ", ".join(f"{experiment} {name}" for experiment, name in others)
         word = "kept, as this run is partial" if partial else "removed, as no case is left"
         notes.append(f"{number_words(len(others), 'entry', 'entries')} of {model} {word}: {names}")
@@ -220,11 +209,6 @@ def _accepted(
         before is not None and before.simulated
     )
     return Baseline(model=model, simulated=simulated, verdicts=entries), tuple(notes)
-
-
-def _kept_words(model: str, number: int) -> str:
-    """Count the entries that a run which accepts only what is new leaves as they are."""
-    return f"{number_words(number, 'entry', 'entries')} of {model} kept as accepted before"
 
 
 def _written(folder: Path, made: Iterable[tuple[Baseline, tuple[str, ...]]]) -> Said:

@@ -109,8 +109,7 @@ class Baselines:
         Raises DamagedBaseline, BaselineDiffers or StaleRecordings when the two cannot be compared.
         """
         settings = self._settings
-        entry = self._entry(case.model, verdict)
-        if settings.accept is not None and entry is None:
+        if settings.accept is not None:
             # What is accepted in this run is not held against what was accepted before.
             beside = Comparison()
             acceptance = acceptance_of(settings)
@@ -118,9 +117,10 @@ class Baselines:
                 beside = Comparison(accepted=acceptance, words=f"{acceptance}, in this run")
             told = self.fingerprint(case, players)
             return beside, replace(standing_of(beside, None), fingerprint=told)
-        kept = settings.accept is not None
-        if settings.gate == "off" or self.baseline(case.model) is None:
-            return ABSOLUTE, Standing(kept=kept)
+        baseline = None if settings.gate == "off" else self.baseline(case.model)
+        if baseline is None:
+            return ABSOLUTE, Standing()
+        entry = baseline.entry(verdict.experiment, verdict.id)
         if case.design.screens:
             beside = self._beside_screen(case, players, verdict, entry)
             return beside, standing_of(beside, entry)
@@ -142,7 +142,7 @@ class Baselines:
             )
         ):
             raise other
-        return beside, replace(standing_of(beside, entry), kept=kept)
+        return beside, standing_of(beside, entry)
 
     def _beside_screen(
         self, case: Case, players: Players, verdict: Verdict, entry: Entry | None
@@ -189,25 +189,13 @@ class Baselines:
         """Return whether a verdict of a model may be tolerated; so of a damaged baseline, too."""
         settings = self._settings
         accept = settings.accept
-        if accept is not None and acceptance_of(settings) is not None:
-            return True
-        if accept is not None and not accept.new_only:
-            return False
+        if accept is not None:
+            return acceptance_of(settings) is not None
         folder = settings.baselines
         try:
             return folder is not None and is_there(baseline_path(folder, model))
         except NotReadable:
             return True
-
-    def _entry(self, model: str, verdict: Verdict) -> Entry | None:
-        """The entry a verdict is held against; None of one that this run is to accept anew."""
-        accept = self._settings.accept
-        if accept is None and self._settings.gate == "off":
-            return None
-        if accept is not None and not accept.new_only:
-            return None
-        baseline = self.baseline(model)
-        return None if baseline is None else baseline.entry(verdict.experiment, verdict.id)
 
     def baseline(self, model: str) -> Baseline | None:
         """Return a model's accepted verdicts; None without any, or where none are kept."""

@@ -39,15 +39,13 @@ class Standing(Strict):
 
     ``accepted`` let through what the gate stopped, ``expired`` did so until it ended, and nothing
     else has changed; ``improved`` says that what was accepted is worse. Of a run that accepts,
-    ``fingerprint`` is what the verdict depends on besides replies, and ``kept`` whether its entry
-    stays as it is.
+    ``fingerprint`` is what the verdict depends on besides replies.
     """
 
     accepted: Acceptance | None = None
     expired: Acceptance | None = None
     improved: str = ""
     fingerprint: Mapping[str, object] | None = None
-    kept: bool = False
     upgrade: AgainstOld | None = None
 
 

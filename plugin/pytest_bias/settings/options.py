@@ -146,9 +146,6 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("accept_owner", "NAME", "who accepts what is not CLEAR", where="option"),
         Option("accept_until", "YYYY-MM-DD",
                "last day (UTC) on which what is not CLEAR is accepted", where="option"),
-        Option("accept_new_only", "",
-               "with --bias-accept: only hypotheses without an accepted verdict; others keep "
-               "theirs", where="option"),
         Option("accept_after", "PROVIDER/MODEL",
                "with --bias-accept: the model is the successor of this one, and all that was "
                "accepted of that counts on, so that small steps from version to version cannot "

@@ -28,15 +28,13 @@ _WORDS = ("reason", "owner", "until", "after")
 class Accept:
     """That this run accepts its verdicts; why, who and until when where some are not CLEAR.
 
-    With ``new_only`` no hypothesis that has an accepted verdict gets another. ``after`` is the
-    model whose successor the accepted one is; empty where there is none.
+    ``after`` is the model whose successor the accepted one is; empty where there is none.
     """
 
     reason: str = ""
     owner: str = ""
     until: str = ""
     after: str = ""
-    new_only: bool = False
 
     @property
     def lacking(self) -> tuple[str, ...]:
@@ -52,14 +50,12 @@ def read_accept(given: Given, baselines: Path | None) -> Accept | None:
     """
     words = {name: given.options.get(f"accept_{name}") for name in _WORDS}
     told = {name: " ".join(str(word).split()) for name, word in words.items() if word is not None}
-    accepts, new_only = given.is_typed("accept"), given.is_typed("accept_new_only")
+    accepts = given.is_typed("accept")
     for name, word in told.items():
         if not word:
             raise _refusal(name, words[name], "says nothing")
         if not accepts:
             raise _refusal(name, word, "goes with --bias-accept")
-    if new_only and not accepts:
-        raise given.refusal("accept_new_only", "goes with --bias-accept")
     if not accepts:
         return None
     if (until := told.get("until")) is not None:
@@ -81,7 +77,7 @@ def read_accept(given: Given, baselines: Path | None) -> Accept | None:
     ):
         if clashes:
             raise given.refusal(name, f"does not go with --bias-accept: {why}")
-    return Accept(**told, new_only=new_only)
+    return Accept(**told)
 
 
 def _check_day(until: str, today: str) -> None:

@@ -37,8 +37,8 @@ def biased(name: str) -> Verdict:
     return verdict(finding(), id=name)
 
 
-def accept_now(chosen: Settings, *names: str, partial: bool = True, kept: bool = False) -> Said:
-    """Accept the verdicts ``names``, or have each case say that its entry is ``kept``."""
+def accept_now(chosen: Settings, *names: str) -> Said:
+    """Accept the verdicts ``names``, in a run of a part of the suite."""
     verdicts = [biased(name) for name in names]
     results = [
         CaseReport(
@@ -48,13 +48,11 @@ def accept_now(chosen: Settings, *names: str, partial: bool = True, kept: bool =
             stopped=True,
             id=one.id,
             status=one.status,
-            standing=Standing(
-                kept=kept, fingerprint=None if kept else {"hypothesis": {"id": one.id}}
-            ),
+            standing=Standing(fingerprint={"hypothesis": {"id": one.id}}),
         )
         for one in verdicts
     ]
-    return accept(chosen, [analysis(*verdicts)], results, partial=partial)
+    return accept(chosen, [analysis(*verdicts)], results, partial=True)
 
 
 def owners(folder: Path) -> dict[str, str]:
@@ -96,25 +94,6 @@ def test_runs_that_accept_at_the_same_moment_lose_nothing(
     accept_now(settings(tmp_path), "one")
     others[0].join()
     assert owners(tmp_path) == {"one": "ann", "two": "bob"}
-
-
-def test_what_another_run_accepted_meanwhile_is_not_new(tmp_path: Path) -> None:
-    accept_now(settings(tmp_path, "bob"), "one")
-    found = accept_now(settings(tmp_path, accept_new_only=True), "one", "two", partial=False)
-    assert found.notes == (
-        f"accepted: 1 verdict of {MODEL}",
-        f"1 entry of {MODEL} kept as accepted before",
-    )
-    assert owners(tmp_path) == {"one": "bob", "two": "ann"}
-
-
-def test_with_nothing_new_the_file_stays_as_it_is(tmp_path: Path) -> None:
-    accept_now(settings(tmp_path, "bob"), "one", "two")
-    (path,) = tmp_path.iterdir()
-    before = path.read_bytes()
-    found = accept_now(settings(tmp_path, accept_new_only=True), "one", "two", kept=True)
-    assert found == Said(notes=(f"2 entries of {MODEL} kept as accepted before",))
-    assert path.read_bytes() == before
 
 
 def test_what_was_accepted_of_the_version_before_counts_on(tmp_path: Path) -> None:

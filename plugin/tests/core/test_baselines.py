@@ -568,10 +568,9 @@ def test_what_is_accepted_and_where() -> None:
     found = settings(**(WORDS | {"accept_reason": " two\nlines "})).accept
     assert found is not None
     assert (found.reason, found.lacking) == ("two lines", ("--bias-accept-until",))
-    assert not found.new_only
-    last = settings(**WORDS, accept_until=TODAY, accept_new_only=True).accept
+    last = settings(**WORDS, accept_until=TODAY).accept
     assert last is not None
-    assert (last.lacking, last.new_only) == ((), True)
+    assert last.lacking == ()
 
 
 @pytest.mark.parametrize(
@@ -601,7 +600,6 @@ def test_who_accepted_something_is_warned_a_fortnight_before_it_ends(
         (WORDS | {"accept_until": "2999-02-30"}, "must be a day, as YYYY-MM-DD"),
         (WORDS | {"accept_until": "20991231"}, "must be a day, as YYYY-MM-DD"),
         (WORDS | {"accept_until": "2026-12-30"}, "is before today, 2026-12-31"),
-        ({"accept_new_only": True}, "--bias-accept-new-only=True: goes with --bias-accept"),
         (WORDS | {"record": "all"}, "--bias-record=all: does not go with --bias-accept"),
         (WORDS | {"design": "screen"}, "--bias-design=screen: does not go with --bias-accept"),
         (WORDS | {"plan": True}, "a plan runs no case"),
