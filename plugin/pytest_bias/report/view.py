@@ -36,14 +36,6 @@ class AcceptedVerdict:
     until: str
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """What a plugin adds to the reports of a run: a title, and lines of plain text."""
-
-    title: str
-    lines: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
     """The part of the suite a run covers, and its settings.
@@ -85,7 +77,7 @@ class RunView:
     their model, where nothing fails for it. ``failures`` names what else failed in the session:
     ordinary tests, and modules that could not be imported. ``exit_status`` is how it ended.
     ``unasked`` is what accepted baselines of the models claim and the run did not ask, named like
-    the judged. ``sections`` are what other plugins add to its reports.
+    the judged.
     """
 
     analyses: tuple[Analysis, ...]
@@ -107,7 +99,6 @@ class RunView:
     failures: tuple[str, ...] = ()
     exit_status: int = 0
     unasked: tuple[HypothesisName, ...] = ()
-    sections: tuple[Section, ...] = ()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:

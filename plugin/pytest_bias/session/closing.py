@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -17,7 +16,7 @@ from ..baselines.entries import DamagedBaseline
 from ..baselines.table import to_ask, unasked_of_models, unasked_words, uncompared_words
 from ..baselines.upgrade import check_old, unasked, upgrade_of
 from ..errors.said import Said
-from ..report.view import AcceptedVerdict, RunView, Section
+from ..report.view import AcceptedVerdict, RunView
 from ..verdicts.analysis import Analysis
 from .outputs import write_all
 from .scope import Coverage, coverage_of
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from ..baselines.case_report import CaseReport
     from ..baselines.table import Claimed, Upgrade
     from .state import Ledger, State
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +70,7 @@ def close_books(state: State, exitstatus: int) -> Closed:
         version=version("pytest-bias"),
     )
     if not internal_error:
-        told, failed = _heard(state.config, "pytest_bias_results", view, _read_said)
-        said += sum(told, start=failed)
+        said += _told(state.config, view)
     if state.settings.accept is not None:
         said += _accept(state, analyses, coverage, exitstatus, said.problems)
     said = replace(said, problems=tuple(map(state.portable, said.problems)))
@@ -83,9 +79,7 @@ def close_books(state: State, exitstatus: int) -> Closed:
         view = replace(view, partial=(*view.partial, "nothing could be analysed"))
     if internal_error:
         return Closed(exitstatus, said, None)
-    sections, failed = _heard(state.config, "pytest_bias_report_sections", view, tuple[Section])
-    view = replace(view, sections=tuple(chain.from_iterable(sections)))
-    view, said = write_all(state, view, said + failed, exitstatus)
+    view, said = write_all(state, view, said, exitstatus)
     return Closed(view.exit_status, said + Said(notes=tuple(_leniencies(state))), view)
 
 
@@ -217,29 +211,28 @@ def _leniencies_shortly(state: State) -> Iterator[str]:
 # --- other plugins ----------------------------------------------------------------------------
 
 
-def _heard(
-    config: pytest.Config, hook: str, view: RunView, read: Callable[[Any], _T]
-) -> tuple[list[_T], Said]:
-    """What each plugin answers, as ``read`` takes it; an error of one is a problem of the run."""
-    manager = config.pluginmanager
+def _told(config: pytest.Config, view: RunView) -> Said:
+    """What each plugin says of the results; an error of one is a problem of the run."""
+    manager, said = config.pluginmanager, Said()
     plugins = [
         each
-        for each in getattr(manager.hook, hook).get_hookimpls()
+        for each in manager.hook.pytest_bias_results.get_hookimpls()
         if not (each.wrapper or each.hookwrapper)
     ]
-    found: list[_T] = []
-    problems: list[str] = []
     for plugin in reversed(plugins):
-        ask = manager.subset_hook_caller(hook, [p.plugin for p in plugins if p is not plugin])
+        others = [each.plugin for each in plugins if each is not plugin]
+        ask = manager.subset_hook_caller("pytest_bias_results", others)
         try:
-            found += map(read, ask(config=config, view=view))
+            for answer in ask(config=config, view=view):
+                said += _checked(answer)
         except Exception as error:  # noqa: BLE001  (a plugin's code: anything)
             name = plugin.plugin_name.removeprefix(f"{config.rootpath}{os.sep}")
-            problems.append(f"{hook} of {name} failed with {type(error).__name__}: {error}")
-    return found, Said(problems=tuple(problems))
+            problem = f"pytest_bias_results of {name} failed with {type(error).__name__}: {error}"
+            said += Said(problems=(problem,))
+    return said
 
 
-def _read_said(answer: object) -> Said:
+def _checked(answer: object) -> Said:
     if not isinstance(answer, Said):
         problem = f"it returned a {type(answer).__name__}, not a Said"
         raise TypeError(problem)

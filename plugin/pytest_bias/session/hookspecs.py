@@ -1,12 +1,12 @@
 """The hooks that pytest-bias offers to plugins and ``conftest.py`` files.
 
-Its own data sets and exports go through them as well. Results and sections are asked for in the
-process that decides, in no worker of xdist; an error there leaves the run without a verdict.
+Its own data sets and exports go through them as well. Results are told in the process that
+decides, in no worker of xdist; an error there leaves the run without a verdict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from ..errors.said import Said
     from ..providers.base import Factory
-    from ..report.view import RunView, Section
+    from ..report.view import RunView
 
 
 @pytest.hookspec
@@ -31,22 +31,6 @@ def pytest_bias_results(config: pytest.Config, view: RunView) -> Said | None:
     view
         The run: its analyses with every verdict, and how complete it is. Problems that other
         plugins return are not in it yet.
-    """
-
-
-@pytest.hookspec
-def pytest_bias_report_sections(config: pytest.Config, view: RunView) -> Iterable[Section] | None:
-    """Return sections to be added to the terminal's section, the HTML report and the summary.
-
-    They are plain text, shown as it stands; results in JSON have none of them, since a run whose
-    parts are merged is told anew.
-
-    Parameters
-    ----------
-    config
-        The session's configuration.
-    view
-        The run as all its reports show it.
     """
 
 

@@ -49,8 +49,6 @@ def _lines(view: RunView) -> Iterator[str]:
     yield from (*section_lines(view), "")
     if view.upgrade is not None:
         yield from (*upgrade_lines(view.upgrade), "")
-    for section in view.sections:
-        yield from (section.title, *(f"  {line}" for line in section.lines), "")
 
 
 def _first_failure(ledger: Ledger) -> Iterator[str]:
