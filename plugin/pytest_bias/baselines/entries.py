@@ -35,10 +35,6 @@ _SHARED = "shared"
 """Where a fingerprint has the digest of the rest."""
 _DIGEST = 16
 """Hexadecimal digits of it."""
-_MEND_OLDER = (
-    "An earlier version wrote it, which did not keep what upgrades are held beside: delete it and "
-    "accept the same recordings again (--bias-accept), which are only replayed."
-)
 _UNITS = "values"
 """Where the contrasts of units stand: many small numbers, so they share a line."""
 
@@ -307,8 +303,7 @@ def baseline_from(text: str, path: object) -> Baseline:
     written = value.pop("format", None)
     if type(written) is not int or written != FORMAT:
         problem = f"its format is {written!r}, this version of pytest-bias reads {FORMAT}"
-        mend = _MEND_OLDER if type(written) is int and written < FORMAT else ""
-        raise DamagedBaseline(path=path, problem=problem, mend=mend)
+        raise DamagedBaseline(path=path, problem=problem)
     checksum = value.pop("checksum", None)
     try:
         known = digest(dumps({"format": written, **value}))

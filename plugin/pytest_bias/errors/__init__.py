@@ -68,7 +68,6 @@ from .trials import (
     InvalidReply as InvalidReply,
     JudgeNotBlind as JudgeNotBlind,
     LabelShown as LabelShown,
-    NotManipulated as NotManipulated,
     ReplayDiffers as ReplayDiffers,
     SamePrompt as SamePrompt,
 )

@@ -11,7 +11,6 @@ class BadDesign(BiasError):
     """An experiment, factor or hypothesis is declared in a way that cannot be run or analysed."""
 
     def __init__(self, *, what: str, problem: str) -> None:
-        self.what = what
         self.problem = problem
         super().__init__(f"{what}: {problem}")
 
@@ -22,7 +21,6 @@ class NoControl(BiasError):
     def __init__(
         self, *, experiment: str, hypotheses: Iterable[str], measures: Iterable[str]
     ) -> None:
-        self.experiment = experiment
         self.hypotheses = tuple(hypotheses)
         self.measures = tuple(measures)
         first, *others = self.hypotheses
@@ -38,7 +36,6 @@ class UnknownFactor(BiasError, KeyError):
     """A condition or trial is asked for a factor that its experiment does not have."""
 
     def __init__(self, *, factor: str, factors: Iterable[str]) -> None:
-        self.factor = factor
         self.factors = tuple(factors)
         known = ", ".join(self.factors)
         super().__init__(
@@ -59,10 +56,6 @@ class BadStimuli(BiasError):
     def __init__(
         self, *, source: str, problem: str, line: int | None = None, column: str | None = None
     ) -> None:
-        self.source = source
-        self.problem = problem
-        self.line = line
-        self.column = column
         where = [source]
         where += [f"line {line}"] if line is not None else []
         where += [f"column {column!r}"] if column is not None else []
@@ -73,7 +66,6 @@ class BadTemplate(BiasError):
     """A stimulus template names a variable nobody gives it, or is given one it does not use."""
 
     def __init__(self, *, name: str, unknown: Iterable[str], unused: Iterable[str]) -> None:
-        self.name = name
         self.unknown = tuple(sorted(unknown))
         self.unused = tuple(sorted(unused))
         parts = []
@@ -100,7 +92,6 @@ class NotAsWritten(BiasError):
     """JSON is not that of the value it should be; names the first place where it is none."""
 
     def __init__(self, *, place: str, problem: str) -> None:
-        self.place = place
         super().__init__(f"{place}: {problem}" if place else problem)
 
 
@@ -158,9 +149,7 @@ class BadTable(BiasError):
     """
 
     def __init__(self, *, table: str, column: str, problem: str, row: int | None = None) -> None:
-        self.table = table
         self.column = column
-        self.problem = problem
         self.row = row
         where = f"column {column!r}" if row is None else f"row {row}, column {column!r}"
         super().__init__(f"{table}, {where}: {problem}")

@@ -15,9 +15,7 @@ class FileProblem(BiasError):
 
     words: ClassVar[str]
 
-    def __init__(self, *, path: Path | str, problem: str) -> None:
-        self.path = str(path)
-        self.problem = problem
+    def __init__(self, *, path: Path | str, problem: str = "") -> None:
         super().__init__(self.words.format(path=path, problem=problem))
 
 
@@ -44,7 +42,6 @@ class NotReadable(BiasError):
     """Something stands in a file's place that cannot be read as one; it may be whole elsewhere."""
 
     def __init__(self, *, path: Path | str, problem: str, mend: str) -> None:
-        self.path = str(path)
         self.problem = problem
         self.mend = mend
         super().__init__(f"{path}: {problem}. {mend}")
@@ -54,7 +51,6 @@ class LinkedFile(BiasError):
     """A file that is to be written is a link: what it leads to may belong to others."""
 
     def __init__(self, *, path: Path | str, target: Path, annex: bool) -> None:
-        self.path = str(path)
         mend = (
             f"git annex unlock {path} puts the file itself there"
             if annex
@@ -70,8 +66,6 @@ class TwoCassettes(BiasError):
     """A cassette stands there plain and packed, and only one of them can count."""
 
     def __init__(self, *, plain: Path | str, packed: Path | str) -> None:
-        self.plain = str(plain)
-        self.packed = str(packed)
         super().__init__(
             f"{plain} and {packed} are both there, and only one can count. When packing was "
             "interrupted, run pytest-bias pack (or unpack) again: it removes one if they hold the "
@@ -95,7 +89,6 @@ class KeepsText(BiasError):
     """Raw text stands in the cassette of an experiment that keeps none."""
 
     def __init__(self, *, path: Path | str, retention: str) -> None:
-        self.path = str(path)
         super().__init__(
             f"{path} holds requests and replies as text, and its experiment has "
             f'retention="{retention}"; move the file to where text may stand, then record again'
@@ -117,14 +110,10 @@ class NoWorkspace(FileProblem):
     )
 
 
-class CassetteBusy(BiasError):
+class CassetteBusy(FileProblem):
     """Another process is recording into the same cassette."""
 
-    def __init__(self, *, path: Path | str) -> None:
-        self.path = str(path)
-        super().__init__(
-            f"{path} is being recorded by another process; wait for it to end, then run again"
-        )
+    words = "{path} is being recorded by another process; wait for it to end, then run again"
 
 
 class StaleRecordings(BiasError):
@@ -166,7 +155,6 @@ class OtherModel(BiasError):
     """
 
     def __init__(self, *, model: str, served: Iterable[str], allowed: Iterable[str]) -> None:
-        self.model = model
         self.served = tuple(served)
         names = sorted({*self.served, *allowed})
         self.line = f"served = [{', '.join(json.dumps(n, ensure_ascii=False) for n in names)}]"
@@ -216,7 +204,6 @@ class NotMerged(BiasError):
 
     def __init__(self, *, parts: Iterable[str], problem: str) -> None:
         self.parts = tuple(parts)
-        self.problem = problem
         super().__init__(f"cannot merge {' and '.join(self.parts)}: {problem}")
 
 
@@ -224,7 +211,6 @@ class NotExported(BiasError):
     """The files an experiment declares could not be made."""
 
     def __init__(self, *, experiment: str, problem: str) -> None:
-        self.experiment = experiment
         self.problem = problem
         super().__init__(f"no exports of {experiment} were written: {problem}")
 
@@ -245,7 +231,6 @@ class NotJudged(BiasError):
     """A decorated function was called, and nobody is going to judge what it found."""
 
     def __init__(self, *, function: str) -> None:
-        self.function = function
         super().__init__(
             f"{function} was called without the pytest-bias plugin judging it, so a bias would "
             "pass unseen. Enable the plugin (-p pytest-bias, and no -p no:pytest-bias); give "

@@ -14,8 +14,6 @@ class UnknownName(BiasError):
     """A name given by the user is not one of those that exist."""
 
     def __init__(self, *, kind: str, name: object, known: Iterable[str], mend: str = "") -> None:
-        self.kind = kind
-        self.name = name
         self.known = tuple(sorted(known))
         close = get_close_matches(name, self.known, 1) if isinstance(name, str) else []
         mend = f"did you mean {close[0]!r}?" if close else mend
@@ -28,7 +26,6 @@ class BadSetting(BiasError):
 
     def __init__(self, *, option: str, value: object, problem: str) -> None:
         self.option = option
-        self.value = value
         self.problem = problem
         given = option if value is None else f"{option}={value}"
         super().__init__(f"{given}: {problem}")
@@ -38,7 +35,6 @@ class NoJudge(BadSetting):
     """The replies of a model have to be graded, and nobody is named but that model itself."""
 
     def __init__(self, *, subject: str) -> None:
-        self.subject = subject
         super().__init__(
             option="--bias-judge",
             value=None,
@@ -58,10 +54,6 @@ class MissingPackage(BiasError):
     def __init__(
         self, *, package: str, extra: str, found: str | None = None, least: int | None = None
     ) -> None:
-        self.package = package
-        self.extra = extra
-        self.found = found
-        self.least = least
         what = f"{package} is not installed"
         if found is not None:
             what = f"{package} {found} is installed, {least} or later is needed"
@@ -72,8 +64,6 @@ class MissingKey(BiasError):
     """A provider's credential is not in the environment."""
 
     def __init__(self, *, provider: str, variable: str) -> None:
-        self.provider = provider
-        self.variable = variable
         super().__init__(f"{provider} needs the environment variable {variable}, which is not set")
 
 
@@ -120,7 +110,6 @@ class Unfinished(BiasError):
     """Missing trials cannot be recorded while everything is being recorded anew."""
 
     def __init__(self, *, journal: Path | str) -> None:
-        self.journal = str(journal)
         super().__init__(
             f"{journal} is left of an interrupted --bias-record=all. Finish that recording with "
             "--bias-record=all, or delete the file to keep what was recorded before"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .base import BiasError
+from .designs import BadStimuli
 
 _LONGEST = 60
 
@@ -20,9 +21,7 @@ class ForeignAwait(BiasError):
     """A protocol awaited something else than ``ask()`` and ``together()``."""
 
     def __init__(self, *, protocol: str, where: str, what: str) -> None:
-        self.protocol = protocol
         self.where = where
-        self.what = what
         super().__init__(
             f"the protocol {protocol}() awaits {what} at {where}; a protocol may await only "
             "subject.ask() and together(), because nothing else can be replayed"
@@ -33,9 +32,6 @@ class ReplayDiffers(BiasError):
     """A trial replayed straight after it was carried out did not give the same outcome."""
 
     def __init__(self, *, experiment: str, trial: str, problem: str) -> None:
-        self.experiment = experiment
-        self.trial = trial
-        self.problem = problem
         super().__init__(
             f"{experiment}, trial {trial}: replaying it straight away differs "
             f"({problem}). The protocol depends on something that is not recorded (a clock, "
@@ -54,7 +50,6 @@ class JudgeNotBlind(BiasError):
     def __init__(
         self, *, experiment: str, trial: str, factor: str, level: str, name: str | None, place: str
     ) -> None:
-        self.experiment = experiment
         self.trial = trial
         self.factor = factor
         self.level = level
@@ -68,32 +63,8 @@ class JudgeNotBlind(BiasError):
         )
 
 
-class BadLabels(BiasError):
-    """A file of labels that people gave is not what it must be.
-
-    ``line`` counts from 1 and is 0, ``column`` empty, where it is none in particular.
-    """
-
-    def __init__(self, *, path: str, line: int, column: str = "", problem: str) -> None:
-        self.path = path
-        self.line = line
-        self.column = column
-        self.problem = problem
-        where = path + (f", line {line}" if line else "") + (f", column {column!r}" * bool(column))
-        super().__init__(f"{where}: {problem}")
-
-
-class NotManipulated(BiasError):
-    """Two conditions put the very same words before the subject."""
-
-    def __init__(self, *, experiment: str, first: str, second: str) -> None:
-        self.experiment = experiment
-        self.first = first
-        self.second = second
-        super().__init__(
-            f"{experiment}: conditions {first!r} and {second!r} send the same prompts, "
-            "so nothing is manipulated between them"
-        )
+class BadLabels(BadStimuli):
+    """A file of labels that people gave is not what it must be; its place as of stimuli."""
 
 
 class SamePrompt(BiasError):
@@ -113,10 +84,8 @@ class SamePrompt(BiasError):
         exemplars: tuple[tuple[str, ...], tuple[str, ...]],
         more: int = 0,
     ) -> None:
-        self.experiment = experiment
         self.conditions = conditions
         self.item = item
-        self.exemplars = exemplars
         self.more = more
         first, second = conditions
         one, two = (", ".join(map(repr, members)) for members in exemplars)
@@ -153,12 +122,9 @@ class LabelShown(BiasError):
         item: str | None,
         excerpt: str | None,
     ) -> None:
-        self.experiment = experiment
         self.label = label
         self.of = of
-        self.condition = condition
         self.item = item
-        self.excerpt = excerpt
         where = f"condition {condition!r}" + (f" (item {item!r})" if item is not None else "")
         what = f"the id of the {of}" if of in ("condition", "trial") else f"a label of {of}"
         around = f": {excerpt!r}" if excerpt is not None else ""

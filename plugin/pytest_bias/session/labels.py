@@ -43,7 +43,8 @@ def read_labels(
         return None
     table = read_csv(path)
     for line, column, problem in table.problems:
-        raise BadLabels(path=str(path), line=line, column=column, problem=problem)
+        at, of = line or None, column or None
+        raise BadLabels(source=str(path), line=at, column=of, problem=problem)
     columns = _columns(str(path), table.columns, experiment)
     # Cells of the design, whatever the number of replicates of this run.
     known = {trial.id.rpartition("#")[0] for trial in plan_all(experiment, design)}
@@ -56,7 +57,7 @@ def read_labels(
         trial = given.pop(TRIAL)
         problem = _against(trial, known, lines)
         if problem:
-            raise BadLabels(path=str(path), line=line, column=TRIAL, problem=problem)
+            raise BadLabels(source=str(path), line=line, column=TRIAL, problem=problem)
         lines[trial] = line
         cells += [Label(line, trial, name, text) for name, text in given.items() if text]
     measures = tuple(name for name in columns if name != TRIAL)
@@ -77,10 +78,10 @@ def _columns(path: str, header: Sequence[str], experiment: Experiment) -> list[s
         elif name not in (TRIAL, *known):
             problem = f"{experiment.id} has no such measure; it has {', '.join(known)}"
         if problem:
-            raise BadLabels(path=path, line=1, column=name, problem=problem)
+            raise BadLabels(source=path, line=1, column=name, problem=problem)
     if TRIAL not in columns or len(columns) == 1:
         problem = f"needs a column {TRIAL!r} and one or more named after measures"
-        raise BadLabels(path=path, line=1, problem=problem)
+        raise BadLabels(source=path, line=1, problem=problem)
     return columns
 
 

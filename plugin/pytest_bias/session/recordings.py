@@ -12,7 +12,7 @@ from ..cassettes.recorded_trials import reread
 from ..cassettes.staleness import dated, stale
 from ..cassettes.store import Cassette
 from ..contrasts.cases import Case, Recorded
-from ..errors import BiasError, NotManipulated, NotRecorded, StaleRecordings
+from ..errors import BiasError, NotRecorded, SamePrompt, StaleRecordings
 from ..experiments.checks.manipulation import find_twins
 from ..experiments.experiment import Experiment, Players, first_trial, plan_condition
 from ..experiments.records import Outcome, Recording, lost_to_cap
@@ -176,7 +176,7 @@ class Recordings:
         return self._held[key]
 
     def check_manipulated(self, case: Case) -> None:
-        """Raise NotManipulated when another condition tells the subject the very same."""
+        """Raise SamePrompt when another condition tells the subject the very same."""
         assert case.condition is not None  # noqa: S101  (only condition cases come here)
         if is_published(case.model):
             return  # nobody knows what it was told
@@ -185,8 +185,9 @@ class Recordings:
             self._twins[key] = self._find_twins(case)
         twin = self._twins[key].get(case.condition.id)
         if twin is not None:
-            raise NotManipulated(
-                experiment=case.experiment.id, first=case.condition.id, second=twin
+            pair = case.condition.id, twin
+            raise SamePrompt(
+                experiment=case.experiment.id, conditions=pair, item=None, exemplars=((), ())
             )
 
     def _find_twins(self, case: Case) -> dict[str, str]:

@@ -273,7 +273,9 @@ def _beside(
         wanted = _wanted(said, measure, kind, judged)
         if said is None or wanted:
             problem = f"{cell.text!r} is no rating of this measure: {wanted}"
-            raise BadLabels(path=labels.path, line=cell.line, column=cell.measure, problem=problem)
+            raise BadLabels(
+                source=labels.path, line=cell.line, column=cell.measure, problem=problem
+            )
         if cell.trial in rated:
             pairs.append((rated[cell.trial][measure.name], said))
     scale: Level = level or ("interval" if kind is float else "nominal")

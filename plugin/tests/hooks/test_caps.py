@@ -50,7 +50,7 @@ def test_conditions_that_tell_the_same_fail_whatever_a_cap_took(twins: Suite, lo
     for result in (twins.run(*record), twins.run(biased)):  # and as recorded, offline
         assert result.ret == 1
         said = result.stdout.str()
-        assert "conditions 'high' and 'same' send the same prompts" in said
+        assert "conditions 'high' and 'same' put the same prompt before" in said
         assert any(line.startswith("NO VERDICT") for line in section(result))
 
 
