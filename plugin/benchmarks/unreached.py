@@ -4,8 +4,7 @@
 
 Reached is what the plugin outside its statistics, the suite or a Python example of the documents
 names, and what those definitions name in turn; benchmarks and tests do not count. Prints each
-definition that is not reached, with its number of lines; any: exit status 1. The modules in
-``ALLOWED`` may wait for who is to reach them.
+definition that is not reached, with its number of lines; any: exit status 1.
 
 Names are resolved from the source alone: imports at any depth, attributes of modules, and local
 names that hide global ones. What ``x.name`` means where ``x`` is no module is not known: a method
@@ -25,11 +24,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 STATISTICS = "pytest_bias.statistics"
-
-ALLOWED: Mapping[str, str] = {
-    "sequential": "boundaries and bets, for recording in several looks",
-}
-"""Modules that nothing needs to reach yet, and what wants them."""
 
 DOCUMENTS = ("README.md", "docs/**/*.md", "bias_tests/**/*.md")
 FENCED = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -216,10 +210,8 @@ def unreached(root: Path = ROOT) -> dict[str, int]:
         reached |= fresh
         names.update(*(known[name].names for name in fresh))
         attributes.update(*(known[name].attributes for name in fresh))
-    left = {
-        name.removeprefix(f"{STATISTICS}."): known[name].lines for name in known.keys() - reached
-    }
-    return {name: left[name] for name in sorted(left) if name.partition(".")[0] not in ALLOWED}
+    left = sorted(known.keys() - reached)
+    return {name.removeprefix(f"{STATISTICS}."): known[name].lines for name in left}
 
 
 def main() -> int:

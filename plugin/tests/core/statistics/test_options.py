@@ -34,7 +34,6 @@ VALID: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
     "score.p_of_z": ((1.0,), {}),
     "score.score_difference_p": ((3, 20, 5, 20), {"null": 0.1}),
     "score.score_ratio_p": ((3, 20, 5, 20), {"null": 1.1}),
-    "sequential.betting_p": (([0.1, 0.5, 0.9],), {"mean": 0.5, "bounds": (0.0, 1.0)}),
 }
 """What each function that has such options can be called with, besides them."""
 
