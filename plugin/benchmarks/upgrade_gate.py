@@ -124,7 +124,7 @@ def fixed_set(rng: np.random.Generator, effects: Sequence[float]) -> list[Effect
         welch = means.welch(high, low)
         found.append(
             Effect(
-                estimate=welch.difference,
+                estimate=welch.estimate,
                 interval=welch.interval,
                 se=welch.se,
                 df=welch.df,

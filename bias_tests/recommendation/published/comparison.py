@@ -124,7 +124,7 @@ def _categorical(row: BiasRow, shown: Sequence[object], picked: Sequence[object]
         metric=CRAMERS_V,
         smallest_expected=published.smallest_expected,
     )
-    if published.phi is None:
+    if published.df > 1:
         return row
     plain = chi_square(table)
     return replace(

@@ -89,11 +89,11 @@ def mean_over_pools(values: Sequence[float], magnitude: float, level: float) -> 
     if len(values) < _FEWEST:
         return Mean(mean, None, None, ONE_POOL)
     try:
-        found = one_sample(values, magnitude=magnitude, level=level)
+        found = one_sample(values, magnitude=magnitude)
     except NoVariance:
         alike = 1.0 if abs(mean) <= _ROUNDING * magnitude else 2.0 ** (1 - len(values))
         return Mean(mean, None, max(alike, sys.float_info.min), ALIKE)
-    return Mean(found.mean, found.interval, found.p)
+    return Mean(found.estimate, found.at_level(level), found.p)
 
 
 def numerical(

@@ -396,7 +396,7 @@ def _ruled(test: Callable[[], NonInferiority], *, units: int, ratio: bool) -> Co
             units=units,
             no_worse=found.non_inferior,
             least=found.least,
-            times=replication_to_decide(found, alpha=ALPHA) if undecided else None,
+            times=replication_to_decide(found) if undecided else None,
         ),
         ratio=ratio,
     )

@@ -32,13 +32,15 @@ def found(contrast: Contrast, experiment: Experiment, records: Records) -> Findi
         except NoFinding:
             cells.append(cell)
             continue
-        cells.append(
-            replace(
-                cell,
-                estimate=inside.estimate,
-                interval=inside.clearing_interval,
-                p_clear=1.0 if inside.p_clear is None else inside.p_clear,
-                worst_case=inside.worst_case,
-            )
+        worst = inside.worst_case
+        cell = replace(
+            cell,
+            estimate=inside.estimate,
+            interval=inside.clearing_interval,
+            p_clear=1.0 if inside.p_clear is None else inside.p_clear,
+            worst_case=worst,
         )
+        if cell.doubted and worst is not None:
+            cell = replace(cell, interval=None if worst.interval is None else worst.interval())
+        cells.append(cell)
     return replace(finding, cells=CellClaims(cells=tuple(cells)))

@@ -9,6 +9,9 @@ from typing import ClassVar, Literal
 from ..experiments.canonical import KEPT
 from ..experiments.design import frozen_mapping
 from ..experiments.fields import need_number
+from ..statistics.results import (
+    ALPHA as ALPHA,  # noqa: PLC0414  (every layer above takes it from here)
+)
 from ..statistics.results import Bootstrap, Description, EffectSize, Interval, Tost
 from .units import Units
 
@@ -19,10 +22,6 @@ How = Literal["same replies", "paired", "independent", "intervals", "exchange", 
 """How two effects were held beside each other; see :mod:`pytest_bias.baselines.noninferiority`."""
 
 _STRICT: Mapping[str, object] = {"extra": "forbid", "allow_inf_nan": False}
-
-ALPHA = 0.05
-"""Error rate of each of the two nulls of the verdict rule; they are disjoint, so not halved."""
-
 
 AtLevel = Callable[[float], Interval]
 """From a confidence level (0.95) to the interval of an estimate at it."""
@@ -201,7 +200,9 @@ class WorstCase:
     ``needed`` says whether so much is missing that the verdict must hold under them. ``kind`` is
     "manski" where they take the ends of the scale (Manski 1990), "tipping" where they are moved by
     one standard deviation (Cro et al. 2020); ``shift`` is then the number of them at which the
-    verdict tips, None where none up to 5 does or there is no verdict to tip.
+    verdict tips, None where none up to 5 does or there is no verdict to tip. ``interval`` gives
+    the one at 90 % that holds whichever of the two it is; None where nobody knows it, and always
+    in what was read from a text.
     """
 
     needed: bool
@@ -211,6 +212,9 @@ class WorstCase:
     p_clear: float | None
     kind: Literal["manski", "tipping"] = "manski"
     shift: float | None = None
+    interval: Callable[[], Interval | None] | None = field(
+        default=None, repr=False, compare=False, metadata={KEPT: False}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,7 +222,8 @@ class CellClaim:
     """The same contrast in one cell: at one level of a factor it is averaged over.
 
     ``name`` is ``factor=level``, ``margin`` what must not be exceeded there, ``interval`` at 90 %:
-    it lies within the margin where ``p_clear`` is at most .05. A cell without a finding has no
+    it lies within the margin where ``p_clear`` is at most .05. Of a cell that is open in the worst
+    case of what is missing alone it is that of the worst case. A cell without a finding has no
     estimate, and p is 1.
     """
 
@@ -232,10 +237,21 @@ class CellClaim:
     @property
     def clear(self) -> bool:
         """Return whether the cell is within its margin, in the worst case of what is missing."""
+        return self.p_decides <= ALPHA
+
+    @property
+    def doubted(self) -> bool:
+        """Return whether it is within its margin but for the worst case of what is missing."""
+        return self.p_clear <= ALPHA < self.p_decides
+
+    @property
+    def p_decides(self) -> float:
+        """The p-value of clearing; of the worst case where that must hold and is not cleared."""
         worst = self.worst_case
-        if worst is not None and worst.needed and (worst.p_clear is None or worst.p_clear > ALPHA):
-            return False
-        return self.p_clear <= ALPHA
+        if worst is None or not worst.needed:
+            return self.p_clear
+        p = 1.0 if worst.p_clear is None else worst.p_clear
+        return p if p > ALPHA >= self.p_clear else self.p_clear
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,9 +25,6 @@ EFFECTS = (0.0, 2.0)
 Without any, and with one that was accepted and is so large that its own size no longer matters.
 """
 
-POWER = 0.90
-"""Probability of clearing where nothing differs that a ``clear`` claim is sized for."""
-
 _SIZES = (0.0, 1.0, 2.0)
 _LARGE = (1.0, 2.0, 3.0)
 """True effects, in margins, at which chances are given; of a screen those that it might find."""
@@ -54,13 +51,11 @@ def _passing(margin: float, passes: Callable[[float], float]) -> tuple[Passing, 
 
 def _of_units(layout: Layout, margin: float, sd: float, effect: float) -> float:
     """Of means whose units, or replies within their cells, spread by ``sd``."""
-    n = layout.per_group
-    if not layout.unit_name.pair:
-        return _of_estimates(sd * math.sqrt(2 / n), 2.0 * n - 2, margin, effect)
-    from ..statistics.noninferiority_power import power_to_pass_paired  # noqa: PLC0415  (scipy)
+    from ..statistics.noninferiority_power import power_to_pass  # noqa: PLC0415  (scipy)
 
-    return power_to_pass_paired(
-        n, sd=sd, margin=margin, effect=effect, alpha=ALPHA, design=layout.shape
+    pair = layout.unit_name.pair
+    return power_to_pass(
+        layout.per_group, sd=sd, margin=margin, effect=effect, design=layout.shape, paired=pair
     )
 
 
@@ -68,8 +63,10 @@ def of_ratios(margin: float, found: Finding | None) -> tuple[Passing, ...]:
     """Of ratios, as logarithms, at the precision that was recorded; nothing without that."""
     if found is None or not found.se or found.df is None or found.scale != "ratio":
         return ()
+    from ..statistics.noninferiority_power import power_to_pass_independent  # noqa: PLC0415
+
     se, df, limit = found.se, found.df, math.log(margin)
-    return _passing(limit, lambda effect: _of_estimates(se, df, limit, effect))
+    return _passing(limit, lambda effect: power_to_pass_independent(limit / se, effect / se, df))
 
 
 def of_rates(layout: Layout, margin: float, rates: Sequence[float]) -> Iterator[Passing]:
@@ -84,15 +81,8 @@ def of_rates(layout: Layout, margin: float, rates: Sequence[float]) -> Iterator[
                 rate=max(0.0, min(rate, 1 - difference)),
                 margin=margin,
                 effect=difference,
-                alpha=ALPHA,
             )
             yield Passing(effect=effect, passes=passes, rate=rate)
-
-
-def _of_estimates(se: float, df: float, margin: float, effect: float) -> float:
-    from ..statistics.noninferiority_power import power_to_pass_independent as passes  # noqa: PLC0415
-
-    return passes(se=se, df=df, margin=margin, effect=effect, alpha=ALPHA)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,10 +205,8 @@ def prospect_of(
         gate_sd=largest_sd_to_pass(
             layout.per_group,
             margin=margin,
-            power=POWER,
-            alpha=ALPHA,
             design=layout.shape,
-            models="paired" if layout.unit_name.pair else "independent",
+            paired=layout.unit_name.pair,
         ),
         pairs=layout.unit_name.pair,
     )
@@ -254,7 +242,7 @@ def _of_spread(
     n, shape = layout.per_group, layout.shape
     largest = sd = None
     if given.clears:
-        largest = largest_sd_to_clear(n, margin=margin, power=POWER, alpha=ALPHA, design=shape)
+        largest = largest_sd_to_clear(n, margin=margin, design=shape)
     if found is not None and found.se is not None:
         sd = found.se * math.sqrt(n if shape == "paired" else n / 2)
     outlooks: tuple[Outlook, ...] = ()
@@ -265,15 +253,14 @@ def _of_spread(
             n,
             sd=sd,
             margin=margin,
-            alpha=ALPHA,
             alarm_alpha=alarm,
             design=shape,
             null=null,
         )
         chances = [(effect, at(difference=effect * margin)) for effect in effects]
         outlooks = tuple(
-            Outlook(effect=effect, clear=each.clear if given.clears else 0.0, biased=each.biased)
-            for effect, each in chances
+            Outlook(effect=effect, clear=clear if given.clears else 0.0, biased=biased)
+            for effect, (clear, biased) in chances
         )
     return replace(given, largest_sd=largest, sd=sd, outlooks=outlooks)
 
@@ -286,11 +273,8 @@ def _rate_outlooks(
     effects: Sequence[float],
     alarm: float,
 ) -> Iterator[Outlook]:
-    from ..statistics.rate_power import (  # noqa: PLC0415  (scipy)
-        power_to_alarm_rate,
-        power_to_clear_rate,
-        units_for_zero_events,
-    )
+    from ..statistics.power import units_unseen  # noqa: PLC0415  (scipy)
+    from ..statistics.rate_power import power_to_alarm_rate, power_to_clear_rate  # noqa: PLC0415
 
     n = layout.per_group
     rates: tuple[float, ...] = BASE_RATES
@@ -302,10 +286,8 @@ def _rate_outlooks(
             if difference > 1:  # no two rates are so far apart
                 continue
             base = min(rate, 1 - difference)
-            clear = power_to_clear_rate(
-                n, n, rate=base, margin=margin, difference=difference, alpha=ALPHA
-            ).power
-            if n < units_for_zero_events(margin, alpha=ALPHA):
+            clear = power_to_clear_rate(n, rate=base, margin=margin, difference=difference)
+            if n < units_unseen(margin):
                 # Of so few, no event at all (or nothing else) clears nothing.
                 nothing = ((1 - base) * (1 - base - difference)) ** n
                 clear = max(0.0, clear - nothing - (base * (base + difference)) ** n)
@@ -314,9 +296,7 @@ def _rate_outlooks(
                 clear=clear,
                 biased=_alarm_of_rates(n, base, difference, margin=margin, alarm=alarm)
                 if null == "margin"
-                else power_to_alarm_rate(
-                    n, n, rate=base, difference=difference, alpha=alarm
-                ).power,
+                else power_to_alarm_rate(n, rate=base, difference=difference, alpha=alarm),
                 rate=rate,
             )
 
@@ -325,12 +305,13 @@ def _alarm_of_rates(
     n: int, rate: float, difference: float, *, margin: float, alarm: float
 ) -> float:
     """The chance that rates are shown to differ by more than the margin; by their variance."""
-    from ..statistics.power import power_to_alarm  # noqa: PLC0415  (scipy)
+    from ..statistics.power import verdict_chances  # noqa: PLC0415  (scipy)
 
     variances = [p * (1 - p) for p in (rate, rate + difference)]
     sd = math.sqrt(max(sum(variances), 0.0) / 2)
     if not sd:  # nothing ever happens, or always: no replies differ
         return 0.0
-    return power_to_alarm(
-        n, sd=sd, difference=difference, alpha=alarm, null="margin", margin=margin
+    _, biased = verdict_chances(
+        n, sd=sd, margin=margin, difference=difference, alarm_alpha=alarm, null="margin"
     )
+    return biased

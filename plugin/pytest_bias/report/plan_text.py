@@ -9,11 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..contrasts.power import POWER, Outlook, Passing, Prospect
+from ..contrasts.power import Outlook, Passing, Prospect
 from ..contrasts.units import REPLIES
 from ..recording.characteristics import Chance, Characteristics
 from ..recording.estimate import Calls, Estimate, Mark
 from ..recording.plan import PlanRow, PlanTotals, RecordingPlan
+from ..statistics.results import POWER
 from ..verdicts.verdict import allocation_words
 from .view import simulated_words
 

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from ..errors import NoVariance, TooFewUnits
 from ._distributions import normal_isf
-from .checks import FEWEST_DRAWS, Floats, bad, checked, count, fraction, known, sample
+from .checks import FEWEST_DRAWS, Floats, bad, checked, count, known, sample
 from .ranks import snapped
 from .results import Interval
 
 Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
 MEASUREMENTS: tuple[Measurement, ...] = get_args(Measurement)
-KappaWeights = Literal["linear", "quadratic"]
+LEVEL = 0.95
 SMALLEST = 2  # ratings of a unit, units and coders below which nothing can agree
 
 
@@ -26,28 +26,21 @@ SMALLEST = 2  # ratings of a unit, units and coders below which nothing can agre
 class Alpha:
     """Krippendorff's alpha: 1 is agreement, 0 chance, and below 0 systematic disagreement.
 
-    `units` counts those that could be compared. `interval` is a percentile bootstrap over units,
-    without those of its `iterations` that drew a single category.
+    `interval` is a percentile bootstrap over units, at 95 %, without those resamples that drew a
+    single category.
     """
 
     alpha: float
-    level: Measurement
-    units: int
     interval: Interval | None
-    iterations: int
-    seed: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kappa:
-    """Cohen's kappa of two coders; `se` and `interval` are None where the SE is 0."""
+    """Cohen's kappa of two coders; `se` and `interval` (at 95 %) are None where the SE is 0."""
 
     kappa: float
     se: float | None
     interval: Interval | None
-    weights: KappaWeights | None
-    agreement: float
-    n: int
 
 
 def _missing(value: object) -> bool:
@@ -132,7 +125,6 @@ def krippendorff_alpha(
     level: Measurement = "nominal",
     iterations: int = 0,
     seed: int | None = None,
-    confidence: float = 0.95,
 ) -> Alpha:
     """Return the agreement of two or more coders, some of whose ratings may be missing.
 
@@ -140,16 +132,15 @@ def krippendorff_alpha(
     per unit, None or NaN where a rating is missing; units with fewer than two ratings are
     dropped. `level` is that of the scale and sets the distance of two ratings: nominal
     ratings may be of any kind, the others are real numbers, and ratio ones not below 0. With
-    `iterations` (100 or more) and a `seed` there is a percentile bootstrap interval at level
-    `confidence`, resampling units; perfect agreement gives it no width, and there is none where
-    fewer than 100 resamples have two categories.
+    `iterations` (100 or more) and a `seed` there is a percentile bootstrap interval, resampling
+    units; perfect agreement gives it no width, and there is none where fewer than 100 resamples
+    have two categories.
 
     Raises `NoVariance` when all comparable ratings are of one category (alpha is 0 / 0, however
     well they agree).
     Source: Krippendorff (2011); bootstrap: Efron & Tibshirani (1993).
     """
     known(level, "level", MEASUREMENTS)
-    confidence = fraction(confidence, "confidence")
     iterations = count(iterations, "iterations")
     every, values = _counts(ratings, level=level)
     counts = every[every.sum(axis=1) >= SMALLEST]
@@ -171,77 +162,43 @@ def krippendorff_alpha(
         ]
         defined = [value for value in drawn if value is not None]
         if len(defined) >= FEWEST_DRAWS:
-            low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
-            interval = Interval(low=low, high=high, level=confidence)
-    return Alpha(
-        alpha=alpha,
-        level=level,
-        units=len(counts),
-        interval=interval,
-        iterations=iterations,
-        seed=seed,
-    )
-
-
-def _kappa(shares: Floats, weights: Floats) -> tuple[float, float]:
-    """Return kappa of a table of shares and its variance times n (Fleiss et al. 1969, eq. 14)."""
-    rows, columns = shares.sum(axis=1), shares.sum(axis=0)
-    chance = float(rows @ weights @ columns)
-    kappa = (float((shares * weights).sum()) - chance) / (1 - chance)
-    pull = (1 - kappa) * ((weights @ columns)[:, None] + rows @ weights)
-    spread = float((shares * (weights - pull) ** 2).sum())
-    return kappa, (spread - (kappa - chance * (1 - kappa)) ** 2) / (1 - chance) ** 2
+            low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+            interval = Interval(low=low, high=high, level=LEVEL)
+    return Alpha(alpha=alpha, interval=interval)
 
 
 @checked
-def cohen_kappa(
-    a: Sequence[Hashable],
-    b: Sequence[Hashable],
-    *,
-    weights: KappaWeights | None = None,
-    level: float = 0.95,
-) -> Kappa:
+def cohen_kappa(a: Sequence[Hashable], b: Sequence[Hashable]) -> Kappa:
     """Return the agreement of two coders of the same units beyond that of their margins.
 
     Estimand: (agreement - chance agreement) / (1 - chance agreement), at most 1. `a` and `b` have
-    the same shape (n,), one independent unit per place, at least 2, and no rating is missing.
-    Without `weights` ratings may be of any kind; with them they are real numbers, and disagreement
-    counts by their distance or its square (their own distance, so that a rating nobody gave leaves
-    its gap). The interval is normal, cut at -1 and 1, and rough below some 30 units. `agreement`
-    is the share of units rated the same. Raises `NoVariance` when both use one and the same
-    category only.
-    Source: Cohen (1960, 1968); Fleiss, Cohen & Everitt (1969) for the standard error.
+    the same shape (n,), one independent unit per place, at least 2, and no rating, of any kind, is
+    missing. The interval is normal, cut at -1 and 1, and rough below some 30 units. Raises
+    `NoVariance` when both use one and the same category only.
+    Source: Cohen (1960); Fleiss, Cohen & Everitt (1969, eq. 14) for the standard error.
     """
-    level = fraction(level, "level")
-    known(weights, "weights", (None, *get_args(KappaWeights)))
     if len(a) != len(b):
         raise bad("b", f"{len(b)} ratings for {len(a)} of a")
     if any(_missing(rating) for rating in (*a, *b)):
         raise bad("a, b", "a rating is missing")
     if len(a) < SMALLEST:
         raise TooFewUnits(group="units", found=len(a), needed=SMALLEST)
-    place, values = _categories((*a, *b), "a, b", numeric=weights is not None)
+    place, values = _categories((*a, *b), "a, b", numeric=False)
     if values.size < SMALLEST:
         raise NoVariance
-    distances = 1 - np.eye(values.size)
-    if weights is not None:
-        distances = np.abs(values[:, None] - values[None, :]) / np.ptp(values)
-        distances **= 1 if weights == "linear" else 2
-    table = np.zeros(distances.shape)
+    table = np.zeros((values.size, values.size))
     for first, second in zip(a, b, strict=True):
         table[place[first], place[second]] += 1
-    kappa, variance = _kappa(table / len(a), 1 - distances)
-    variance /= len(a)
-    se = math.sqrt(variance) if variance > 1e-15 / len(a) else None  # else 0 but for rounding
-    interval = None
-    if se is not None:
-        half = normal_isf((1 - level) / 2) * se
-        interval = Interval(low=max(-1.0, kappa - half), high=min(1.0, kappa + half), level=level)
-    return Kappa(
-        kappa=kappa,
-        se=se,
-        interval=interval,
-        weights=weights,
-        agreement=float(np.trace(table)) / len(a),
-        n=len(a),
-    )
+    shares, weights = table / len(a), np.eye(values.size)
+    rows, columns = shares.sum(axis=1), shares.sum(axis=0)
+    chance = float(rows @ weights @ columns)
+    kappa = (float((shares * weights).sum()) - chance) / (1 - chance)
+    pull = (1 - kappa) * ((weights @ columns)[:, None] + rows @ weights)
+    spread = float((shares * (weights - pull) ** 2).sum())
+    variance = (spread - (kappa - chance * (1 - kappa)) ** 2) / (1 - chance) ** 2 / len(a)
+    if variance <= 1e-15 / len(a):  # 0 but for rounding
+        return Kappa(kappa=kappa, se=None, interval=None)
+    se = math.sqrt(variance)
+    half = normal_isf((1 - LEVEL) / 2) * se
+    interval = Interval(low=max(-1.0, kappa - half), high=min(1.0, kappa + half), level=LEVEL)
+    return Kappa(kappa=kappa, se=se, interval=interval)

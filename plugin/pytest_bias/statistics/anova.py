@@ -40,12 +40,11 @@ class OneWay:
 class AnovaRow:
     """One term of a factorial analysis of variance: the factors it holds, and its F test.
 
-    `ss` is the sum of squares, `partial_eta2` its share of it and the residual one.
+    `partial_eta2` is the share of its sum of squares in it and the residual one.
     """
 
     term: Term
     df: int
-    ss: float
     f: float
     p: float
     partial_eta2: float
@@ -53,23 +52,13 @@ class AnovaRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnovaTable:
-    """The terms in order: blocks, main effects, then interactions; and what is left of them.
+    """The terms in order: blocks, main effects, then interactions.
 
     `aliased` are the interactions that cannot be told from the blocks, and have no row.
     """
 
     rows: tuple[AnovaRow, ...]
-    residual_df: int
-    residual_ss: float
-    aliased: tuple[Term, ...] = ()
-
-    @checked
-    def row(self, *factors: str) -> AnovaRow:
-        """Return the row of these factors, in whatever order they are named."""
-        for row in self.rows:
-            if sorted(row.term) == sorted(factors):
-                return row
-        raise bad("factors", f"no term {factors}")
+    aliased: tuple[Term, ...]
 
 
 def f_p(f: float, df_1: float, df_2: float) -> float:
@@ -239,12 +228,9 @@ def factorial_anova(
             AnovaRow(
                 term=term,
                 df=df_term,
-                ss=ss * scale**2,
                 f=f,
                 p=f_p(f, df_term, df),
                 partial_eta2=ss / (ss + within),
             )
         )
-    return AnovaTable(
-        rows=tuple(rows), residual_df=df, residual_ss=within * scale**2, aliased=aliased
-    )
+    return AnovaTable(rows=tuple(rows), aliased=aliased)

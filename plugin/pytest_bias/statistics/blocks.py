@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,42 +20,26 @@ from .checks import (
     checked,
     count,
     draws,
-    fraction,
     mean_and_sd,
     not_negative,
     probability,
     units,
 )
 from .effect_size import effect_size_of
-from .means import Moments, t_interval, tost_from_moments, two_sided_p
+from .means import StudentEstimate
 from .resampling import CHUNK
-from .results import EffectSize, Interval, Permutation, Tost
+from .results import EffectSize, Permutation
 
 ALWAYS_EXACT = 16  # the 65,536 flips of sixteen units take hundredths of a second
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneSample:
-    """Student's t test of the mean of `n` unit-level values against 0, two-sided."""
-
-    mean: float
-    sd: float
-    se: float
-    df: float
-    n: int
-    t: float
-    p: float
-    interval: Interval
-
-
 def _mean_sd_n(
-    differences: ArrayLike, *, magnitude: float | None, needed: int = 2
+    differences: ArrayLike, *, magnitude: float | None = None, needed: int = 2
 ) -> tuple[float, float, int]:
     values = units(differences, "differences", needed=needed)
     largest = float(np.abs(values).max())
     if magnitude is not None:
-        magnitude = not_negative(magnitude, "magnitude")
-        largest = max(largest, magnitude)
+        largest = max(largest, not_negative(magnitude, "magnitude"))
     mean, sd = mean_and_sd(values, magnitude=largest)
     if sd == 0:
         raise NoVariance
@@ -64,50 +47,17 @@ def _mean_sd_n(
 
 
 @checked
-def one_sample(
-    differences: ArrayLike, *, magnitude: float | None = None, level: float = 0.95
-) -> OneSample:
-    """Test the mean of unit-level differences against 0.
+def one_sample(differences: ArrayLike, *, magnitude: float | None = None) -> StudentEstimate:
+    """Test the mean of unit-level differences by Student's t.
 
     Estimand: the mean difference over units like these, in the unit of the values. `differences`
     has shape (n,), n >= 2, one per independent unit. `magnitude` is that of the values that were
-    subtracted: differences that vary by less than rounding of it count as constant; without it
-    that of the differences serves. Assumes that their mean is close to normal.
-
-    Raises `TooFewUnits` below two units, `NoVariance` when all differ by the same amount,
-    `BadStatisticInput` for NaN, infinities, a negative magnitude and a level outside (0, 1).
+    subtracted: differences that vary by less than rounding of it count as constant (`NoVariance`);
+    without it that of the differences serves. Assumes that their mean is close to normal.
     Source: Student (1908).
     """
     mean, sd, n = _mean_sd_n(differences, magnitude=magnitude)
-    level = fraction(level, "level")
-    se, df = sd / math.sqrt(n), float(n - 1)
-    return OneSample(
-        mean=mean,
-        sd=sd,
-        se=se,
-        df=df,
-        n=n,
-        t=mean / se,
-        p=two_sided_p(mean / se, df),
-        interval=t_interval(mean, se, df, level=level),
-    )
-
-
-@checked
-def tost_one_sample(
-    differences: ArrayLike,
-    *,
-    margin: float,
-    magnitude: float | None = None,
-    alpha: float = 0.05,
-) -> Tost:
-    """Test that the mean of unit-level differences lies strictly between -margin and margin.
-
-    Everything else is as in `one_sample`. Source: Schuirmann (1987).
-    """
-    mean, sd, n = _mean_sd_n(differences, magnitude=magnitude)
-    found = Moments(difference=mean, se=sd / math.sqrt(n), df=float(n - 1))
-    return tost_from_moments(found, margin=margin, alpha=alpha)
+    return StudentEstimate(estimate=mean, se=sd / math.sqrt(n), df=float(n - 1))
 
 
 def _signs(bits: NDArray[np.integer[Any]]) -> Floats:
@@ -173,16 +123,14 @@ def sign_flip(
 
 
 @checked
-def cohen_dz(
-    differences: ArrayLike, *, magnitude: float | None = None, level: float = 0.95
-) -> EffectSize:
+def cohen_dz(differences: ArrayLike) -> EffectSize:
     """Return mean / SD of unit-level differences, bias-corrected too, with its exact interval.
 
     Estimand: the mean difference in units of the SD of differences (not of replies: it is larger
     than Cohen's d where the two sides of a unit are correlated). `g` is d times the exact J of
     n - 1 degrees of freedom, and the interval comes from the noncentral t distribution of
-    sqrt(n) d. n >= 3, as J needs two degrees of freedom; `magnitude` is as in `one_sample`; normal
-    differences. Source: Cohen (1988); Hedges (1981); Cumming & Finch (2001).
+    sqrt(n) d. n >= 3, as J needs two degrees of freedom; normal differences.
+    Source: Cohen (1988); Hedges (1981); Cumming & Finch (2001).
     """
-    mean, sd, n = _mean_sd_n(differences, magnitude=magnitude, needed=3)
-    return effect_size_of(mean / sd, unit=1 / math.sqrt(n), df=n - 1, level=level)
+    mean, sd, n = _mean_sd_n(differences, needed=3)
+    return effect_size_of(mean / sd, unit=1 / math.sqrt(n), df=n - 1)

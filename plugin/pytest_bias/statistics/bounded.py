@@ -81,25 +81,10 @@ from .checks import (
     units,
 )
 from .resampling import exact_separation_p
-from .results import Interval
+from .results import ALPHA, Interval
 
 CHUNK = 2**19  # weights held at once, 4 MiB
 TIE = 1e-12  # share of the scale by which a weighted mean may miss the margin for rounding
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundedEquivalence:
-    """One-sided p-values of a mean difference beyond the margin, from random weights.
-
-    `p_upper` is that of difference >= margin, `p_lower` of difference <= -margin, and `p` the
-    larger. Each is at least 1 / (resamples + 1).
-    """
-
-    p_lower: float
-    p_upper: float
-    p: float
-    resamples: int
-    seed: int
 
 
 @checked
@@ -140,100 +125,53 @@ class _Weighting:
         return (seen + further * low) / total, (seen + further * high) / total
 
 
-def _equivalence(
-    a: _Weighting, b: _Weighting | None, *, width: float, margin: float, resamples: int, seed: int
-) -> BoundedEquivalence:
-    rng = np.random.default_rng(seed)
+@checked
+def bounded_equivalence(
+    a: ArrayLike,
+    b: ArrayLike | None = None,
+    *,
+    bounds: tuple[float, float],
+    margin: float,
+    resamples: int = 20_000,
+    seed: int,
+) -> float:
+    """Test that mean(a) - mean(b) lies strictly between -margin and margin, on a bounded scale.
+
+    `margin` and `bounds`, the lowest and highest value the measure can take, are in one unit; each
+    group has at least 1 unit. Without `b` it is the mean of `a`, differences within units, whose
+    bounds are (-R, R) for a measure on a scale of width R. Assumes nothing about the distributions
+    but the bounds: what is proven and what is simulated of its validity is at the top of the
+    module.
+
+    Returned is the larger of two one-sided p-values, each at least 1 / (resamples + 1). That of
+    difference >= margin is the share of weightings whose weighted mean of `a` with one further
+    observation at the upper bound, less that of `b` with one at the lower bound, is at least
+    `margin`; the other mirrors it. The further observations shift the difference by about
+    R / (n_a + 1) / 2 + R / (n_b + 1) / 2 on a scale of width R, so that nothing is cleared while
+    that is not well below the margin. Identical replies are fine.
+    Source: Gaffke (2005); Learned-Miller & Thomas (2020); Fay, Proschan & Brittain (2015).
+    """
+    ends = scale_bounds(bounds)
+    first, *second = (
+        _Weighting(on_scale(units(values, argument, needed=1), ends, argument), ends)
+        for argument, values in (("a", a), ("b", b))
+        if values is not None
+    )
+    margin = positive(margin, "margin") - TIE * (ends[1] - ends[0])
+    resamples = draws(resamples)
+    rng = np.random.default_rng(count(seed, "seed"))
     beyond_low = beyond_high = done = 0
-    margin -= TIE * width
-    size = a.distinct.size + (b.distinct.size if b else 0)
+    size = sum(group.distinct.size for group in (first, *second))
     while done < resamples:
         rows = min(max(1, CHUNK // size), resamples - done)
-        low, high = a.draw(rng, rows)
-        if b:
-            low_b, high_b = b.draw(rng, rows)
+        low, high = first.draw(rng, rows)
+        for other in second:
+            low_b, high_b = other.draw(rng, rows)
             low, high = low - high_b, high - low_b
         beyond_low += int(np.count_nonzero(low <= -margin))
         beyond_high += int(np.count_nonzero(high >= margin))
         done += rows
-    p_lower = probability((beyond_low + 1) / (resamples + 1))
-    p_upper = probability((beyond_high + 1) / (resamples + 1))
-    return BoundedEquivalence(
-        p_lower=p_lower,
-        p_upper=p_upper,
-        p=max(p_lower, p_upper),
-        resamples=resamples,
-        seed=seed,
-    )
-
-
-@checked
-def bounded_equivalence(
-    a: ArrayLike,
-    b: ArrayLike,
-    *,
-    bounds: tuple[float, float],
-    margin: float,
-    resamples: int = 20_000,
-    seed: int,
-) -> BoundedEquivalence:
-    """Test that mean(a) - mean(b) lies strictly between -margin and margin, on a bounded scale.
-
-    `margin` and `bounds`, the lowest and highest value the measure can take, are in one unit; each
-    group has at least 1 unit. Assumes nothing about the distributions but the bounds: what is
-    proven and what is simulated of its validity is at the top of the module.
-
-    `p_upper`, of difference >= margin, is the share of weightings whose weighted mean of `a` with
-    one further observation at the upper bound, less that of `b` with one at the lower bound, is
-    at least `margin`; `p_lower` mirrors it. The further observations shift the difference by
-    about R / (n_a + 1) / 2 + R / (n_b + 1) / 2 on a scale of width R, so that nothing is cleared
-    while that is not well below the margin. Identical replies are fine.
-    Source: Gaffke (2005); Learned-Miller & Thomas (2020); Fay, Proschan & Brittain (2015).
-    """
-    low, high = scale_bounds(bounds)
-    groups = [
-        _Weighting(
-            on_scale(units(values, argument, needed=1), (low, high), argument),
-            (low, high),
-        )
-        for argument, values in (("a", a), ("b", b))
-    ]
-    return _equivalence(
-        *groups,
-        width=high - low,
-        margin=positive(margin, "margin"),
-        resamples=draws(resamples),
-        seed=count(seed, "seed"),
-    )
-
-
-@checked
-def bounded_equivalence_paired(
-    differences: ArrayLike,
-    *,
-    bounds: tuple[float, float],
-    margin: float,
-    resamples: int = 20_000,
-    seed: int,
-) -> BoundedEquivalence:
-    """Test that the mean of `differences` lies strictly between -margin and margin.
-
-    One per independent unit, at least 1. The bounds are those of a difference: (-R, R) for a
-    measure on a scale of width R. This is the one-sample p-value of Gaffke (2005) against each
-    margin, with one further observation at the end beyond it.
-    Source: Gaffke (2005); Learned-Miller & Thomas (2020).
-    """
-    low, high = scale_bounds(bounds)
-    array = units(differences, "differences", needed=1)
-    array = on_scale(array, (low, high), "differences")
-    return _equivalence(
-        _Weighting(array, (low, high)),
-        None,
-        width=high - low,
-        margin=positive(margin, "margin"),
-        resamples=draws(resamples),
-        seed=count(seed, "seed"),
-    )
+    return probability((max(beyond_low, beyond_high) + 1) / (resamples + 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,7 +207,7 @@ def identical_pairs(
     pairs: int,
     width: float,
     margin: float | None,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
 ) -> IdenticalPairs:
     """Bound a mean difference where every one of `pairs` independent differences is the same.
 
@@ -342,7 +280,6 @@ def deterministic_difference(
     *,
     bounds: tuple[float, float],
     margin: float | None,
-    alpha: float = 0.05,
 ) -> Deterministic:
     """Bound mean(a) - mean(b) where every reply within each group is the same.
 
@@ -350,7 +287,7 @@ def deterministic_difference(
     Assumes independent replies, and nothing about how others would be distributed. With d the
     observed difference, R the width of the bounds and n = min(n_a, n_b):
 
-    - `interval`, level 1 - alpha: s d - (1 - s) R to s d + (1 - s) R, where s is alpha^(1/n) but
+    - `interval`, level .95: s d - (1 - s) R to s d + (1 - s) R, where s is .05^(1/n) but
       for a correction that matters below n = 8. It contains d and stays between -R and R.
     - `p_clear`, of |D| >= margin: ((R - margin) / (R - |d|))^n for |d| < margin, else 1. As in an
       equivalence test each side has the whole of alpha.
@@ -360,7 +297,6 @@ def deterministic_difference(
     & Pearson (1934).
     """
     low, high = scale_bounds(bounds)
-    alpha = fraction(alpha, "alpha")
     value_a, n_a = _constant_value(a, (low, high), "a")
     value_b, n_b = _constant_value(b, (low, high), "b")
     n, width = min(n_a, n_b), high - low
@@ -369,7 +305,7 @@ def deterministic_difference(
     if abs(difference) <= ROUNDING * max(abs(low), abs(high)):
         difference = 0.0
 
-    found = identical_pairs(difference, pairs=n, width=width, margin=margin, alpha=alpha)
+    found = identical_pairs(difference, pairs=n, width=width, margin=margin)
     return Deterministic(
         difference=difference,
         interval=found.interval,

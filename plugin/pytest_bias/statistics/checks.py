@@ -91,17 +91,17 @@ def sample(values: ArrayLike, argument: str) -> Floats:
     return floats
 
 
-def samples(groups: Sequence[ArrayLike], argument: str) -> list[Floats]:
-    """Return `sample` of each group; all are checked at once, as there may be hundreds."""
+def samples(groups: Sequence[ArrayLike]) -> list[Floats]:
+    """Return `sample` of each cell; all are checked at once, as there may be hundreds."""
     arrays = [g for g in groups if isinstance(g, np.ndarray) and g.dtype == np.float64]
     if groups and len(arrays) == len(groups):
         try:
-            sample(np.concatenate(arrays), argument)
+            sample(np.concatenate(arrays), "cells")
         except (BadStatisticInput, ValueError):
             pass  # one by one says which
         else:
             return arrays
-    return [sample(group, f"{argument}[{place}]") for place, group in enumerate(groups)]
+    return [sample(group, f"cells[{place}]") for place, group in enumerate(groups)]
 
 
 def units(values: ArrayLike, argument: str, needed: int = 2) -> Floats:
@@ -190,11 +190,11 @@ def draws(value: int, argument: str = "resamples") -> int:
     return value
 
 
-def scale_bounds(bounds: tuple[float, float], argument: str = "bounds") -> tuple[float, float]:
+def scale_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
     """Return the lowest and highest value a measure can take, checked to be in that order."""
-    low, high = (number(bound, argument) for bound in bounds)
+    low, high = (number(bound, "bounds") for bound in bounds)
     if not low < high:
-        raise bad(argument, f"{low} is not below {high}")
+        raise bad("bounds", f"{low} is not below {high}")
     return low, high
 
 

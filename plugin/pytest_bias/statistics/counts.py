@@ -22,7 +22,7 @@ MOST_TABLES = 10**6  # tables of the same margins that are weighed one by one
 
 FOURFOLD = (2, 2)
 FEWEST = 2  # rows, columns or samples that can differ
-SERIES_LIMIT = 1e9  # scipy's noncentral chi-square fails at 1e13
+LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ def _counts(successes: int, n: int, *, group: str) -> tuple[int, int]:
 
 
 @checked
-def wilson(successes: int, n: int, *, level: float = 0.95) -> Interval:
+def wilson(successes: int, n: int, *, level: float = LEVEL) -> Interval:
     """Return the Wilson score interval of a rate, without continuity correction.
 
     From `successes` of `n` >= 1 independent units. It is never of zero width and never leaves [0,
@@ -58,8 +58,7 @@ def wilson(successes: int, n: int, *, level: float = 0.95) -> Interval:
     Source: Wilson (1927); method 3 of Newcombe (1998, Statistics in Medicine 17, 857-872).
     """
     successes, n = _counts(successes, n, group="")
-    level = fraction(level, "level")
-    z = normal_isf((1 - level) / 2)
+    z = normal_isf((1 - fraction(level, "level")) / 2)
     middle = (successes + z**2 / 2) / (n + z**2)
     half = z * math.sqrt(successes * (n - successes) / n + z**2 / 4) / (n + z**2)
     rate = successes / n  # the score interval contains it; rounding at 0 and 1 may not
@@ -71,9 +70,7 @@ def wilson(successes: int, n: int, *, level: float = 0.95) -> Interval:
 
 
 @checked
-def newcombe(
-    successes_a: int, n_a: int, successes_b: int, n_b: int, *, level: float = 0.95
-) -> RateDifferenceResult:
+def newcombe(successes_a: int, n_a: int, successes_b: int, n_b: int) -> RateDifferenceResult:
     """Return rate a - rate b with its hybrid score interval and a two-sided p-value.
 
     From independent units in independent groups of at least 1. The interval combines the two
@@ -86,14 +83,14 @@ def newcombe(
     """
     successes_a, n_a = _counts(successes_a, n_a, group="a")
     successes_b, n_b = _counts(successes_b, n_b, group="b")
-    first, second = wilson(successes_a, n_a, level=level), wilson(successes_b, n_b, level=level)
+    first, second = wilson(successes_a, n_a), wilson(successes_b, n_b)
     rate_a, rate_b = successes_a / n_a, successes_b / n_b
     difference = rate_a - rate_b
     interval = Interval(
         # the limits of -1 and 1 only undo rounding
         low=max(-1.0, difference - math.hypot(rate_a - first.low, second.high - rate_b)),
         high=min(1.0, difference + math.hypot(first.high - rate_a, rate_b - second.low)),
-        level=level,
+        level=LEVEL,
     )
 
     units, events = n_a + n_b, successes_a + successes_b
@@ -120,7 +117,7 @@ def newcombe(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OddsRatio:
-    """Odds a over odds b given the margins, from `low` to `high` at `level`; p is Fisher's.
+    """Odds a over odds b given the margins, from `low` to `high` at 95 %; p is Fisher's.
 
     `estimate` and `low` are 0, or `estimate` and `high` infinite, where the events of one group
     are as few, or as many, as the margins allow.
@@ -129,19 +126,16 @@ class OddsRatio:
     estimate: float
     low: float
     high: float
-    level: float
     p: float
 
 
 @checked
-def conditional_odds_ratio(
-    successes_a: int, n_a: int, successes_b: int, n_b: int, *, level: float = 0.95
-) -> OddsRatio:
+def conditional_odds_ratio(successes_a: int, n_a: int, successes_b: int, n_b: int) -> OddsRatio:
     """Return the conditional maximum-likelihood odds ratio with its exact interval and p-value.
 
     From independent units in independent groups of at least 1, given how many successes there are
-    in all: the successes of a are then noncentral hypergeometric. Each bound leaves
-    (1 - level) / 2 beyond the count seen. p is that of Fisher's exact test, and may disagree with
+    in all: the successes of a are then noncentral hypergeometric. Each bound leaves .025 beyond
+    the count seen. p is that of Fisher's exact test, and may disagree with
     the interval at its edges. R's `fisher.test` finds the bounds to some four digits only.
 
     Raises `NoVariance` where no unit or every unit is a success, and `BadStatisticInput` beyond
@@ -149,7 +143,6 @@ def conditional_odds_ratio(
     """
     successes_a, n_a = _counts(successes_a, n_a, group="a")
     successes_b, n_b = _counts(successes_b, n_b, group="b")
-    level = fraction(level, "level")
     events = successes_a + successes_b
     fewest, most = max(0, events - n_b), min(n_a, events)
     if fewest == most:
@@ -175,7 +168,7 @@ def conditional_odds_ratio(
             reach *= 2
         return math.exp(crossing(lacking, -reach, reach))
 
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     at_fewest, at_most = successes_a == fewest, successes_a == most
     estimate = math.inf if at_most else 0.0
     if not (at_fewest or at_most):
@@ -185,28 +178,19 @@ def conditional_odds_ratio(
         estimate=estimate,
         low=0.0 if at_fewest else solved(possible >= successes_a, tail),
         high=math.inf if at_most else solved(possible > successes_a, 1 - tail),
-        level=level,
         p=probability(float(scipy.stats.fisher_exact(table).pvalue)),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChiSquare:
-    """Pearson's chi-square of a table without its empty rows and columns, and effect sizes.
-
-    `phi` is signed, and None unless the table is 2 × 2; `yates` tells whether the correction was
-    applied; `interval` is that of V.
-    """
+    """Pearson's chi-square of a table without its empty rows and columns, and effect sizes."""
 
     chi2: float
     df: int
     p: float
-    n: int
     smallest_expected: float
-    yates: bool
-    phi: float | None
     cramers_v: float
-    interval: Interval
     bergsma_v: float
 
 
@@ -224,15 +208,6 @@ def _table(table: ArrayLike) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def _noncentrality(chi2: float, df: int, share: float) -> float:
-    """Return the noncentrality with which a chi-square is at most `chi2` at rate `share`."""
-    if special.chdtr(df, chi2) <= share:
-        return 0.0
-    if chi2 > SERIES_LIMIT:  # the root is normal of variance 1 here, to nine digits
-        return (math.sqrt(chi2) + normal_isf(share)) ** 2
-    return float(special.chndtrinc(chi2, df, share))
-
-
 def _bergsma_v(phi2: float, rows: int, columns: int, n: int) -> float:
     """Return Bergsma's V, 0 where the correction leaves nothing of phi squared."""
     corrected = phi2 - (rows - 1) * (columns - 1) / (n - 1)
@@ -243,53 +218,35 @@ def _bergsma_v(phi2: float, rows: int, columns: int, n: int) -> float:
 
 
 @checked
-def chi_square(table: ArrayLike, *, yates: bool = False, level: float = 0.95) -> ChiSquare:
+def chi_square(table: ArrayLike, *, yates: bool = False) -> ChiSquare:
     """Test that rows and columns are independent, and measure their association.
 
     Estimand of the effect sizes: Cramér's V of the population's table, from 0 to 1. `table` has
     shape (r, c) and counts independent units as integers. Empty rows and columns are dropped.
-    Yates' correction is applied to what is a 2 × 2 table then, and to no other; it goes
-    into phi, V and their interval, not into Bergsma's V. Phi is above 0 where the first row has
-    more than its share of the first column.
-
-    V of an independent table is not 0 on average; `bergsma_v` corrects that. `interval` is the V
-    of the noncentralities between which the chi-square lies in the middle `level` of its
-    distribution, cut at 1; V itself, being biased upwards, may lie above it. The p-value needs
-    expected counts of 5 or so: see `smallest_expected`.
+    Yates' correction is applied to what is a 2 × 2 table then, and to no other; it goes into V
+    (there also called phi), not into Bergsma's. V of an independent table is not 0 on average;
+    `bergsma_v` corrects that. The p-value needs expected counts of 5 or so: see
+    `smallest_expected`.
 
     Raises `NoVariance` when fewer than two rows or columns have any units, `BadStatisticInput`
-    for counts that are not integers or are negative and for a level outside (0, 1).
-    Source: Pearson (1900), Yates (1934), Cramér (1946), Bergsma (2013); interval: Smithson (2003).
+    for counts that are not integers or are negative.
+    Source: Pearson (1900), Yates (1934), Cramér (1946), Bergsma (2013).
     """
-    level = fraction(level, "level")
     array = _table(table)
     kept = array[array.any(axis=1)][:, array.any(axis=0)]
     rows, columns = kept.shape
     if min(rows, columns) < FEWEST:
         raise NoVariance
     n = int(kept.sum())
-    fourfold = kept.shape == FOURFOLD
     plain = scipy.stats.chi2_contingency(kept, correction=False)
+    fourfold = kept.shape == FOURFOLD
     found = scipy.stats.chi2_contingency(kept, correction=True) if yates and fourfold else plain
-    chi2, df = float(found.statistic), (rows - 1) * (columns - 1)
-    largest = n * (min(rows, columns) - 1)
-    phi = None
-    if fourfold:
-        lead = float(kept[0, 0]) * float(kept[1, 1]) - float(kept[0, 1]) * float(kept[1, 0])
-        phi = math.copysign(min(1.0, math.sqrt(chi2 / n)), lead)
-    low, high = (
-        min(1.0, math.sqrt(_noncentrality(chi2, df, share) / largest))
-        for share in ((1 + level) / 2, (1 - level) / 2)
-    )
+    chi2 = float(found.statistic)
     return ChiSquare(
         chi2=chi2,
-        df=df,
+        df=(rows - 1) * (columns - 1),
         p=probability(float(found.pvalue)),
-        n=n,
         smallest_expected=float(plain.expected_freq.min()),
-        yates=yates and fourfold,
-        phi=phi,
-        cramers_v=min(1.0, math.sqrt(chi2 / largest)),
-        interval=Interval(low=low, high=high, level=level),
+        cramers_v=min(1.0, math.sqrt(chi2 / (n * (min(rows, columns) - 1)))),
         bergsma_v=_bergsma_v(float(plain.statistic) / n, rows, columns, n),
     )

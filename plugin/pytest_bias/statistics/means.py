@@ -32,9 +32,7 @@ from .checks import (
     samples,
     units,
 )
-from .results import Description, Interval, Tost
-
-LARGEST_ALPHA = 0.5  # at one half the interval at 1 - 2 alpha is a point
+from .results import ALPHA, Description, Interval, Tost
 
 REPLICATED = 2  # replies that a cell needs for a variance of its own
 FEWEST_REPLICATED = 2  # cells with a variance of their own
@@ -69,24 +67,56 @@ def describe(values: ArrayLike) -> Description:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moments:
-    """A difference of two means with its standard error and degrees of freedom."""
+class StudentEstimate:
+    """An estimate that Student's t tests: its standard error, above 0, and degrees of freedom.
 
-    difference: float
+    Assumes that (estimate - truth) / se is close to Student's t.
+    """
+
+    estimate: float
     se: float
     df: float
 
+    @property
+    def t(self) -> float:
+        """The statistic of no effect."""
+        return self.estimate / self.se
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Welch:
-    """Welch's t test of a difference of two means against 0, two-sided, with its interval."""
+    @property
+    def p(self) -> float:
+        """The two-sided p-value of no effect, floored."""
+        return p_from_t(self.t, self.df)
 
-    difference: float
-    se: float
-    df: float
-    t: float
-    p: float
-    interval: Interval
+    @property
+    def interval(self) -> Interval:
+        """The two-sided interval at 95 %."""
+        return self.at_level(0.95)
+
+    def at_level(self, level: float) -> Interval:
+        """Return the two-sided interval at a confidence level."""
+        return t_interval(self.estimate, self.se, self.df, level=level)
+
+    def tost(self, margin: float) -> Tost:
+        """Test that what is estimated lies strictly between -margin and margin.
+
+        `margin` is in the unit of the estimate, alpha that of the verdict rule. Source: Schuirmann
+        (1987); of two groups in Welch's form as in Lakens (2017).
+        """
+        margin = positive(margin, "margin")
+        t_lower = (self.estimate + margin) / self.se
+        t_upper = (self.estimate - margin) / self.se
+        p_lower = probability(t_sf(t_lower, self.df))
+        p_upper = probability(t_sf(-t_upper, self.df))
+        return Tost(
+            t_lower=t_lower,
+            p_lower=p_lower,
+            t_upper=t_upper,
+            p_upper=p_upper,
+            p=max(p_lower, p_upper),
+            df=self.df,
+            interval=self.at_level(1 - 2 * ALPHA),
+            margin=margin,
+        )
 
 
 def satterthwaite(se_a: float, df_a: float, se_b: float, df_b: float) -> tuple[float, float]:
@@ -99,17 +129,20 @@ def satterthwaite(se_a: float, df_a: float, se_b: float, df_b: float) -> tuple[f
     return se, 1 / (share_a**2 / df_a + share_b**2 / df_b)
 
 
+@checked
 def t_interval(estimate: float, se: float, df: float, *, level: float) -> Interval:
     """Return the two-sided Student t interval of an estimate."""
-    half = se * t_isf((1 - level) / 2, df)
+    half = se * t_isf((1 - fraction(level, "level")) / 2, df)
     return Interval(low=estimate - half, high=estimate + half, level=level)
 
 
-def two_sided_p(t: float, df: float) -> float:
-    """Return the two-sided p-value of a t statistic, floored."""
-    return probability(2 * t_sf(abs(t), df))
+@checked
+def p_from_t(t: float, df: float) -> float:
+    """Return the two-sided p-value, floored, of a t statistic on `df` > 0 degrees of freedom."""
+    return probability(2 * t_sf(abs(number(t, "t")), positive(df, "df")))
 
 
+@checked
 def difference_of(
     first: float,
     se_first: float,
@@ -117,16 +150,33 @@ def difference_of(
     second: float,
     se_second: float,
     df_second: float,
-) -> Moments:
-    """Return the difference of two independent estimates; `NoVariance` where neither varies."""
-    if max(se_first, se_second) == 0:
+) -> StudentEstimate:
+    """Return first - second, independent estimates such as a model's and the one of people.
+
+    Each is close to normal with its standard error and degrees of freedom, in one unit. One
+    standard error may be 0 (a constant); where both are, `NoVariance`.
+    Source: Satterthwaite (1946); Welch (1947).
+    """
+    ses = not_negative(se_first, "se_first"), not_negative(se_second, "se_second")
+    if max(ses) == 0:
         raise NoVariance
-    se, df = satterthwaite(se_first, df_first, se_second, df_second)
-    return Moments(difference=first - second, se=se, df=df)
+    dfs = positive(df_first, "df_first"), positive(df_second, "df_second")
+    se, df = satterthwaite(ses[0], dfs[0], ses[1], dfs[1])
+    return StudentEstimate(
+        estimate=number(first, "first") - number(second, "second"), se=se, df=df
+    )
 
 
-def moments(a: ArrayLike, b: ArrayLike) -> Moments:
-    """Return what Welch's t and its equivalence test share of two samples."""
+@checked
+def welch(a: ArrayLike, b: ArrayLike) -> StudentEstimate:
+    """Test mean(a) - mean(b) without assuming equal variances.
+
+    Estimand: the difference of the two population means, in the unit of the values. `a` has shape
+    (n_a,), `b` (n_b,), each at least 2 independent units. Assumes independent groups and means
+    that are close to normal. One constant group is fine: it contributes no variance; two (up to
+    rounding) raise `NoVariance`: a zero standard error would clear whatever lies inside a margin.
+    Source: Welch (1947).
+    """
     groups = units(a, "a"), units(b, "b")
     # Beside values of the other group, rounding of values near 0 is no variance either.
     magnitude = float(max(np.abs(group).max() for group in groups))
@@ -135,34 +185,6 @@ def moments(a: ArrayLike, b: ArrayLike) -> Moments:
         mean, sd = mean_and_sd(group, magnitude=magnitude)
         parts += [mean, sd / math.sqrt(group.size), group.size - 1]
     return difference_of(*parts)
-
-
-def _tested(found: Moments, level: float) -> Welch:
-    level = fraction(level, "level")
-    t = found.difference / found.se
-    return Welch(
-        difference=found.difference,
-        se=found.se,
-        df=found.df,
-        t=t,
-        p=two_sided_p(t, found.df),
-        interval=t_interval(found.difference, found.se, found.df, level=level),
-    )
-
-
-@checked
-def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Welch:
-    """Test mean(a) - mean(b) against 0 without assuming equal variances.
-
-    Estimand: the difference of the two population means, in the unit of the values. `a` has shape
-    (n_a,), `b` (n_b,), each at least 2 independent units. Assumes independent groups and means
-    that are close to normal. One constant group is fine: it contributes no variance.
-
-    Raises `TooFewUnits` below two units in a group, `NoVariance` when both groups are constant
-    (up to rounding), `BadStatisticInput` for NaN, infinities and a level outside (0, 1).
-    Source: Welch (1947).
-    """
-    return _tested(moments(a, b), level)
 
 
 @checked
@@ -174,109 +196,11 @@ def se_from_t(*, difference: float, t: float) -> float:
     return positive(abs(difference), "difference") / positive(abs(t), "t")
 
 
-@checked
-def p_from_t(t: float, df: float) -> float:
-    """Return the two-sided p-value of a t statistic with `df` > 0 degrees of freedom."""
-    return two_sided_p(number(t, "t"), positive(df, "df"))
-
-
-@checked
-def compare_differences(
-    *,
-    first: float,
-    se_first: float,
-    df_first: float,
-    second: float,
-    se_second: float,
-    df_second: float,
-    level: float = 0.95,
-) -> Welch:
-    """Compare two independent differences, such as a model's and the published human one.
-
-    Estimand: first - second, in their unit, with the Welch-Satterthwaite interval and two-sided
-    p-value. Assumes independent estimates, each close to normal with the given standard error and
-    degrees of freedom. One standard error may be 0 (a constant), not both.
-    Source: Satterthwaite (1946); Welch (1947).
-    """
-    found = difference_of(
-        number(first, "first"),
-        not_negative(se_first, "se_first"),
-        positive(df_first, "df_first"),
-        number(second, "second"),
-        not_negative(se_second, "se_second"),
-        positive(df_second, "df_second"),
-    )
-    return _tested(found, level)
-
-
-def tost_from_moments(found: Moments, *, margin: float, alpha: float) -> Tost:
-    """Return the two one-sided t tests of an estimate whose standard error is above 0."""
-    margin = positive(margin, "margin")
-    alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
-    t_lower = (found.difference + margin) / found.se
-    t_upper = (found.difference - margin) / found.se
-    p_lower = probability(t_sf(t_lower, found.df))
-    p_upper = probability(t_sf(-t_upper, found.df))
-    return Tost(
-        t_lower=t_lower,
-        p_lower=p_lower,
-        t_upper=t_upper,
-        p_upper=p_upper,
-        p=max(p_lower, p_upper),
-        df=found.df,
-        interval=t_interval(found.difference, found.se, found.df, level=1 - 2 * alpha),
-        margin=margin,
-    )
-
-
-@checked
-def tost_welch(a: ArrayLike, b: ArrayLike, *, margin: float, alpha: float = 0.05) -> Tost:
-    """Test that mean(a) - mean(b) lies strictly between -margin and margin, by Welch's t.
-
-    `margin` is in the unit of the values; shapes and assumptions are those of `welch`. Two
-    constant groups raise `NoVariance`: a zero standard error would clear any difference inside the
-    margin.
-    Source: Schuirmann (1987); Welch's form as in Lakens (2017).
-    """
-    return tost_from_moments(moments(a, b), margin=margin, alpha=alpha)
-
-
-@checked
-def tost_from_estimate(
-    *, estimate: float, se: float, df: float, margin: float, alpha: float = 0.05
-) -> Tost:
-    """Test that what `estimate` estimates lies strictly between -margin and margin.
-
-    `estimate`, its standard error `se` (on `df` degrees of freedom, above 0) and `margin` are in
-    one unit. Assumes that (estimate - truth) / se is close to Student's t. Source: Schuirmann
-    (1987).
-    """
-    se = not_negative(se, "se")
-    if se == 0:
-        raise NoVariance
-    found = Moments(
-        difference=number(estimate, "estimate"),
-        se=se,
-        df=positive(df, "df"),
-    )
-    return tost_from_moments(found, margin=margin, alpha=alpha)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StratifiedContrast:
-    """A weighted sum of cell means against 0, two-sided, from `n` replies.
+class StratifiedContrast(StudentEstimate):
+    """A weighted sum of cell means; `pooled_sd` is that of replies within cells."""
 
-    `pooled_sd` is the pooled standard deviation of replies within cells.
-    """
-
-    estimate: float
-    se: float
-    df: float
-    t: float
-    p: float
-    interval: Interval
     pooled_sd: float
-    n: int
 
 
 def _cells_in_use(cells: Sequence[ArrayLike], weights: ArrayLike) -> tuple[list[Floats], Floats]:
@@ -286,7 +210,7 @@ def _cells_in_use(cells: Sequence[ArrayLike], weights: ArrayLike) -> tuple[list[
         raise bad("weights", f"{given.size} weights for {len(cells)} cells")
     if not given.any():
         raise bad("weights", "are all 0")
-    checked = samples(cells, "cells")
+    checked = samples(cells)
     for place, (cell, weight) in enumerate(zip(checked, given, strict=True)):
         if weight and not cell.size:
             argument = f"cells[{place}]"
@@ -311,10 +235,8 @@ def _means_and_variances(cells: list[Floats], sizes: NDArray[np.int64]) -> tuple
 
 
 @checked
-def stratified_contrast(
-    cells: Sequence[ArrayLike], weights: ArrayLike, *, level: float = 0.95
-) -> StratifiedContrast:
-    """Test a weighted sum of cell means against 0, for exactly these cells.
+def stratified_contrast(cells: Sequence[ArrayLike], weights: ArrayLike) -> StratifiedContrast:
+    """Test a weighted sum of cell means, for exactly these cells.
 
     The cells (these names, these prompts) are the whole target, not a sample of one: only replies
     vary. Estimand: sum of w_c mean_c, in the unit of the values when positive and negative weights
@@ -330,7 +252,6 @@ def stratified_contrast(
     `TooFewUnits` when fewer than 2 cells have 2 replies.
     Source: Welch (1947) for the corrected df; Satterthwaite (1946).
     """
-    level = fraction(level, "level")
     used, weight = _cells_in_use(cells, weights)
     sizes = np.array([cell.size for cell in used], dtype=np.int64)
     replicated = sizes >= REPLICATED
@@ -362,9 +283,5 @@ def stratified_contrast(
         estimate=unit * estimate,
         se=unit * se,
         df=df,
-        t=estimate / se,
-        p=two_sided_p(estimate / se, df),
-        interval=t_interval(unit * estimate, unit * se, df, level=level),
         pooled_sd=math.sqrt(pooled),
-        n=int(sizes.sum()),
     )

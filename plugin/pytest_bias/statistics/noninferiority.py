@@ -35,14 +35,13 @@ from .checks import (
     checked,
     fraction,
     mean_and_sd,
-    not_negative,
     number,
     positive,
-    probability,
     sample,
     units,
 )
-from .means import Moments, difference_of, satterthwaite
+from .means import StudentEstimate, difference_of, satterthwaite
+from .results import ALPHA, POWER
 
 SIGNS = (1.0, -1.0)
 
@@ -54,69 +53,46 @@ class NonInferiority:
     Of the better upper bounds of candidate - b * baseline and of -candidate - b * baseline over
     both signs b, each one-sided at 1 - alpha / 2, `bound` is the larger, an upper bound of
     |candidate| - |baseline|, with the standard error `se` and its `df`; `non_inferior` says that
-    it is below the margin, and `p` is then below alpha. Without a margin neither can be.
-    `larger` says that |candidate| > |baseline| is shown, with `p_larger` at most `alpha_larger`;
-    `least` is a lower bound of the difference, at that level.
+    it is below the margin. Without a margin it cannot be. `larger` says that |candidate| >
+    |baseline| is shown; `least` is a lower bound of the difference, at the level of that.
     """
 
     bound: float
     se: float
     df: float
-    p: float
     margin: float | None
     non_inferior: bool
     least: float
-    p_larger: float
     larger: bool
 
 
 def _two_signs(
-    found: dict[tuple[float, float], Moments],
+    found: dict[tuple[float, float], StudentEstimate],
     *,
     margin: float | None,
-    alpha: float,
     alpha_larger: float,
 ) -> NonInferiority:
     if margin is not None:
         margin = positive(margin, "margin")
-    alpha = fraction(alpha, "alpha")
     alpha_larger = fraction(alpha_larger, "alpha_larger")
 
-    def end(each: Moments, level: float) -> float:
-        return each.difference - float(special.stdtrit(each.df, level)) * each.se
+    def end(each: StudentEstimate, level: float) -> float:
+        return each.estimate - float(special.stdtrit(each.df, level)) * each.se
 
-    def p_of(each: Moments, distance: float) -> float:
-        return float(special.stdtr(each.df, distance / each.se))
+    def upper(each: StudentEstimate) -> float:
+        return end(each, ALPHA / 2)
 
-    deciding = max(
-        (min((found[a, b] for b in SIGNS), key=lambda each: end(each, alpha / 2)) for a in SIGNS),
-        key=lambda each: end(each, alpha / 2),
-    )
-    bound = end(deciding, alpha / 2)
-    p, p_larger = (
-        1.0,
-        probability(
-            2 * max(min(p_of(found[a, b], -found[a, b].difference) for a in SIGNS) for b in SIGNS)
-        ),
-    )
-    if margin is not None:
-        p = probability(
-            2
-            * max(
-                min(p_of(found[a, b], found[a, b].difference - margin) for b in SIGNS)
-                for a in SIGNS
-            )
-        )
+    deciding = max((min((found[a, b] for b in SIGNS), key=upper) for a in SIGNS), key=upper)
+    bound = upper(deciding)
+    least = min(max(end(found[a, b], 1 - alpha_larger / 2) for a in SIGNS) for b in SIGNS)
     return NonInferiority(
         bound=bound,
         se=deciding.se,
         df=deciding.df,
-        p=p,
         margin=margin,
         non_inferior=margin is not None and bound < margin,
-        least=min(max(end(found[a, b], 1 - alpha_larger / 2) for a in SIGNS) for b in SIGNS),
-        p_larger=p_larger,
-        larger=p_larger <= alpha_larger,
+        least=least,
+        larger=least > 0,
     )
 
 
@@ -125,8 +101,7 @@ def non_inferior_paired_groups(
     groups: Sequence[tuple[float, ArrayLike, ArrayLike]],
     *,
     margin: float | None,
-    alpha: float = 0.05,
-    alpha_larger: float = 0.05,
+    alpha_larger: float = ALPHA,
 ) -> NonInferiority:
     """Test |candidate| < |baseline| + margin on a weighted sum of the means of groups of units.
 
@@ -152,8 +127,8 @@ def non_inferior_paired_groups(
         )
         for a in SIGNS:
             # the candidate's sign a goes to both terms, so that of the baseline becomes a b
-            found[a, a * b] = replace(moments, difference=a * moments.difference)
-    return _two_signs(found, margin=margin, alpha=alpha, alpha_larger=alpha_larger)
+            found[a, a * b] = replace(moments, estimate=a * moments.estimate)
+    return _two_signs(found, margin=margin, alpha_larger=alpha_larger)
 
 
 def _pairs(
@@ -169,22 +144,22 @@ def _pairs(
     return float(weight), ours, theirs
 
 
-def _sum_of_means(groups: Sequence[tuple[float, Floats]], *, magnitude: float) -> Moments:
+def _sum_of_means(groups: Sequence[tuple[float, Floats]], *, magnitude: float) -> StudentEstimate:
     """The weighted sum of the means of independent groups."""
-    difference, se, df = 0.0, 0.0, math.inf
+    estimate, se, df = 0.0, 0.0, math.inf
     for weight, values in groups:
         mean, sd = mean_and_sd(values, magnitude=magnitude)
-        difference += weight * mean
+        estimate += weight * mean
         if sd:
             own = abs(weight) * sd / math.sqrt(values.size)
             se, df = satterthwaite(se, df, own, float(values.size - 1))
     if se == 0:
         raise NoVariance
-    return Moments(difference=difference, se=se, df=df)
+    return StudentEstimate(estimate=estimate, se=se, df=df)
 
 
 @checked
-def non_inferior_from_estimates(  # noqa: PLR0913  (two estimates of three numbers each)
+def non_inferior_from_estimates(
     *,
     candidate: float,
     se_candidate: float,
@@ -193,8 +168,7 @@ def non_inferior_from_estimates(  # noqa: PLR0913  (two estimates of three numbe
     se_baseline: float,
     df_baseline: float,
     margin: float | None,
-    alpha: float = 0.05,
-    alpha_larger: float = 0.05,
+    alpha_larger: float = ALPHA,
 ) -> NonInferiority:
     """Test |candidate| < |baseline| + margin from two independent estimates, where nothing pairs.
 
@@ -203,23 +177,13 @@ def non_inferior_from_estimates(  # noqa: PLR0913  (two estimates of three numbe
     may be 0 (a constant), not both. Source: Satterthwaite (1946); else as in
     `non_inferior_paired_groups`.
     """
-    ours = number(candidate, "candidate")
-    theirs = number(baseline, "baseline")
-    errors = (
-        not_negative(se_candidate, "se_candidate"),
-        positive(df_candidate, "df_candidate"),
-        not_negative(se_baseline, "se_baseline"),
-        positive(df_baseline, "df_baseline"),
-    )
+    ours, theirs = (se_candidate, df_candidate), (se_baseline, df_baseline)
     found = {
-        (a, b): difference_of(a * ours, *errors[:2], b * theirs, *errors[2:])
+        (a, b): difference_of(a * candidate, *ours, b * baseline, *theirs)
         for a in SIGNS
         for b in SIGNS
     }
-    return _two_signs(found, margin=margin, alpha=alpha, alpha_larger=alpha_larger)
-
-
-# --- several accepted versions ------------------------------------------------------------------
+    return _two_signs(found, margin=margin, alpha_larger=alpha_larger)
 
 
 @checked
@@ -281,21 +245,19 @@ def shrinkage(means: Floats, square: float) -> tuple[int, float]:
 
 
 @checked
-def replication_to_decide(
-    found: NonInferiority, *, alpha: float = 0.05, power: float = 0.90
-) -> float | None:
+def replication_to_decide(found: NonInferiority) -> float | None:
     """Return how many times the replicates of both models would show that nothing grew.
 
     What was recorded stays, and what is added is assumed to show no change, at the spread seen:
     with x the share of the recorded among all, the difference found counts x times, its standard
     error sqrt(x) times, and the added replicates spread it by se * sqrt(x (1 - x)). The bound is
-    then below the margin with probability `power`. 1 where it is already; None without a margin.
+    then below the margin with probability .90. 1 where it is already; None without a margin.
     No power at the estimate found: the truth is taken to be no change (Hoenig & Heisey 2001).
     """
     if found.margin is None:
         return None
-    t = t_isf(fraction(alpha, "alpha") / 2, found.df)
-    z = float(special.ndtri(fraction(power, "power")))
+    t = t_isf(ALPHA / 2, found.df)
+    z = float(special.ndtri(POWER))
     difference, margin = found.bound - t * found.se, found.margin
 
     def short(x: float) -> bool:

@@ -20,14 +20,13 @@ from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scip
 from ..errors import TooFewUnits
 from ._distributions import crossing, t_isf
 from .bounded import unseen_p
-from .checks import Floats, bad, checked, count, fraction, known, number, positive, scale_bounds
+from .checks import Floats, bad, checked, count, fraction, known, number, positive
+from .results import ALPHA, POWER
 
 PowerDesign = Literal["independent", "paired"]
 PowerNull = Literal["zero", "margin"]
 
-LARGEST_ALPHA = 0.5
 SMALLEST = 2  # units that leave a degree of freedom
-MOST_POWER = 1 - 1e-9  # nearer to 1 the quadrature's own error decides
 NODES = 80
 TAIL = 1e-16  # the share of the SD's distribution left out at each end
 STEEP = 9.0  # standard errors within which a normal probability goes from 0 to 1
@@ -110,9 +109,9 @@ def alarm_power(effect: float, *, start: float, alpha: float, df: float) -> floa
     return average(lambda s: beyond(start + t * s, effect), df, bends(effect, start, t))
 
 
-def clear_power(effect: float, *, margin: float, alpha: float, df: float) -> float:
+def clear_power(effect: float, *, margin: float, df: float) -> float:
     """Return P(|D| < margin - t s) for D ~ N(effect, 1); all in standard errors."""
-    t = t_isf(alpha, df)
+    t = t_isf(ALPHA, df)
 
     def inside(s: Floats) -> Floats:
         edge = np.maximum(margin - t * s, 0)
@@ -128,62 +127,12 @@ def one_sided_power(effect: float, *, alpha: float, df: float) -> float:
     return average(lambda s: np.asarray(special.ndtr(effect - t * s)), df, bends(effect, 0, t))
 
 
-def start_of_alarm(null: PowerNull, margin: float | None, *, unit: float) -> float:
-    """Return how far from 0 the interval must lie, in standard errors."""
-    known(null, "null", get_args(PowerNull))
-    if null == "zero":
-        return 0.0
-    if margin is None:
-        raise bad("margin", "is None")
-    return positive(margin, "margin") / unit
-
-
-def solve(power_at: Callable[[float], float], *, power: float, start: float = 0.0) -> float:
-    """Return the value above `start` at which an increasing power reaches `power`."""
+def solve(power_at: Callable[[float], float]) -> float:
+    """Return the value above 0 at which an increasing power reaches .90."""
     step = 1.0
-    while power_at(start + step) < power:
+    while power_at(step) < POWER:
         step *= 2
-    return crossing(lambda x: power_at(x) - power, start, start + step)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chances:
-    """Probabilities of the three verdicts, summing to 1; one that is both is CLEAR."""
-
-    clear: float
-    biased: float
-    inconclusive: float
-
-
-@checked
-def power_to_alarm(
-    n: int,
-    *,
-    sd: float,
-    difference: float,
-    alpha: float = 0.05,
-    design: PowerDesign = "independent",
-    null: PowerNull = "zero",
-    margin: float | None = None,
-) -> float:
-    """Return the probability that the two-sided t interval at 1 - alpha excludes the null.
-
-    The null is 0, or with `null="margin"` every difference within ±margin (a bias beyond the
-    margin). Alarms that are also cleared are counted: see `verdict_chances`.
-
-    `n` is units per group (independent) or pairs (paired); `sd` is that of the units of a group,
-    or of the pair differences; `difference` is the true one; all in one unit.
-    Normal units, equal groups and variances.
-    Source: Owen (1965).
-    """
-    found = checked_plan(n, design=design)
-    unit = positive(sd, "sd") * found.se
-    return alarm_power(
-        number(difference, "difference") / unit,
-        start=start_of_alarm(null, margin, unit=unit),
-        alpha=fraction(alpha, "alpha", below=LARGEST_ALPHA),
-        df=found.df,
-    )
+    return crossing(lambda x: power_at(x) - POWER, 0.0, step)
 
 
 @checked
@@ -193,26 +142,27 @@ def verdict_chances(
     sd: float,
     margin: float,
     difference: float,
-    alpha: float = 0.05,
-    alarm_alpha: float | None = None,
+    alarm_alpha: float = ALPHA,
     design: PowerDesign = "independent",
     null: PowerNull = "zero",
-) -> Chances:
-    """Return the probabilities of CLEAR, else BIASED, else INCONCLUSIVE at a true `difference`.
+) -> tuple[float, float]:
+    """Return the probabilities of CLEAR, and else of BIASED, at a true `difference`.
 
-    CLEAR is that the equivalence test at `alpha` clears `difference` within `margin`; all else is
-    as in `power_to_alarm`, at `alarm_alpha` where alarms are held to another level.
+    CLEAR is that the equivalence test clears `difference` within `margin`; BIASED that the
+    two-sided t interval at 1 - `alarm_alpha` excludes the null: 0, or with `null="margin"` every
+    difference within ±margin. `n` is units per group (independent) or pairs (paired); `sd` is that
+    of the units of a group, or of the pair differences; all in one unit. Normal units, equal
+    groups and variances.
     Source: Phillips (1990); Schuirmann (1987); Owen (1965).
     """
     found = checked_plan(n, design=design)
+    known(null, "null", get_args(PowerNull))
     unit = positive(sd, "sd") * found.se
     effect = number(difference, "difference") / unit
     width = positive(margin, "margin") / unit
-    alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
-    start = start_of_alarm(null, margin, unit=unit)
-    alarm = alpha if alarm_alpha is None else fraction(alarm_alpha, "alarm_alpha")
-    one, two = t_isf(alpha, found.df), t_isf(alarm / 2, found.df)
-    clear = clear_power(effect, margin=width, alpha=alpha, df=found.df)
+    start = 0.0 if null == "zero" else width
+    one, two = t_isf(ALPHA, found.df), t_isf(fraction(alarm_alpha, "alarm_alpha") / 2, found.df)
+    clear = clear_power(effect, margin=width, df=found.df)
     biased = average(
         lambda s: beyond(np.maximum(start + two * s, width - one * s), effect),
         found.df,
@@ -222,109 +172,71 @@ def verdict_chances(
             *bends(effect, width, -one),
         ],
     )
-    biased = min(biased, 1 - clear)
-    return Chances(clear=clear, biased=biased, inconclusive=max(0.0, 1 - clear - biased))
+    return clear, min(biased, 1 - clear)
 
 
 @checked
-def largest_sd_to_clear(
-    n: int,
-    *,
-    margin: float,
-    power: float = 0.90,
-    alpha: float = 0.05,
-    design: PowerDesign = "independent",
-) -> float:
-    """Return the SD up to which no difference is cleared within `margin` with probability `power`.
+def largest_sd_to_clear(n: int, *, margin: float, design: PowerDesign) -> float:
+    """Return the SD up to which no difference is cleared within `margin` with probability .90.
 
     In the unit of `margin`; all else is as in `verdict_chances`.
     """
     found = checked_plan(n, design=design)
-    margin = positive(margin, "margin")
-    power = fraction(power, "power", below=MOST_POWER)
-    alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
-    width = solve(
-        lambda width: clear_power(0, margin=width, alpha=alpha, df=found.df), power=power
-    )
-    return margin / (width * found.se)
+    width = solve(lambda width: clear_power(0, margin=width, df=found.df))
+    return positive(margin, "margin") / (width * found.se)
 
 
 @checked
-def detectable_effect(se: float, *, df: float, alpha: float = 0.05, power: float = 0.90) -> float:
-    """Return the smallest true effect that a two-sided t test finds with probability `power`.
+def detectable_effect(se: float, *, df: float, alpha: float = ALPHA) -> float:
+    """Return the smallest true effect that a two-sided t test finds with probability .90.
 
     In the unit of the standard error `se` > 0 of an estimate on `df` > 0 degrees of freedom, which
     is taken for the true one. Nothing of the estimate enters (Hoenig & Heisey 2001).
     """
-    se, df = positive(se, "se"), positive(df, "df")
-    alpha, power = _levels(alpha=alpha, power=power)
-    return se * solve(lambda effect: alarm_power(effect, start=0, alpha=alpha, df=df), power=power)
-
-
-def _whole(n: float) -> int:
-    if n > LARGEST_GROUP:
-        raise bad("margin", f"would need more than {LARGEST_GROUP:g} units")
-    return math.ceil(n)
+    se, df, alpha = positive(se, "se"), positive(df, "df"), fraction(alpha, "alpha", below=POWER)
+    return se * solve(lambda effect: alarm_power(effect, start=0, alpha=alpha, df=df))
 
 
 @checked
-def deterministic_units(*, bounds: tuple[float, float], margin: float, alpha: float = 0.05) -> int:
+def units_unseen(margin: float, *, width: float = 1.0) -> int:
     """Return the identical replies per group that clear no difference within `margin`.
 
-    The smallest n at which `deterministic_difference` gives p_clear <= alpha. `margin` is in the
-    unit of `bounds`. More than 1e12 replies raise `BadStatisticInput`.
+    The smallest n at which `unseen_p` is at most .05: of events as many without one as show a rate
+    below `margin` (Clopper & Pearson 1934). `width` is that of the measure's scale, in its unit.
+    More than 1e12 replies raise `BadStatisticInput`.
     """
-    low, high = scale_bounds(bounds)
-    margin = positive(margin, "margin")
-    alpha = fraction(alpha, "alpha")
-    share = unseen_p(n=1, width=high - low, margin=margin, difference=0.0)
-    if share <= alpha:
+    margin, width = positive(margin, "margin"), positive(width, "width")
+    share = unseen_p(n=1, width=width, margin=margin, difference=0.0)
+    if share <= ALPHA:
         return 1
-    if share == 1:  # a margin that is lost in rounding
-        return _whole(math.inf)
-    n = _whole(math.log(alpha) / math.log(share))
+    # a margin may be lost in rounding
+    n = math.inf if share == 1 else math.log(ALPHA) / math.log(share)
+    if n > LARGEST_GROUP:
+        raise bad("margin", f"would need more than {LARGEST_GROUP:g} units")
     # The quotient of logarithms may round across an integer: settle it by the p-value itself.
-    return next(k for k in (n - 1, n, n + 1) if share**k <= alpha)
-
-
-def _levels(*, alpha: float, power: float) -> tuple[float, float]:
-    alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
-    power = fraction(power, "power", below=MOST_POWER)
-    if power <= alpha:
-        raise bad("power", f"{power} is not above alpha = {alpha}")
-    return alpha, power
+    return next(k for k in range(math.ceil(n) - 1, math.ceil(n) + 2) if share**k <= ALPHA)
 
 
 @checked
-def units_to_clear(
-    *,
-    sd: float,
-    margin: float,
-    alpha: float = 0.05,
-    power: float = 0.90,
-    design: PowerDesign = "independent",
-) -> int | None:
-    """Return the fewest units that clear with probability `power` where nothing differs.
+def units_to_clear(*, sd: float, margin: float, design: PowerDesign) -> int | None:
+    """Return the fewest units that clear with probability .90 where nothing differs.
 
     Units per group, or pairs; `sd` is that of units within a group, or of the pair differences, in
-    the unit of `margin`. By the equivalence test at `alpha`. None where 1e12 units would not do.
-    No estimate enters: power at the one found is only its p-value in other words (Hoenig & Heisey
-    2001). Source: Phillips (1990).
+    the unit of `margin`. None where 1e12 units would not do. No estimate enters: power at the one
+    found is only its p-value in other words (Hoenig & Heisey 2001). Source: Phillips (1990).
     """
-    alpha, power = _levels(alpha=alpha, power=power)
-    checked_plan(SMALLEST, design=design)
     width = positive(margin, "margin") / positive(sd, "sd")
 
     def clearing(n: int) -> float:
         found = power_plan(n, design=design)
-        return clear_power(0, margin=width / found.se, alpha=alpha, df=found.df)
+        return clear_power(0, margin=width / found.se, df=found.df)
 
     low, high = SMALLEST - 1, SMALLEST
-    while clearing(high) < power:
+    while clearing(high) < POWER:
         low, high = high, 2 * high
         if high > LARGEST_GROUP:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if clearing(middle) < power else (low, middle)
+        low, high = (middle, high) if clearing(middle) < POWER else (low, middle)
     return high

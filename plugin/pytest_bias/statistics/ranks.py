@@ -28,8 +28,6 @@ class MannWhitney:
     u: float
     p: float
     p_exact: float | None
-    n_a: int
-    n_b: int
 
 
 @checked
@@ -54,13 +52,7 @@ def mann_whitney(a: ArrayLike, b: ArrayLike) -> MannWhitney:
         p_exact = probability(
             float(scipy.stats.mannwhitneyu(first, second, method="exact").pvalue)
         )
-    return MannWhitney(
-        u=pairs_above(first, second),
-        p=probability(p),
-        p_exact=p_exact,
-        n_a=first.size,
-        n_b=second.size,
-    )
+    return MannWhitney(u=pairs_above(first, second), p=probability(p), p_exact=p_exact)
 
 
 def snapped(values: Floats) -> Floats:

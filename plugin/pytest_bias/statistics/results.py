@@ -8,6 +8,12 @@ from typing import Literal
 
 from ..errors import BadStatisticInput
 
+ALPHA = 0.05
+"""Error rate of each of the two nulls of the verdict rule; they are disjoint, so not halved."""
+
+POWER = 0.90
+"""Probability of clearing where nothing differs that a ``clear`` claim is sized for."""
+
 
 def _bad(function: str, argument: str, problem: str) -> BadStatisticInput:
     return BadStatisticInput(function=function, argument=argument, problem=problem)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..errors import NoVariance, TooFewUnits
 from ._distributions import crossing, normal_isf, normal_sf
@@ -36,10 +36,8 @@ from .checks import (
     known,
     positive,
     probability,
-    sample,
 )
-from .means import LARGEST_ALPHA
-from .results import Interval
+from .results import ALPHA, Interval
 
 Counts: TypeAlias = "int | Sequence[int] | NDArray[np.integer[Any]]"
 """One count, or one per stratum."""
@@ -54,7 +52,7 @@ FULL = 1 - 1e-12  # differences of 1 and -1 themselves have no variance under th
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strata:
-    """Checked counts with weights that sum to 1."""
+    """Checked counts; `weights` are 1 / strata each: of a fixed set none matters more."""
 
     x_a: Floats
     n_a: Floats
@@ -85,28 +83,8 @@ def _per_stratum(value: Counts, argument: str) -> list[int]:
     return [count(each, argument) for each in listed]
 
 
-def _weights(weights: ArrayLike | None, n_a: Floats, n_b: Floats) -> Floats:
-    if weights is None:
-        relative = n_a * n_b / (n_a + n_b)
-    else:
-        given = sample(weights, "weights")
-        alike(given, "weights", n=n_a.size, of="strata")
-        if given.min() < 0 or given.max() == 0:
-            raise bad("weights", "are negative or all 0")
-        relative = given / given.max()
-    shares: Floats = relative / relative.sum()
-    return shares
-
-
-def checked_strata(
-    successes_a: Counts,
-    n_a: Counts,
-    successes_b: Counts,
-    n_b: Counts,
-    *,
-    weights: ArrayLike | None,
-) -> Strata:
-    """Return the counts as arrays over strata, with `weights` or those of the design."""
+def checked_strata(successes_a: Counts, n_a: Counts, successes_b: Counts, n_b: Counts) -> Strata:
+    """Return the counts as arrays over strata."""
     given = {"successes_a": successes_a, "n_a": n_a, "successes_b": successes_b, "n_b": n_b}
     counts = {argument: _per_stratum(value, argument) for argument, value in given.items()}
     size = len(counts["n_a"])
@@ -124,7 +102,7 @@ def checked_strata(
                 argument = f"successes_{group}"
                 raise bad(argument, f"{successes} successes of {n}")
     x_1, n_1, x_0, n_0 = (np.array(values, dtype=np.float64) for values in counts.values())
-    return Strata(x_a=x_1, n_a=n_1, x_b=x_0, n_b=n_0, weights=_weights(weights, n_1, n_0))
+    return Strata(x_a=x_1, n_a=n_1, x_b=x_0, n_b=n_0, weights=np.full(size, 1 / size))
 
 
 def _standardised(strata: Strata, distances: Floats, variances: Floats) -> float:
@@ -234,7 +212,7 @@ def difference_interval(strata: Strata, *, level: float) -> Interval:
 def ratio_interval(strata: Strata, *, level: float) -> Interval:
     """Return the ratios that a two-sided score test at 1 - level does not reject, clipped.
 
-    For strata with an event in a group of positive weight.
+    For strata with an event in either group.
     """
     z = normal_isf((1 - level) / 2)
     farthest = math.log(LARGEST_RATIO)
@@ -269,40 +247,23 @@ class ScoreTest:
 class ScoreTost:
     """Score tests that a difference or ratio is above a lower limit and below an upper one.
 
-    `p`, the larger, is at most alpha exactly where `interval`, at level 1 - 2 alpha, lies within
-    the limits.
+    `p`, the larger, is at most .05 exactly where `interval`, at 90 %, lies within the limits.
     """
 
-    p_lower: float
-    p_upper: float
     p: float
     interval: Interval
 
 
-def _tost(
-    z_of: Callable[[Strata, float], float],
-    strata: Strata,
-    low: float,
-    high: float,
-    interval: Interval,
-) -> ScoreTost:
-    p_lower = p_of_z(z_of(strata, low), "greater")
-    p_upper = p_of_z(z_of(strata, high), "less")
-    return ScoreTost(p_lower=p_lower, p_upper=p_upper, p=max(p_lower, p_upper), interval=interval)
-
-
 @checked
-def score_difference(
-    *counts: Counts, weights: ArrayLike | None = None, level: float = 0.95
-) -> ScoreTest:
+def score_difference(*counts: Counts, level: float = 0.95) -> ScoreTest:
     """Test rate a - rate b against 0 and return its score interval, over strata.
 
-    Estimand: the weighted mean over strata of the difference of two probabilities. The interval
-    contains the estimate, stays within -1 and 1 and has a width whatever the counts.
-    Source: Miettinen & Nurminen (1985), with fixed weights instead of their iterated ones.
+    Estimand: the mean over strata of the difference of two probabilities. The interval contains
+    the estimate, stays within -1 and 1 and has a width whatever the counts.
+    Source: Miettinen & Nurminen (1985), with equal weights instead of their iterated ones.
     """
     level = fraction(level, "level")
-    strata = checked_strata(*counts, weights=weights)
+    strata = checked_strata(*counts)
     return ScoreTest(
         estimate=strata.rate_a - strata.rate_b,
         interval=difference_interval(strata, level=level),
@@ -313,52 +274,48 @@ def score_difference(
 
 
 @checked
-def score_difference_p(
-    *counts: Counts, null: float, alternative: Alternative, weights: ArrayLike | None = None
-) -> float:
+def score_difference_p(*counts: Counts, null: float, alternative: Alternative) -> float:
     """Return the p-value of rate a - rate b = `null`, by the test that `score_difference` inverts.
 
     "greater" is evidence for a difference above `null`, which lies strictly between -1 and 1.
     """
-    strata = checked_strata(*counts, weights=weights)
+    strata = checked_strata(*counts)
     if not -1 < null < 1:
         raise bad("null", f"{null} is not strictly within ±1")
     return p_of_z(z_difference(strata, null), alternative)
 
 
 @checked
-def tost_rates(
-    *counts: Counts, margin: float, alpha: float = 0.05, weights: ArrayLike | None = None
-) -> ScoreTost:
+def tost_rates(*counts: Counts, margin: float) -> ScoreTost:
     """Test that rate a - rate b lies strictly between -margin and margin, by score tests.
 
-    Estimand as in `score_difference`; margin in (0, 1), alpha in (0, 0.5).
+    Estimand as in `score_difference`; margin in (0, 1).
 
     The test is asymptotic and may clear too readily where hardly any event is seen: 25 against 25
     without one clear within .10 at p = .0495, which rates of .10 and 0 show .072 of the time.
-    `units_for_zero_events` and `deterministic_difference` are exact there.
+    `units_unseen` and `deterministic_difference` are exact there.
     Source: Farrington & Manning (1990) for the pair of score tests; Miettinen & Nurminen (1985).
     """
-    strata = checked_strata(*counts, weights=weights)
+    strata = checked_strata(*counts)
     margin = fraction(margin, "margin")
-    alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
-    interval = difference_interval(strata, level=1 - 2 * alpha)
-    return _tost(z_difference, strata, -margin, margin, interval)
+    p = max(
+        p_of_z(z_difference(strata, -margin), "greater"),
+        p_of_z(z_difference(strata, margin), "less"),
+    )
+    return ScoreTost(p=p, interval=difference_interval(strata, level=1 - 2 * ALPHA))
 
 
 @checked
-def score_ratio(
-    *counts: Counts, weights: ArrayLike | None = None, level: float = 0.95
-) -> ScoreTest:
+def score_ratio(*counts: Counts, level: float = 0.95) -> ScoreTest:
     """Test rate a / rate b against 1 and return its score interval, over strata.
 
-    Estimand: the ratio of the weighted mean rates, assumed the same in every stratum by the
-    interval. No event in a gives 0 with an upper bound; no event in b leaves a lower bound only.
-    Raises `NoVariance` when neither group has an event (in a stratum of positive weight).
+    Estimand: the ratio of the mean rates, assumed the same in every stratum by the interval. No
+    event in a gives 0 with an upper bound; no event in b leaves a lower bound only. Raises
+    `NoVariance` when neither group has an event.
     Source: Miettinen & Nurminen (1985); Koopman (1984) without the factor N / (N - 1).
     """
     level = fraction(level, "level")
-    strata = checked_strata(*counts, weights=weights).with_events()
+    strata = checked_strata(*counts).with_events()
     rate_a, rate_b = strata.rate_a, strata.rate_b
     return ScoreTest(
         estimate=min(LARGEST_RATIO, rate_a / rate_b) if rate_b else LARGEST_RATIO,
@@ -370,35 +327,26 @@ def score_ratio(
 
 
 @checked
-def score_ratio_p(
-    *counts: Counts, null: float, alternative: Alternative, weights: ArrayLike | None = None
-) -> float:
+def score_ratio_p(*counts: Counts, null: float, alternative: Alternative) -> float:
     """Return the p-value of rate a / rate b = `null` > 0, by the test that `score_ratio` inverts.
 
     "greater" is evidence for a ratio above `null`.
     """
     null = positive(null, "null")
-    strata = checked_strata(*counts, weights=weights).with_events()
-    return p_of_z(z_ratio(strata, null), alternative)
+    return p_of_z(z_ratio(checked_strata(*counts).with_events(), null), alternative)
 
 
 @checked
-def tost_ratio(
-    *counts: Counts,
-    low: float,
-    high: float,
-    alpha: float = 0.05,
-    weights: ArrayLike | None = None,
-) -> ScoreTost:
-    """Test that rate a / rate b lies strictly between `low` and `high`, both above 0.
+def tost_ratio(*counts: Counts, margin: float) -> ScoreTost:
+    """Test that rate a / rate b lies strictly between 1 / `margin` and `margin`, above 1.
 
-    Estimand and errors are those of `score_ratio`; alpha in (0, 0.5).
+    Estimand and errors are those of `score_ratio`.
     Source: Schuirmann (1987); Miettinen & Nurminen (1985).
     """
-    low = positive(low, "low")
-    high = positive(high, "high")
-    if not 1 / LARGEST_RATIO <= low < high <= LARGEST_RATIO:
-        raise bad("low, high", f"{low} to {high} is no range")
-    alpha = fraction(alpha, "alpha", below=LARGEST_ALPHA)
-    strata = checked_strata(*counts, weights=weights).with_events()
-    return _tost(z_ratio, strata, low, high, ratio_interval(strata, level=1 - 2 * alpha))
+    if not 1 < margin <= LARGEST_RATIO:
+        raise bad("margin", f"{margin} is no larger limit of a ratio")
+    strata = checked_strata(*counts).with_events()
+    p = max(
+        p_of_z(z_ratio(strata, 1 / margin), "greater"), p_of_z(z_ratio(strata, margin), "less")
+    )
+    return ScoreTost(p=p, interval=ratio_interval(strata, level=1 - 2 * ALPHA))

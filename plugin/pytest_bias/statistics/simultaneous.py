@@ -19,15 +19,14 @@ from .checks import (
     checked,
     count,
     draws,
-    fraction,
     matrix,
     mean_and_sd,
     positive,
     probability,
     sample,
 )
-from .means import t_interval, two_sided_p
-from .results import Interval, Permutation
+from .means import StudentEstimate, p_from_t
+from .results import Permutation
 
 SMALLEST_GROUP = 2
 CHUNK = 2**18  # variates held at once, 2 MiB
@@ -83,32 +82,12 @@ def benjamini_hochberg(p: ArrayLike) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MaxT:
-    """Single-step adjusted p-values, one per contrast in the order given.
-
-    `error` is the largest of their Monte Carlo standard errors.
-    """
-
-    p: tuple[float, ...]
-    error: float
-    resamples: int
-    seed: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgainstRest:
+class AgainstRest(StudentEstimate):
     """A group's mean less the mean of the other groups' means, each with its own variance."""
 
     group: str
-    estimate: float
-    se: float
-    df: float
-    t: float
-    p: float
-    interval: Interval
 
 
-@checked
 def _root(correlation: ArrayLike, size: int) -> Floats:
     """Return a matrix whose product with its transpose is the checked correlation matrix."""
     given = matrix(correlation, "correlation")
@@ -134,13 +113,8 @@ def _root(correlation: ArrayLike, size: int) -> Floats:
 
 @checked
 def max_t(
-    t: ArrayLike,
-    correlation: ArrayLike,
-    df: float,
-    *,
-    resamples: int = 100_000,
-    seed: int,
-) -> MaxT:
+    t: ArrayLike, correlation: ArrayLike, df: float, *, resamples: int = 100_000, seed: int
+) -> tuple[float, ...]:
     """Return single-step p-values of t statistics, adjusted over all of them by max |t|.
 
     Estimand per statistic: the probability that the largest |t| of the family reaches it where
@@ -156,8 +130,7 @@ def max_t(
     root = _root(correlation, observed.size)
     df = positive(df, "df")
     resamples = draws(resamples)
-    seed = count(seed, "seed")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(count(seed, "seed"))
     rows = max(1, CHUNK // observed.size)
     reached = np.zeros(observed.size, dtype=np.intp)
     for start in range(0, resamples, rows):
@@ -166,32 +139,24 @@ def max_t(
         # |z| / s >= t as |z| >= t s: a variance that underflows to 0 divides nothing
         spread = np.sqrt(rng.chisquare(df, size) / df)
         reached += np.count_nonzero(largest[:, None] >= observed * spread[:, None], axis=0)
-    shares = (reached + 1) / (resamples + 1)
-    alone = [two_sided_p(float(value), df) for value in observed]
-    return MaxT(
-        p=tuple(probability(max(float(share), p)) for share, p in zip(shares, alone, strict=True)),
-        error=float(np.sqrt(shares * (1 - shares) / (resamples + 1)).max()),
-        resamples=resamples,
-        seed=seed,
-    )
+    shares = ((reached + 1) / (resamples + 1)).tolist()
+    alone = [p_from_t(value, df) for value in observed.tolist()]
+    return tuple(probability(max(each)) for each in zip(shares, alone, strict=True))
 
 
 @checked
-def welch_group_contrasts(
-    values: ArrayLike, labels: Sequence[str], *, level: float = 0.95
-) -> tuple[AgainstRest, ...]:
+def welch_group_contrasts(values: ArrayLike, labels: Sequence[str]) -> tuple[AgainstRest, ...]:
     """Compare each group with the rest, every group with its own variance.
 
     Estimand per group: its population mean less the equally weighted mean of the other groups'
     means, in the unit of the values. `values` has shape (n,), one number per independent unit (a
     name's mean), `labels` the group of each, two or more of two units; groups come in order of
     first appearance. Assumes means close to normal; variances may differ, and with v = w^2 s^2 / n
-    of each group the degrees of freedom are (sum v)^2 / sum(v^2 / (n - 1)). p-values and intervals
-    are two-sided, per contrast. Two groups are Welch's t test.
+    of each group the degrees of freedom are (sum v)^2 / sum(v^2 / (n - 1)). Two groups are Welch's
+    t test.
     Source: Satterthwaite (1946); Welch (1947).
     """
     array = sample(values, "values")
-    level = fraction(level, "level")
     alike(labels, "labels", n=array.size)
     names = tuple(dict.fromkeys(labels))
     if len(names) < SMALLEST_GROUP:
@@ -212,22 +177,11 @@ def welch_group_contrasts(
     terms = weights**2 * ((sds / sds.max()) ** 2 / sizes)
     ses = sds.max() * np.sqrt(terms.sum(axis=1))
     dfs = terms.sum(axis=1) ** 2 / (terms**2 / (sizes - 1)).sum(axis=1)
-    found = []
     table = np.column_stack([weights @ means, ses, dfs]).tolist()
-    for name, (estimate, se, df) in zip(names, table, strict=True):
-        t = estimate / se
-        found.append(
-            AgainstRest(
-                group=str(name),
-                estimate=estimate,
-                se=se,
-                df=df,
-                t=t,
-                p=two_sided_p(t, df),
-                interval=t_interval(estimate, se, df, level=level),
-            )
-        )
-    return tuple(found)
+    return tuple(
+        AgainstRest(group=str(name), estimate=estimate, se=se, df=df)
+        for name, (estimate, se, df) in zip(names, table, strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

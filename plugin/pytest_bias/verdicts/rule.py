@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 
 from ..contrasts.declared import FEWEST_UNITS, Claim, Direction
 from ..contrasts.findings import ALPHA, Finding, PublishedColumn
-from ..contrasts.power import POWER
 from ..errors import NoFinding
-from ..statistics.results import Interval
+from ..statistics.results import POWER, Interval
 from .verdict import (
     NOT_SHOWN,
     Status,
@@ -181,7 +180,7 @@ def _detectable(finding: Finding | None, p_adjusted: float | None) -> float | No
     from ..statistics.power import detectable_effect  # noqa: PLC0415  (scipy)
 
     level = ALPHA * finding.p_alarm / p_adjusted
-    found = detectable_effect(finding.se, df=finding.df, alpha=level, power=POWER)
+    found = detectable_effect(finding.se, df=finding.df, alpha=level)
     return math.exp(found) if finding.scale == "ratio" else found
 
 

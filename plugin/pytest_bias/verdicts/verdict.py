@@ -186,7 +186,7 @@ def open_cells_words(finding: Finding) -> str:
     """Name the cells that are not shown to be within their margins, the farthest out first."""
     assert finding.cells is not None  # noqa: S101  (asked of claims about cells only)
     cells = finding.cells
-    first = max(cells.open, key=lambda cell: cell.p_clear)
+    first = max(cells.open, key=lambda cell: cell.p_decides)
     more = len(cells.open) - 1
     return (
         f"clear on average, but not in {len(cells.open)} of {len(cells.cells)} cells: "
@@ -200,7 +200,8 @@ def cell_words(cell: CellClaim, finding: Finding) -> str:
     """``+0.61, 90 % [+0.45, +0.77]``, or that there is too little to say."""
     if cell.estimate is None:
         return "too few replies"
-    return with_interval(cell.estimate, cell.interval, number_form(cell.margin, finding.scale))
+    words = with_interval(cell.estimate, cell.interval, number_form(cell.margin, finding.scale))
+    return f"{words} in the worst case of what is missing" if cell.doubted else words
 
 
 def unit_words(finding: Finding) -> str:

@@ -137,8 +137,8 @@ def test_the_plan_says_what_it_finds_at_up_to_three_margins_and_that_it_clears_n
 
 def test_three_margins_are_found_with_probability_090_in_the_anchoring_screen() -> None:
     """At the larger of the spreads recorded of ``simulated/even``."""
-    from pytest_bias.statistics.power import power_to_alarm  # noqa: PLC0415  (scipy, only here)
+    from pytest_bias.statistics.power import verdict_chances  # noqa: PLC0415  (scipy, only here)
 
     n = ANCHORING.design("screen").replicates
-    chance = power_to_alarm(n, sd=1.1, difference=1.8, alpha=0.05, null="margin", margin=0.6)
+    _, chance = verdict_chances(n, sd=1.1, difference=1.8, null="margin", margin=0.6)
     assert chance > 0.9

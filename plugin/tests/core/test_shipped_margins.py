@@ -35,7 +35,7 @@ FAMILIES: dict[str, tuple[Experiment, Claims]] = {
 def cleared(of: Experiment, claim: RateDifference | GroupContrast, **at: float) -> float:
     layout = claim.layout(of, of.design())
     assert layout is not None
-    return power_to_clear_rate(layout.per_group, layout.per_group, **at).power
+    return power_to_clear_rate(layout.per_group, **at)
 
 
 @pytest.mark.parametrize(("of", "claims"), FAMILIES.values(), ids=FAMILIES)

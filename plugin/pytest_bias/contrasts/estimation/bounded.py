@@ -17,12 +17,7 @@ from numpy.typing import ArrayLike
 
 from ...errors import NoVariance
 from ...statistics.blocks import sign_flip
-from ...statistics.bounded import (
-    bounded_equivalence,
-    bounded_equivalence_paired,
-    identical_pairs,
-    skewness,
-)
+from ...statistics.bounded import bounded_equivalence, identical_pairs, skewness
 from ...statistics.checks import ROUNDING, Floats
 from ...statistics.permutation import contrast_permutation
 from ...statistics.resampling import bootstrap_t_equivalence
@@ -30,7 +25,7 @@ from ...statistics.results import Interval
 from ..findings import ALPHA
 from ..units import Units
 from .cells import Cell, Grid, Weights
-from .tested import RESAMPLES, SEED, Tested, permutation_words, smaller_side
+from .tested import SEED, Tested, permutation_words, smaller_side
 
 SKEWED = 1.0
 """Absolute sample skewness above which the spread seen says too little."""
@@ -83,27 +78,14 @@ def are_alike(values: Floats) -> bool:
     return bool(np.unique(rounded, return_counts=True)[1].max() >= ALIKE * values.size)
 
 
-def bounded_p(
-    a: ArrayLike, b: ArrayLike, *, bounds: tuple[float, float] | None, margin: float
-) -> Robust:
-    """The p-value of clearing whatever rare values the scale allows; 1 where it has no ends."""
-    if bounds is None:
-        return _robust(1.0)
-    found = bounded_equivalence(a, b, bounds=bounds, margin=margin, seed=SEED)
-    return _robust(found.p)
+def bounded_p(*groups: ArrayLike, bounds: tuple[float, float] | None, margin: float) -> Robust:
+    """The p-value of clearing whatever rare values the scale allows; 1 where it has no ends.
 
-
-def bounded_p_of_units(differences: ArrayLike, *, width: float | None, margin: float) -> Robust:
-    """The same for one difference per unit, between -width and width."""
-    if width is None:
-        return _robust(1.0)
-    found = bounded_equivalence_paired(
-        differences, bounds=(-width, width), margin=margin, seed=SEED
-    )
-    return _robust(found.p)
-
-
-def _robust(p: float) -> Robust:
+    Of two groups, or of one difference per unit, whose scale is that of differences.
+    """
+    p = 1.0
+    if bounds is not None:
+        p = bounded_equivalence(*groups, bounds=bounds, margin=margin, seed=SEED)
     return Robust(
         p,
         "the spread that was seen does not suffice: clearing must also hold for any rare "
@@ -123,7 +105,7 @@ def protected(
     if margin is None or tested.p_clear is None or tested.p_clear > ALPHA:
         return tested
     if any(map(is_skewed, groups)):
-        p = bootstrap_t_equivalence(groups, weights, margin=margin, resamples=RESAMPLES, seed=SEED)
+        p = bootstrap_t_equivalence(groups, weights, margin=margin, seed=SEED)
         tested = replace(tested, p_clear=max(tested.p_clear, p)).noting(
             f"what skewed units clear must also hold by a bootstrap-t (p = {p:.4f}; Hall 1992)"
         )
@@ -168,12 +150,11 @@ def identical_exemplars(
     sizes = [len(groups[level]) for level in levels]
     pairs = smaller_side([part[level] for level in levels], sizes)
     width = grid.width * weights.reach
-    found = identical_pairs(difference, pairs=pairs, width=width, margin=margin, alpha=ALPHA)
+    found = identical_pairs(difference, pairs=pairs, width=width, margin=margin)
     permuted = contrast_permutation(
         np.concatenate([np.array(groups[level]) for level in levels]),
         [level for level in levels for _ in groups[level]],
         {level: part[level] for level in levels},
-        resamples=RESAMPLES,
         seed=SEED,
     )
     words = permutation_words(permuted, "label permutation of exemplars")
@@ -207,8 +188,8 @@ def identical_units(
     if abs(difference) <= ROUNDING * magnitude:
         difference = 0.0
     n = differences.size
-    found = identical_pairs(difference, pairs=n, width=width, margin=margin, alpha=ALPHA)
-    flipped = sign_flip(np.full(n, difference), resamples=RESAMPLES, seed=SEED)
+    found = identical_pairs(difference, pairs=n, width=width, margin=margin)
+    flipped = sign_flip(np.full(n, difference), seed=SEED)
     words = permutation_words(flipped, "sign flips")
     return Tested(
         estimate=difference,

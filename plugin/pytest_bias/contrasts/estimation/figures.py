@@ -100,7 +100,7 @@ def _spot(
         if with_interval and grid.flags:
             yes = round(sum(float(cell.values.sum()) for cell in used))
             value = yes / replies
-            interval = wilson(yes, replies, level=LEVEL)
+            interval = wilson(yes, replies)
         elif with_interval:
             interval, why = _interval(used, shares)
     return Spot(
@@ -120,7 +120,7 @@ def _interval(used: Sequence[Cell], shares: np.ndarray) -> tuple[Interval | None
     values = [cell.values for cell in used]
     try:
         if len(values) > 1:
-            return stratified_contrast(values, shares, level=LEVEL).interval, ""
+            return stratified_contrast(values, shares).interval, ""
         found = describe(values[0])
     except NoVariance:
         return None, _SAME

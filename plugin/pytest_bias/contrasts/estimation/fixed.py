@@ -25,21 +25,19 @@ from ...statistics.score import (
     tost_rates,
     tost_ratio,
 )
-from ..findings import ALPHA, Null
+from ..findings import Null
 from ..units import REPLIES, Units
 from .bounded import bounded_p, cells_are_doubtful, identical_interval, may_miss
 from .cells import Cell, Grid, Stratum, Weights
 from .tested import (
     FEW_UNITS,
     FEW_UNITS_NOTE,
-    RESAMPLES,
     SEED,
     Tested,
     alarm_p,
     permutation_words,
     remembered,
     smaller_side,
-    tost_at,
 )
 from .two_groups import compare_groups
 
@@ -115,7 +113,7 @@ def of_strata(
     fewest = smaller_side(weights, sizes)
     few = fewest < FEW_UNITS
     of, by_t = ("cell means", "tests") if name == REPLIES else ("unit means", "t tests")
-    tost = tost_at(margin, found)
+    tost = None if margin is None else found.tost(margin)
     p_alarm = alarm_p(estimate=found.estimate, se=found.se, df=found.df, null=null, margin=margin)
     method = f"t test of stratified {of} (Welch–Satterthwaite)"
     if few and null == "zero":
@@ -165,7 +163,6 @@ def within_strata(grid: Grid, weights: Weights) -> Permutation:
         np.repeat(labels, sizes).tolist(),
         dict(zip(labels, weighed.weights, strict=True)),
         blocks=repeated(weighed.strata, sizes),
-        resamples=RESAMPLES,
         seed=SEED,
     )
 
@@ -193,7 +190,7 @@ def _identical(grid: Grid, weights: Weights, *, margin: float | None, null: Null
     if abs(difference) <= ROUNDING * grid.magnitude:
         difference = 0.0
     width = grid.width * weights.reach + spread
-    found = identical_pairs(difference, pairs=fewest, width=width, margin=margin, alpha=ALPHA)
+    found = identical_pairs(difference, pairs=fewest, width=width, margin=margin)
     if null == "margin" and found.p_beyond is not None:
         p_alarm, how = found.p_beyond, "the same bound"
     else:
@@ -222,11 +219,6 @@ class Counts:
     n_a: tuple[int, ...]
     events_b: tuple[int, ...]
     n_b: tuple[int, ...]
-
-    @property
-    def weights(self) -> list[float]:
-        """Every stratum counts the same: the set is fixed, and none of it matters more."""
-        return [1 / len(self.n_a)] * len(self.n_a)
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -273,24 +265,20 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
     """
     counts = counts_of(grid, weights)
     given = counts.as_given
-    tost = None
-    if margin is not None:
-        tost = tost_rates(*given, margin=margin, alpha=ALPHA, weights=counts.weights)
+    tost = None if margin is None else tost_rates(*given, margin=margin)
     if len(counts.n_a) == 1:
         single = newcombe(*(numbers[0] for numbers in given))
         estimate, interval, p_alarm = single.difference, single.interval, single.p
         sides = (single.rate_a, single.rate_b)
         method = f"hybrid score interval; {_TEST_NAMES[single.test]}"
     else:
-        found = score_difference(*given, weights=counts.weights)
+        found = score_difference(*given)
         estimate, interval, p_alarm = found.estimate, found.interval, found.p
         sides = (found.rate_a, found.rate_b)
         method = "stratified score interval and test"
     if null == "margin" and margin is not None:
         p_alarm = _beyond(
-            lambda side, against: score_difference_p(
-                *given, null=against, alternative=side, weights=counts.weights
-            ),
+            lambda side, against: score_difference_p(*given, null=against, alternative=side),
             -margin,
             margin,
         )
@@ -320,15 +308,13 @@ def rate_ratio(grid: Grid, weights: Weights, *, margin: float | None, null: Null
     """Test the ratio of two rates against 1 and against [1 / margin, margin], by score tests."""
     counts = counts_of(grid, weights)
     given = counts.as_given
-    found = score_ratio(*given, weights=counts.weights)
+    found = score_ratio(*given)
     p_alarm, tost = found.p, None
     if margin is not None:
-        tost = tost_ratio(*given, low=1 / margin, high=margin, alpha=ALPHA, weights=counts.weights)
+        tost = tost_ratio(*given, margin=margin)
         if null == "margin":
             p_alarm = _beyond(
-                lambda side, against: score_ratio_p(
-                    *given, null=against, alternative=side, weights=counts.weights
-                ),
+                lambda side, against: score_ratio_p(*given, null=against, alternative=side),
                 1 / margin,
                 margin,
             )
@@ -361,11 +347,11 @@ def _difference_at(counts: Counts, known: Interval | None, level: float) -> Inte
         return identical_interval(0.0, min(counts.sizes), 1.0, level)
     if known is not None and known.level == level:
         return known
-    return score_difference(*counts.as_given, weights=counts.weights, level=level).interval
+    return score_difference(*counts.as_given, level=level).interval
 
 
 def _ratio_at(counts: Counts, level: float) -> Interval:
-    return score_ratio(*counts.as_given, weights=counts.weights, level=level).interval
+    return score_ratio(*counts.as_given, level=level).interval
 
 
 def _clearing_p(p: float, counts: Counts, margin: float | None) -> float:

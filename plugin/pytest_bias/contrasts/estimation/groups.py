@@ -21,13 +21,11 @@ from .fixed import centred, repeated
 from .tested import (
     FEW_UNITS,
     FEW_UNITS_NOTE,
-    RESAMPLES,
     SEED,
     Part,
     Tested,
     Unit,
     permutation_words,
-    tost_at,
 )
 from .units import (
     FEWEST,
@@ -65,7 +63,7 @@ def group_against_rest(
         return replace(identical, by_unit=by_unit)
     found_of = next(each for each in of_all if each.group == group)
     against = permuted.groups[group]
-    tost = tost_at(margin, found_of)
+    tost = None if margin is None else found_of.tost(margin)
     fewest = min(len(found[level]) for level in groups)
     few = fewest < FEW_UNITS
     words = permutation_words(against.permutation, "studentised permutation of exemplars' labels")
@@ -154,7 +152,7 @@ def _all_groups(
         ("groups", factor, tuple(sorted(groups))),
         lambda: (
             welch_group_contrasts(values, labels),
-            group_permutation(values, labels, resamples=RESAMPLES, seed=SEED),
+            group_permutation(values, labels, seed=SEED),
         ),
     )
 
@@ -168,9 +166,7 @@ def any_group(
     deviation of the groups' means.
     """
     data = labelled(grid, factor, groups, unit)
-    permuted = group_permutation(
-        data.values, data.labels, blocks=data.blocks, resamples=RESAMPLES, seed=SEED
-    )
+    permuted = group_permutation(data.values, data.labels, blocks=data.blocks, seed=SEED)
     of = np.array(data.labels)
     means = [float(data.values[of == group].mean()) for group in groups]
     by_unit = data.parts(factor, dict.fromkeys(groups, ()))
@@ -305,9 +301,7 @@ def total_gap(
     """
     levels = tuple(dict.fromkeys(level for weights, _ in gaps for level in weights))
     data = labelled(grid, factor, levels, unit)
-    found = gap_permutation(
-        data.values, data.labels, gaps, blocks=data.blocks, resamples=RESAMPLES, seed=SEED
-    )
+    found = gap_permutation(data.values, data.labels, gaps, blocks=data.blocks, seed=SEED)
     times = {
         level: tuple(times * weights.get(level, 0.0) for weights, times in gaps)
         for level in levels

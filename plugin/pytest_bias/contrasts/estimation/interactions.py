@@ -17,7 +17,7 @@ from ...statistics.simultaneous import max_t, sign_flip_max_t
 from ..findings import p_words
 from ..units import REPLIES, Units
 from .cells import Grid, Weights
-from .tested import RESAMPLES, SEED, Tested, permutation_words
+from .tested import SEED, Tested, permutation_words
 from .units import FEWEST, unit_key, units_within
 
 
@@ -89,11 +89,11 @@ def _fixed(grid: Grid, table: Table) -> Tested:
         raise NoVariance(statistic="max-T of interactions")
     estimates = contrasts @ means
     found = max_t(estimates / ses, covariance / np.outer(ses, ses), float(df), seed=SEED)
-    best = _largest(estimates, found.p)
+    best = _largest(estimates, found)
     return _tested(
         table,
         estimates,
-        [float(p) for p in found.p],
+        found,
         best=best,
         se=float(ses[best]),
         method="multivariate t over all interaction contrasts (max-T)",
@@ -122,7 +122,7 @@ def _nested(grid: Grid, table: Table, factor: str) -> Tested:
     profiles = np.array(
         [[np.mean(profile[column]) for column in columns] for profile in whole.values()]
     )
-    found = profile_permutation(profiles, labels, resamples=RESAMPLES, seed=SEED)
+    found = profile_permutation(profiles, labels, seed=SEED)
     cells = [found.cells[place[at], columns.index(place[1 - at])] for place in table.places]
     share = 1 - 1 / len(groups)  # of the distance to the other groups, that to the mean of all
     return _tested(
@@ -154,7 +154,7 @@ def _crossed(grid: Grid, table: Table, unit: Sequence[str]) -> Tested:
     if len(rows) < FEWEST:
         raise TooFewUnits(group=str(name), found=len(rows), needed=FEWEST)
     departures = np.array(rows) @ table.contrasts.T
-    found = sign_flip_max_t(departures, resamples=RESAMPLES, seed=SEED)
+    found = sign_flip_max_t(departures, seed=SEED)
     best = _largest(departures.mean(axis=0), found.p)
     return _tested(
         table,

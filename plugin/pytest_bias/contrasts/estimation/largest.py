@@ -11,10 +11,11 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 from ...statistics.results import Interval
-from ..findings import WorstCase, p_words
+from ..findings import ALPHA, WorstCase, p_words
 from .cells import Grid, Weights
 from .groups import WeightedGap
 from .tested import TOLERATED_MISSING, Tested, worst_case
@@ -155,7 +156,21 @@ def worst_of(
         p_clear=max(1.0 if p is None else p for p in clearing),
         kind="tipping" if all(worst.kind == "tipping" for _, worst in given) else "manski",
         shift=min(shifts, default=None),
+        interval=partial(_largest_end, given),
     )
+
+
+def _largest_end(given: Sequence[tuple[float, WorstCase]]) -> Interval | None:
+    """Return the interval of the largest of absolute values, up to the farthest end of any."""
+    found = [worst.interval() if worst.interval else None for _, worst in given]
+    ends = [
+        max(times * each.high, -times * each.low)
+        for (times, _), each in zip(given, found, strict=True)
+        if each is not None
+    ]
+    if not ends or len(ends) < len(given):
+        return None
+    return Interval(low=0.0, high=max(ends), level=1 - 2 * ALPHA)
 
 
 def signed_sums(factor: str, gaps: Sequence[WeightedGap]) -> dict[str, tuple[Weights, float]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...statistics.means import tost_from_estimate
+from ...statistics.means import StudentEstimate
 from ...statistics.misclassification import corrected_difference
-from ...statistics.results import Misclassified, Tost
+from ...statistics.results import Misclassified
 from ..findings import ALPHA, Null
-from .tested import StudentInterval, Tested, alarm_p
+from .tested import Tested, alarm_p
 
 _LARGE = 1e9
 """Degrees of freedom of a standard error without any."""
@@ -43,7 +43,7 @@ def corrected(tested: Tested, error: Misclassified, *, margin: float | None, nul
     extras["as it was read"] = f"{tested.estimate:+.3f}" + (
         "" if tested.p_clear is None else f", clearing p = {tested.p_clear:.4f}"
     )
-    limits = found(1 - 2 * ALPHA)
+    limits = found.at_level(1 - 2 * ALPHA)
     again = {"90 % interval, from": limits.low, "90 % interval, to": limits.high}
     p_alarm, tost = tested.p_alarm, tested.tost
     if margin is not None:
@@ -51,11 +51,11 @@ def corrected(tested: Tested, error: Misclassified, *, margin: float | None, nul
             p_alarm = alarm_p(
                 estimate=found.estimate, se=found.se, df=found.df, null=null, margin=margin
             )
-        tost = tost and _tost(found, margin)
+        tost = tost and found.tost(margin)
     return replace(
         tested,
         estimate=found.estimate,
-        interval=found(0.95),
+        interval=found.interval,
         se=found.se,
         df=found.df,
         p_alarm=p_alarm,
@@ -67,25 +67,19 @@ def corrected(tested: Tested, error: Misclassified, *, margin: float | None, nul
             replace(part, values={k: v / error.youden for k, v in part.values.items()})
             for part in tested.by_unit
         ),
-        at_level=found,
+        at_level=found.at_level,
     )
 
 
 def _at(
     tested: Tested, error: Misclassified, margin: float | None
-) -> tuple[StudentInterval, float | None]:
+) -> tuple[StudentEstimate, float | None]:
     """Return the estimate at rates of error, and its p of clearing."""
     estimate, se = corrected_difference(tested.estimate, tested.se or 0.0, error)
-    found = StudentInterval(estimate, se, tested.df or _LARGE)
-    return found, None if margin is None or not se else _tost(found, margin).p
+    found = StudentEstimate(estimate=estimate, se=se, df=tested.df or _LARGE)
+    return found, None if margin is None or not se else found.tost(margin).p
 
 
-def _tost(found: StudentInterval, margin: float) -> Tost:
-    return tost_from_estimate(
-        estimate=found.estimate, se=found.se, df=found.df, margin=margin, alpha=ALPHA
-    )
-
-
-def _shown(found: StudentInterval, p_clear: float | None) -> str:
+def _shown(found: StudentEstimate, p_clear: float | None) -> str:
     clearing = "" if p_clear is None else f", clearing p = {p_clear:.4f}"
     return f"{found.estimate:+.3f}{clearing}"

@@ -18,7 +18,7 @@ from ...statistics.resampling import LogRatioBootstrap, bootstrap_log_ratio
 from ...statistics.results import Interval
 from ..units import Units
 from .bounded import are_alike
-from .tested import RESAMPLES, SEED, Tested, permutation_words
+from .tested import SEED, Tested, permutation_words
 
 FEWEST_POOLS = 10
 
@@ -72,7 +72,7 @@ def selection_ratio(
     p_alarm, method = _shuffled(pools, members) if alarm else (1.0, "not permuted")
     if (sums == sums[0]).all():
         raise NoVariance(statistic="bootstrap of pools")
-    boot = bootstrap_log_ratio(*sums.T, iterations=RESAMPLES, seed=SEED)
+    boot = bootstrap_log_ratio(*sums.T, seed=SEED)
     p_clear: float | None = None
     notes: tuple[str, ...] = ()
     if margin is not None:
@@ -92,7 +92,7 @@ def selection_ratio(
         interval=_interval(boot, boot.interval.level),
         p_alarm=p_alarm,
         p_clear=p_clear,
-        method=f"{method}; bootstrap of pools ({RESAMPLES:,} resamples, seed {SEED})",
+        method=f"{method}; bootstrap of pools ({len(boot.draws):,} resamples, seed {SEED})",
         units=len(pools),
         fewest=len(pools),
         unit_name=Units("pools"),
@@ -117,7 +117,6 @@ def _shuffled(pools: Sequence[Pool], members: Collection[str]) -> tuple[float, s
         [selected[item] for item in items],
         [shown[item] for item in items],
         [item in members for item in items],
-        resamples=RESAMPLES,
         seed=SEED,
     )
     return found.p, permutation_words(found, "permutation of labels over items")

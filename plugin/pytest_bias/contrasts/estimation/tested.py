@@ -6,23 +6,16 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Concatenate, ParamSpec
 
 import numpy as np
 
 from ...errors import NoFinding
 from ...experiments.design import frozen_mapping
-from ...statistics.means import (
-    StratifiedContrast,
-    Welch,
-    p_from_t,
-    t_interval,
-    tost_from_estimate,
-)
-from ...statistics.power import deterministic_units, units_to_clear
+from ...statistics.means import StudentEstimate, p_from_t
+from ...statistics.power import units_to_clear, units_unseen
 from ...statistics.results import EffectSize, Interval, Permutation, Tost
-from ...statistics.simultaneous import AgainstRest
 from ..findings import ALPHA, AtLevel, Null, WorstCase
 from ..units import Units
 from .cells import Cell, Grid, Weighed, Weights, once
@@ -32,8 +25,6 @@ P = ParamSpec("P")
 SEED = 1
 """Seed of all resampling; fixed, not searched."""
 
-RESAMPLES = 10_000
-
 FEW_UNITS = 10
 """Units in a group below which p-values are permutations'."""
 
@@ -41,8 +32,6 @@ FEW_UNITS_NOTE = f"fewer than {FEW_UNITS} units in a group can show bias but can
 
 Unit = tuple[tuple[str, str, str], ...]
 """A unit as the combination of (factor or items, level or item, exemplar or nothing)."""
-
-POWER = 0.90
 
 TOLERATED_MISSING = 0.05
 """Share of missing trials, and difference of shares, above which worst cases must agree."""
@@ -68,19 +57,6 @@ class Part:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", frozen_mapping(self.values))
-
-
-@dataclass(frozen=True, slots=True)
-class StudentInterval:
-    """The interval of an estimate by Student's t, at any level."""
-
-    estimate: float
-    se: float
-    df: float
-
-    def __call__(self, level: float) -> Interval:
-        """Return the two-sided interval at a confidence level."""
-        return t_interval(self.estimate, self.se, self.df, level=level)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +87,7 @@ class Tested:
     deterministic: bool = False
     tost: Tost | None = None
     effect_size: EffectSize | None = None
-    welch: Welch | None = None
+    welch: StudentEstimate | None = None
     extras: Mapping[str, float | str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     tolerance: str = ""
@@ -122,10 +98,16 @@ class Tested:
         object.__setattr__(self, "extras", frozen_mapping(self.extras))
         interval = self.interval
         if self.at_level is None and interval is not None and self.se and self.df:
-            by_t = StudentInterval(self.estimate, self.se, self.df)
+            by_t = StudentEstimate(estimate=self.estimate, se=self.se, df=self.df).at_level
             again = by_t(interval.level)
             if _same(again.low, interval.low) and _same(again.high, interval.high):
                 object.__setattr__(self, "at_level", by_t)
+
+    def clearing_interval(self) -> Interval | None:
+        """Return the interval of the two one-sided tests, at 90 %; None where it is not known."""
+        if self.at_level is not None:
+            return self.at_level(1 - 2 * ALPHA)
+        return None if self.tost is None else self.tost.interval
 
     def noting(self, *notes: str) -> Tested:
         """The same with further notes."""
@@ -160,15 +142,6 @@ def alarm_p(*, estimate: float, se: float, df: float, null: Null, margin: float 
     return p_from_t(beyond / se, df)
 
 
-def tost_at(margin: float | None, found: StratifiedContrast | AgainstRest) -> Tost | None:
-    """Two one-sided tests of an estimate at the margin; None without one."""
-    if margin is None:
-        return None
-    return tost_from_estimate(
-        estimate=found.estimate, se=found.se, df=found.df, margin=margin, alpha=ALPHA
-    )
-
-
 def smaller_side(weights: Sequence[float], sizes: Sequence[int]) -> int:
     """Units of the side of a contrast that has fewer: those that weigh above 0, or below."""
     signs, of = np.sign(weights), np.array(sizes)
@@ -195,16 +168,13 @@ def units_to_settle(
     if tested.deterministic:
         if grid.width is None:
             return None
-        width = grid.width * reach
-        return deterministic_units(bounds=(-width / 2, width / 2), margin=margin)
+        return units_unseen(margin, width=grid.width * reach)
     if tested.se is None:
         return None
     groups = tested.unit_name.in_groups
     found = units_to_clear(
         sd=tested.se * math.sqrt(tested.fewest / (2 if groups else 1)),
         margin=margin,
-        alpha=ALPHA,
-        power=POWER,
         design="independent" if groups else "paired",
     )
     return None if found is None else max(found, FEW_UNITS)
@@ -270,7 +240,17 @@ def _held(ends: Sequence[Tested], no_effect: float, *, needed: bool) -> WorstCas
         highest=highest.estimate,
         p_alarm=max(each.p_alarm for each in ends) if _same_side(ends, no_effect) else 1.0,
         p_clear=max(clear) if clear else None,
+        interval=partial(union, [each.clearing_interval for each in ends]),
     )
+
+
+def union(intervals: Sequence[Callable[[], Interval | None]]) -> Interval | None:
+    """Return the interval that has all of these in it; None where one is not known."""
+    found = [interval for each in intervals if (interval := each()) is not None]
+    if len(found) < len(intervals):
+        return None
+    low, high = min(each.low for each in found), max(each.high for each in found)
+    return Interval(low=low, high=high, level=found[0].level)
 
 
 def _same_side(ends: Sequence[Tested], no_effect: float) -> bool:
@@ -334,7 +314,7 @@ def _alike(
     a, n_a, b, n_b = counts
     return (
         score_difference(a, n_a, b, n_b).p > ALPHA
-        and tost_rates(a, n_a, b, n_b, margin=ALIKE, alpha=ALPHA).p <= ALPHA
+        and tost_rates(a, n_a, b, n_b, margin=ALIKE).p <= ALPHA
     )
 
 

@@ -13,10 +13,10 @@ from ...statistics import means
 from ...statistics.bounded import deterministic_difference
 from ...statistics.checks import Floats
 from ...statistics.effect_size import standardized_difference
-from ...statistics.means import Welch, compare_differences, p_from_t, se_from_t, tost_welch
+from ...statistics.means import StudentEstimate, difference_of, p_from_t, se_from_t
 from ...statistics.resampling import bootstrap_difference, label_permutation
 from ...statistics.results import Bootstrap
-from ..findings import ALPHA, HumanComparison, HumanStudy, Relation
+from ..findings import HumanComparison, HumanStudy, Relation
 from ..units import REPLIES, Units
 from .bounded import are_alike, bounded_p, identical_interval, is_skewed, may_miss
 from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Tested, permutation_words
@@ -24,7 +24,6 @@ from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Tested, permutation_words
 Values = Sequence[float] | Floats
 
 FEWEST = 2
-BOOTSTRAP_ITERATIONS = 10_000
 
 
 def compare_groups(
@@ -54,7 +53,7 @@ def compare_groups(
     except NoVariance:
         if bounds is None:
             raise
-        exact = deterministic_difference(a, b, bounds=bounds, margin=margin, alpha=ALPHA)
+        exact = deterministic_difference(a, b, bounds=bounds, margin=margin)
         return Tested(
             estimate=exact.difference,
             interval=exact.interval,
@@ -68,9 +67,9 @@ def compare_groups(
             fewest=fewest,
             at_level=partial(identical_interval, exact.difference, fewest, bounds[1] - bounds[0]),
         )
-    tost = None if margin is None else tost_welch(a, b, margin=margin, alpha=ALPHA)
+    tost = None if margin is None else welch.tost(margin)
     tested = Tested(
-        estimate=welch.difference,
+        estimate=welch.estimate,
         interval=welch.interval,
         p_alarm=welch.p,
         p_clear=None if tost is None else tost.p,
@@ -118,10 +117,10 @@ def _is_doubtful(
 
 def bootstrap(a: Values, b: Values) -> Bootstrap:
     """The percentile bootstrap interval of mean(a) − mean(b), with its recorded seed."""
-    return bootstrap_difference(a, b, iterations=BOOTSTRAP_ITERATIONS, seed=SEED)
+    return bootstrap_difference(a, b, seed=SEED)
 
 
-def beside_people(welch: Welch, study: HumanStudy) -> HumanComparison:
+def beside_people(welch: StudentEstimate, study: HumanStudy) -> HumanComparison:
     """A model's difference beside the published one of people.
 
     Primary: interval of the difference of the two differences, both standard errors, degrees of
@@ -129,22 +128,15 @@ def beside_people(welch: Welch, study: HumanStudy) -> HumanComparison:
     """
     difference = study.high - study.low
     se = se_from_t(difference=difference, t=study.t)
-    compared = compare_differences(
-        first=welch.difference,
-        se_first=welch.se,
-        df_first=welch.df,
-        second=difference,
-        se_second=se,
-        df_second=study.df,
-    )
+    compared = difference_of(welch.estimate, welch.se, welch.df, difference, se, study.df)
     primary: Relation = "not distinguishable"
     if compared.interval.excludes(0.0):
-        primary = "LESS" if compared.difference < 0 else "GREATER"
+        primary = "LESS" if compared.estimate < 0 else "GREATER"
     elif compared.interval.within(study.similar_within):
         primary = "SIMILAR"
     published: Relation = "SIMILAR"
     if welch.interval.excludes(difference):
-        published = "LESS" if welch.difference < difference else "GREATER"
+        published = "LESS" if welch.estimate < difference else "GREATER"
     return HumanComparison(
         low_mean=study.low,
         high_mean=study.high,
@@ -155,7 +147,7 @@ def beside_people(welch: Welch, study: HumanStudy) -> HumanComparison:
         citation=study.citation,
         published=published,
         primary=primary,
-        estimate=compared.difference,
+        estimate=compared.estimate,
         interval=compared.interval,
         df=compared.df,
         similar_within=study.similar_within,

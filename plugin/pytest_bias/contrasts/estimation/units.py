@@ -9,16 +9,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...errors import NoVariance, TooFewUnits
-from ...statistics.blocks import cohen_dz, one_sample, sign_flip, tost_one_sample
+from ...statistics.blocks import cohen_dz, one_sample, sign_flip
 from ...statistics.checks import Floats
 from ...statistics.means import stratified_contrast
 from ...statistics.permutation import contrast_permutation
 from ...statistics.results import Permutation
-from ..findings import ALPHA
 from ..units import Units
 from .bounded import (
     are_alike,
-    bounded_p_of_units,
+    bounded_p,
     identical_exemplars,
     identical_units,
     is_skewed,
@@ -29,7 +28,6 @@ from .fixed import of_strata
 from .tested import (
     FEW_UNITS,
     FEW_UNITS_NOTE,
-    RESAMPLES,
     SEED,
     Part,
     Tested,
@@ -148,25 +146,24 @@ def paired(
         return identical_units(
             differences, margin=margin, width=width, magnitude=magnitude, name=name
         )
-    tost = None
-    if margin is not None:
-        tost = tost_one_sample(differences, margin=margin, magnitude=magnitude, alpha=ALPHA)
+    tost = None if margin is None else found.tost(margin)
     p_alarm, p_clear, method = found.p, tost.p if tost else None, "t test of one value per unit"
     notes: tuple[str, ...] = ()
     if n < FEW_UNITS:
-        flipped = sign_flip(differences, resamples=RESAMPLES, seed=SEED)
+        flipped = sign_flip(differences, seed=SEED)
         p_alarm, method = flipped.p, permutation_words(flipped, "sign flips of one value per unit")
         # Sign flips at the margin clear falsely where a few units differ from the rest.
         p_clear = None if tost is None else 1.0
         notes = (FEW_UNITS_NOTE,)
     elif p_clear is not None and margin is not None and are_alike(differences):
-        robust = bounded_p_of_units(differences, width=width, margin=margin)
+        bounds = None if width is None else (-width, width)
+        robust = bounded_p(differences, bounds=bounds, margin=margin)
         p_clear, notes = max(p_clear, robust.p), (robust.note,)
     elif is_skewed(differences):
         few = f"a few {name.several}"
         notes = (f"skewed: {few} differ from the rest, so look at them before the interval",)
     tested = Tested(
-        estimate=found.mean,
+        estimate=found.estimate,
         interval=found.interval,
         p_alarm=p_alarm,
         p_clear=p_clear,
@@ -239,9 +236,7 @@ def _several(
 
     def permuted() -> Permutation:
         labels = [level for level in levels for _ in groups[level]]
-        return contrast_permutation(
-            np.concatenate(values), labels, dict(part), resamples=RESAMPLES, seed=SEED
-        )
+        return contrast_permutation(np.concatenate(values), labels, dict(part), seed=SEED)
 
     found = stratified_contrast(values, weights)
     tested = of_strata(found, values, weights, margin=margin, permute=permuted, name=name)

@@ -13,6 +13,7 @@ from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.records import Outcome, Records
 from pytest_bias.verdicts.analysis import analyse
+from pytest_bias.verdicts.verdict import cell_words, open_cells_words
 from tests.core.in_memory import NOTHING_KEPT
 
 from .designs import SCALE, STYLE, TONE, at, items, level, recorded, study
@@ -105,6 +106,17 @@ def test_a_cell_must_hold_when_what_is_missing_there_is_at_its_worst() -> None:
     assert plain.clear
     assert formal.p_clear <= ALPHA
     assert not formal.clear
+    assert formal.worst_case is not None
+    assert formal.p_decides == formal.worst_case.p_clear
+    # what is printed is what decides: the intervals of both ends together, beyond the margin
+    low, high = formal.worst_case.lowest, formal.worst_case.highest
+    assert formal.interval is not None
+    assert low is not None
+    assert high is not None
+    assert formal.interval.low < low < -1 < 1 < high < formal.interval.high
+    words = f"90 % [{formal.interval.low:+.2f}, {formal.interval.high:+.2f}] in the worst case of"
+    assert words in open_cells_words(finding)
+    assert "worst case" not in cell_words(plain, finding)
 
 
 def test_a_cell_without_replies_is_not_clear() -> None:

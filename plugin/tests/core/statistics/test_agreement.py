@@ -45,7 +45,6 @@ def test_alpha_as_published(level: Measurement) -> None:
     expected = published["values"][f"alpha_{level}"]
     found = krippendorff_alpha(CODERS, level=level)
     assert found.alpha == pytest.approx(expected, abs=published["tol_abs"])
-    assert found.units == 11  # of 12, one rated once
     assert found.interval is None
 
 
@@ -91,7 +90,6 @@ def test_coders_at_random_do_not_agree() -> None:
 def test_ratings_that_differ_by_rounding_are_the_same() -> None:
     found = krippendorff_alpha([[0.1 + 0.2, 1.0], [0.3, 1.0]], level="ordinal")
     assert found.alpha == 1
-    assert cohen_kappa([0.1 + 0.2, 1.0], [0.3, 1.0], weights="linear").agreement == 1
 
 
 def test_kappa_by_hand() -> None:
@@ -99,32 +97,10 @@ def test_kappa_by_hand() -> None:
     a = ["yes"] * 25 + ["no"] * 25
     b = ["yes"] * 20 + ["no"] * 5 + ["yes"] * 10 + ["no"] * 15
     found = cohen_kappa(a, b)
-    assert found.agreement == pytest.approx(0.7)
     assert found.kappa == pytest.approx(0.4)
     assert found.interval is not None
     assert found.interval.low < 0.4 < found.interval.high
     assert cohen_kappa(b, a).kappa == pytest.approx(0.4)
-
-
-def test_weighted_kappa_uses_the_distance_of_the_ratings() -> None:
-    a, b = [1, 1, 2, 2, 5, 5, 1, 5], [1, 2, 2, 1, 5, 2, 1, 5]
-
-    def by_hand(power: int) -> float:
-        seen = np.mean([abs(x - y) ** power for x, y in zip(a, b, strict=True)])
-        chance = np.mean([abs(x - y) ** power for x in a for y in b])
-        return float(1 - seen / chance)
-
-    assert cohen_kappa(a, b, weights="linear").kappa == pytest.approx(by_hand(1))
-    assert cohen_kappa(a, b, weights="quadratic").kappa == pytest.approx(by_hand(2))
-
-
-def test_quadratic_kappa_is_close_to_interval_alpha() -> None:
-    rng = np.random.default_rng(3)
-    a = rng.integers(1, 6, size=500)
-    b = np.clip(a + rng.integers(-1, 2, size=500), 1, 5)
-    kappa = cohen_kappa(a.tolist(), b.tolist(), weights="quadratic").kappa
-    alpha = krippendorff_alpha([a.tolist(), b.tolist()], level="interval").alpha
-    assert kappa == pytest.approx(alpha, abs=0.01)
 
 
 def test_perfect_agreement_has_no_standard_error() -> None:
@@ -152,12 +128,9 @@ def test_perfect_agreement_has_no_standard_error() -> None:
         (lambda: krippendorff_alpha(CODERS, level="cardinal"), BadStatisticInput),  # type: ignore[arg-type]  # wrong on purpose
         (lambda: krippendorff_alpha(CODERS, iterations=99, seed=1), BadStatisticInput),
         (lambda: krippendorff_alpha(CODERS, iterations=100), BadStatisticInput),
-        (lambda: krippendorff_alpha(CODERS, confidence=1), BadStatisticInput),
         (lambda: cohen_kappa([1, 2], [1]), BadStatisticInput),
         (lambda: cohen_kappa([1, NAN], [1, 2]), BadStatisticInput),
         (lambda: cohen_kappa([1, 2], [1, None]), BadStatisticInput),
-        (lambda: cohen_kappa(["a", "b"], ["a", "b"], weights="linear"), BadStatisticInput),
-        (lambda: cohen_kappa([1, 2], [1, 2], weights="cubic"), BadStatisticInput),  # type: ignore[arg-type]  # wrong on purpose
     ],
     ids=line_of,
 )
@@ -183,40 +156,31 @@ def test_order_of_coders_and_units_does_not_matter_to_alpha(
     assert krippendorff_alpha(tripled, level=level).alpha == pytest.approx(found.alpha, abs=1e-9)
 
 
-@given(
-    st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=2, max_size=20),
-    st.sampled_from([None, "linear", "quadratic"]),
-)
-def test_kappa_is_sound_and_relabels(pairs: list[tuple[int, int]], weights: Any) -> None:
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=2, max_size=20))
+def test_kappa_is_sound_and_relabels(pairs: list[tuple[int, int]]) -> None:
     a, b = [x for x, _ in pairs], [y for _, y in pairs]
     try:
-        found = cohen_kappa(a, b, weights=weights)
+        found = cohen_kappa(a, b)
     except NoVariance:
         assert len({*a, *b}) == 1
         return
     assert_sound(found)
     assert found.kappa <= 1
-    turned = cohen_kappa([-y for y in b], [-x for x in a], weights=weights)
+    turned = cohen_kappa([-y for y in b], [-x for x in a])
     assert turned.kappa == pytest.approx(found.kappa, abs=1e-9)
     assert (turned.se is None) == (found.se is None)
 
 
-@pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=40))
-def test_kappa_and_its_standard_error_as_statsmodels(
-    weights: Any, pairs: list[tuple[int, int]]
-) -> None:
+def test_kappa_and_its_standard_error_as_statsmodels(pairs: list[tuple[int, int]]) -> None:
     values = sorted({value for pair in pairs for value in pair})
     if len(values) < 2:
         return
     table = np.zeros((len(values), len(values)))
     for first, second in pairs:
         table[values.index(first), values.index(second)] += 1
-    apart = np.abs(np.subtract.outer(values, values)) / (values[-1] - values[0])
-    power = {None: 0, "linear": 1, "quadratic": 2}[weights]
-    distances = np.where(apart > 0, apart**power, 0.0)
     with np.errstate(all="ignore"):  # its z is 0 / 0 where a coder uses one category
-        expected = cohens_kappa(table, weights=distances)
-    found = cohen_kappa(*zip(*pairs, strict=True), weights=weights)
+        expected = cohens_kappa(table)
+    found = cohen_kappa(*zip(*pairs, strict=True))
     assert found.kappa == pytest.approx(expected.kappa, abs=1e-12)
     assert (found.se or 0) ** 2 == pytest.approx(expected.var_kappa, abs=1e-12)

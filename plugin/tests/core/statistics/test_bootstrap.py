@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.statistics.means import tost_welch
+from pytest_bias.statistics.means import welch
 from pytest_bias.statistics.resampling import (
     bootstrap_difference,
     bootstrap_log_ratio,
@@ -201,7 +201,7 @@ def test_the_bootstrap_t_of_every_resample() -> None:
 def test_the_bootstrap_t_of_many_normal_values_is_welchs() -> None:
     rng = np.random.default_rng(3)
     a, b = rng.normal(0.1, 1.0, 400), rng.normal(0.0, 2.0, 300)
-    expected = tost_welch(a, b, margin=0.3).p
+    expected = welch(a, b).tost(0.3).p
     found = bootstrap_t_equivalence([a, b], [1.0, -1.0], margin=0.3, seed=1)
     assert 0.01 < expected < 0.2
     assert found == pytest.approx(expected, abs=0.01)

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
 from pytest_bias.statistics.bounded import deterministic_difference, unseen_p
-from pytest_bias.statistics.power import deterministic_units
+from pytest_bias.statistics.power import units_unseen
 from pytest_bias.statistics.resampling import exact_separation_p
 
 ALPHA = 0.05
@@ -125,8 +125,8 @@ def test_simulated_rare_deviations_are_covered(n: int, rate: float) -> None:
 
 
 @pytest.mark.parametrize(("margin", "units"), [(0.1, 29), (0.05, 59), (2, 1)])
-def test_deterministic_units(margin: float, units: int) -> None:
-    assert deterministic_units(bounds=(0, 1), margin=margin) == units
+def test_units_of_which_none_differs(margin: float, units: int) -> None:
+    assert units_unseen(margin) == units_unseen(margin * 3, width=3) == units
     if units > 1:
         shape = {"width": 1, "margin": margin, "difference": 0}
         assert unseen_p(n=units, **shape) <= ALPHA < unseen_p(n=units - 1, **shape)
@@ -154,7 +154,6 @@ def test_separation_p_is_floored() -> None:
         ([1, 1], [7, 7], {}, "outside 0.0 to 5.0"),
         ([1, 1], [1, 1], {"bounds": (5, 0)}, "not below"),
         ([1, 1], [1, 1], {"margin": 0}, "above 0"),
-        ([1, 1], [1, 1], {"alpha": 1}, "strictly between"),
         ([1, float("nan")], [1, 1], {}, "NaN"),
     ],
 )

@@ -14,14 +14,14 @@ from pytest_bias.statistics.checks import probability
 from pytest_bias.statistics.counts import newcombe, wilson
 from pytest_bias.statistics.effect_size import cohen_d, hedges_j, standardized_difference
 from pytest_bias.statistics.means import (
-    compare_differences,
+    StudentEstimate,
     describe,
+    difference_of,
     p_from_t,
     se_from_t,
-    tost_welch,
     welch,
 )
-from pytest_bias.statistics.power import deterministic_units
+from pytest_bias.statistics.power import units_unseen
 from pytest_bias.statistics.resampling import (
     bootstrap_difference,
     bootstrap_log_ratio,
@@ -45,7 +45,6 @@ NAN, INF = float("nan"), float("inf")
 
 TWO_GROUPS: dict[str, Callable[..., object]] = {
     "welch": welch,
-    "tost_welch": lambda a, b: tost_welch(a, b, margin=1),
     "cohen_d": cohen_d,
     "standardized_difference": standardized_difference,
     "bootstrap_difference": lambda a, b: bootstrap_difference(a, b, iterations=100, seed=1),
@@ -109,7 +108,7 @@ def test_p_values_that_underflow_are_floored() -> None:
     a = 1e6 + np.linspace(-1, 1, 500)
     found = welch(a, -a)
     assert found.p == sys.float_info.min
-    assert tost_welch(a, a, margin=1e6).p == sys.float_info.min
+    assert welch(a, a).tost(1e6).p == sys.float_info.min
     assert p_from_t(1e90, 1e90) == sys.float_info.min
     assert newcombe(5000, 5000, 0, 5000).p == sys.float_info.min
 
@@ -164,17 +163,16 @@ def test_bad_interval(low: float, high: float, level: float) -> None:
 ESTIMATES = {
     "first": 2, "se_first": 0, "df_first": 9, "second": 1, "se_second": 1, "df_second": 9
 }  # fmt: skip
+FOUND = StudentEstimate(estimate=0.1, se=0.1, df=9.0)
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: welch([1, 2], [3, 4], level=1),
-        lambda: welch([1, 2], [3, 4], level=NAN),
-        lambda: standardized_difference([1, 2], [3, 4], level=0.99999999),
-        lambda: tost_welch([1, 2], [3, 5], margin=0),
-        lambda: tost_welch([1, 2], [3, 5], margin=NAN),
-        lambda: tost_welch([1, 2], [3, 5], margin=1, alpha=0.5),
+        lambda: FOUND.at_level(1),
+        lambda: FOUND.at_level(NAN),
+        lambda: FOUND.tost(0),
+        lambda: FOUND.tost(NAN),
         lambda: Interval(low=0, high=1, level=0.9).within(-1),
         lambda: Interval(low=0, high=1, level=0.9).excludes(NAN),
         lambda: hedges_j(1),
@@ -183,8 +181,8 @@ ESTIMATES = {
         lambda: se_from_t(difference=0, t=2),
         lambda: p_from_t(NAN, 3),
         lambda: p_from_t(1, 0),
-        lambda: compare_differences(**{**ESTIMATES, "df_second": 0}),
-        lambda: compare_differences(**{**ESTIMATES, "first": NAN}),
+        lambda: difference_of(**{**ESTIMATES, "df_second": 0}),
+        lambda: difference_of(**{**ESTIMATES, "first": NAN}),
         lambda: bootstrap_difference([1, 2], [3, 4], seed=-1),
         lambda: bootstrap_difference([1, 2], [3, 4], seed=1, iterations=10),
         lambda: wilson(3, 2),
@@ -194,8 +192,9 @@ ESTIMATES = {
         lambda: holm([0.5, NAN]),
         lambda: holm([1.5]),
         lambda: benjamini_hochberg([-0.1]),
-        lambda: deterministic_units(bounds=(0, 1), margin=1e-14),
-        lambda: deterministic_units(bounds=(0, 1e30), margin=1e-5),
+        lambda: units_unseen(1e-14),
+        lambda: units_unseen(0),
+        lambda: units_unseen(1e-5, width=1e30),
         lambda: label_permutation([1, 2], [3, 4], seed=1, resamples=99),
         lambda: sign_flip_max_t([[1, 2], [3]], seed=1),
         lambda: newcombe(3, 10**15, 2, 10**15),  # rare events of countless units: not awaited
@@ -210,7 +209,7 @@ def test_arguments_outside_their_domain(call: Callable[[], object]) -> None:
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        (lambda: compare_differences(**{**ESTIMATES, "se_second": 0}), NoVariance),
+        (lambda: difference_of(**{**ESTIMATES, "se_second": 0}), NoVariance),
         (lambda: wilson(0, 0), TooFewUnits),
         (lambda: newcombe(0, 3, 0, 0), TooFewUnits),
     ],

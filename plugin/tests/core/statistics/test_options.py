@@ -15,22 +15,19 @@ from hypothesis import strategies as st
 from pytest_bias import statistics
 from pytest_bias.errors import BadStatisticInput
 
-PLAN: dict[str, object] = {"n": 20, "margin": 0.5}
-NULL = {**PLAN, "sd": 1.0, "difference": 0.1}
+PLAN: dict[str, object] = {"n": 20, "margin": 0.5, "paired": True}
+SPREAD: dict[str, object] = {"sd": 1.0, "margin": 0.5}
 
 VALID: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
-    "agreement.cohen_kappa": (([1, 2, 3, 1], [1, 2, 2, 1]), {}),
     "agreement.krippendorff_alpha": (([[1, 2, 1], [1, 2, 2]],), {}),
     "anova.factorial_anova": (([1, 2, 3, 5], {"a": list("xxyy")}), {}),
     "noninferiority_power.largest_sd_to_pass": ((), PLAN),
-    "noninferiority_power.power_to_pass_paired": ((), {**PLAN, "sd": 1.0}),
+    "noninferiority_power.power_to_pass": ((), {**PLAN, "sd": 1.0, "effect": 0.0}),
     "power.checked_plan": ((), {"n": 20}),
-    "power.largest_sd_to_clear": ((), PLAN),
+    "power.largest_sd_to_clear": ((), {"n": 20, "margin": 0.5}),
     "power.power_plan": ((), {"n": 20}),
-    "power.power_to_alarm": ((), NULL),
-    "power.start_of_alarm": ((), {"margin": 0.5, "unit": 1.0}),
-    "power.units_to_clear": ((), {"margin": 0.5, "sd": 1.0}),
-    "power.verdict_chances": ((), NULL),
+    "power.units_to_clear": ((), SPREAD),
+    "power.verdict_chances": ((), {**SPREAD, "n": 20, "difference": 0.1}),
     "score.p_of_z": ((1.0,), {}),
     "score.score_difference_p": ((3, 20, 5, 20), {"null": 0.1}),
     "score.score_ratio_p": ((3, 20, 5, 20), {"null": 1.1}),

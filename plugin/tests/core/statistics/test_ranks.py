@@ -14,22 +14,16 @@ from hypothesis import strategies as st
 from pytest_bias.errors import BadStatisticInput, BiasError, TooFewUnits
 from pytest_bias.statistics.ranks import mann_whitney, vargha_delaney
 
-from .reference import assert_sound, line_of, split
+from .reference import assert_sound, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MAY = split("airquality_ozone", "Ozone", "Month", 5.0)
-AUGUST = split("airquality_ozone", "Ozone", "Month", 8.0)
 NAN = float("nan")
 
 ratings = st.integers(1, 5).map(float)
 groups = st.lists(ratings, min_size=2, max_size=9)
 anything = st.lists(st.floats(-1e100, 1e100), min_size=2, max_size=8)
-
-
-def close(expected: float) -> object:
-    return pytest.approx(expected, rel=1e-6)
 
 
 def test_mann_whitney_exact_p_counts_relabellings() -> None:

@@ -28,6 +28,11 @@ def against_rest(groups: int) -> Any:
     return (groups * np.eye(groups) - 1) / (groups - 1)
 
 
+def error(p_values: tuple[float, ...]) -> float:
+    """The largest Monte Carlo standard error of adjusted p-values."""
+    return max(math.sqrt(p * (1 - p) / 100_000) for p in p_values)
+
+
 def test_two_groups_are_welchs_t_test() -> None:
     a, b = VALUES[:8], VALUES[8:]
     found = welch_group_contrasts(VALUES, ["a"] * 8 + ["b"] * 12)
@@ -79,10 +84,10 @@ def test_too_few_units(labels: list[str], group: str) -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    [{"values": [1, 2, math.nan, 4]}, {"labels": ["a"]}, {"level": 1.0}, {"values": [[1, 2]]}],
+    [{"values": [1, 2, math.nan, 4]}, {"labels": ["a"]}, {"values": [[1, 2]]}],
 )
 def test_bad_groups(bad: dict[str, Any]) -> None:
-    good: dict[str, Any] = {"values": [1, 2, 3, 4], "labels": list("aabb"), "level": 0.9}
+    good: dict[str, Any] = {"values": [1, 2, 3, 4], "labels": list("aabb")}
     with pytest.raises(BadStatisticInput):
         welch_group_contrasts(**{**good, **bad})
 
@@ -90,28 +95,28 @@ def test_bad_groups(bad: dict[str, Any]) -> None:
 def test_a_single_contrast_is_not_adjusted() -> None:
     found = max_t([2.1], [[1.0]], 12, seed=1)
     expected = 2 * float(stats.t.sf(2.1, 12))
-    assert expected <= found.p[0] < expected + 4 * found.error
+    assert expected <= found[0] < expected + 4 * error(found)
 
 
 def test_the_same_contrast_twice_is_one() -> None:
     found = max_t([2.1, -2.1], [[1, -1], [-1, 1]], 12, seed=1)
-    assert found.p[0] == found.p[1] == pytest.approx(2 * float(stats.t.sf(2.1, 12)), abs=0.002)
+    assert found[0] == found[1] == pytest.approx(2 * float(stats.t.sf(2.1, 12)), abs=0.002)
 
 
 def test_independent_contrasts_at_large_df_are_adjusted_as_sidak_does() -> None:
     found = max_t([2.5, 1.0, 0.0], np.eye(3), 1e6, seed=2)
-    for t, p in zip([2.5, 1.0, 0.0], found.p, strict=True):
-        assert p == pytest.approx(1 - (1 - 2 * float(stats.norm.sf(t))) ** 3, abs=4 * found.error)
+    for t, p in zip([2.5, 1.0, 0.0], found, strict=True):
+        assert p == pytest.approx(1 - (1 - 2 * float(stats.norm.sf(t))) ** 3, abs=4 * error(found))
 
 
 def test_adjustment_agrees_with_the_integral_of_the_multivariate_t() -> None:
     correlation = np.array([[1, 0.5, 0.3], [0.5, 1, 0.4], [0.3, 0.4, 1]])
     found = max_t([2.2, 0.5, -3.0], correlation, 10, seed=3)
-    for t, p in zip([2.2, 0.5, 3.0], found.p, strict=True):
+    for t, p in zip([2.2, 0.5, 3.0], found, strict=True):
         inside = stats.multivariate_t.cdf(
             [t] * 3, shape=correlation, df=10, lower_limit=[-t] * 3, random_state=1
         )
-        assert p == pytest.approx(1 - float(inside), abs=4 * found.error + 1e-4)
+        assert p == pytest.approx(1 - float(inside), abs=4 * error(found) + 1e-4)
 
 
 def test_the_family_errs_as_often_as_it_says_where_nothing_differs() -> None:
@@ -121,14 +126,14 @@ def test_the_family_errs_as_often_as_it_says_where_nothing_differs() -> None:
         groups = rng.normal(size=(6, 4))
         pooled = groups.var(axis=1, ddof=1).mean() * (1 / 4 + 1 / 20)
         t = against_rest(6) @ groups.mean(axis=1) / math.sqrt(pooled)
-        wrong += min(max_t(t, against_rest(6), 18, resamples=1000, seed=seed).p) <= 0.05
+        wrong += min(max_t(t, against_rest(6), 18, resamples=1000, seed=seed)) <= 0.05
     assert 0 < wrong / runs <= 0.097  # three standard errors
 
 
 def test_extremes_stay_finite_and_above_zero() -> None:
     found = max_t([1e90, 0.0], np.eye(2), 3, resamples=999, seed=1)
-    assert found.p == (1 / 1000, 1.0)
-    assert max_t([5.0, 1.0], np.eye(2), 1e-3, resamples=999, seed=1).p[0] > 0.9
+    assert found == (1 / 1000, 1.0)
+    assert max_t([5.0, 1.0], np.eye(2), 1e-3, resamples=999, seed=1)[0] > 0.9
 
 
 @given(st.lists(st.floats(-6, 6), min_size=4, max_size=4), st.floats(1, 200), st.integers(0, 99))
@@ -138,14 +143,14 @@ def test_adjusted_p_is_above_the_unadjusted_and_below_bonferroni(
     correlation = against_rest(4)
     found = max_t(t, correlation, df, resamples=2000, seed=seed)
     assert found == max_t(t, correlation, df, resamples=2000, seed=seed)
-    for one, p in zip(t, found.p, strict=True):
+    for one, p in zip(t, found, strict=True):
         alone = 2 * float(stats.t.sf(abs(one), df))
         assert max(alone, 1 / 2001) * (1 - 1e-9) <= p <= 1
         bonferroni = min(1.0, 4 * alone)
         spread = math.sqrt(bonferroni * (1 - bonferroni) / 2000)
         assert p <= min(1.0, bonferroni + 6 * spread + 6 / 2001)
     order = np.argsort(np.abs(t))
-    assert (np.diff(np.array(found.p)[order]) <= 0).all()
+    assert (np.diff(np.array(found)[order]) <= 0).all()
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,9 @@ def test_two_cells_are_a_welch_test_but_for_the_df(data: tuple[list[float], list
     expected = welch(*data)
     found = stratified_contrast(data, [1, -1])
     assert (found.estimate, found.se, found.t) == close(
-        (expected.difference, expected.se, expected.t)
+        (expected.estimate, expected.se, expected.t)
     )
-    assert min(len(group) for group in data) - 1 <= found.df <= found.n - 2
-    assert found.n == sum(len(group) for group in data)
+    assert min(len(group) for group in data) - 1 <= found.df <= sum(map(len, data)) - 2
 
 
 def test_a_small_example_by_hand() -> None:
@@ -42,7 +41,6 @@ def test_a_small_example_by_hand() -> None:
     assert found.df == close(terms.sum() ** 2 / (terms**2 @ [1 / 3, 1 / 4, 1 / 3]) - 2)
     assert 1 < found.df < 4
     assert found.pooled_sd == close(math.sqrt((50 + 2 * 1 + 0.5) / 4))
-    assert found.n == 7
 
 
 def test_the_df_stay_between_the_smallest_and_the_sum() -> None:
@@ -60,7 +58,6 @@ def test_a_single_reply_takes_the_pooled_variance_and_adds_no_df() -> None:
     assert found.se == close(math.sqrt(expected))
     assert found.df <= 3
     assert found.pooled_sd == close(math.sqrt(pooled))
-    assert found.n == 6
 
 
 def test_a_cell_without_weight_takes_no_part() -> None:
@@ -82,16 +79,15 @@ def test_too_little_to_go_by() -> None:
 
 
 def test_bad_arguments() -> None:
-    bad: list[tuple[Any, Any, float]] = [
-        ([[1, 2], [3, 4]], [1], 0.95),
-        ([[1, 2], [3, 4]], [0, 0], 0.95),
-        ([[1, 2], [3, math.nan]], [1, -1], 0.95),
-        ([[1, 2], [3, 4]], [1, math.inf], 0.95),
-        ([[1, 2], [3, 4]], [1, -1], 1.0),
+    bad: list[tuple[Any, Any]] = [
+        ([[1, 2], [3, 4]], [1]),
+        ([[1, 2], [3, 4]], [0, 0]),
+        ([[1, 2], [3, math.nan]], [1, -1]),
+        ([[1, 2], [3, 4]], [1, math.inf]),
     ]
-    for cells, weights, level in bad:
+    for cells, weights in bad:
         with pytest.raises(BadStatisticInput):
-            stratified_contrast(cells, weights, level=level)
+            stratified_contrast(cells, weights)
 
 
 @given(grids, st.integers(-20, 20), st.sampled_from([0.25, 2.0, 64.0]), st.data())

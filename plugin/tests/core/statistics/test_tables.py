@@ -14,7 +14,6 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 
 from pytest_bias.errors import BadStatisticInput, BiasError, NoVariance
 from pytest_bias.statistics.counts import (
-    _noncentrality,
     chi_square,
     conditional_odds_ratio,
 )
@@ -78,13 +77,13 @@ def test_conditional_odds_ratios_as_scipy(n_a: int, n_b: int, data: st.DataObjec
         with pytest.raises(NoVariance):
             conditional_odds_ratio(a, n_a, b, n_b)
         return
-    found = conditional_odds_ratio(a, n_a, b, n_b, level=0.9)
+    found = conditional_odds_ratio(a, n_a, b, n_b)
     expected = stats.contingency.odds_ratio([[a, n_a - a], [b, n_b - b]], kind="conditional")
-    interval = expected.confidence_interval(0.9)
+    interval = expected.confidence_interval(0.95)
     assert (found.estimate, found.low, found.high) == close(
         (expected.statistic, interval.low, interval.high)
     )
-    swapped = conditional_odds_ratio(b, n_b, a, n_a, level=0.9)
+    swapped = conditional_odds_ratio(b, n_b, a, n_a)
     assert (found.p, found.high) == close(
         (swapped.p, 1 / swapped.low if swapped.low else math.inf)
     )
@@ -101,7 +100,8 @@ def test_measures_of_a_larger_table_as_scipy() -> None:
     found = chi_square(JOB, yates=True)
     assert found.cramers_v == pytest.approx(stats.contingency.association(np.array(JOB)))
     assert found.smallest_expected == pytest.approx(20 * 4 / 96)
-    assert (found.df, found.phi, found.yates) == (9, None, False)
+    assert found.df == 9
+    assert found == chi_square(JOB)
 
 
 def test_bergsma_v_by_hand() -> None:
@@ -120,30 +120,14 @@ def test_bergsma_v_is_nearly_unbiased_where_v_is_not() -> None:
     found = [chi_square(table) for table in drawn]
     phi = [one.cramers_v**2 for one in found]
     assert np.mean(phi) > 2 * np.mean([one.bergsma_v**2 for one in found])
-    assert np.mean([one.interval.low == 0 for one in found]) > 0.9
 
 
-def test_interval_of_v_is_that_of_the_noncentrality() -> None:
-    found = chi_square(JOB, level=0.9)
-    largest = found.n * 3
-    assert found.interval.low == 0
-    assert stats.ncx2.cdf(found.chi2, 9, found.interval.high**2 * largest) == pytest.approx(0.05)
-    strong = chi_square([[30, 10], [10, 30]])
-    low, high = (v**2 * strong.n for v in (strong.interval.low, strong.interval.high))
-    assert stats.ncx2.cdf(strong.chi2, 1, low) == pytest.approx(0.975)
-    assert stats.ncx2.cdf(strong.chi2, 1, high) == pytest.approx(0.025)
-
-
-def test_interval_of_v_goes_on_where_scipys_series_ends() -> None:
-    for share in (0.025, 0.975):
-        below, above = (_noncentrality(chi2, 9, share) for chi2 in (0.999e9, 1.001e9))
-        assert above - below == pytest.approx(0.002e9, rel=1e-3)
+def test_counts_of_very_many_units_are_sound() -> None:
     assert_sound(chi_square([[10**14, 1], [1, 10**14]]))
 
 
 def test_empty_rows_and_columns_are_dropped() -> None:
     found = chi_square([[3, 0, 1], [0, 0, 0], [1, 0, 3]], yates=True)
-    assert found.yates
     assert found.p == chi_square(TEA, yates=True).p
 
 
@@ -159,7 +143,6 @@ def test_empty_rows_and_columns_are_dropped() -> None:
         (lambda: chi_square([]), BadStatisticInput),
         (lambda: chi_square(RAGGED), BadStatisticInput),
         (lambda: chi_square([[10**15, 1], [1, 1]]), BadStatisticInput),
-        (lambda: chi_square(TEA, level=0), BadStatisticInput),
     ],
     ids=line_of,
 )
@@ -176,7 +159,6 @@ def test_measures_do_not_depend_on_the_order_of_rows_and_columns(
     assert_sound(found)
     assert 0 <= found.cramers_v <= 1
     assert 0 <= found.bergsma_v <= 1
-    assert 0 <= found.interval.low <= found.interval.high <= 1
     rows, columns = (random.sample(range(size), size) for size in table.shape)
     for turned in (
         chi_square(table[rows][:, columns], yates=yates),
@@ -185,18 +167,3 @@ def test_measures_do_not_depend_on_the_order_of_rows_and_columns(
         assert turned.chi2 == pytest.approx(found.chi2, abs=1e-9)
         assert turned.cramers_v == pytest.approx(found.cramers_v, abs=1e-6)
         assert turned.bergsma_v == pytest.approx(found.bergsma_v, abs=1e-6)
-        assert turned.interval.high == pytest.approx(found.interval.high, abs=1e-6)
-
-
-@given(st.lists(st.integers(0, 10**12), min_size=4, max_size=4))
-def test_phi_changes_its_sign_with_the_rows(counts: list[int]) -> None:
-    table = np.reshape(counts, (2, 2))
-    try:
-        found = chi_square(table)
-    except NoVariance:
-        return
-    assert_sound(found)
-    assert found.phi is not None
-    assert abs(found.phi) == pytest.approx(found.cramers_v)
-    swapped = chi_square(table[::-1]).phi
-    assert swapped == pytest.approx(-found.phi, abs=1e-6)
