@@ -59,8 +59,9 @@ def chances(
         limit = math.log(MARGIN)
         logs.append(boot.log_ratio)
         clear += max(boot.share_below(-limit), boot.share_above(limit)) <= 0.05  # noqa: PLR2004
-        found += not boot.interval.low <= 0 <= boot.interval.high
-        beyond += not -limit <= boot.interval.high
+        interval = boot.at_level(0.95)
+        found += not interval.low <= 0 <= interval.high
+        beyond += not -limit <= interval.high
     return math.exp(math.fsum(logs) / runs), clear / runs, found / runs, beyond / runs
 
 

@@ -6,7 +6,7 @@ import json
 import re
 import statistics
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 
 import pytest
 
@@ -18,6 +18,8 @@ from pytest_bias.experiments.experiment import SimulatedPrompt, plan
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.records import record_of
 from pytest_bias.providers.simulator.exchange import SUBJECTS
+from pytest_bias.statistics.permutation import label_shuffle_ratio
+from pytest_bias.statistics.resampling import bootstrap_log_ratio
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from tests.core.in_memory import NOTHING_KEPT
 
@@ -40,7 +42,10 @@ EACH = pytest.mark.parametrize("subject", SUBJECTS)
 def analysed(subject: str) -> Analysis:
     """All verdicts on a subject, with fewer resamples: the bounds are far enough away."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(selecting, "RESAMPLES", 1_000)
+        bootstrapped = partial(bootstrap_log_ratio, iterations=1_000)
+        patch.setattr(selecting, "bootstrap_log_ratio", bootstrapped)
+        shuffled = partial(label_shuffle_ratio, resamples=1_000)
+        patch.setattr(selecting, "label_shuffle_ratio", shuffled)
         return analyse(
             RECOMMENDATION,
             RECOMMENDATION.design(),

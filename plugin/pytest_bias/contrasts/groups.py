@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.fields import need_number, need_several, wrong
 from ..experiments.records import Records
-from .declared import (
-    Declared,
-    Levels,
-    levels_of,
-)
+from .declared import Declared, Levels, levels_of
 from .findings import Finding
 from .linear import Asked, Engine, Found, Side, analyse_linear, standard_engine
 from .published import GroupsTest, PublishedMethod, SumOfGaps
@@ -180,17 +177,14 @@ class GroupContrast(Declared):
 
         population = self.target == "population"
         unit = self.units_of(experiment, [self.factor]) if population else None
-        margin = self.margin
-        if group is None and margin is not None:
-            beyond = self.null_of(experiment, [self.factor]) == "margin"
+        if group is None:
             return lambda grid, _: largest_of(
                 grid,
-                self._each_group(experiment, groups),
-                margin=margin,
-                alarm=None if beyond else any_group(grid, self.factor, groups, unit),
+                lambda: self._each_group(experiment, groups),
+                lambda: any_group(grid, self.factor, groups, unit),
+                margin=self.margin,
+                null=self.null_of(experiment, [self.factor]),
             )
-        if group is None:
-            return lambda grid, _: any_group(grid, self.factor, groups, unit)
         if unit == (self.factor,):
             return lambda grid, _: group_against_rest(
                 grid, self.factor, group, groups, margin=self.margin
@@ -310,12 +304,8 @@ class TotalGap(Declared):
             return found
 
         def engine(grid: Grid, _: Weights) -> Tested:
-            if given is not None and null == "margin":
-                return largest_of(grid, signed(), margin=given)
-            total = total_gap(grid, self.factor, gaps, unit)
-            if given is None:
-                return total
-            return largest_of(grid, signed(), margin=given, alarm=total)
+            total = partial(total_gap, grid, self.factor, gaps, unit)
+            return largest_of(grid, signed, total, margin=given, null=null)
 
         asked = Asked(
             declared=self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,7 @@ from ..experiments.design import Design, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.fields import is_pair, need_mapping, shortly, wrong
 from ..experiments.records import Records
-from .declared import (
-    Declared,
-    Levels,
-    levels_of,
-)
+from .declared import Declared, Levels, levels_of
 from .findings import Finding
 from .linear import Asked, Side, analyse_linear, standard_engine
 from .published import bracketed
@@ -150,12 +147,9 @@ class Interaction(Declared):
             margin, null = self.margin, self.null_of(experiment, names)
 
             def engine(grid: Grid, _: Weights) -> Tested:
-                if margin is not None and null == "margin":
-                    return largest_of(grid, self._combinations(experiment), margin=margin)
-                alarm = largest_interaction(grid, table, unit)
-                if margin is None:
-                    return alarm
-                return largest_of(grid, self._combinations(experiment), margin=margin, alarm=alarm)
+                combinations = partial(self._combinations, experiment)
+                alarm = partial(largest_interaction, grid, table, unit)
+                return largest_of(grid, combinations, alarm, margin=margin, null=null)
 
             finding = analyse_linear(asked, experiment, records, engine).finding
             how = "clearest at" if margin is None else LARGEST_AT

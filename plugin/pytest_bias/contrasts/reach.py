@@ -8,12 +8,7 @@ from dataclasses import dataclass
 
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
-from .declared import (
-    FEWEST_UNITS,
-    Declared,
-    has_exemplars,
-    levels_of,
-)
+from .declared import FEWEST_UNITS, Declared, has_exemplars, levels_of
 from .units import REPLIES, Layout, Units
 
 FEWEST_TO_CLEAR = 10

@@ -27,7 +27,7 @@ from .checks import (
 )
 from .effect_size import effect_size_of
 from .means import StudentEstimate
-from .resampling import CHUNK
+from .resampling import CHUNK, drawn_permutation
 from .results import EffectSize, Permutation
 
 ALWAYS_EXACT = 16  # the 65,536 flips of sixteen units take hundredths of a second
@@ -114,12 +114,9 @@ def sign_flip(
     extreme = 0
     for signs in _every_flip(n) if exact else _random_flips(n, resamples, seed):
         extreme += int((np.abs(signs @ sizes) >= threshold).sum())
-    if exact:
-        p, error = extreme / 2**n, 0.0
-    else:
-        p = (extreme + 1) / (resamples + 1)
-        error = math.sqrt(p * (1 - p) / resamples)
-    return Permutation(p=probability(p), exact=exact, resamples=resamples, seed=seed, error=error)
+    if not exact:
+        return drawn_permutation(extreme, resamples, seed)
+    return Permutation(p=probability(extreme / 2**n), exact=True, resamples=resamples, seed=seed)
 
 
 @checked

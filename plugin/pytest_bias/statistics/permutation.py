@@ -196,7 +196,6 @@ class CellInteraction:
     """A group's departure from the rest in one condition, beyond that over all of them."""
 
     estimate: float
-    p: float
     p_max_t: float
 
 
@@ -247,17 +246,15 @@ def profile_permutation(
         return np.column_stack([omnibus_of, ratios.reshape(len(means), -1)])
 
     observed, null = units.null(np.arange(n), statistic, width=k)
-    omnibus, single, joint = _judged(units, observed, null)
+    omnibus, _, joint = _judged(units, observed, null)
     found = _from_rest(units.means(centred[units.order][None]))[0] * scale
-    p, p_max_t = single.reshape(groups, k), joint.reshape(groups, k)
+    p_max_t = joint.reshape(groups, k)
     return ProfilePermutation(
         omnibus=omnibus,
         cells=MappingProxyType(
             {
                 (str(name), j): CellInteraction(
-                    estimate=float(found[g, j]),
-                    p=probability(p[g, j]),
-                    p_max_t=probability(p_max_t[g, j]),
+                    estimate=float(found[g, j]), p_max_t=probability(p_max_t[g, j])
                 )
                 for g, name in enumerate(units.names)
                 for j in range(k)

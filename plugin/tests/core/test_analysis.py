@@ -24,7 +24,7 @@ from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Outcome, Spoken
-from pytest_bias.statistics.resampling import label_permutation
+from pytest_bias.statistics.resampling import bootstrap_difference, label_permutation
 from pytest_bias.statistics.simultaneous import holm
 from pytest_bias.verdicts.analysis import Analysis, analyse
 
@@ -52,7 +52,9 @@ ADAPTER = TypeAdapter(Analysis)
 def _fewer_resamples() -> Iterator[None]:
     """What resampling finds is tested elsewhere; here a hundred analyses must not take long."""
     with (
-        mock.patch.object(two_groups, "BOOTSTRAP_ITERATIONS", 200),
+        mock.patch.object(
+            two_groups, "bootstrap_difference", partial(bootstrap_difference, iterations=200)
+        ),
         mock.patch.object(
             two_groups, "label_permutation", partial(label_permutation, resamples=999)
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -20,6 +21,7 @@ from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Design, Factor, Items, derived_screen
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.report.plan_text import prospect_words
+from pytest_bias.statistics.resampling import bootstrap_difference
 from pytest_bias.verdicts.analysis import analyse, is_screen
 from pytest_bias.verdicts.rule import SCREENED
 from pytest_bias.verdicts.verdict import Verdict
@@ -34,7 +36,8 @@ SHIPPED = (ANCHORING, ALL_IN_ONE, CV_SCREENING, LINGUISTIC_AUDIT, NARRATIVE, REC
 
 def judged(high: Sequence[int], design: Design = SCREEN, **changes: Any) -> Verdict:
     scores: Mapping[str, Sequence[int | None]] = {"low": LOW, "high": high, "none": LOW}
-    with mock.patch.object(two_groups, "BOOTSTRAP_ITERATIONS", 100):
+    fewer = partial(bootstrap_difference, iterations=100)
+    with mock.patch.object(two_groups, "bootstrap_difference", fewer):
         found = analyse(
             TINY,
             design,

@@ -1,7 +1,6 @@
 """From the cells of a design to a tested estimate; loaded when an analysis runs (it needs scipy).
 
-``cells`` groups replies by condition, exemplar and item; ``weights`` says what is compared;
-``fixed`` and ``events`` test it for this very set of stimuli, ``units`` for a population of them;
-``worst`` does so again with the missing replies at their worst; ``settling`` says how many units
-an open question lacks.
+``cells`` groups replies by condition, exemplar and item, and says what each weighs; ``fixed`` and
+``two_groups`` test them for this very set of stimuli, ``units`` for a population of them;
+``tested`` has what all share: the worst case of missing replies, and the units a question lacks.
 """

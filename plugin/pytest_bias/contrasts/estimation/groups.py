@@ -18,15 +18,7 @@ from ..units import REPLIES, Units
 from .bounded import identical_exemplars, protected
 from .cells import Grid, Weights, level_against_rest, once
 from .fixed import centred, repeated
-from .tested import (
-    FEW_UNITS,
-    FEW_UNITS_NOTE,
-    SEED,
-    Part,
-    Tested,
-    Unit,
-    permutation_words,
-)
+from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Part, Tested, Unit, permutation_words
 from .units import (
     FEWEST,
     crossed_values,

@@ -8,17 +8,16 @@ these are. So it is cleared where each is, at .05 without adjustment (intersecti
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
 from ...statistics.results import Interval
-from ..findings import ALPHA, WorstCase, p_words
+from ..findings import ALPHA, Null, WorstCase, p_words
 from .cells import Grid, Weights
 from .groups import WeightedGap
-from .tested import TOLERATED_MISSING, Tested, worst_case
+from .tested import Tested, lost_of, over_tolerated, worst_case
 
 LARGEST_AT = "largest at"
 """Name of the extra that says which of the contrasts is the largest."""
@@ -78,13 +77,27 @@ def _interval(tested: Tested, level: float) -> Interval:
 
 
 def largest_of(
-    grid: Grid, contrasts: Mapping[str, Linear], *, margin: float, alarm: Tested | None = None
+    grid: Grid,
+    contrasts: Callable[[], Mapping[str, Linear]],
+    alarm_of: Callable[[], Tested],
+    *,
+    margin: float | None,
+    null: Null,
 ) -> Tested:
     """Test the largest of the absolute values of ``contrasts``, by words, against the margin.
 
-    ``alarm`` is the test that none of them differs from 0; without one the alarm is that one of
-    them lies beyond the margin, as each of their tests says. Raises NoFinding where one does.
+    ``alarm_of`` gives the test that none of them differs from 0, which is all without a margin; of
+    the ``null`` "margin" the alarm is that one of them lies beyond it, as each of their tests
+    says. Raises NoFinding where one does.
     """
+    if margin is None:
+        return alarm_of()
+    return _largest(grid, margin, None if null == "margin" else alarm_of(), contrasts())
+
+
+def _largest(
+    grid: Grid, margin: float, alarm: Tested | None, contrasts: Mapping[str, Linear]
+) -> Tested:
     found = {words: each.tested(grid) for words, each in contrasts.items()}
     sizes = {words: abs(contrasts[words].times * each.estimate) for words, each in found.items()}
     named = max(sizes, key=lambda words: sizes[words])
@@ -124,15 +137,10 @@ def worst_of(
     number. ``weights`` name the combinations, of which none may miss more than 5 % of its replies
     without this being needed.
     """
-    missing: Counter[tuple[str, ...]] = Counter()
-    trials: Counter[tuple[str, ...]] = Counter()
-    places = weights.on(grid).combinations
-    for cell, place in zip(weights.used(grid).cells, places, strict=True):
-        missing[place] += cell.missing
-        trials[place] += cell.missing + cell.values.size
+    missing, trials = lost_of(weights.used(grid).cells, weights.on(grid).combinations)
     if not missing.total():
         return None
-    if all(missing[place] <= TOLERATED_MISSING * trials[place] for place in trials):
+    if not over_tolerated(missing, trials):
         return WorstCase(needed=False, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
     given = [
         (each.times, worst)

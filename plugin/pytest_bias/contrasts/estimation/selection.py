@@ -89,7 +89,7 @@ def selection_ratio(
     se = float(by_pool.std(ddof=1)) / math.sqrt(len(pools)) if by_pool.size else 0.0
     tested = Tested(
         estimate=ratio,
-        interval=_interval(boot, boot.interval.level),
+        interval=_interval(boot, 0.95),
         p_alarm=p_alarm,
         p_clear=p_clear,
         method=f"{method}; bootstrap of pools ({len(boot.draws):,} resamples, seed {SEED})",

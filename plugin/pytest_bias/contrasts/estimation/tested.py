@@ -200,17 +200,11 @@ def worst_case(
     filling moves furthest. Unless ``always``, one that is not needed is not worked out; nor,
     without ``tips``, the shift at which the verdict does.
     """
-    cells = weights.used(grid).cells
-    if not any(cell.missing for cell in cells):
+    cells, weighed = weights.used(grid).cells, weights.on(grid)
+    missing, trials = lost_of(cells, weighed.sides if weighed.signed else weighed.combinations)
+    if not missing.total():
         return None
-    weighed = weights.on(grid)
-    trials: Counter[tuple[object, ...]] = Counter()
-    missing: Counter[tuple[object, ...]] = Counter()
-    sides = weighed.sides if weighed.signed else weighed.combinations
-    for cell, side in zip(cells, sides, strict=True):
-        missing[side] += cell.missing
-        trials[side] += cell.missing + cell.values.size
-    needed = any(missing[side] > TOLERATED_MISSING * trials[side] for side in trials)
+    needed = over_tolerated(missing, trials)
     nothing = WorstCase(needed=needed, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
     if not weighed.signed or not (needed or always):
         return nothing
@@ -228,6 +222,25 @@ def worst_case(
     except NoFinding:
         return nothing
     return _held(ends, no_effect, needed=needed)
+
+
+def lost_of(
+    cells: Sequence[Cell], places: Sequence[tuple[object, ...]]
+) -> tuple[Counter[tuple[object, ...]], Counter[tuple[object, ...]]]:
+    """Count the missing trials, and all, of the cells that have a place in common."""
+    missing: Counter[tuple[object, ...]] = Counter()
+    trials: Counter[tuple[object, ...]] = Counter()
+    for cell, place in zip(cells, places, strict=True):
+        missing[place] += cell.missing
+        trials[place] += cell.missing + cell.values.size
+    return missing, trials
+
+
+def over_tolerated(
+    missing: Mapping[tuple[object, ...], int], trials: Mapping[tuple[object, ...], int]
+) -> bool:
+    """Return whether more is missing of a place than verdicts need not hold under."""
+    return any(missing[place] > TOLERATED_MISSING * trials[place] for place in trials)
 
 
 def _held(ends: Sequence[Tested], no_effect: float, *, needed: bool) -> WorstCase:

@@ -25,15 +25,7 @@ from .bounded import (
 )
 from .cells import Cell, Grid, Weights
 from .fixed import of_strata
-from .tested import (
-    FEW_UNITS,
-    FEW_UNITS_NOTE,
-    SEED,
-    Part,
-    Tested,
-    Unit,
-    permutation_words,
-)
+from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Part, Tested, Unit, permutation_words
 from .two_groups import compare_groups
 
 FEWEST = 2

@@ -7,7 +7,7 @@ two of them. Under ICC .3 the units of a population share .3 of the variance of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from math import sqrt
 from unittest import mock
@@ -29,6 +29,8 @@ from pytest_bias.contrasts.estimation.fixed import fixed_contrast, rate_differen
 from pytest_bias.contrasts.estimation.tested import Tested as Result  # "Test…" would be collected
 from pytest_bias.contrasts.estimation.units import crossed_contrast, nested_contrast
 from pytest_bias.statistics.means import welch
+from pytest_bias.statistics.permutation import contrast_permutation, group_permutation
+from pytest_bias.statistics.resampling import bootstrap_t_equivalence
 from pytest_bias.statistics.simultaneous import holm
 
 RUNS = 200
@@ -40,12 +42,14 @@ G = ("white", "black", "asian", "hispanic")
 Rng = np.random.Generator
 Floats = NDArray[np.float64]
 Run = Callable[[Rng, float], Result]
+FEWER = partial(bootstrap_t_equivalence, resamples=999)
 
 
 @pytest.fixture(autouse=True)
 def _fewer_resamples() -> Iterator[None]:
     """A permutation p is valid with any number of them; 999 take a tenth of the time."""
-    with mock.patch.object(group_engines, "RESAMPLES", 999):
+    fewer = partial(group_permutation, resamples=999)
+    with mock.patch.object(group_engines, "group_permutation", fewer):
         yield
 
 
@@ -107,7 +111,8 @@ def several(rng: Rng, effect: float) -> Result:
     """Two groups on a side."""
     names = of_groups(rng, 2 * effect, G, 6)
     weights = pairwise("group", G[:2], G[2:])
-    with mock.patch("pytest_bias.contrasts.estimation.units.RESAMPLES", 999):
+    fewer = partial(contrast_permutation, resamples=999)
+    with mock.patch("pytest_bias.contrasts.estimation.units.contrast_permutation", fewer):
         return nested_contrast(names, weights, "group", margin=MARGIN)
 
 
@@ -292,7 +297,7 @@ def test_so_few_replies_that_unseen_ones_could_make_the_margin_clear_nothing(
 def test_a_fifth_of_the_units_that_lose_a_lot_is_not_cleared(sd: float) -> None:
     """At the margin of .1, where t tests clear up to .09 of samples of 25."""
     rng = np.random.default_rng(17)
-    with mock.patch("pytest_bias.contrasts.estimation.bounded.RESAMPLES", 999):
+    with mock.patch("pytest_bias.contrasts.estimation.bounded.bootstrap_t_equivalence", FEWER):
         found = [prompts(rng, 0.2, 0.5, sd=sd) for _ in range(2 * RUNS)]
     cleared = sum((one.p_clear or 0) <= 0.05 for one in found) / len(found)
     assert cleared <= 0.05 + 2 * sqrt(0.05 * 0.95 / len(found))
@@ -304,7 +309,7 @@ def test_what_25_units_cannot_protect_from_is_in_the_tolerance_of_each_clear(
 ) -> None:
     """.96^25 = .36 of the samples hold no such unit, .92^25 = .12: they look like no effect."""
     rng = np.random.default_rng(18)
-    with mock.patch("pytest_bias.contrasts.estimation.bounded.RESAMPLES", 999):
+    with mock.patch("pytest_bias.contrasts.estimation.bounded.bootstrap_t_equivalence", FEWER):
         found = [prompts(rng, share, lost) for _ in range(RUNS)]
     cleared = [one for one in found if (one.p_clear or 1) <= 0.05]
     assert len(cleared) / RUNS > BOUND

@@ -12,10 +12,9 @@ from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.records import Records
 
-from .designs import STYLE, TONE, Floats, at, groups, items, level, recorded, study
+from .designs import TONE, Floats, at, groups, items, level, recorded, study
 
 PAIRS = {"tone": ("high", "low"), "style": ("formal", "plain")}
-FOUR = list(product(TONE.levels, STYLE.levels))
 SIGN = {("high", "formal"): 1, ("low", "plain"): 1, ("high", "plain"): -1, ("low", "formal"): -1}
 
 

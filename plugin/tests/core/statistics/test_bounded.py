@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.statistics.bounded import (
-    bounded_equivalence,
-    deterministic_difference,
-    skewness,
-)
+from pytest_bias.statistics.bounded import bounded_equivalence, deterministic_difference, skewness
 from pytest_bias.statistics.means import welch
 
 if TYPE_CHECKING:

@@ -13,10 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, BiasError, NoVariance
-from pytest_bias.statistics.counts import (
-    chi_square,
-    conditional_odds_ratio,
-)
+from pytest_bias.statistics.counts import chi_square, conditional_odds_ratio
 
 from .reference import REFERENCE, assert_sound, line_of
 
