@@ -14,11 +14,10 @@ from ..errors import NoVariance, TooFewUnits
 from ._distributions import normal_isf
 from .checks import FEWEST_DRAWS, Floats, bad, checked, count, known, sample
 from .ranks import snapped
-from .results import Interval
+from .results import LEVEL, Interval
 
 Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
 MEASUREMENTS: tuple[Measurement, ...] = get_args(Measurement)
-LEVEL = 0.95
 SMALLEST = 2  # ratings of a unit, units and coders below which nothing can agree
 
 

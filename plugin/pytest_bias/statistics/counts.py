@@ -14,7 +14,7 @@ from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scip
 from ..errors import NoVariance, TooFewUnits
 from ._distributions import crossing, normal_isf, normal_sf
 from .checks import MOST_UNITS, array_of, bad, checked, count, fraction, probability
-from .results import Interval
+from .results import LEVEL, Interval
 
 SMALLEST_EXPECTED = 5  # Cochran (1954)
 MOST_EXACT_UNITS = 10**9  # with more, scipy's exact test takes minutes and longer
@@ -22,7 +22,6 @@ MOST_TABLES = 10**6  # tables of the same margins that are weighed one by one
 
 FOURFOLD = (2, 2)
 FEWEST = 2  # rows, columns or samples that can differ
-LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,10 +13,9 @@ from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scip
 from ..errors import NoVariance
 from ._distributions import crossing
 from .checks import LARGEST, bad, checked, mean_and_sd, units
-from .results import EffectSize, Interval
+from .results import LEVEL, EffectSize, Interval
 
 SERIES_LIMIT = 100.0  # scipy's noncentral t keeps ten digits up to here, for a few units or many
-LEVEL = 0.95
 
 _Z = np.linspace(-9.0, 9.0, 2001)  # the normal density beyond is below 1e-18
 _Z_WEIGHTS = np.exp(-(_Z**2) / 2) / math.sqrt(2 * math.pi) * (_Z[1] - _Z[0])

@@ -32,7 +32,7 @@ from .checks import (
     samples,
     units,
 )
-from .results import ALPHA, Description, Interval, Tost
+from .results import ALPHA, LEVEL, Description, Interval, Tost
 
 REPLICATED = 2  # replies that a cell needs for a variance of its own
 FEWEST_REPLICATED = 2  # cells with a variance of their own
@@ -90,7 +90,7 @@ class StudentEstimate:
     @property
     def interval(self) -> Interval:
         """The two-sided interval at 95 %."""
-        return self.at_level(0.95)
+        return self.at_level(LEVEL)
 
     def at_level(self, level: float) -> Interval:
         """Return the two-sided interval at a confidence level."""

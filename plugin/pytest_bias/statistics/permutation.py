@@ -35,10 +35,10 @@ from .checks import (
     probability,
     sample,
 )
+from .resampling import UNCOUNTED
 from .results import Permutation
 
 MOST_COUNTED = 10**9  # sums of such counts are exact in floats
-UNCOUNTED = 0.5  # what a sum of no counts counts as in a log ratio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

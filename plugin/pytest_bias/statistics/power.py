@@ -103,10 +103,10 @@ def beyond(edge: Floats, effect: float) -> Floats:
     return np.asarray(special.ndtr(effect - edge) + special.ndtr(-effect - edge), dtype=np.float64)
 
 
-def alarm_power(effect: float, *, start: float, alpha: float, df: float) -> float:
-    """Return P(|D| > start + t s) for D ~ N(effect, 1); all in standard errors."""
+def alarm_power(effect: float, *, alpha: float, df: float) -> float:
+    """Return P(|D| > t s) for D ~ N(effect, 1); all in standard errors."""
     t = t_isf(alpha / 2, df)
-    return average(lambda s: beyond(start + t * s, effect), df, bends(effect, start, t))
+    return average(lambda s: beyond(t * s, effect), df, bends(effect, 0, t))
 
 
 def clear_power(effect: float, *, margin: float, df: float) -> float:
@@ -194,7 +194,7 @@ def detectable_effect(se: float, *, df: float, alpha: float = ALPHA) -> float:
     is taken for the true one. Nothing of the estimate enters (Hoenig & Heisey 2001).
     """
     se, df, alpha = positive(se, "se"), positive(df, "df"), fraction(alpha, "alpha", below=POWER)
-    return se * solve(lambda effect: alarm_power(effect, start=0, alpha=alpha, df=df))
+    return se * solve(lambda effect: alarm_power(effect, alpha=alpha, df=df))
 
 
 @checked

@@ -37,7 +37,7 @@ from .checks import (
     sample,
     units,
 )
-from .results import Bootstrap, Interval, Permutation
+from .results import LEVEL, Bootstrap, Interval, Permutation
 
 Size = Callable[[Floats], Floats]
 
@@ -260,7 +260,7 @@ def bootstrap_difference(
     second = units(b, "b")
     rng = np.random.default_rng(count(seed, "seed"))
     drawn = _means(first, rng, draws(iterations, "iterations")) - _means(second, rng, iterations)
-    return Bootstrap(interval=_percentile(drawn, 0.95), iterations=iterations, seed=seed)
+    return Bootstrap(interval=_percentile(drawn, LEVEL), iterations=iterations, seed=seed)
 
 
 def _times_drawn(n: int, iterations: int, seed: int) -> Iterator[NDArray[np.uint16]]:

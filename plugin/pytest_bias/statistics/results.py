@@ -11,6 +11,9 @@ from ..errors import BadStatisticInput
 ALPHA = 0.05
 """Error rate of each of the two nulls of the verdict rule; they are disjoint, so not halved."""
 
+LEVEL = 0.95
+"""Confidence level of the intervals that are told where no other is asked for."""
+
 POWER = 0.90
 """Probability of clearing where nothing differs that a ``clear`` claim is sized for."""
 

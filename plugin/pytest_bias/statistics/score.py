@@ -37,7 +37,7 @@ from .checks import (
     positive,
     probability,
 )
-from .results import ALPHA, Interval
+from .results import ALPHA, LEVEL, Interval
 
 Counts: TypeAlias = "int | Sequence[int] | NDArray[np.integer[Any]]"
 """One count, or one per stratum."""
@@ -255,7 +255,7 @@ class ScoreTost:
 
 
 @checked
-def score_difference(*counts: Counts, level: float = 0.95) -> ScoreTest:
+def score_difference(*counts: Counts, level: float = LEVEL) -> ScoreTest:
     """Test rate a - rate b against 0 and return its score interval, over strata.
 
     Estimand: the mean over strata of the difference of two probabilities. The interval contains
@@ -306,7 +306,7 @@ def tost_rates(*counts: Counts, margin: float) -> ScoreTost:
 
 
 @checked
-def score_ratio(*counts: Counts, level: float = 0.95) -> ScoreTest:
+def score_ratio(*counts: Counts, level: float = LEVEL) -> ScoreTest:
     """Test rate a / rate b against 1 and return its score interval, over strata.
 
     Estimand: the ratio of the mean rates, assumed the same in every stratum by the interval. No

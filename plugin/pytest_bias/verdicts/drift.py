@@ -17,7 +17,7 @@ from typing import Literal
 from ..experiments.canonical import compact, digest
 from ..experiments.design import Trial
 from ..experiments.records import Outcome, Record, Spoken
-from ..statistics.results import Interval
+from ..statistics.results import LEVEL, Interval
 
 What = Literal["missing", "refused", "words", "tokens", "latency"]
 
@@ -30,7 +30,6 @@ UNITS: dict[What, str] = {
 }
 """What can drift, in the order in which it is shown, and its unit."""
 
-_LEVEL = 0.95
 _KEY_LENGTH = 16
 _FEWEST = 5
 """Cells from which on an interval is given: of two it spanned 380 points of a share."""
@@ -188,4 +187,4 @@ def _interval(differences: Sequence[float], magnitude: float) -> Interval | None
     spread = stdev(differences)
     if spread <= _ROUNDING * magnitude:
         return None
-    return t_interval(fmean(differences), spread / math.sqrt(number), number - 1.0, level=_LEVEL)
+    return t_interval(fmean(differences), spread / math.sqrt(number), number - 1.0, level=LEVEL)

@@ -18,10 +18,8 @@ from ...experiments.measures import MISSING
 from ...experiments.records import Records
 from ...statistics.counts import wilson
 from ...statistics.means import describe, stratified_contrast, t_interval
-from ...statistics.results import Interval
+from ...statistics.results import LEVEL, Interval
 from .cells import Cell, Grid, grid_of
-
-LEVEL = 0.95
 
 _SAME = "the replies of each cell are the same"
 _FEW = "too few replies within cells"

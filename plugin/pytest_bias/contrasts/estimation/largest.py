@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
-from ...statistics.results import Interval
+from ...statistics.results import LEVEL, Interval
 from ..findings import ALPHA, Null, WorstCase, p_words
 from .cells import Grid, Weights
 from .groups import WeightedGap
@@ -21,8 +21,6 @@ from .tested import Tested, lost_of, over_tolerated, worst_case
 
 LARGEST_AT = "largest at"
 """Name of the extra that says which of the contrasts is the largest."""
-
-_LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +111,7 @@ def _largest(
     notes = dict.fromkeys(note for each in found.values() for note in each.notes)
     return Tested(
         estimate=sizes[named],
-        interval=at_level(_LEVEL),
+        interval=at_level(LEVEL),
         p_alarm=beyond if alarm is None else alarm.p_alarm,
         p_clear=max(clearing),
         method=how if alarm is None else f"{alarm.method}; {how}",

@@ -15,7 +15,7 @@ from ...errors import NoVariance, TooFewUnits
 from ...statistics.checks import Floats
 from ...statistics.permutation import label_shuffle_ratio
 from ...statistics.resampling import LogRatioBootstrap, bootstrap_log_ratio
-from ...statistics.results import Interval
+from ...statistics.results import LEVEL, Interval
 from ..units import Units
 from .bounded import are_alike
 from .tested import SEED, Tested, permutation_words
@@ -89,7 +89,7 @@ def selection_ratio(
     se = float(by_pool.std(ddof=1)) / math.sqrt(len(pools)) if by_pool.size else 0.0
     tested = Tested(
         estimate=ratio,
-        interval=_interval(boot, 0.95),
+        interval=_interval(boot, LEVEL),
         p_alarm=p_alarm,
         p_clear=p_clear,
         method=f"{method}; bootstrap of pools ({len(boot.draws):,} resamples, seed {SEED})",

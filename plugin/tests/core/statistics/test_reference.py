@@ -230,7 +230,7 @@ def test_the_fractional_sizes_of_r_have_the_power_asked_for(
     key: str, effect: float, power: float
 ) -> None:
     found = power_plan(REFERENCE["examples"]["power"]["values"][key], design="independent")
-    reached = alarm_power(effect / found.se, start=0, alpha=0.05, df=found.df)
+    reached = alarm_power(effect / found.se, alpha=0.05, df=found.df)
     assert reached == pytest.approx(power, rel=1e-6)
 
 
