@@ -12,15 +12,20 @@ from pytest_bias.calibration.lines import GridCell
 from pytest_bias.calibration.planting import PlantedSubject, touches, truth_of
 from pytest_bias.calibration.running import blocks_of
 from pytest_bias.cli.calibrate import declared_by
+from pytest_bias.contrasts.cases import Registry
 from pytest_bias.providers.simulator.exchange import SUBJECTS
 
-REGISTRY = declared_by("bias_tests").registry
 RECORDED = [("linguistic-audit", "local/one"), ("linguistic-audit", "local/other")]
 
 
 @pytest.fixture(scope="module")
-def cells() -> list[GridCell]:
-    return [*full(REGISTRY, RECORDED)]
+def registry() -> Registry:
+    return declared_by("bias_tests").registry
+
+
+@pytest.fixture(scope="module")
+def cells(registry: Registry) -> list[GridCell]:
+    return [*full(registry, RECORDED)]
 
 
 def _planted(cells: list[GridCell], amount: str, accepted: str = "") -> set[tuple[str, str]]:
@@ -33,7 +38,9 @@ def _planted(cells: list[GridCell], amount: str, accepted: str = "") -> set[tupl
     }
 
 
-def test_what_matters_most_comes_first_and_stands_there_once(cells: list[GridCell]) -> None:
+def test_what_matters_most_comes_first_and_stands_there_once(
+    cells: list[GridCell], registry: Registry
+) -> None:
     subjects = list(dict.fromkeys(cell.subject for cell in cells))
     assert subjects[:4] == ["even", "local/one", "local/other", "biased"]
     blocks = blocks_of(cells, [], seed=1)
@@ -44,28 +51,32 @@ def test_what_matters_most_comes_first_and_stands_there_once(cells: list[GridCel
     )
     assert set(draws.values()) == {1}
     per = Counter((experiment, subject) for experiment, subject, _, _ in draws)
-    assert {per[each.experiment.id, "even"] for each in REGISTRY} == {400}
+    assert {per[each.experiment.id, "even"] for each in registry} == {400}
     assert per["linguistic-audit", "local/one"] == 200
 
 
-def test_every_kind_of_claim_has_its_effects_planted(cells: list[GridCell]) -> None:
+def test_every_kind_of_claim_has_its_effects_planted(
+    cells: list[GridCell], registry: Registry
+) -> None:
     twice = _planted(cells, "2")
     assert twice == _planted(cells, "1") == _planted(cells, "0.5")
     assert ("cv-screening", "rating-total-bias") in twice
     worse = {experiment for experiment, _ in _planted(cells, "1", "even")}
-    assert worse == {each.experiment.id for each in REGISTRY}
+    assert worse == {each.experiment.id for each in registry}
     for cell in cells:
         if "/" not in cell.subject:
-            PlantedSubject(cell.subject, SUBJECTS).check([REGISTRY[cell.experiment]])
+            PlantedSubject(cell.subject, SUBJECTS).check([registry[cell.experiment]])
 
 
-def test_effects_that_are_planted_at_once_do_not_touch(cells: list[GridCell]) -> None:
+def test_effects_that_are_planted_at_once_do_not_touch(
+    cells: list[GridCell], registry: Registry
+) -> None:
     together = 0
     for cell in cells:
         if "/" in cell.subject:
             continue
         subject = PlantedSubject(cell.subject, SUBJECTS)
-        registered = REGISTRY[cell.experiment]
+        registered = registry[cell.experiment]
         names = {p.name for p in subject.plants if p.name in registered.hypotheses}
         for one, other in combinations(sorted(names), 2):
             together += 1
@@ -73,8 +84,8 @@ def test_effects_that_are_planted_at_once_do_not_touch(cells: list[GridCell]) ->
     assert together
 
 
-def test_the_truth_is_known_of_each_of_several_effects() -> None:
-    registered = REGISTRY["narrative-personas"]
+def test_the_truth_is_known_of_each_of_several_effects(registry: Registry) -> None:
+    registered = registry["narrative-personas"]
 
     def truth(name: str, *plants: str) -> float | None:
         subject = PlantedSubject("+".join(["even", *plants]), SUBJECTS)
@@ -96,10 +107,12 @@ def test_the_truth_is_known_of_each_of_several_effects() -> None:
     assert truth("pro_social-persona-x-group", "pro_social-white_male-rest@noir=2") is None
 
 
-def test_the_gate_draws_every_experiment_and_plants_effects_in_the_quick_ones() -> None:
-    few = [*gate(REGISTRY)]
+def test_the_gate_draws_every_experiment_and_plants_effects_in_the_quick_ones(
+    registry: Registry,
+) -> None:
+    few = [*gate(registry)]
     drawn = {cell.experiment for cell in few if cell.subject == "even"}
-    assert drawn == {each.experiment.id for each in REGISTRY}
+    assert drawn == {each.experiment.id for each in registry}
     assert {cell.experiment for cell in few if cell.subject != "even"} == {
         "anchoring-prosecutor-sentencing",
         "anchoring-prosecutor-sentencing-all-in-one",

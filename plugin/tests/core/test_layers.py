@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import pytest_bias
 
 HOME = Path(pytest_bias.__file__).parent
@@ -50,24 +52,25 @@ def _imported(
                 yield name if name in known else base
 
 
-MODULES = {_name(path): ast.parse(path.read_bytes()) for path in HOME.rglob("*.py")}
-IMPORTS = {
-    name: set(
-        _imported(
-            name,
-            tree,
-            MODULES.keys() - {"__init__"},
-            is_package=(HOME / name.replace(".", "/") / "__init__.py").exists(),
+@pytest.fixture(scope="module")
+def modules() -> dict[str, ast.Module]:
+    return {_name(path): ast.parse(path.read_bytes()) for path in HOME.rglob("*.py")}
+
+
+def test_modules_make_no_circle_even_for_type_checkers(modules: dict[str, ast.Module]) -> None:
+    known = modules.keys() - {"__init__"}  # the public face, which names everything
+    left = {
+        name: set(
+            _imported(
+                name,
+                modules[name],
+                known,
+                is_package=(HOME / name.replace(".", "/") / "__init__.py").exists(),
+            )
         )
-    )
-    & MODULES.keys() - {name}
-    for name, tree in MODULES.items()
-    if name != "__init__"  # the public face, which names everything
-}
-
-
-def test_modules_make_no_circle_even_for_type_checkers() -> None:
-    left = {name: set(needs) for name, needs in IMPORTS.items()}
+        & known - {name}
+        for name in known
+    }
     assert len(left) > 150
     assert "session.state" in left["session.closing"]
     while free := {name for name, needs in left.items() if not needs & left.keys()}:
@@ -76,10 +79,10 @@ def test_modules_make_no_circle_even_for_type_checkers() -> None:
     assert not left, f"these import one another: {sorted(left)}"
 
 
-def test_pytest_is_imported_where_the_plugin_faces_it() -> None:
+def test_pytest_is_imported_where_the_plugin_faces_it(modules: dict[str, ast.Module]) -> None:
     found = {
         name
-        for name, tree in MODULES.items()
+        for name, tree in modules.items()
         for node in ast.walk(tree)
         if (isinstance(node, ast.Import) and any(a.name == "pytest" for a in node.names))
         or (isinstance(node, ast.ImportFrom) and not node.level and node.module == "pytest")

@@ -9,17 +9,15 @@ from pathlib import Path
 import pytest_bias
 
 PACKAGE = Path(pytest_bias.__file__).parent
-MODULES = {
-    path.relative_to(PACKAGE): ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")
-}
+MODULES = [path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py")]
 
 
 def test_every_public_name_is_defined_once() -> None:
     places: defaultdict[str, list[str]] = defaultdict(list)
-    for path, module in MODULES.items():
+    for path in MODULES:
         if path.name == "pytest_plugin.py":
             continue  # hooks and fixtures, which pytest and the authors of tests name
-        for node in module.body:
+        for node in ast.parse((PACKAGE / path).read_text("utf-8")).body:
             names = [getattr(node, "name", "")]
             if isinstance(node, ast.Assign):  # aliases of types, as Place = tuple[…]
                 names = [t.id for t in node.targets if isinstance(t, ast.Name)]
