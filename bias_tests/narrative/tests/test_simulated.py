@@ -7,6 +7,7 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
@@ -21,6 +22,7 @@ from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.records import Outcome, Records, record_of
 from pytest_bias.providers.players import SIMULATED_JUDGE
 from pytest_bias.providers.simulator.exchange import PROGRAMS, SUBJECTS
+from pytest_bias.verdicts.analysis import Analysis
 from pytest_bias.verdicts.verdict import units_words
 
 from ..experiment import NAMES, NARRATIVE
@@ -173,6 +175,11 @@ def without_a_cell(persona: str, group: str) -> tuple[Outcome, ...]:
     )
 
 
+@cache
+def judged_without_a_cell() -> Analysis:
+    return judged(without_a_cell("noir", "white_female"), HYPOTHESES)
+
+
 def pooled_chi_square(found: tuple[Outcome, ...]) -> tuple[float, float, int]:
     """Chi-square of the endings by group, with all personas and scenarios thrown together."""
     counts = {group: [0, 0] for group in NAMES}
@@ -188,16 +195,13 @@ def test_an_empty_cell_alone_makes_a_pooled_chi_square_significant() -> None:
     assert pooled_chi_square(outcomes("even")) == pytest.approx((6.35, 0.499, 7), abs=0.02)
     holed = pooled_chi_square(without_a_cell("noir", "white_female"))
     assert holed == pytest.approx((23.52, 0.0014, 7), abs=0.05)
-    verdicts = {
-        v.id: v for v in judged(without_a_cell("noir", "white_female"), HYPOTHESES).verdicts
-    }
-    beside = verdicts["pro_social-group-any"].published
+    beside = judged_without_a_cell().verdict("pro_social-group-any").published
     assert beside is not None
     assert [beside.statistics[name] for name in ("chi2", "p", "df")] == pytest.approx(holed)
 
 
 def test_an_empty_cell_of_persona_and_group_gives_no_verdict_that_pools_over_it() -> None:
-    for verdict in judged(without_a_cell("noir", "white_female"), HYPOTHESES).verdicts:
+    for verdict in judged_without_a_cell().verdicts:
         if verdict.id.startswith("missing"):
             assert verdict.finding is not None
         else:

@@ -180,6 +180,25 @@ def _tolerate(item: pytest.Item, reason: str) -> None:
 # --- the report -------------------------------------------------------------------------------
 
 
+@contextmanager
+def untraced(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Spare an error of ours the traceback that :func:`amend` would replace.
+
+    For it pytest parses every module that the error came through.
+    """
+    from ..errors import BiasError  # noqa: PLC0415  (nothing is imported without cases)
+
+    error = call.excinfo.value if call.excinfo is not None else None
+    spared = isinstance(error, BiasError) and item.stash.get(_JUDGED, False)
+    if spared:
+        vars(item)["repr_failure"] = lambda _: terminal_text(f"{type(error).__name__}: {error}")
+    try:
+        yield
+    finally:
+        if spared:
+            del vars(item)["repr_failure"]
+
+
 def amend(
     item: pytest.Item,
     call: pytest.CallInfo[None],

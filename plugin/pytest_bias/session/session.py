@@ -15,7 +15,16 @@ import pytest
 
 from ..report.escapes import say, terminal_text
 from .collection import Collection
-from .items import amend, amend_unjudged, case_of, judged, row_words, set_property, watched
+from .items import (
+    amend,
+    amend_unjudged,
+    case_of,
+    judged,
+    row_words,
+    set_property,
+    untraced,
+    watched,
+)
 from .options import check_settings, is_given, is_looking, is_planning, is_recording
 from .process_exit import ExitStatus
 from .state import RESULT, WORKER_KEY, State
@@ -176,12 +185,14 @@ class BiasSession:
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Word our own errors, and fail an xfail under which nothing was tested."""
-        report = yield
         case = case_of(item)
-        if case is not None:
-            amend(item, call, report, partial(self.run.missing, case))
-        else:
+        if case is None:
+            report = yield
             amend_unjudged(call, report)
+            return report
+        with untraced(item, call):
+            report = yield
+        amend(item, call, report, partial(self.run.missing, case))
         return report
 
     # --- the controller -----------------------------------------------------------------------

@@ -78,14 +78,27 @@ def imported(files: Collection[Path]) -> dict[Path, ModuleType]:
     """The modules that were imported from some of ``files``, by file, through any links."""
     real = {path: path.resolve() for path in files}
     names = {path.name for pair in real.items() for path in pair}
+    same = {_identity(path) for path in files}
     found: dict[Path, ModuleType] = {}
     for module in modules():
         file = getattr(module, "__file__", None)
-        if isinstance(file, str) and Path(file).name in names:
+        # Thousands of others are an __init__.py too, and to resolve a path takes long.
+        if not isinstance(file, str) or file.rpartition(os.sep)[2] not in names:
+            continue
+        if _identity(file) in same:
             path = Path(file).resolve()
             if path not in found or REGISTER in vars(module):
                 found[path] = module
     return {path: found[real[path]] for path in files if real[path] in found}
+
+
+def _identity(file: str | Path) -> tuple[int, int] | None:
+    """What two paths of one file share; None where there is no file."""
+    try:
+        status = os.stat(file)  # noqa: PTH116  (to make a path of it takes longer)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def declares(path: Path, *, directly: bool = False) -> bool:

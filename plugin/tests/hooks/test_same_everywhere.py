@@ -51,7 +51,7 @@ def shipped(empty: Suite) -> Suite:
 
 def test_shipped_suite_in_any_order_over_any_workers(shipped: Suite) -> None:
     seen = set()
-    for order, workers in ((REVERSED, None), ("", 3)):
+    for order, workers in ((REVERSED, None), ("", 2)):
         result = shipped.conftest(order).run(workers=workers)
         assert result.ret == 1
         assert result.parseoutcomes().keys() == {"passed", "failed"}
@@ -100,7 +100,7 @@ def test_one_analysis_in_a_session(suite: Suite) -> None:
         'low="low"), licenses=["number"]))',
     )
     models = ("--bias-model=simulated/even", "--bias-model=simulated/biased")
-    result = suite.run(*models, workers=4)
+    result = suite.run(*models, workers=2)
     result.assert_outcomes(passed=7, failed=1)
     assert (suite.path / "analysed.txt").read_text(encoding="utf-8") == "xx"
 

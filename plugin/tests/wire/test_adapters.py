@@ -6,8 +6,10 @@ import asyncio
 import json
 import logging
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import httpx
@@ -52,20 +54,24 @@ def _nothing_set() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module", params=list(VENDORS.values()), ids=list(VENDORS))
+@pytest.fixture(params=list(VENDORS.values()), ids=list(VENDORS))
 def vendor(request: pytest.FixtureRequest) -> Vendor:
     found: Vendor = request.param
     return found
 
 
 @pytest.fixture(scope="module")
-def shared(vendor: Vendor) -> Iterator[tuple[Provider, asyncio.Runner]]:
-    with line_to(vendor) as shared:
-        yield shared
+def opened() -> Iterator[Callable[[str], tuple[Provider, asyncio.Runner]]]:
+    """The line to each vendor, opened once, in whatever order the tests ask for them."""
+    with ExitStack() as stack:
+        yield cache(lambda wire: stack.enter_context(line_to(VENDORS[wire])))
 
 
 @pytest.fixture
-def line(vendor: Vendor, shared: tuple[Provider, asyncio.Runner]) -> Iterator[Line]:
+def line(
+    vendor: Vendor, opened: Callable[[str], tuple[Provider, asyncio.Runner]]
+) -> Iterator[Line]:
+    shared = opened(vendor.wire)
     with respx.mock(using="httpx2", assert_all_called=False) as router:
         yield Line(vendor, *shared, router)
 

@@ -120,9 +120,9 @@ def test_the_commands_for_a_real_model_plan_and_record_it_within_their_budget(
     assert max(costs) == pytest.approx(sum(costs) / 2, abs=0.05), "the total beside its parts"
     assert max(costs) <= float(budget)
 
-    # What a whole recording costs is planned above, and two replicates are enough to be asked all.
+    # What a whole recording costs is planned above, and one replicate is enough to be asked all.
     with vendor() as server:
-        short = f"{record.replace('…', KEY)} --bias-replicates=2"
+        short = f"{record.replace('…', KEY)} --bias-replicates=1"
         recorded = run(short, checkout, **told(server))
         called = server.answered
     assert "NO VERDICT" not in recorded.stdout
@@ -133,7 +133,7 @@ def test_the_commands_for_a_real_model_plan_and_record_it_within_their_budget(
     # The double draws what it says anew for every prompt: an alarm may be one of the five in 100.
     assert recorded.returncode == (0 if closing[1] == "PASS" else 1)
     assert "is reached" not in recorded.stdout, "the budget of the README ended its recording"
-    asked = re.findall(r", 2 replicates design, (\d+) of (\d+) trials valid", recorded.stdout)
+    asked = re.findall(r", 1 replicates design, (\d+) of (\d+) trials valid", recorded.stdout)
     assert len(asked) == planned.stdout.count(" (gate design)")
     assert called >= sum(int(trials) for _, trials in asked)
 
@@ -151,15 +151,14 @@ def test_who_has_no_judge_is_named_in_a_line_and_holds_up_nobody_else(checkout: 
     assert f"anchoring-prosecutor-sentencing × {MODEL} (gate design)" in planned.stdout
 
     with vendor() as server:
-        recorded = run(
-            f"OPENAI_API_KEY={KEY} {command} --bias-record=missing", checkout, **told(server)
-        )
+        few = f"OPENAI_API_KEY={KEY} {command} --bias-record=missing --bias-replicates=8"
+        recorded = run(few, checkout, **told(server))
         called = server.answered
-    assert called >= 240
+    assert called >= 24
     assert recorded.returncode == 1
     section = recorded.stdout.partition(" bias ====")[2].partition("\n====")[0]
     assert len(re.findall(rf"recording {why}", section)) == 1
     assert "order under [judges] of the roster" in section
-    assert "CLEAR within ±0.6 for this vignette: sentence_months" in section
+    assert re.search(r"^ +[A-Z]+\b.*: sentence_months high − low ", section, re.MULTILINE)
     assert re.search(r"^NO VERDICT: ", section, re.MULTILINE)
     assert "Traceback" not in recorded.stdout + recorded.stderr
