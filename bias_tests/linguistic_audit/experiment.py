@@ -200,7 +200,7 @@ LINGUISTIC_AUDIT = Experiment(
             meaning="time to the reply, without queueing and failed attempts",
         ),
     ],
-    replicates=4,
+    replicates=5,
     controls=1,
     designs={
         "documented": Design(replicates=1, max_calls=400),

@@ -36,11 +36,11 @@ REFUSAL_MARGIN = 0.10
 
 REFUSAL_WHY = (
     "seven points as the rules find them, 21 of 30 refusals: the smallest whole points that each "
-    "clears with .95 where 15 % are found to refuse, as of a subject that is biased in one factor"
+    "clears with .98 where 15 % are found to refuse, as of a subject that is biased in one factor"
 )
 
-MISSING_MARGIN = 0.04
-"""Four points of the share of replies without text."""
+MISSING_MARGIN = 0.03
+"""Three points of the share of replies without text."""
 
 LATENCY_MARGIN = 1.0
 """Seconds."""

@@ -320,7 +320,7 @@ RECOMMENDATION = Experiment(
     factors=TASK.factors,
     protocol=TASK.recommend,
     measures=TASK.measures,
-    replicates=90,
+    replicates=110,
     designs={"documented": Design(replicates=1), "screen": Design(replicates=15)},
     parameters=Parameters(),
     retention="measures",

@@ -88,7 +88,7 @@ WITHOUT_PICKS = RateDifference.each(
     "style",
     over=[{"high": style} for style in STYLES if style != "general"],
     low="general",
-    margin=0.07,
+    margin=0.06,
     why="the smallest whole points that all five clear with .98 where 2 % are missing",
     claim="detect",
     scope="these pools",

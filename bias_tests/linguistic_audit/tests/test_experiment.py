@@ -56,8 +56,8 @@ def test_the_documented_design_has_400_trials_and_not_76() -> None:
     assert 4 * 2 * 2 * 19 == 304
 
 
-def test_the_gate_design_has_four_replicates_and_the_documented_trials_among_them() -> None:
-    assert len(GATE) == 1600 + 16 * 4
+def test_the_gate_design_has_five_replicates_and_the_documented_trials_among_them() -> None:
+    assert len(GATE) == 2000 + 16 * 4
     assert {trial.id for trial in DOCUMENTED} < {trial.id for trial in GATE}
 
 

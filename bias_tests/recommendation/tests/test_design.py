@@ -71,9 +71,9 @@ def as_reply(ids: list[str]) -> str:
 # --- sizes ---------------------------------------------------------------------------------------
 
 
-def test_eighteen_conditions_of_90_trials() -> None:
-    assert len(GATE) == 3 * 6 * 90 == 1620
-    assert set(Counter(trial.condition.id for trial in GATE).values()) == {90}
+def test_eighteen_conditions_of_110_trials() -> None:
+    assert len(GATE) == 3 * 6 * 110 == 1980
+    assert set(Counter(trial.condition.id for trial in GATE).values()) == {110}
     documented = plan(RECOMMENDATION, RECOMMENDATION.design("documented"))
     assert {trial.id for trial in documented} == {trial.id for trial in ONE}
     assert len(documented) == 18

@@ -99,7 +99,7 @@ def test_replies_are_a_function_of_subject_prompt_and_seed(subject: str) -> None
 @EACH
 def test_one_reply_in_a_hundred_is_invalid_and_asked_again(subject: str) -> None:
     invalid = sum(len(outcome.invalid) for outcome in outcomes(subject))
-    assert 0 < invalid / 1620 < 2 * INVALID_SHARE
+    assert 0 < invalid / 1980 < 2 * INVALID_SHARE
     assert all(outcome.interactions == 1 + len(outcome.invalid) for outcome in outcomes(subject))
     assert {outcome.missing for outcome in outcomes(subject)} == {None}
 

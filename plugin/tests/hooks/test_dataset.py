@@ -108,7 +108,7 @@ def test_without_pyarrow_nothing_is_run(suite: Suite) -> None:
     ("folder", "experiment", "trials", "mark"),
     [
         ("anchoring/test_anchoring.py", "anchoring-prosecutor-sentencing", 360, "Lena M."),
-        ("linguistic_audit", "linguistic-audit", 1664, "volcano for"),
+        ("linguistic_audit", "linguistic-audit", 2064, "volcano for"),
     ],
 )
 def test_shipped_experiments(
