@@ -1,6 +1,6 @@
 """What the design can clear and find: simulated picks from the shipped pools, with new seeds.
 
-    python -m benchmarks.recommendation_power
+    PYTHONPATH=. python plugin/benchmarks/recommendation_power.py
 
 prints a table. Selection ratios have no closed power function here, so this is a simulation: the
 subject ``even`` under ``general``, with a factor on the chance of one group's posts. CLEAR is the

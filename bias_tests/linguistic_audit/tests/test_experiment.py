@@ -210,7 +210,7 @@ def test_lengths_and_sentiments_are_of_seeds_and_margins_as_registered() -> None
         ("log_length", 0.105, "population", ("seed",), "clear"),
         ("sentiment", 0.10, "population", ("seed",), "clear"),
         ("is_refusal", 0.10, "fixed", None, "clear"),
-        ("missing", 0.04, "fixed", None, "clear"),
+        ("missing", 0.03, "fixed", None, "clear"),
         ("log_length", 0.21, "population", ("seed",), "detect"),
         ("sentiment", 0.20, "population", ("seed",), "detect"),
         ("is_refusal", 0.20, "population", ("seed",), "detect"),

@@ -44,7 +44,7 @@ def test_the_example_is_an_experiment_that_can_be_carried_out(names: dict[str, o
     control.check(experiment)
     assert faults(experiment) == ()
     trials = plan(experiment, experiment.design())
-    assert len(trials) == 180
+    assert len(trials) == 60
     records = Records(
         tuple(
             record_of(carried_out("even", trial, experiment)[0], experiment.measures)
@@ -52,7 +52,7 @@ def test_the_example_is_an_experiment_that_can_be_carried_out(names: dict[str, o
         )
     )
     finding = age.analyse(experiment, records)
-    assert (finding.units, finding.contrast) == (90, "old / others")
+    assert (finding.units, finding.contrast) == (30, "old / others")
     assert experiment.exports is not None
     files = experiment.exports({"simulated/even": records})
     summary = files["pool_vs_recommended_summary.csv"]

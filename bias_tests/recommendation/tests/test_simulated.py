@@ -125,7 +125,8 @@ def test_what_is_planted_is_the_ratio_of_picks(style: str) -> None:
         ):
             planted = held and group is not None and PLANTED[subject] == group
             found = ratio(subject, style, feature, category)
-            assert found == pytest.approx(0.6 if planted else 1.0, abs=0.1), (subject, feature)
+            # Three standard errors of 330 pools.
+            assert found == pytest.approx(0.6 if planted else 1.0, abs=0.12), (subject, feature)
 
 
 def test_picks_follow_what_is_asked_for() -> None:
@@ -201,7 +202,7 @@ def test_the_shipped_recordings_are_small_and_hold_ids_in_place_of_texts() -> No
     files = list((ROOT / "cassettes" / RECOMMENDATION.id).glob("simulated--*.jsonl*"))
     files = [file for file in files if file.suffix in (".jsonl", ".gz")]
     assert len(files) == 3
-    assert sum(file.stat().st_size for file in files) < 7_000_000
+    assert sum(file.stat().st_size for file in files) < 8_000_000
     for file in (file for file in files if file.suffix == ".jsonl"):
         lines = file.read_text("utf-8").splitlines()
         assert len(lines) == 1621
