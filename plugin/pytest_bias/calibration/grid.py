@@ -55,14 +55,15 @@ def _two_margins(each: Registered) -> Iterator[GridCell]:
 def _at_the_margin(each: Registered) -> Iterator[GridCell]:
     """Effects of which CLEAR is false: alike in all units, varying, and in a few alone."""
     for names in _at_once(each, _representatives(each)):
-        yield _planted(each, [f"{name}=1" for name in names], 100)
+        yield _planted(each, [f"{name}=1" for name in names], _fewer(each, 100))
     population = _clear(each, _representatives(each, population=True))
     for names in _at_once(each, population):
         varied = [f"vary:{name}=1" for name in names]
-        yield _planted(each, [*(f"{name}=1" for name in names), *varied], 100)
+        yield _planted(each, [*(f"{name}=1" for name in names), *varied], _fewer(each, 100))
     for name in population[:1]:
         if _has_room(each, name):
-            yield from (_planted(each, [f"rare{share}:{name}=1"], 100) for share in _RARE)
+            for share in _RARE:
+                yield _planted(each, [f"rare{share}:{name}=1"], _fewer(each, 100))
 
 
 def _one_cell(each: Registered) -> Iterator[GridCell]:
@@ -103,15 +104,16 @@ def _noise(each: Registered) -> Iterator[GridCell]:
 
 def _mishaps(each: Registered) -> Iterator[GridCell]:
     """Missing replies, also of the highest values, a judge's error, and half a margin."""
+    few = _fewer(each, 30)
     for share in (0.03, 0.08):
-        yield _planted(each, [f"missing={share}"], 30)
+        yield _planted(each, [f"missing={share}"], few)
     measured = [n for n in _clear(each, _representatives(each)) if _measure(each, n)]
     for name in measured[:1]:
-        yield _planted(each, [f"informative:{name}=0.05"], 30)
+        yield _planted(each, [f"informative:{name}=0.05"], few)
     if each.experiment.judge is not None:
-        yield _planted(each, ["judge=0.05"], 30)
+        yield _planted(each, ["judge=0.05"], few)
     for names in _at_once(each, _representatives(each)):
-        yield _planted(each, [f"{name}=0.5" for name in names], 30)
+        yield _planted(each, [f"{name}=0.5" for name in names], few)
 
 
 def gate(registry: Registry) -> Iterator[GridCell]:
@@ -135,6 +137,11 @@ def _planted(each: Registered, plants: Iterable[str], draws: int, accepted: str 
 
 def _trials(each: Registered) -> int:
     return len(plan(each.experiment, each.experiment.design()))
+
+
+def _fewer(each: Registered, draws: int) -> int:
+    """Three fifths of the ``draws`` where each takes seconds."""
+    return draws if _trials(each) <= _MANY else draws * 3 // 5
 
 
 def _at_once(each: Registered, names: Sequence[str]) -> list[list[str]]:
