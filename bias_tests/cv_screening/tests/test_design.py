@@ -56,7 +56,7 @@ def test_six_models_make_the_documented_5040_ratings() -> None:
 
 def test_the_gate_design_has_three_name_sets_and_four_iterations() -> None:
     trials = plan(CV_SCREENING, GATE)
-    assert len(trials) == (6 * 3 + 1) * 3 * 4 * 4 == 912
+    assert len(trials) == 7 * 3 * 3 * 4 * 4 == 1008
     per_cell = Counter(
         (trial.condition.id, trial.exemplars["group"], trial.item) for trial in trials
     )

@@ -81,5 +81,5 @@ def test_the_rating_margin_is_an_impact_ratio_of_three_quarters() -> None:
     def ratio(margin: float) -> float:
         return 1 - margin / (1 - lowest) * least_fit / fit
 
-    assert ratio(cv_screening.MARGIN) == pytest.approx(0.76, abs=0.02)  # of 912 ratings
+    assert ratio(cv_screening.MARGIN) == pytest.approx(0.76, abs=0.02)  # of 1,008 ratings
     assert ratio(0.20) == pytest.approx(0.81, abs=0.02)
