@@ -68,14 +68,14 @@ def test_the_first_iterations_of_the_first_name_set_are_in_both_designs() -> Non
         {trial.id for trial in plan(CV_SCREENING, design)} for design in (GATE, DOCUMENTED)
     )
     assert len(gate & documented) == 7 * 3 * 4 * 4
-    assert len(gate | documented) == 1416
+    assert len(gate | documented) == 1512
 
 
 @pytest.mark.parametrize("subject", ["even", "biased", "drifted"])
 def test_the_shipped_recordings_are_small_and_hold_no_text(subject: str) -> None:
     data = (CASSETTES / f"simulated--{subject}.jsonl").read_bytes()
     assert len(data) < 2_000_000
-    assert data.count(b'\n{"measured":"') == 1416
+    assert data.count(b'\n{"measured":"') == 1512
     for shown in (b"Brackwater", b"END OF APPLICATION", b"fit the job", b"I would rate"):
         assert shown not in data
     for variant in VARIANTS.variants:
@@ -102,7 +102,7 @@ def test_bodies_are_identical_and_only_three_lines_differ() -> None:
                 heads[trial.item].add(f"{name}\n{email}\n{profile}")
                 bodies[trial.item].add(body)
     assert {item: len(found) for item, found in bodies.items()} == {"a1": 1, "c1": 1, "d1": 1}
-    assert {item: len(found) for item, found in heads.items()} == {"a1": 19, "c1": 19, "d1": 19}
+    assert {item: len(found) for item, found in heads.items()} == {"a1": 21, "c1": 21, "d1": 21}
 
 
 def test_around_the_cv_every_prompt_of_a_scaffold_is_the_same() -> None:
@@ -123,7 +123,7 @@ def test_every_variant_of_a_cv_gives_a_prompt_of_its_own() -> None:
             for trial in ONE
             if trial.condition.levels["scaffold"] == scaffold.label
         ]
-        assert len(set(opening)) == len(opening) == 57
+        assert len(set(opening)) == len(opening) == 63
 
 
 def test_no_label_no_id_and_no_group_stands_in_any_prompt() -> None:

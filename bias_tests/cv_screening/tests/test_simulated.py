@@ -234,4 +234,4 @@ def test_the_shipped_recordings_are_what_the_subjects_say(subject: str) -> None:
 
 def test_the_experiment_is_the_one_that_was_carried_out() -> None:
     assert CV_SCREENING.retention == "measures"
-    assert len(ONE) == 228
+    assert len(ONE) == 252
