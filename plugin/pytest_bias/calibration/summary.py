@@ -183,7 +183,9 @@ def _of_all(
         return
     yield cell.alarms(drawn, 0.05 if _is_null(subject) else None)
     unbiased = subject.text == _UNBIASED
-    yield cell.rate(PASSES, map(_passes, drawn), at_least=0.90 if unbiased else None)
+    lone = 0.05 if len(subject.plants) == 1 and _is_two_margins(subject.plants[0]) else None
+    at_least = 0.90 if unbiased else None
+    yield cell.rate(PASSES, map(_passes, drawn), at_most=lone, at_least=at_least)
     held = [line for line in drawn if "stopped" in line]
     if held and cell.accepted == subject.text and not _steps(subject):
         bounded = not subject.plants and (unbiased or cell.experiment != SUITE)
@@ -214,9 +216,14 @@ def _of_claims(cell: _Cell, subject: PlantedSubject, drawn: Sequence[Line]) -> I
         if known and (planted or all(plant.name == "missing" for plant in subject.plants)):
             covers = (e["interval"][0] <= e["truth"] <= e["interval"][1] for e in known)
             yield cell.rate("covers", covers, name, at_least=0.93)
-        if any(p.amount >= 2 and not p.how and (p.at or known) for p in planted):  # noqa: PLR2004
+        if any(_is_two_margins(p) and (p.at or known) for p in planted):
             stops = (is_stopped(each["status"], each["claim"]) for each in said)
-            yield cell.rate("stops", stops, name, at_least=0.95)
+            at_least = 0.95 if len(subject.plants) > 1 else None  # alone: of the run
+            yield cell.rate("stops", stops, name, at_least=at_least)
+
+
+def _is_two_margins(plant: Plant) -> bool:
+    return plant.amount >= 2 and not plant.how  # noqa: PLR2004
 
 
 def _steps(subject: PlantedSubject) -> list[Plant]:
