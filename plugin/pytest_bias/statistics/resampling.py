@@ -274,7 +274,7 @@ def _times_drawn(n: int, iterations: int, seed: int) -> Iterator[NDArray[np.uint
         yield times.astype(np.uint16)
 
 
-@lru_cache(maxsize=8)  # the groups of a question are selected from the same clusters
+@lru_cache(maxsize=2)  # the groups of a question are selected from the same clusters
 def _kept_times(n: int, iterations: int, seed: int) -> Sequence[NDArray[np.uint16]]:
     return [*_times_drawn(n, iterations, seed)]
 
