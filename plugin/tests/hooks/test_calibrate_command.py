@@ -202,10 +202,16 @@ def test_the_report_says_what_keeps_its_bound(calibrate: Calibrate, tmp_path: Pa
     statuses = [line["verdicts"]["number-high-low"]["status"] for line in _lines(tmp_path)[1:]]
     assert (passes["hits"], passes["draws"]) == (statuses.count("CLEAR"), 30)
     assert passes["bound"] == 0.9
-    # What is planted is not told by this game's subject, so that two margins stop nothing.
-    done = calibrate("--draws", "20", "--subject", "even+number-high-low=2", "--json", "two.json")
-    assert done.returncode == 1
-    assert "BROKEN: stops (number-high-low): 0.000 ± 0.000 of 20, at least 0.95" in done.stdout
+    # What is planted is not told by this game's subject, so that two margins stop nothing: alone
+    # they are to stop the run, beside something else their own claim.
+    for beside, broken in (
+        ("", "passes: 1.000 ± 0.000 of 20, at most 0.05"),
+        ("+missing=0", "stops (number-high-low): 0.000 ± 0.000 of 20, at least 0.95"),
+    ):
+        subject = f"even+number-high-low=2{beside}"
+        done = calibrate("--draws", "20", "--subject", subject, "--json", "two.json")
+        assert done.returncode == 1
+        assert f"BROKEN: {broken}" in done.stdout
 
 
 def test_the_report_has_curves_of_power_and_stays_within_its_columns(
