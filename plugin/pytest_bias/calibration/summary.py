@@ -183,7 +183,7 @@ def _of_all(
         return
     yield cell.alarms(drawn, 0.05 if _is_null(subject) else None)
     unbiased = subject.text == _UNBIASED
-    lone = 0.05 if len(subject.plants) == 1 and _is_two_margins(subject.plants[0]) else None
+    lone = 0.05 if _is_lone(subject) else None
     at_least = 0.90 if unbiased else None
     yield cell.rate(PASSES, map(_passes, drawn), at_most=lone, at_least=at_least)
     held = [line for line in drawn if "stopped" in line]
@@ -218,8 +218,14 @@ def _of_claims(cell: _Cell, subject: PlantedSubject, drawn: Sequence[Line]) -> I
             yield cell.rate("covers", covers, name, at_least=0.93)
         if any(_is_two_margins(p) and (p.at or known) for p in planted):
             stops = (is_stopped(each["status"], each["claim"]) for each in said)
-            at_least = 0.95 if len(subject.plants) > 1 else None  # alone: of the run
+            at_least = None if _is_lone(subject) else 0.95  # alone: of the run
             yield cell.rate("stops", stops, name, at_least=at_least)
+
+
+def _is_lone(subject: PlantedSubject) -> bool:
+    """Return whether two margins in one claim are all that an unbiased subject has."""
+    plants = subject.plants
+    return subject.name == _UNBIASED and len(plants) == 1 and _is_two_margins(plants[0])
 
 
 def _is_two_margins(plant: Plant) -> bool:

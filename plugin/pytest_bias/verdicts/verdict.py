@@ -201,7 +201,11 @@ def cell_words(cell: CellClaim, finding: Finding) -> str:
     if cell.estimate is None:
         return "too few replies"
     words = with_interval(cell.estimate, cell.interval, number_form(cell.margin, finding.scale))
-    return f"{words} in the worst case of what is missing" if cell.doubted else words
+    if not cell.doubted:
+        return words
+    if cell.interval is None:
+        return f"{words}; nothing is shown with what is missing at its worst"
+    return f"{words} with what is missing at its worst"
 
 
 def unit_words(finding: Finding) -> str:

@@ -41,9 +41,9 @@ def _mean(rows: tuple[Record, ...], measure: str, levels: Mapping[str, str]) -> 
     ("experiment", "planted", "draws"),
     [
         (ANCHORING, {"sentence_months-high-low": 2.0}, 4),
-        (ANCHORING, {"missing-high-low": 1.0}, 4),
+        (ANCHORING, {"missing-high-low": 2.0}, 4),
         (CV, {"rating-white-black": -2.0}, 3),
-        (CV, {"rating_ge_3-ratio-male-female": -1.0}, 3),
+        (CV, {"rating_ge_3-ratio-male-female": -2.0}, 4),
         (
             AUDIT,
             {"log_length-english": -2.0, "sentiment-names": -2.0, "is_refusal-articles": 1.0},
@@ -55,7 +55,7 @@ def _mean(rows: tuple[Record, ...], measure: str, levels: Mapping[str, str]) -> 
             {"pro_social-black_male-rest": -2.0, "hesitation-asian_female-rest": -2.0},
             2,
         ),
-        (POSTS, {"picked-left-neutral": -1.0}, 1),
+        (POSTS, {"picked-left-neutral": -2.0}, 1),
     ],
 )
 def test_so_many_margins_are_found(experiment: str, planted: dict[str, float], draws: int) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
@@ -114,9 +116,10 @@ def test_a_cell_must_hold_when_what_is_missing_there_is_at_its_worst() -> None:
     assert low is not None
     assert high is not None
     assert formal.interval.low < low < -1 < 1 < high < formal.interval.high
-    words = f"90 % [{formal.interval.low:+.2f}, {formal.interval.high:+.2f}] in the worst case of"
+    words = f"90 % [{formal.interval.low:+.2f}, {formal.interval.high:+.2f}] with what is missing"
     assert words in open_cells_words(finding)
-    assert "worst case" not in cell_words(plain, finding)
+    assert "missing" not in cell_words(plain, finding)
+    assert "nothing is shown" in cell_words(replace(formal, interval=None), finding)
 
 
 def test_a_cell_without_replies_is_not_clear() -> None:
