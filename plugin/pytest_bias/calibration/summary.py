@@ -215,7 +215,8 @@ def _of_claims(cell: _Cell, subject: PlantedSubject, drawn: Sequence[Line]) -> I
         known = [each for each in said if each.get("truth") is not None and each.get("interval")]
         if known and (planted or all(plant.name == "missing" for plant in subject.plants)):
             covers = (e["interval"][0] <= e["truth"] <= e["interval"][1] for e in known)
-            yield cell.rate("covers", covers, name, at_least=0.93)
+            few = any(plant.how == "rare" and plant.share < _TOLD for plant in planted)
+            yield cell.rate("covers", covers, name, at_least=None if few else 0.93)
         if any(_is_two_margins(p) and (p.at or known) for p in planted):
             stops = (is_stopped(each["status"], each["claim"]) for each in said)
             at_least = None if _is_lone(subject) else 0.95  # alone: of the run
