@@ -14,7 +14,6 @@ from contextlib import suppress
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from filelock import Timeout
@@ -31,10 +30,10 @@ from ..errors import (
 )
 from ..errors.said import Said
 from ..experiments.canonical import compact, digest
-from ..experiments.fields import author_line
 from ..experiments.records import Records, record_of
 from ..report.dataset import About, dataset_of
 from ..report.dataset_files import about_file, parquet_bytes, readme_text
+from ..report.exports import exported_files, write_exports
 from ..settings.model_names import file_stem
 from .run import Run
 from .workspace import Workspace
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
 README = "README.md"
 _WANTED = "exports-wanted.json"
 _NAME_LENGTH = 24
-_LONGEST = 300
-_UNPORTABLE = frozenset('\\:*?"<>|')
 
 
 def keep(run: Run, case: Case) -> None:
@@ -207,7 +204,7 @@ def _write_exports(state: State, folder: Path, fewer: Sequence[str]) -> Said:
             files = _files_of(experiment, _kept(state.folder, experiment))
             if not files:
                 said += Said(notes=(f"exports: {experiment} gave no file",))
-            said += Said(written=tuple(_write(state, folder, files)))
+            said += Said(written=tuple(write_exports(folder, files, state.shown)))
         except BiasError as error:
             said += Said(problems=(str(error),))
     if fewer:
@@ -242,62 +239,13 @@ def _made(run: Run, models: Sequence[tuple[str, Case]]) -> Mapping[str, object]:
             )
             for model, one in models
         }
-        assert experiment.exports is not None  # noqa: S101  (others do not come here)
-        files = checked_files(experiment.id, experiment.exports(records))
+        return {"files": contents_of(exported_files(experiment, records))}
     except NotRecorded as missing:
         return {"problem": f"they need all recordings: {missing.summary}"}
     except NotExported as error:
         return {"problem": error.problem}
     except BiasError as error:
         return {"problem": str(error)}
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001  (the author's code: sys.exit() and all)
-        return {"problem": _raised(error)}
-    return {"files": contents_of(files)}
-
-
-def checked_files(experiment: str, given: object) -> dict[str, bytes]:
-    """The files an export gives, in the order of their names, as bytes.
-
-    Raises NotExported for what is no mapping from file names to contents, and for names that would
-    leave the folder or that not every system can write.
-    """
-    if not isinstance(given, Mapping):
-        problem = f"a {type(given).__name__} is no mapping from file names to contents"
-        raise NotExported(experiment=experiment, problem=problem)
-    files: dict[str, bytes] = {}
-    for name, content in given.items():
-        if not isinstance(name, str) or not _stays_inside(name):
-            problem = f"{name!r} is no name of a file inside their folder"
-            raise NotExported(experiment=experiment, problem=problem)
-        if not isinstance(content, str | bytes):
-            problem = f"the content of {name} is a {type(content).__name__}, not str or bytes"
-            raise NotExported(experiment=experiment, problem=problem)
-        try:
-            files[name] = content if isinstance(content, bytes) else content.encode()
-        except UnicodeEncodeError:
-            problem = f"{name} cannot be written as UTF-8"
-            raise NotExported(experiment=experiment, problem=problem) from None
-    return dict(sorted(files.items()))
-
-
-def _stays_inside(name: str) -> bool:
-    """Return true where ``name`` is a plain relative path, with ``/`` between folders."""
-    plain = name.isprintable() and not _UNPORTABLE & set(name)
-    # Some systems drop what stands at the end here: the file would have another's name.
-    return plain and all(part and part == part.rstrip(". ") for part in name.split("/"))
-
-
-def _raised(error: BaseException) -> str:
-    """An error in the author's code: what, and where, without the folders of this machine."""
-    file, _, line = author_line(error).rpartition(":")
-    try:
-        words = str(error)
-    except Exception:  # noqa: BLE001  (its own __str__ is the author's code, too)
-        words = "it has no words for itself"
-    said = shorten(f"{type(error).__name__}: {words}", _LONGEST, placeholder="…")
-    return f"{said} ({Path(file).name}, line {line})"
 
 
 def _files_of(experiment: str, path: Path) -> Mapping[str, bytes]:
@@ -309,16 +257,3 @@ def _files_of(experiment: str, path: Path) -> Mapping[str, bytes]:
     if "problem" in made:
         raise NotExported(experiment=experiment, problem=made["problem"])
     return {f"{experiment}/{name}": data for name, data in _decoded(made).items()}
-
-
-def _write(state: State, folder: Path, files: Mapping[str, bytes]) -> list[Path]:
-    written = []
-    for name, data in files.items():
-        path = folder / name
-        try:
-            write_atomically(path, data)
-        except OSError as error:
-            problem = error.strerror or str(error)
-            raise ReportNotWritten(path=state.shown(path), problem=problem) from error
-        written.append(path)
-    return written

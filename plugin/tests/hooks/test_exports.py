@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.errors import NotExported
-from pytest_bias.session.exports import checked_files
+from pytest_bias.report.exports import checked_files
 
 from .suites import Suite, section
 
