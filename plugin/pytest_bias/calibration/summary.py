@@ -183,9 +183,11 @@ def _of_all(
         return
     yield cell.alarms(drawn, 0.05 if _is_null(subject) else None)
     unbiased = subject.text == _UNBIASED
-    lone = 0.05 if _is_lone(subject) else None
-    at_least = 0.90 if unbiased else None
-    yield cell.rate(PASSES, map(_passes, drawn), at_most=lone, at_least=at_least)
+    yield cell.rate(PASSES, map(_passes, drawn), at_least=0.90 if unbiased else None)
+    if _is_lone(subject):
+        # By a verdict: a control that is not seen would stop the run and find nothing.
+        missed = (not _stops(line) for line in drawn)
+        yield cell.rate("stopped by no claim", missed, at_most=0.05)
     held = [line for line in drawn if "stopped" in line]
     if held and cell.accepted == subject.text and not _steps(subject):
         bounded = not subject.plants and (unbiased or cell.experiment != SUITE)
@@ -272,8 +274,11 @@ def _alarms(line: Line) -> bool:
 
 
 def _passes(line: Line) -> bool:
-    stops = (is_stopped(each["status"], each["claim"]) for each in line["verdicts"].values())
-    return not line["unseen"] and not any(stops)
+    return not line["unseen"] and not _stops(line)
+
+
+def _stops(line: Line) -> bool:
+    return any(is_stopped(each["status"], each["claim"]) for each in line["verdicts"].values())
 
 
 def _is_null(subject: PlantedSubject) -> bool:

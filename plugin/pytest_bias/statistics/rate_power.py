@@ -1,6 +1,6 @@
 """Power of verdicts on two rates, by score tests of independent groups.
 
-Exact up to `LARGEST_EXACT` units a group: every pair of counts is tried and the binomial
+Exact up to `LARGEST_EXACT` units a group: all pairs of counts are tried and the binomial
 probabilities of those that clear or alarm are added. Beyond, both counts are taken as normal.
 Strata are pooled: a stratified comparison of the same total size has about this power.
 """
@@ -19,6 +19,9 @@ from .results import ALPHA
 from .score import restricted_variances
 
 LARGEST_EXACT = 400
+
+NEGLIGIBLE = 1e-18
+"""Probability of a count below which it is left out: all of them together are 1e-15 at most."""
 
 
 def _rates(n: int, rate: float, difference: float) -> tuple[float, float]:
@@ -43,10 +46,11 @@ def score_se(a: Floats, b: Floats, *, n: int, null: float) -> Floats:
 
 
 def _enumerated(n: int, rates: tuple[float, float]) -> tuple[Floats, Floats, Floats]:
-    """Return every pair of observed rates and its probability."""
-    counts = np.arange(n + 1)
-    mass = np.outer(*(scipy.stats.binom.pmf(counts, n, rate) for rate in rates))
-    return (*np.meshgrid(counts / n, counts / n, indexing="ij"), mass)
+    """Return every pair of observed rates that is not `NEGLIGIBLE`, and its probability."""
+    mass = [scipy.stats.binom.pmf(np.arange(n + 1), n, rate) for rate in rates]
+    kept = [np.flatnonzero(each > NEGLIGIBLE) for each in mass]
+    observed = np.meshgrid(*(counts / n for counts in kept), indexing="ij")
+    return (*observed, np.outer(*(m[counts] for m, counts in zip(mass, kept, strict=True))))
 
 
 def _normal(distance: float, rates: tuple[float, float], n: int) -> float:

@@ -205,7 +205,7 @@ def test_the_report_says_what_keeps_its_bound(calibrate: Calibrate, tmp_path: Pa
     # What is planted is not told by this game's subject, so that two margins stop nothing: alone
     # they are to stop the run, beside something else their own claim.
     for beside, broken in (
-        ("", "passes: 1.000 ± 0.000 of 20, at most 0.05"),
+        ("", "stopped by no claim: 1.000 ± 0.000 of 20, at most 0.05"),
         ("+missing=0", "stops (number-high-low): 0.000 ± 0.000 of 20, at least 0.95"),
     ):
         subject = f"even+number-high-low=2{beside}"
