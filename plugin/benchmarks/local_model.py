@@ -25,7 +25,6 @@ from pytest_bias import Experiment, Trial, plan
 from pytest_bias.cassettes.places import cassette_path
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette
-from pytest_bias.cli.suite import find_experiments
 from pytest_bias.experiments.experiment import Players
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.replay import replay
@@ -33,6 +32,7 @@ from pytest_bias.providers.base import ProviderContext
 from pytest_bias.recording.collector import Terms, collect
 from pytest_bias.recording.job import Job
 from pytest_bias.settings.roster import read_roster
+from pytest_bias.workbench.suite import find_experiments
 
 ROOT = Path(__file__).parents[2]
 TIMES = {"latency"}

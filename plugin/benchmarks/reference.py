@@ -20,6 +20,7 @@ ARCHITECTURE = ROOT / "plugin" / "ARCHITECTURE.md"
 HOLDS = (
     "faces: hooks, console script",
     "one session of pytest",
+    "experiments and replies, without pytest",
     "one view, many reports",
     "accepted verdicts; recording",
     "judging; replies as files; calls",

@@ -45,7 +45,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     check_rootdir(early_config)
     if not is_given(early_config):
         return
-    from .session.process_exit import hold_exit  # noqa: PLC0415
+    from .workbench.process_end import hold_exit  # noqa: PLC0415
 
     spare_cache(early_config)
     early_config.stash[_LET_GO] = hold_exit(partial(_due, early_config))

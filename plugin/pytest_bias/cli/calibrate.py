@@ -17,17 +17,15 @@ from ..calibration.lines import GridCell
 from ..calibration.planting import PlantedSubject
 from ..calibration.running import DrawnSuite, blocks_of, draw_blocks
 from ..calibration.summary import as_json, curve_table, curves, rates, table
-from ..contrasts.cases import Case, Registry, declared_in
+from ..contrasts.cases import Case, Registry
 from ..errors import BadSetting, NotRecorded, UnknownName
 from ..experiments.experiment import GATE
 from ..providers.simulator.exchange import SUBJECTS
-from ..session.options import today
-from ..session.recordings import Recordings
 from ..settings.budget import read_budget
-from ..settings.options import OPTIONS
-from ..settings.settings import Settings
+from ..workbench.configuration import configured
+from ..workbench.recordings import Recordings
+from ..workbench.suite import registry_of, suite_modules
 from . import tell, write
-from .suite import suite_modules
 
 if TYPE_CHECKING:
     from ..experiments.design import Design
@@ -105,12 +103,8 @@ def _positive(text: str) -> int:
 @cache
 def declared_by(suite: str, design: str = GATE, replicates: int | None = None) -> DrawnSuite:
     """What a suite declares, its error budget, and the design to draw; read once in a process."""
-    registry = Registry()
-    for module in suite_modules(suite):
-        for declared in declared_in(module):
-            registry.add(declared)
-    table = Path(str(OPTIONS["error_budget"].default))
-    budget = read_budget(table if table.exists() else None)
+    registry = registry_of(suite_modules(suite))
+    budget = read_budget(configured().error_budget)
     return DrawnSuite(registry, budget, partial(_replies, registry), design, replicates)
 
 
@@ -122,7 +116,8 @@ def _replies(registry: Registry, experiment: str, model: str) -> tuple[Design, S
     asked = registry[experiment].experiment
     misses: NotRecorded | None = None
     for design in (asked.design(), *asked.designs.values()):
-        recordings = _recordings((model,))  # anew: it keeps what it read of one design
+        # Anew for each: it keeps what it read of one design.
+        recordings = Recordings(configured(model=[model]))
         recordings.tables.check(recordings.settings)
         case = recordings.sized(Case("hypothesis", asked, model, design))
         try:
@@ -133,24 +128,9 @@ def _replies(registry: Registry, experiment: str, model: str) -> tuple[Design, S
     raise misses
 
 
-def _recordings(models: tuple[str, ...]) -> Recordings:
-    labels, roster = (Path(str(OPTIONS[name].default)) for name in ("labels", "roster"))
-    settings = Settings(
-        models=models,
-        cassettes=Path(str(OPTIONS["cassettes"].default)).absolute(),
-        labels=labels if labels.is_dir() else None,
-        roster=roster if roster.exists() else None,
-        report=None,
-        results=None,
-        today=today(),
-        environ=os.environ,
-    )
-    return Recordings(settings)
-
-
 def _recorded(registry: Registry) -> list[tuple[str, str]]:
     """The experiments and models whose replies were published, or recorded on this machine."""
-    recordings = _recordings(())
+    recordings = Recordings(configured())
     tables, folder = recordings.tables, recordings.settings.cassettes
     found: list[tuple[str, str]] = []
     for each in registry:

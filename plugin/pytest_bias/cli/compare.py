@@ -13,8 +13,8 @@ from ..errors import BadSetting
 from ..experiments.canonical import plain
 from ..report.ci import upgrade_markdown
 from ..report.terminal import printed
-from ..session.options import today
 from ..settings.settings import names_file
+from ..workbench.clock import today
 from . import tell, write
 
 if TYPE_CHECKING:

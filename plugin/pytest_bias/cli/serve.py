@@ -14,8 +14,8 @@ from ..experiments.replay import JUDGE
 from ..providers.simulator.exchange import SUBJECTS
 from ..providers.simulator.faults import FAULTS, Fault, chooser
 from ..providers.simulator.server import SimulatorServer
+from ..workbench.suite import find_experiments
 from . import Commands, tell
-from .suite import find_experiments
 
 _HIGHEST_PORT = 65535
 

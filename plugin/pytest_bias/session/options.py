@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ..report.escapes import terminal_text
 from ..settings.options import OPTIONS, read_environment
+from ..workbench.clock import today
 
 if TYPE_CHECKING:
     from ..settings.settings import Settings
@@ -96,11 +96,6 @@ def undistribute(config: pytest.Config) -> None:
     if option.numprocesses or option.tx or option.dist != "no" or option.distload:
         option.bias_undistributed = True
         option.numprocesses, option.dist, option.tx, option.distload = 0, "no", [], False
-
-
-def today() -> str:
-    """The day as YYYY-MM-DD, the same everywhere: acceptances end with a day of UTC."""
-    return datetime.now(tz=timezone.utc).date().isoformat()
 
 
 def settings_of(config: pytest.Config) -> Settings:

@@ -9,22 +9,16 @@ from ..baselines.accepted import Baselines
 from ..baselines.case_report import CaseReport
 from ..baselines.gate import properties_of, stopped_by, stopped_by_control
 from ..cassettes.misses import all_capped
-from ..cassettes.staleness import dated
-from ..contrasts.cases import Case, Declaration, Registry, cases_of
+from ..contrasts.cases import Case, Declaration, cases_of
 from ..errors import BiasError, UnknownName
-from ..experiments.allocation import Allocation
 from ..experiments.records import carried_out
-from ..providers.players import check_models
-from ..settings.budget import read_budget
 from ..settings.settings import Settings
-from ..verdicts.analysis import Analysis, analyse, gating_families
-from .labels import read_labels
-from .recordings import Recordings
+from ..verdicts.analysis import Analysis
+from ..workbench.analyses import Workbench
 from .workspace import Made, Workspace
 
 if TYPE_CHECKING:
     from ..baselines.upgrade import Against
-    from ..verdicts.judge_agreement import Labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +34,12 @@ class CaseResult:
     tolerated: str = ""
 
 
-class Run(Recordings):
+class Run(Workbench):
     """Holds the state of one process of a session: what is declared, and what each case found."""
 
     def __init__(self, settings: Settings, workspace: Workspace) -> None:
         super().__init__(settings)
-        check_models(settings, self.roster, settings.models)
-        self.tables.check(settings)
-        self.budget = read_budget(settings.error_budget)
         self.workspace = workspace
-        self.registry = Registry()
         self.without: dict[str, UnknownName] = {}
         """Experiments that lack the design asked for, and in what words."""
         self._baselines = self._held_against()
@@ -90,38 +80,11 @@ class Run(Recordings):
 
     def analysis(self, case: Case) -> Made:
         """The analysis of a case's experiment with its model, and its digest."""
-        return self.workspace.analysis(case.experiment.id, case.model, lambda: self._analyse(case))
+        return self.workspace.analysis(case.experiment.id, case.model, lambda: self.made(case))
 
-    def _analyse(self, case: Case) -> Analysis:
-        case = self.sized(case)  # an old model's, whatever the size of the new one's
-        registered = self.registry[case.experiment.id]
-        whole = Case("hypothesis", case.experiment, case.model, case.design)
-        outcomes = self.replayed(whole)
-        origins = (origin for outcome in outcomes for origin in outcome.origins)
-        return analyse(
-            case.experiment,
-            case.design,
-            case.model,
-            outcomes,
-            hypotheses=tuple(registered.hypotheses.values()),
-            controls=tuple(registered.controls.values()),
-            recording=dated(self.recording(case), origins).attempted(outcomes),
-            labels=self._labels(case),
-            allocation=self.allocation(case.experiment.id),
-        )
-
-    def allocation(self, experiment_id: str) -> Allocation:
-        """Return the part of the suite's false alarms that an experiment has.
-
-        Raises BadSetting where the error budget does not provide for it.
-        """
-        families = gating_families(self.registry[experiment_id].hypotheses.values())
-        return self.budget.of(experiment_id, families)
-
-    def _labels(self, case: Case) -> Labels | None:
-        """Return people's labels of an experiment with a model; BadLabels for a bad file."""
-        folder = self.settings.labels
-        return read_labels(folder, case.experiment, case.design, case.model)
+    def analysed(self, case: Case) -> Analysis:
+        """The same for who needs no digest of it."""
+        return self.analysis(case).analysis
 
     # --- cases --------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..contrasts.register import REGISTER
-from .suite import declares, imported, modules
+from ..workbench.files import declares, imported, modules
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Declaration

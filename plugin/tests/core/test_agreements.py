@@ -27,7 +27,6 @@ from pytest_bias.experiments.measures import MeasureValue
 from pytest_bias.experiments.records import Outcome, Records, record_of
 from pytest_bias.report.page import report_html
 from pytest_bias.report.terminal import judge_line
-from pytest_bias.session.labels import labels_path, read_labels
 from pytest_bias.statistics.agreement import cohen_kappa, krippendorff_alpha
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.explanation import settling_words
@@ -38,6 +37,7 @@ from pytest_bias.verdicts.judge_agreement import (
     alpha_words,
     without_error,
 )
+from pytest_bias.workbench.labels import labels_path, read_labels
 
 from .factories import experiment as tiny
 from .factories import recording

@@ -17,7 +17,7 @@ from pytest_bias.report.escapes import CsvValue, terminal_line, terminal_text
 PACKAGE = Path(pytest_bias.__file__).parent
 
 WAYS_OUT = {
-    "session/process_exit.py": ["stderr.write("],  # our own words, once pytest is ended
+    "workbench/process_end.py": ["stderr.write("],  # our own words, once pytest is ended
     "providers/local.py": ["stdin.write("],  # the terms of the process it starts
     "report/escapes.py": ["reporter.write_line("],  # say()
     "session/section.py": ["reporter.write_line("],  # of workflow commands, escaped

@@ -6,8 +6,8 @@ import pytest
 
 from pytest_bias.contrasts.cases import Case
 from pytest_bias.experiments.design import Design
-from pytest_bias.session.recording import capped
 from pytest_bias.settings.settings import Limits
+from pytest_bias.workbench.plans import capped
 
 from .factories import experiment
 

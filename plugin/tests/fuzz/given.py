@@ -30,11 +30,11 @@ from pytest_bias.providers.completion import (
 from pytest_bias.providers.google_contents import read_contents
 from pytest_bias.providers.openai import read_chat, read_response
 from pytest_bias.providers.sdk import Secrets, parsed
-from pytest_bias.session.labels import labels_path, read_labels
 from pytest_bias.settings.roster import Roster as ReadRoster
 from pytest_bias.settings.roster import read_roster
 from pytest_bias.verdicts.judge_agreement import Labels as LabelsOfPeople
 from pytest_bias.verdicts.judge_agreement import with_people
+from pytest_bias.workbench.labels import labels_path, read_labels
 
 from .games import GAMES, MODEL, PLANTED, Rating
 from .harness import Target

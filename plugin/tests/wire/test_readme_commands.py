@@ -20,12 +20,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.cli.suite import find_experiments
 from pytest_bias.experiments.canonical import digest
 from pytest_bias.experiments.experiment import SimulatedAnswer
 from pytest_bias.providers.simulator.exchange import FINGERPRINT, SEED_FIELD
 from pytest_bias.providers.simulator.listener import Incoming, Outgoing, Silence
 from pytest_bias.providers.simulator.server import SimulatorServer
+from pytest_bias.workbench.suite import find_experiments
 
 ROOT = Path(__file__).parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -14,8 +14,8 @@ import httpx2
 import pytest
 
 from pytest_bias.cli.entry import main
-from pytest_bias.cli.suite import find_experiments
 from pytest_bias.errors import BadSetting
+from pytest_bias.workbench.suite import find_experiments
 
 REPOSITORY = Path(__file__).parents[3]
 SERVE = [sys.executable, "-m", "pytest_bias.cli.entry", "serve"]

@@ -6,14 +6,15 @@ import importlib
 import os
 import pkgutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 
+from ..contrasts.cases import Registry, declared_in
 from ..errors import BadSetting
 from ..experiments.experiment import Experiment
-from ..session.process_exit import hold_exit
-from ..session.suite import declares, imported, python_files
+from .files import declares, imported, python_files
+from .process_end import hold_exit
 
 TESTS = "tests"
 """Folder below a suite that checks an experiment's own code, and needs what only tests need."""
@@ -61,6 +62,15 @@ def suite_modules(suite: str) -> list[ModuleType]:
             )
             raise BadSetting(option="suite", value=suite, problem=problem)
     return modules
+
+
+def registry_of(modules: Iterable[ModuleType]) -> Registry:
+    """The declarations of some modules, by experiment; BadDesign where they contradict."""
+    registry = Registry()
+    for module in modules:
+        for declared in declared_in(module):
+            registry.add(declared)
+    return registry
 
 
 def find_experiments(suite: str) -> Iterator[Experiment]:

@@ -1,0 +1,77 @@
+"""Analyses of one process: what is declared, and what its recordings say of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..cassettes.staleness import dated
+from ..contrasts.cases import Case, Registry
+from ..experiments.allocation import Allocation
+from ..providers.players import check_models
+from ..settings.budget import read_budget
+from ..settings.settings import Settings
+from ..verdicts.analysis import Analysis, analyse, gating_families
+from .labels import read_labels
+from .recordings import Recordings
+
+if TYPE_CHECKING:
+    from ..verdicts.judge_agreement import Labels
+
+
+class Workbench(Recordings):
+    """The declarations, recordings and analyses of one process.
+
+    Raises BadSetting or UnknownName for models, tables or an error budget that will not do.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        check_models(settings, self.roster, settings.models)
+        self.tables.check(settings)
+        self.budget = read_budget(settings.error_budget)
+        self.registry = Registry()
+        self._analyses: dict[tuple[str, str], Analysis] = {}
+
+    def analysed(self, case: Case) -> Analysis:
+        """The analysis of a case's experiment with its model, made once."""
+        key = (case.experiment.id, case.model)
+        if key not in self._analyses:
+            self._analyses[key] = self.made(case)
+        return self._analyses[key]
+
+    def forget(self) -> None:
+        """Read every cassette anew: they have been recorded into."""
+        super().forget()
+        self._analyses.clear()
+
+    def made(self, case: Case) -> Analysis:
+        """Analyse a case's experiment with its model, whatever was analysed before."""
+        case = self.sized(case)  # an old model's, whatever the size of the new one's
+        registered = self.registry[case.experiment.id]
+        whole = Case("hypothesis", case.experiment, case.model, case.design)
+        outcomes = self.replayed(whole)
+        origins = (origin for outcome in outcomes for origin in outcome.origins)
+        return analyse(
+            case.experiment,
+            case.design,
+            case.model,
+            outcomes,
+            hypotheses=tuple(registered.hypotheses.values()),
+            controls=tuple(registered.controls.values()),
+            recording=dated(self.recording(case), origins).attempted(outcomes),
+            labels=self._labels(case),
+            allocation=self.allocation(case.experiment.id),
+        )
+
+    def allocation(self, experiment_id: str) -> Allocation:
+        """Return the part of the suite's false alarms that an experiment has.
+
+        Raises BadSetting where the error budget does not provide for it.
+        """
+        families = gating_families(self.registry[experiment_id].hypotheses.values())
+        return self.budget.of(experiment_id, families)
+
+    def _labels(self, case: Case) -> Labels | None:
+        """Return people's labels of an experiment with a model; BadLabels for a bad file."""
+        folder = self.settings.labels
+        return read_labels(folder, case.experiment, case.design, case.model)

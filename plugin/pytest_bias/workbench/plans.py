@@ -1,0 +1,263 @@
+"""What recording cases would take, and carrying it out."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, cast
+
+from ..cassettes.places import cassette_path
+from ..cassettes.staleness import dated
+from ..contrasts.cases import Case, wanted_of
+from ..contrasts.declared import claim_under
+from ..contrasts.power import Prospect, prospect_of
+from ..errors import BadSetting, BiasError, NoControl
+from ..errors.said import Said
+from ..experiments.experiment import GATE
+from ..experiments.records import Origin
+from ..providers.base import ProviderContext
+from ..recording.collector import CollectionReport, Terms, collect
+from ..recording.job import Job, JobReport, Progress
+from ..recording.plan import PlanJob, RecordingPlan, plan_recording
+from ..recording.process import HeldSignals
+from ..settings.options import read_environment
+from .analyses import Workbench
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..cassettes.store import Cassette
+    from ..recording.characteristics import Characteristics
+    from ..settings.settings import Limits
+
+
+def told(report: CollectionReport) -> Said:
+    """What a recording leaves to be told."""
+    notes: list[str] = []
+    problems: list[str] = []
+    for job in report.jobs:
+        where = f"recording {job.experiment_id} with {job.model}"
+        lost = f"{len(job.lost)} of {job.wanted} trials are missing (cap)"
+        problems += [f"{where}: {problem}" for problem in job.problems]
+        notes += [f"{where}: {said}" for said in job.salvaged]
+        notes += [f"{where}: {note}; {lost}" for note in job.notes]
+    return Said(notes=tuple(notes), problems=tuple(problems))
+
+
+def record(
+    bench: Workbench,
+    cases: Iterable[Case],
+    progress: Progress,
+    say: Callable[[str], None],
+    held: HeldSignals | None = None,
+) -> CollectionReport:
+    """Record what the selected cases lack; see :func:`.collect`."""
+    settings = bench.settings
+    assert settings.record != "none"  # noqa: S101  (the caller's condition)
+    selected = list(cases)
+    limits, words = capped(settings.limits, [case for case, _ in wanted_of(selected)])
+    if words:
+        say(words)
+    terms = Terms(
+        mode=settings.record,
+        folder=settings.cassettes,
+        context=context_of(bench),
+        roster=bench.roster,
+        limits=limits,
+        order_seed=settings.order_seed,
+        gates=settings.gate != "off",
+    )
+    jobs, refused = jobs_of(bench, selected)
+    report = collect(jobs, terms, progress, say, held)
+    report.jobs += refused
+    bench.forget()
+    return report
+
+
+def capped(limits: Limits, cases: Sequence[Case]) -> tuple[Limits, str]:
+    """``limits`` with the cap on calls that the designs themselves have, and words for it.
+
+    ``cases`` are one for each experiment and model.
+    """
+    caps = [case.design.max_calls for case in cases]
+    own = [cap for cap in caps if cap is not None]
+    if not own:
+        return limits, ""
+    if len(own) < len(caps):
+        names = sorted({c.experiment.id for c in cases if c.design.max_calls is not None})
+        return limits, (
+            f"{', '.join(names)}: the design's own cap on calls holds only where nothing else is "
+            "recorded in the same run; --bias-max-calls caps the whole run"
+        )
+    total = sum(own)
+    if limits.max_calls is not None and limits.max_calls <= total:
+        return limits, ""
+    return replace(limits, max_calls=total), f"at most {total:,} calls, as the design says"
+
+
+def jobs_of(bench: Workbench, cases: Iterable[Case]) -> tuple[list[Job], list[JobReport]]:
+    """One job for each experiment and model, with the trials its selected cases need.
+
+    And a report of each that is refused, as where nobody is named who grades, or where what is
+    claimed could not be shown whatever is paid: the others go on.
+    """
+    jobs, refused = [], []
+    for case, trials in wanted_of(cases):
+        try:
+            bench.registry[case.experiment.id].check_control(case.design)
+            players = bench.players(case.experiment, case.model)
+        except (BadSetting, NoControl) as error:
+            path = cassette_path(bench.settings.cassettes, case.experiment.id, case.model)
+            report = JobReport(case.experiment.id, case.model, path, problems=[str(error)])
+            refused.append(report)
+        else:
+            jobs.append(Job(case.experiment, players, trials))
+    return jobs, refused
+
+
+def context_of(bench: Workbench) -> ProviderContext:
+    """Return what providers are opened with."""
+    experiments = [registered.experiment for registered in bench.registry]
+    settings = bench.settings
+    return ProviderContext(
+        environ=read_environment(settings.environ, settings.env_file),
+        answers=[each.simulated for each in experiments if each.simulated is not None],
+        simulated_url=settings.simulated_url,
+        simulated_wire=settings.simulated_wire,
+        endpoints=bench.roster.endpoints,
+        providers=settings.providers,
+        local=bench.roster.local,
+        wires={
+            name: entry.wire
+            for name, entry in bench.roster.models.items()
+            if entry.wire is not None
+        },
+    )
+
+
+def make_plan(
+    bench: Workbench, cases: Iterable[Case], shown: Callable[[Path], str]
+) -> RecordingPlan:
+    """Plan what recording the selected ``cases`` would do, and say what their designs pass.
+
+    Raises BadSetting when the roster is none, DamagedCalibration for a damaged calibration.
+    """
+    settings = bench.settings
+    wanted = wanted_of(cases)
+    found, command = characteristics(bench, [case for case, _ in wanted], shown)
+    plan = plan_recording(
+        [
+            PlanJob(
+                case.experiment,
+                case.model,
+                case.design,
+                trials,
+                *_prospects(bench, case),
+                allocation=bench.allocation(case.experiment.id),
+            )
+            for case, trials in wanted
+        ],
+        folder=settings.cassettes,
+        roster=bench.roster,
+        limits=settings.limits,
+        mode="all" if settings.record == "all" else "missing",
+        players_of=bench.players,
+    )
+    return replace(plan, characteristics=found, calibrating=command)
+
+
+def characteristics(
+    bench: Workbench, cases: Iterable[Case], shown: Callable[[Path], str]
+) -> tuple[tuple[Characteristics, ...], str]:
+    """Return what the designs of ``cases`` pass, and the command that draws what was not.
+
+    Nothing where the user wants none. Raises DamagedCalibration for a damaged calibration.
+    """
+    from ..calibration.committed import read_summary  # noqa: PLC0415  (numpy, for a plan only)
+    from ..calibration.drawing import Bench  # noqa: PLC0415
+
+    settings = bench.settings
+    kept = settings.calibration
+    if kept is None:
+        return (), ""
+    digests: dict[str, str] = {}
+    for case in cases:
+        name = case.experiment.id
+        registered, allocation = bench.registry[name], bench.allocation(name)
+        ready = Bench(registered=registered, design=case.design, allocation=allocation)
+        digests[name] = "" if case.experiment.simulated is None else ready.digest
+    sized = [] if settings.design == GATE else ["--design", settings.design]
+    sized += [] if settings.replicates is None else ["--replicates", str(settings.replicates)]
+    # What is kept is of the gate design; another one has a file of its own beside it.
+    told = [settings.design, *map(str, filter(None, [settings.replicates]))]
+    own = kept.with_stem("-".join([kept.stem, *told])) if sized else kept
+    found = read_summary(own if own.exists() else kept).of(digests)
+    if all(each.made for each in found if each.experiment):
+        return found, ""
+    drawn = [*sized, "--accepted", "even", "--draws", "400"]
+    if own.exists():  # all of it, as that is what the command replaces
+        drawn = drawn if sized else ["--grid", "full"]
+    elif sized:
+        drawn = [*(name for name, digest in digests.items() if digest), *drawn]
+    files = ["--out", f"{own.stem}.jsonl", "--json", PurePath(shown(own)).as_posix()]
+    return found, shlex.join(["pytest-bias", "calibrate", *drawn, *files])
+
+
+def _prospects(bench: Workbench, case: Case) -> tuple[tuple[Prospect, ...], str, tuple[str, ...]]:
+    """Return what the design gives each hypothesis, at the spread that is recorded where any is.
+
+    And why its trials cannot be carried out, where the author's own code fails; and why what is
+    recorded of them no longer represents the model.
+    """
+    experiment = case.experiment
+    problem = ""
+    registered = bench.registry[experiment.id]
+    try:
+        found = {verdict.id: verdict.finding for verdict in bench.analysed(case).verdicts}
+    except BiasError:
+        found = {}  # not recorded, or not as a whole: the plan says what of it
+    except Exception as error:  # noqa: BLE001  (the author's code: its cases show the traceback)
+        found = {}
+        problem = f"its protocol fails with {type(error).__name__}: {error}"
+    claims = {name: claim_under(h, case.design) for name, h in registered.hypotheses.items()}
+    sizes = Counter(
+        h.family for name, h in registered.hypotheses.items() if claims[name] != "describe"
+    )
+    alpha = bench.allocation(experiment.id).alpha / max(len(sizes), 1)
+    prospects = tuple(
+        prospect_of(
+            hypothesis,
+            experiment,
+            case.design,
+            found.get(name),
+            controlled=registered.licensed(hypothesis, case.design),
+            alarm=alpha / max(sizes[hypothesis.family], 1),  # the first step of Holm's method
+        )
+        for name, hypothesis in sorted(registered.hypotheses.items())
+    )
+    return prospects, problem, why_outdated(bench, case)
+
+
+def why_outdated(bench: Workbench, case: Case) -> tuple[str, ...]:
+    """Return why recordings represent the model no longer; of a part only their age is known."""
+    try:
+        recording = bench.analysed(case).recording
+    except Exception:  # noqa: BLE001  (missing, damaged, or the author's code: told elsewhere)
+        try:
+            recording = dated(bench.recording(case), _replies(bench.cassette(case)))
+        except (BiasError, OSError):
+            return ()
+    found = bench.stale(case, recording)
+    return () if found is None else found.reasons
+
+
+def _replies(cassette: Cassette) -> Iterator[Origin]:
+    """Yield when the replies of a cassette were recorded, whoever gave them."""
+    for interaction in cassette.interactions():
+        yield Origin("subject", "", interaction.completion.recorded_at)
+    for trial in cassette.measured_trials():
+        for call in trial.calls:
+            yield Origin("subject", "", cast("str | None", call["recorded_at"]))
