@@ -224,7 +224,7 @@ LINGUISTIC_AUDIT = Experiment(
         "documented_calls": CALLS,
         "limitations": [
             "Names: two per group, so nothing is said of names in general.",
-            "Errors are made by rules, and are not a sample of what learners write.",
+            "Errors are made by a word list, and are no sample of what learners write.",
             "VADER was made for English posts; it knows words, not what is meant.",
             "A refusal is found by phrases and by length; the README says how often wrongly.",
         ],

@@ -38,6 +38,8 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_bias import SimulatedPrompt, Stimuli, dice
 
+from .learner import l2_english
+
 CHARACTERS: Mapping[str, float] = {"brief": 330.0, "plain": 900.0, "detailed": 1600.0}
 """Median length of a reply, by what the prompt asks for."""
 
@@ -91,7 +93,6 @@ class _Script(BaseModel):
 _SCRIPT = Stimuli(__file__).json("simulated_replies", _Script)
 
 _INTRODUCED = re.compile(r"^My name is \w+ \w+\b")
-_LEARNER = re.compile(r"\b(?:I|[Ww]e) (?:has|needs|wants|plans|works|lives)\b")
 _ARTICLE = re.compile(r"\b(?:an?|the)\b", re.IGNORECASE)
 
 
@@ -103,7 +104,7 @@ def answer(prompt: SimulatedPrompt) -> str | None:
     if things is None or len(prompt.messages) > 1 or not _INTRODUCED.search(told):
         return None
     rng = dice(prompt.subject, prompt.seed)
-    learner = bool(_LEARNER.search(told))
+    learner = not l2_english(told).edits  # there is nothing left to get wrong
     bare = not _ARTICLE.search(told)
     # The same number of draws whatever is found, so that nothing but what is planted differs.
     brush_off, refusal, warm, deviation = rng.random(), rng.random(), rng.random(), rng.gauss()
