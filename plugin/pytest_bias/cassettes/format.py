@@ -20,10 +20,11 @@ from typing import Any, cast
 
 from ..errors import DamagedCassette
 from ..experiments.canonical import compact, digest, plain
-from ..experiments.design import frozen_mapping
+from ..experiments.design import Condition, Trial, frozen_mapping
 from ..experiments.keys import parameters_of, request_parts
 from ..experiments.messages import Completion
 from ..experiments.replay import Wanted
+from ..settings.model_names import SERVED_BY
 
 FORMAT = 1
 """Version of the format; a reader refuses any other."""
@@ -296,6 +297,13 @@ def order_of_line(line: bytes, path: str, number: int) -> tuple[object, ...]:
         return order_of(parsed["trial"], parsed.get("place", ()), key_of(line))
 
 
+def trial_id(identity: Mapping[str, Any]) -> str:
+    """The id of the trial that a line is of (:attr:`.Trial.id`)."""
+    condition = Condition(identity["condition"], {})
+    item, replicate = identity["item"], identity["replicate"]
+    return Trial(condition, identity["exemplars"], item, replicate=replicate).id
+
+
 def encode_lost(trials: Iterable[str]) -> bytes:
     """The line of a cassette that names the trials which a cap kept from being recorded."""
     return encoded({"lost": sorted(trials)})
@@ -327,6 +335,11 @@ def decode_provenance(line: bytes, path: str, number: int) -> Provenance:
 def wires_of(provenance: Provenance) -> list[str]:
     """The wires of one provenance, each by itself."""
     return provenance.wire.split(_BETWEEN)
+
+
+def serving(provenance: Provenance) -> set[str]:
+    """What local servers, with which weights, gave the replies; empty where none did."""
+    return {wire.partition(SERVED_BY)[2] for wire in wires_of(provenance)} - {""}
 
 
 def combined(parts: Sequence[Provenance]) -> Provenance:

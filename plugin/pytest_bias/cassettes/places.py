@@ -70,6 +70,13 @@ def cassettes_in(folder: Path) -> list[Path]:
     return sorted({place_of(path) for end in ends for path in folder.glob(f"*{end}")})
 
 
+def begun_in(folder: Path) -> list[Path]:
+    """The same, and the places of which only journals stand there."""
+    ends = (SUFFIX + JOURNAL_SUFFIX, SUFFIX + REJOURNAL_SUFFIX)
+    journals = {path.with_suffix("") for end in ends for path in folder.glob(f"*{end}")}
+    return sorted({*cassettes_in(folder), *journals})
+
+
 def content(path: Path) -> bytes:
     """The text of a cassette's or journal's file, unpacked where it is packed.
 

@@ -14,13 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
-from typing import Any, cast
 
 from filelock import FileLock, Timeout
 
 from ..errors import CassetteBusy, NotKept
 from ..experiments.canonical import digest
-from ..experiments.design import Condition, Trial
 from ..experiments.messages import Completion
 from ..experiments.replay import Wanted
 from . import format as cassette_format
@@ -249,7 +247,7 @@ def _mended(journal: Path) -> str:
     if found.unscoped and journal.name.endswith(REJOURNAL_SUFFIX):
         # Nobody knows any more what was to be replaced as a whole: all of the old recording then.
         place = journal.with_name(journal.name.removesuffix(REJOURNAL_SUFFIX))
-        lines.append(encode_scope(_recorded(Cassette(place))))
+        lines.append(encode_scope(Cassette(place).trials()))
     refuse_links(journal)
     before = read_file(journal) or b""
     aside = journal.with_name(f"{journal.name}{DAMAGED_SUFFIX}{digest(before)[:8]}")
@@ -260,12 +258,3 @@ def _mended(journal: Path) -> str:
         f"recorded again; the {found.replies} replies on the others count. The file as it was is "
         f"kept as {aside.name}"
     )
-
-
-def _recorded(cassette: Cassette) -> Iterator[str]:
-    """The ids of all trials of which anything is recorded."""
-    known: Iterable[Any] = (*cassette.interactions(), *cassette.measured_trials())
-    for each in known:
-        trial = cast("dict[str, Any]", each.trial)
-        condition = Condition(trial["condition"], {})
-        yield Trial(condition, trial["exemplars"], trial["item"], replicate=trial["replicate"]).id

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
-from ..errors import DamagedCassette
+from ..errors import CassettesDiffer, DamagedCassette
 from ..experiments.canonical import digest
 from ..experiments.messages import Completion
 from . import format as cassette_format
@@ -23,6 +23,7 @@ from .format import (
     decode_provenance,
     decode_trials,
     encode_lost,
+    serving,
 )
 from .intact_lines import (
     LONGEST_LINE,
@@ -277,6 +278,60 @@ class Cassette:
     def journal(self, data: bytes) -> None:
         """Take up lines that a recorder has just written to this cassette's journal."""
         self._index(lines_of(data), self.journal_path, first_number=0)
+
+    def join(self, other: Cassette) -> int:
+        """Take up what ``other`` holds beside this; the number of lines that are new here.
+
+        They stand here as those of a journal do, until :meth:`merge` writes them. A trial that one
+        lost to a cap and the other has is no longer lost.
+
+        Raises CassettesDiffer where both hold another thing under one key, of one trial, or one
+        holds what the other may not, or what something else has answered.
+        """
+        self._check_alike(other)
+        for key, line in other._lines.items():
+            mine = self._lines.get(key, line)
+            both = self._sealed.get(key), other._sealed.get(key)
+            sealed = {each.data for each in both if each is not None}
+            if mine.data != line.data or len(sealed) > 1:
+                with cassette_format.decoded(*line) as parsed:
+                    trial = cassette_format.trial_id(parsed["trial"])
+                problem = f"what the model replied in trial {trial} differs (key {key[:12]}…)"
+                raise CassettesDiffer(path=mine.path, other=line.path, problem=problem)
+        lost = self.lost | other.lost
+        for each in (self, other):
+            lost -= each.trials() - each.lost if lost else frozenset()
+        self.lost = lost
+        new = {key: line for key, line in other._lines.items() if key not in self._lines}
+        self._lines |= new
+        self._sealed |= {key: other._sealed[key] for key in new if key in other._sealed}
+        self._text_lines += other._text_lines
+        self.keeps_text |= other.keeps_text
+        if new or not len(other):
+            self._journal_provenances.append(other.provenance)
+        return len(new)
+
+    def _check_alike(self, other: Cassette) -> None:
+        """Refuse to join recordings that differ in more than in what is recorded."""
+        if not (len(self) and len(other)):
+            return
+        mine, theirs = self.provenance, other.provenance
+        problem = ""
+        if self.keeps_text != other.keeps_text:
+            problem = "one holds replies as text, the other only their measures"
+        elif mine.simulated != theirs.simulated:
+            problem = "a program answered in one, a model in the other"
+        elif (by := serving(mine)) and (also := serving(theirs)) and not also <= by:
+            words = " and ".join(sorted(also))
+            problem = f"the former was served by {' and '.join(sorted(by))}, the latter by {words}"
+        if problem:
+            first = next(iter(self._lines.values()))
+            raise CassettesDiffer(path=first.path, other=other.path, problem=problem)
+
+    def trials(self) -> frozenset[str]:
+        """The ids of all trials of which anything is recorded."""
+        known: tuple[Any, ...] = (*self.interactions(), *self.measured_trials())
+        return frozenset(cassette_format.trial_id(each.trial) for each in known)
 
     def merge(self, experiment_id: str, model: str, provenance: Provenance | None = None) -> None:
         """Write what the journals hold into the cassette, atomically, and remove them.

@@ -1,8 +1,9 @@
-"""Commands on cassettes: ``pack`` and ``unpack`` with gzip, ``new-key`` and ``unseal`` of text."""
+"""The commands ``pytest-bias cassettes …``, and ``new-key`` and ``unseal`` of sealed text."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -10,8 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from ..cassettes.files import is_there
+from ..cassettes.joint import join
 from ..cassettes.packed import Repacked, pack, unpack
-from ..cassettes.places import PACKED_SUFFIX, SUFFIX, cassettes_in, packed_path, place_of
+from ..cassettes.places import PACKED_SUFFIX, SUFFIX, begun_in, cassettes_in, packed_path, place_of
 from ..cassettes.seals import KEY_VARIABLE, new_key, seal_of, unsealed
 from ..cassettes.store import Cassette
 from ..cli import Commands, tell
@@ -23,8 +25,72 @@ _BETWEEN = "--"  # <provider>--<model>
 _ENDS = (SUFFIX, SUFFIX + PACKED_SUFFIX)
 
 
-def add_packing(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Add the two commands to ``commands``."""
+def add_cassettes(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Add the group to ``commands``."""
+    group = commands.add_parser(
+        "cassettes",
+        help="join, pack and unpack recordings",
+        description="Work on recordings as files. Nothing is called, and no key is needed.",
+    ).add_subparsers(title="commands", required=True, metavar="COMMAND")
+    _add_merging(group)
+    _add_packing(group)
+
+
+def _add_merging(commands: Commands[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "merge",
+        help="join what several processes recorded (--bias-shard)",
+        description="Join cassettes, plain or packed, into those of a folder: one for each "
+        "experiment and model. Nothing is written unless all of them fit together; the same once "
+        "more changes nothing. The exit status is 2 when two do not fit, and both are named.",
+    )
+    _take_paths(command)
+    command.add_argument(
+        "--into", type=Path, required=True, metavar="DIR", help="folder of the joined recordings"
+    )
+    command.add_argument("--json", action="store_true", help="print the table as JSON")
+    command.set_defaults(run=_merge)
+
+
+def _merge(given: argparse.Namespace) -> int:
+    places = dict.fromkeys(place for path in given.paths for place in _places(path, begun=True))
+    try:
+        joined = join([place.absolute() for place in places], given.into.absolute())
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise BadSetting(option="--into", value=given.into, problem=problem) from None
+    if given.json:
+        rows = [
+            {"path": _shown(e.path), "parts": e.parts, "lines": e.lines, "added": e.added}
+            for e in joined
+        ]
+        tell(json.dumps(rows, indent=1))
+        return 0
+    for each in joined:
+        tell(
+            f"{_shown(each.path)}: {each.lines:,} lines, {each.added:,} of them new, from "
+            f"{each.parts} {'cassette' if each.parts == 1 else 'cassettes'}"
+        )
+    return 0
+
+
+def _shown(path: Path) -> str:
+    """A path as seen from here, if it is below."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def _take_paths(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "paths",
+        nargs="+",
+        type=Path,
+        metavar="PATH",
+        help="a cassette, or a folder of which all cassettes are meant, at any depth",
+    )
+
+
+def _add_packing(commands: Commands[argparse.ArgumentParser]) -> None:
     for name, help_, about, change in (
         (
             "pack",
@@ -45,13 +111,7 @@ def add_packing(commands: Commands[argparse.ArgumentParser]) -> None:
             description=f"{about} A file goes when the new one has been read back whole; none is "
             "touched while it is recorded into. The exit status is 2 when one is left as it was.",
         )
-        command.add_argument(
-            "paths",
-            nargs="+",
-            type=Path,
-            metavar="PATH",
-            help="a cassette, or a folder of which all cassettes are meant, at any depth",
-        )
+        _take_paths(command)
         command.set_defaults(run=partial(_change_all, change))
 
 
@@ -89,8 +149,8 @@ def _sizes(before: int, after: int) -> str:
     return f"{before:,} → {after:,} bytes"
 
 
-def _places(given: Path) -> Iterator[Path]:
-    """The places of the cassettes a path stands for.
+def _places(given: Path, *, begun: bool = False) -> Iterator[Path]:
+    """The places of the cassettes a path stands for, of those only ``begun`` too, where asked.
 
     Raises NoCassette when it stands for none.
     """
@@ -98,7 +158,7 @@ def _places(given: Path) -> Iterator[Path]:
         found = [
             place
             for folder, _, _ in sorted(os.walk(given))
-            for place in cassettes_in(Path(folder))
+            for place in (begun_in if begun else cassettes_in)(Path(folder))
             if _BETWEEN in place.name
         ]
         if not found:

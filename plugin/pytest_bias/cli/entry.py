@@ -11,7 +11,7 @@ from importlib.metadata import version
 from ..errors import BiasError
 from ..report.escapes import terminal_text
 from .calibrate import add_calibrating
-from .cassettes import add_packing, add_retention
+from .cassettes import add_cassettes, add_retention
 from .compare import add_comparing
 from .local import add_local
 from .merge import add_merging
@@ -44,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     add_serving(commands)
     add_local(commands)
     add_retention(commands)
-    add_packing(commands)
+    add_cassettes(commands)
     add_comparing(commands)
     add_merging(commands)
     add_calibrating(commands)

@@ -27,6 +27,7 @@ from .designs import (
 from .runs import (
     BiasFound as BiasFound,
     CassetteBusy as CassetteBusy,
+    CassettesDiffer as CassettesDiffer,
     ControlNotSeen as ControlNotSeen,
     DamagedCassette as DamagedCassette,
     DamagedReport as DamagedReport,

@@ -68,8 +68,8 @@ class TwoCassettes(BiasError):
     def __init__(self, *, plain: Path | str, packed: Path | str) -> None:
         super().__init__(
             f"{plain} and {packed} are both there, and only one can count. When packing was "
-            "interrupted, run pytest-bias pack (or unpack) again: it removes one if they hold the "
-            "same. Otherwise remove the one that is wrong"
+            "interrupted, run pytest-bias cassettes pack (or unpack) again: it removes one if "
+            "they hold the same. Otherwise remove the one that is wrong"
         )
 
 
@@ -83,6 +83,17 @@ class NoCassette(FileProblem):
     """A path that was given for a cassette is none."""
 
     words = "{path} is no cassette: {problem}"
+
+
+class CassettesDiffer(BiasError):
+    """Recordings of one experiment with one model that cannot stand in one cassette."""
+
+    def __init__(self, *, path: Path | str, other: Path | str, problem: str) -> None:
+        self.problem = problem
+        super().__init__(
+            f"{path} and {other} cannot be joined: {problem}. Nothing was written. Leave out the "
+            "one that is wrong, or keep them in folders of their own"
+        )
 
 
 class KeepsText(BiasError):

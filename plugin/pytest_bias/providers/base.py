@@ -36,9 +36,6 @@ WIRES = {
 
 DEFAULT_WIRE = "openai-chat"
 
-SERVED_BY = " over loopback HTTP by "
-"""Stands in the wire of a local model before what serves which weights."""
-
 NO_KEY = "none-needed"
 """Stands for a key where the endpoint takes none; SDKs insist on one."""
 

@@ -29,11 +29,11 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from ..errors import BadSetting, CallFailed, MissingPackage
 from ..experiments.messages import Completion, Request
+from ..settings.model_names import SERVED_BY
 from ..settings.roster import LOCAL, LocalEntry
 from .base import (
     DEFAULT_WIRE,
     NO_KEY,
-    SERVED_BY,
     Call,
     Endpoint,
     Provider,

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from random import Random
 
-from ..cassettes.format import Provenance, combined, wires_of
+from ..cassettes.format import Provenance, combined, serving
 from ..cassettes.places import cassette_path
 from ..cassettes.recorded_trials import lookup_in
 from ..cassettes.recorder import Recorder, recording_lock, salvage
@@ -27,13 +27,13 @@ from ..errors import BiasError, RecordingRefused
 from ..experiments.design import Trial
 from ..experiments.replay import rehearse
 from ..providers.base import (
-    SERVED_BY,
     Provider,
     ProviderContext,
     is_simulated,
     open_provider,
     split_model,
 )
+from ..settings.model_names import SERVED_BY
 from ..settings.roster import FREE, ModelEntry, Roster
 from ..settings.settings import Limits, RecordMode
 from .caller import Caller, Retries, Tally
@@ -358,7 +358,7 @@ def _check_served_alike(caller: Caller, cassette: Cassette) -> None:
     A local server calls itself as the roster does, so that its name tells nothing.
     """
     _, _, served = caller.wire.partition(SERVED_BY)
-    before = {wire.partition(SERVED_BY)[2] for wire in wires_of(cassette.provenance)} - {""}
+    before = serving(cassette.provenance)
     if served and before and served not in before:
         then = "; ".join(sorted(before))
         why = (

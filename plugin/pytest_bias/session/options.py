@@ -74,8 +74,16 @@ def spare_cache(config: pytest.Config) -> None:
 
 
 def is_looking(config: pytest.Config) -> bool:
-    """Return true where this run only lists or plans: it runs no test, so keeps no books."""
-    return is_planning(config) or any(getattr(config.option, name, False) for name in _LOOKING)
+    """Return true where this run only lists, plans or records a part.
+
+    It runs no test, so keeps no books.
+    """
+    return is_planning(config) or is_listing(config) or bool(config.option.bias_shard)
+
+
+def is_listing(config: pytest.Config) -> bool:
+    """Return true where pytest only shows what it would do."""
+    return any(getattr(config.option, name, False) for name in _LOOKING)
 
 
 def is_distributed_by_choice(config: pytest.Config) -> bool:

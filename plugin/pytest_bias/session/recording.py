@@ -15,7 +15,7 @@ from ..recording.process import HeldSignals
 from ..report.escapes import say, terminal_text
 from ..report.plan_text import plan_lines
 from ..report.progress import recording_progress
-from ..workbench.plans import make_plan, record, told
+from ..workbench.plans import make_plan, of_shard, record, told
 from .run import Run
 
 if TYPE_CHECKING:
@@ -39,12 +39,25 @@ def record_missing(
             report = record(run, cases, progress, progress.say, signals)
     except BiasError as error:
         return Said(problems=(f"nothing was recorded: {error}",)), ""
+    said = told(report)
+    if state.settings.shard is not None:
+        said += of_shard(report, state.settings.shard)
     if not report.interrupted:
-        return told(report), ""
+        return said, ""
     unkept = sum(job.unkept for job in report.jobs)
     kept = f"{unkept} paid replies could not be kept" if unkept else "every paid reply is kept"
     again = f"run again with --bias-record={state.settings.record}"
-    return told(report), f"recording interrupted; {kept}; to go on, {again}"
+    return said, f"recording interrupted; {kept}; to go on, {again}"
+
+
+def print_shard(state: State) -> None:
+    """Say what was recorded of a shard: there is no report that could."""
+    reporter = state.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        for problem in state.said.problems:
+            say(reporter, f"problem: {state.portable(problem)}", red=True)
+        for note in state.said.notes:
+            say(reporter, note)
 
 
 def print_plan(state: State, run: Run, session: pytest.Session, cases: Sequence[Case]) -> None:

@@ -25,7 +25,14 @@ from .items import (
     untraced,
     watched,
 )
-from .options import check_settings, is_given, is_looking, is_planning, is_recording
+from .options import (
+    check_settings,
+    is_given,
+    is_listing,
+    is_looking,
+    is_planning,
+    is_recording,
+)
 from .process_exit import ExitStatus
 from .state import RESULT, WORKER_KEY, State
 
@@ -75,9 +82,9 @@ class BiasSession:
         if not is_recording(self.config):
             return []
         settings = self.state.settings
-        lines = [
-            f"bias: recording ({settings.record}) into {self.state.shown(settings.cassettes)}"
-        ]
+        part = f", shard {settings.shard}" if settings.shard is not None else ""
+        into = self.state.shown(settings.cassettes)
+        lines = [f"bias: recording ({settings.record}{part}) into {into}"]
         if getattr(self.config.option, "bias_undistributed", False):
             lines.append("bias: recording uses one process; distribution over workers is off")
         return lines
@@ -116,7 +123,8 @@ class BiasSession:
 
     def _prepare(self, session: pytest.Session) -> None:
         """Record what the selected cases lack, or plan it, where that was asked for."""
-        planning, looking = is_planning(self.config), is_looking(self.config)
+        planning = is_planning(self.config)
+        looking = planning or is_listing(self.config)
         self.exit.session = None if looking else session
         if not planning and (looking or not is_recording(self.config)):
             return
@@ -135,15 +143,27 @@ class BiasSession:
 
     def _record(self, session: pytest.Session, cases: Sequence[Case]) -> None:
         """Record what ``cases`` lack; a signal in the middle ends the session with status 2."""
-        from .recording import record_missing  # noqa: PLC0415  (asyncio, SDKs: to record)
+        from .recording import (  # noqa: PLC0415  (asyncio, SDKs: to record)
+            print_shard,
+            record_missing,
+        )
 
         said, why = record_missing(
             self.state, self.run, cases, self.signals, self.pytest_report_header()
         )
         self.hear(said)
+        sharded = self.state.settings.shard is not None
+        if sharded:
+            print_shard(self.state)
+            session.items.clear()
         if why:
             self.state.interrupted = True
             raise session.Interrupted(why)
+        if sharded and self.state.said.problems:
+            what = "the shard is not recorded as a whole"
+            raise session.Failed(what)
+        if sharded:
+            self.exit.settle(session, 0)
 
     # --- cases --------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from ..errors import OtherModel
 from .roster import ModelEntry, is_unpinned
@@ -74,6 +74,9 @@ def _may_answer(model: str, served: str, entry: ModelEntry) -> bool:
     return name.startswith(stem) and _SNAPSHOT.fullmatch(name, len(stem)) is not None
 
 
+SERVED_BY = " over loopback HTTP by "
+"""Stands in the wire of a local model before what serves which weights."""
+
 LONGEST_STEM = 200
 """Bytes of the part of a file's name that stands for a model: file systems take 255 with all that
 is added for journals, locks and files that are being written."""
@@ -86,3 +89,9 @@ def file_stem(model: str) -> str:
     """
     provider, _, name = model.partition("/")
     return f"{provider}--{quote(name, safe='', errors='surrogatepass')}"
+
+
+def model_of(stem: str) -> str:
+    """``provider/model`` of a :func:`file_stem`."""
+    provider, _, name = stem.partition("--")
+    return f"{provider}/{unquote(name, errors='surrogatepass')}"

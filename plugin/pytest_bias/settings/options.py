@@ -79,6 +79,9 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("record", "",
                "none: only replay; missing: call the model for what is not recorded; all: call "
                "it for everything", default="none", choices=("none", "missing", "all")),
+        Option("shard", "K/N",
+               "with --bias-record=missing or --bias-plan: only the K-th of N parts of the "
+               "trials, the same whatever is recorded; a part is not judged", where="option"),
         Option("record_in_ci", "", "allow recording where the environment variable CI is set",
                where="option"),
         Option("plan", "",

@@ -12,6 +12,7 @@ from typing import Literal, cast
 from ..errors import BadSetting
 from ..experiments.design import SCREEN
 from .options import OFF, OPTIONS, Given
+from .shards import Shard, read_shard
 
 OPTION = "--bias-baseline"
 FILE_SUFFIX = ".json"
@@ -126,6 +127,26 @@ def read_old(given: Given, models: Sequence[str]) -> str | None:
     return value
 
 
+def _shard(given: Given) -> Shard | None:
+    """Return the part of the trials that is to be recorded; None for all of them.
+
+    Raises BadSetting where nothing is recorded or planned, or all is recorded anew.
+    """
+    if given.raw("shard") is None:
+        return None
+    shard = read_shard(given.text("shard"))
+    planned = given.is_typed("plan") or given.is_typed("plan_json")
+    if given.text("record") == "all":
+        problem = (
+            "does not go with --bias-record=all, which replaces a recording as a whole; record "
+            "what is missing in a folder of its own (--bias-cassettes=DIR)"
+        )
+        raise given.refusal("shard", problem)
+    if given.text("record") == "none" and not planned:
+        raise given.refusal("shard", "goes with --bias-record=missing or --bias-plan")
+    return shard
+
+
 def names_file(path: Path) -> bool:
     """Return true where a baseline file is there, or a link to one that may have to be fetched."""
     try:
@@ -165,6 +186,7 @@ class Settings:
     models: tuple[str, ...]
     record: RecordMode = "none"
     record_in_ci: bool = False
+    shard: Shard | None = None
     design: str = "gate"
     replicates: int | None = None
     cassettes: Path
@@ -233,6 +255,7 @@ def read_settings(given: Given) -> Settings:
     return Settings(
         **read,
         models=models,
+        shard=_shard(given),
         report_asked=given.raw("report") is not None,
         results_asked=given.raw("results") is not None,
         limits=Limits(**{each.name: given.value(each.name) for each in fields(Limits)}),

@@ -237,7 +237,7 @@ def test_both_are_an_error_that_names_them_and_how_to_mend_it(plain: Path) -> No
         with pytest.raises(TwoCassettes) as caught:
             Cassette(path)
         assert f"{plain} and {plain}.gz are both there" in str(caught.value)
-        assert "run pytest-bias pack (or unpack) again" in str(caught.value)
+        assert "run pytest-bias cassettes pack (or unpack) again" in str(caught.value)
         assert "remove the one that is wrong" in str(caught.value)
     with pytest.raises(TwoCassettes):
         standing(plain)
@@ -490,7 +490,7 @@ def test_a_folder_is_packed_and_unpacked(
     before = [path.read_bytes() for path in paths]
     (tmp_path / "notes.jsonl").write_text("no cassette, and not called like one\n", "utf-8")
     monkeypatch.chdir(tmp_path)
-    assert main(["pack", "."]) == 0
+    assert main(["cassettes", "pack", "."]) == 0
     small = [packed_path(path).stat().st_size for path in paths]
     large = [len(data) for data in before]
     assert capsys.readouterr().out.splitlines() == [
@@ -500,12 +500,15 @@ def test_a_folder_is_packed_and_unpacked(
     ]
     assert [names(path.parent) for path in paths] == [["openai--tiny.jsonl.gz"]] * 2
     monkeypatch.chdir("a")
-    assert main(["unpack", "openai--tiny.jsonl.gz", "openai--tiny.jsonl", str(tmp_path)]) == 0
+    assert (
+        main(["cassettes", "unpack", "openai--tiny.jsonl.gz", "openai--tiny.jsonl", str(tmp_path)])
+        == 0
+    )
     assert capsys.readouterr().out.splitlines()[0] == (
         f"openai--tiny.jsonl: {small[0]:,} → {large[0]:,} bytes"
     )
     assert [path.read_bytes() for path in paths] == before
-    assert main(["unpack", "openai--tiny.jsonl"]) == 0
+    assert main(["cassettes", "unpack", "openai--tiny.jsonl"]) == 0
     assert capsys.readouterr().out == f"openai--tiny.jsonl: {large[0]:,} bytes, as it was\n"
 
 
@@ -515,7 +518,7 @@ def test_one_that_is_refused_keeps_no_other_from_being_packed(
     one, two, three = (record(tmp_path, experiment(id=name)) for name in ("a", "b", "c"))
     journal_of(one).touch()
     with recording_lock(two):
-        assert main(["pack", str(tmp_path)]) == 2
+        assert main(["cassettes", "pack", str(tmp_path)]) == 2
     said = capsys.readouterr()
     assert [line.split(" is ")[0] for line in said.err.splitlines()] == [
         f"pytest-bias: {one}",
@@ -537,11 +540,11 @@ def test_paths_that_are_no_cassettes(tmp_path: Path, capsys: pytest.CaptureFixtu
         none: "there is no such file",
     }.items():
         for command in ("pack", "unpack"):
-            said = refused(capsys, command, good, path)
+            said = refused(capsys, "cassettes", command, good, path)
             assert said == f"pytest-bias: {path} is no cassette: {words}\n"
     assert names(good.parent) == [good.name]  # nothing was begun
     none.write_bytes(b"something else")
-    assert main(["pack", str(none)]) == 2
+    assert main(["cassettes", "pack", str(none)]) == 2
     assert f"{none}, line 1: this is not a cassette header" in capsys.readouterr().err
     assert none.read_bytes() == b"something else"
 
@@ -553,7 +556,7 @@ def test_what_the_disk_says_is_said(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(packing, "write_content", full)
-    assert main(["pack", str(plain)]) == 2
+    assert main(["cassettes", "pack", str(plain)]) == 2
     assert capsys.readouterr().err == (
         f"pytest-bias: {plain} is left as it is: No space left on device\n"
     )

@@ -1,0 +1,258 @@
+"""Joining what several processes recorded: the same as one, or nothing at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_bias.cassettes.format import SCOPE_START
+from pytest_bias.cassettes.joint import join
+from pytest_bias.cassettes.packed import pack
+from pytest_bias.cassettes.places import JOURNAL_SUFFIX, REJOURNAL_SUFFIX
+from pytest_bias.cassettes.recorder import recording_lock
+from pytest_bias.cassettes.seals import Seal, unsealed
+from pytest_bias.cassettes.store import Cassette, write_cassette
+from pytest_bias.cli.entry import main
+from pytest_bias.errors import (
+    BadSetting,
+    BiasError,
+    CassetteBusy,
+    CassettesDiffer,
+    DamagedCassette,
+    LinkedFile,
+    Unfinished,
+)
+from pytest_bias.experiments.design import Design
+from pytest_bias.experiments.experiment import plan
+from pytest_bias.settings.model_names import SERVED_BY, file_stem, model_of
+from pytest_bias.settings.options import Given
+from pytest_bias.settings.settings import read_settings
+from pytest_bias.settings.shards import Shard, read_shard
+
+from . import test_measured
+from .factories import MODEL, PROVENANCE, ask_twice, experiment, interrupt, record
+
+GAME = experiment(ask_twice, replicates=20)
+TRIALS = plan(GAME, GAME.design())
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    return record(tmp_path / "whole", GAME)
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> list[Path]:
+    """Three shards."""
+    shards = [Shard(number, 3) for number in (1, 2, 3)]
+    return [
+        record(tmp_path / f"part{each.number}", GAME, trials=each.part(GAME.id, TRIALS))
+        for each in shards
+    ]
+
+
+@pytest.mark.parametrize("of", [1, 3, 64])
+def test_shards_are_a_partition_that_nothing_changes(of: int) -> None:
+    parts = [Shard(number, of).part(GAME.id, TRIALS) for number in range(1, of + 1)]
+    assert sorted(trial.id for part in parts for trial in part) == sorted(t.id for t in TRIALS)
+    larger = plan(GAME, Design(31))
+    for number, part in enumerate(parts, start=1):
+        same = Shard(number, of).part(GAME.id, reversed(larger))
+        assert {trial.id for trial in part} <= {trial.id for trial in same}
+    assert sum(Shard(number, of).share(100) for number in range(1, of + 1)) == 100
+
+
+def test_a_trial_stays_in_its_shard_from_version_to_version() -> None:
+    found = {t.id: n for n in (1, 2, 3) for t in Shard(n, 3).part("tiny", TRIALS[:5])}
+    assert found == {"a#1": 2, "a#2": 2, "a#3": 1, "a#4": 1, "a#5": 2}
+
+
+@pytest.mark.parametrize("text", ["", "3", "0/3", "4/3", "1/0", "-1/3", "1/3/5", "a/b", "１/３"])
+def test_what_is_no_shard(text: str) -> None:
+    with pytest.raises(BadSetting, match="must be K/N"):
+        read_shard(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"record": "all"}, "does not go with --bias-record=all"),
+        ({"record": "none"}, "goes with --bias-record=missing"),
+    ],
+)
+def test_a_shard_of_what_is_not_recorded(given: dict[str, object], words: str) -> None:
+    here = Path()
+    options = {"shard": "1/2", **given}
+    with pytest.raises(BadSetting, match=words):
+        read_settings(
+            Given(options=options, ini={}, environ={}, rootdir=here, invocation_dir=here)
+        )
+
+
+def test_joined_they_are_the_recording_of_one_process(
+    whole: Path, parts: list[Path], tmp_path: Path
+) -> None:
+    pack(parts[1])
+    (joined,) = join([parts[2], parts[0], parts[1]], tmp_path / "all")
+    assert (joined.parts, joined.lines, joined.added) == (3, 80, 80)
+    assert joined.path.read_bytes() == whole.read_bytes()
+    assert [path.name for path in joined.path.parent.iterdir()] == ["openai--tiny.jsonl"]
+    before = joined.path.stat()
+    (again,) = join([*parts, joined.path], tmp_path / "all")
+    assert (again.parts, again.added) == (3, 0)
+    assert joined.path.stat() == before
+
+
+def test_into_one_that_is_packed_and_knows_a_part(
+    whole: Path, parts: list[Path], tmp_path: Path
+) -> None:
+    target = tmp_path / "all"
+    join(parts[:1], target)
+    packed = pack(target / GAME.id / parts[0].name).path
+    join(parts[1:], target)
+    assert [path.name for path in packed.parent.iterdir()] == [packed.name]
+    assert list(Cassette(packed).lines_in_order()) == list(Cassette(whole).lines_in_order())
+
+
+def test_the_journal_of_a_killed_process_is_joined(
+    whole: Path, parts: list[Path], tmp_path: Path
+) -> None:
+    parts[0].unlink()
+    interrupt(Cassette(parts[0]), GAME, Shard(1, 3).part(GAME.id, TRIALS))
+    journal = parts[0].with_name(parts[0].name + JOURNAL_SUFFIX)
+    with journal.open("ab") as file:
+        file.write(b'{"key":"cut')
+    assert main(["cassettes", "merge", str(tmp_path), "--into", str(tmp_path / "all")]) == 0
+    assert (tmp_path / "all" / GAME.id / whole.name).read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("retention", ["measures", "encrypted"])
+def test_trials_without_text_are_joined(tmp_path: Path, retention: str) -> None:
+    quiet = test_measured.kept(retention)
+    trials = plan(quiet, quiet.design())
+    whole = test_measured.record(tmp_path / "whole", quiet)
+    halves = [
+        test_measured.record(tmp_path / str(n), quiet, trials=Shard(n, 2).part(quiet.id, trials))
+        for n in (1, 2)
+    ]
+    (joined,) = join(halves, tmp_path / "all")
+    one, many = Cassette(whole), Cassette(joined.path)
+    assert list(many.measured_trials()) == list(one.measured_trials())
+    if retention == "measures":
+        assert joined.path.read_bytes() == whole.read_bytes()
+    else:  # each sealing is another
+        seal = Seal(test_measured.KEY)
+        assert list(unsealed(many, seal)) == list(unsealed(one, seal))
+        assert len(list(many.sealed_lines())) == len(trials)
+
+
+def test_what_one_lost_to_a_cap_and_another_has_is_lost_no_more(tmp_path: Path) -> None:
+    one, two = (record(tmp_path / name, GAME, trials=TRIALS[:2]) for name in ("1", "2"))
+    three = record(tmp_path / "3", GAME, trials=TRIALS[2:3])
+    for path, lost in ((one, {"a#3", "a#4"}), (two, {"a#2"})):
+        cassette = Cassette(path)
+        cassette.lost = frozenset(lost)
+        write_cassette(cassette, GAME.id, MODEL, PROVENANCE)
+    (joined,) = join([one, two, three], tmp_path / "all")
+    assert Cassette(joined.path).lost == {"a#4"}
+
+
+def other_reply(path: Path) -> type[BiasError]:
+    record(path.parents[1] / "again", GAME, lambda *_: '{"score": 6}', trials=TRIALS[:1])
+    (path.parents[1] / "again" / GAME.id / path.name).replace(path)
+    return CassettesDiffer
+
+
+def other_weights(path: Path) -> type[BiasError]:
+    cassette = Cassette(path)
+    served = replace(PROVENANCE, wire=f"made{SERVED_BY}b.gguf")
+    write_cassette(cassette, GAME.id, MODEL, served)
+    return CassettesDiffer
+
+
+def program(path: Path) -> type[BiasError]:
+    write_cassette(Cassette(path), GAME.id, MODEL, replace(PROVENANCE, simulated=True))
+    return CassettesDiffer
+
+
+def without_text(path: Path) -> type[BiasError]:
+    quiet = replace(GAME, retention="measures")
+    path.unlink()
+    test_measured.record(path.parents[1], quiet, trials=TRIALS[:2])
+    return CassettesDiffer
+
+
+def recorded_anew(path: Path) -> type[BiasError]:
+    path.with_name(path.name + REJOURNAL_SUFFIX).write_bytes(SCOPE_START)
+    return Unfinished
+
+
+def damaged(path: Path) -> type[BiasError]:
+    path.write_bytes(path.read_bytes()[:-9])
+    return DamagedCassette
+
+
+WRONG = [other_reply, other_weights, program, without_text, recorded_anew, damaged]
+
+
+@pytest.mark.parametrize("spoil", WRONG)
+def test_what_does_not_fit_is_named_and_nothing_is_written(
+    parts: list[Path],
+    tmp_path: Path,
+    spoil: Callable[[Path], type[BiasError]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    good = record(tmp_path / "part1", replace(GAME, id="another"))
+    first = record(tmp_path / "part1", GAME)
+    if spoil is other_weights:
+        write_cassette(
+            Cassette(first), GAME.id, MODEL, replace(PROVENANCE, wire=f"made{SERVED_BY}a.gguf")
+        )
+    kind = spoil(parts[1])
+    with pytest.raises(kind) as caught:
+        join([good, first, parts[1]], tmp_path / "all")
+    if kind is CassettesDiffer:
+        assert str(caught.value).startswith(f"{first} and {parts[1]} cannot be joined: ")
+    assert not (tmp_path / "all").exists() or not list((tmp_path / "all").rglob("*.jsonl"))
+    with pytest.raises(SystemExit) as ended:
+        main(["cassettes", "merge", str(tmp_path), "--into", str(tmp_path / "all")])
+    assert ended.value.code == 2
+    assert parts[1].name in capsys.readouterr().err
+
+
+def test_a_target_that_cannot_be_written(parts: list[Path], tmp_path: Path) -> None:
+    target = tmp_path / "all" / GAME.id / parts[0].name
+    with recording_lock(target), pytest.raises(CassetteBusy):
+        join(parts, tmp_path / "all")
+    target.parent.mkdir(parents=True)
+    target.symlink_to(parts[0])
+    with pytest.raises(LinkedFile):
+        join(parts, tmp_path / "all")
+    with pytest.raises(SystemExit):
+        main(["cassettes", "merge", str(parts[0]), "--into", str(parts[0])])
+
+
+@pytest.mark.usefixtures("parts")
+def test_merge_says_what_it_did(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folders = [f"part{number}" for number in (1, 2, 3)]
+    assert main(["cassettes", "merge", *folders, "--into", "all"]) == 0
+    words = "all/tiny/openai--tiny.jsonl: 80 lines, 80 of them new, from 3 cassettes\n"
+    assert capsys.readouterr().out == words
+    assert main(["cassettes", "merge", "part1", "--into", "all", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [
+        {"path": "all/tiny/openai--tiny.jsonl", "parts": 1, "lines": 80, "added": 0}
+    ]
+
+
+@pytest.mark.parametrize("model", ["a/b", "ollama/x:7b", "p/a--b", "p/ä%2F/c"])
+def test_a_file_is_named_after_one_model(model: str) -> None:
+    assert model_of(file_stem(model)) == model
