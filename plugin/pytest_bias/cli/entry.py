@@ -15,6 +15,7 @@ from .cassettes import add_cassettes, add_retention
 from .compare import add_comparing
 from .local import add_local
 from .merge import add_merging
+from .project import add_project
 from .serve import add_serving
 
 
@@ -41,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=version("pytest-bias"))
     commands = parser.add_subparsers(title="commands", required=True)
+    add_project(commands)
     add_serving(commands)
     add_local(commands)
     add_retention(commands)

@@ -44,6 +44,7 @@ from .runs import (
     NotReadable as NotReadable,
     NotRecorded as NotRecorded,
     NotRepacked as NotRepacked,
+    NotShipped as NotShipped,
     NoWorkspace as NoWorkspace,
     OtherModel as OtherModel,
     ReportNotWritten as ReportNotWritten,

@@ -193,6 +193,12 @@ class ReportNotWritten(FileProblem):
     words = "{path} was not written: {problem}"
 
 
+class NotShipped(FileProblem):
+    """The experiments that travel with the package are not in this installation."""
+
+    words = "{path}: {problem}. Install pytest-bias from its wheel, or a checkout with pip -e"
+
+
 class DamagedResults(FileProblem):
     """A file of results is not what a run has written."""
 

@@ -1,0 +1,226 @@
+"""``pytest-bias init``: the experiments that travel with the package, put into a project."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from ..cassettes.places import SUFFIX, packed_path, place_of
+from ..errors import NotShipped, ReportNotWritten, UnknownName
+from ..settings.budget import read_budget
+from ..settings.options import OPTIONS
+from . import Commands, tell
+
+SUITE = "bias_tests"
+"""Package of a project's experiments, where nobody names another."""
+
+_SUBJECT = "simulated/even"
+_RECORDING = f"{_SUBJECT.replace('/', '--')}{SUFFIX}"
+_BUDGET, _ROSTER, _CASSETTES = (
+    Path(str(OPTIONS[name].default)) for name in ("error_budget", "roster", "cassettes")
+)
+_NOT_SHIPPED = shutil.ignore_patterns("tests", "__pycache__")
+_ID = re.compile(r'\bid="([^"]+)"')
+_KEYS = f'testpaths = ["{SUITE}"]\nbias_models = ["{_SUBJECT}"]\n'
+_CONFIGS = {
+    **dict.fromkeys(("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"), ""),
+    "pyproject.toml": r"^\[tool\.pytest(?:\.ini_options)?\]",
+    "tox.ini": r"^\[pytest\]",
+    "setup.cfg": r"^\[tool:pytest\]",
+}
+"""Files that configure pytest, in its own order, and what makes one that may also be another's."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedExperiments:
+    """A package of experiments as it is shipped, and the ids of those it declares."""
+
+    folder: Path
+    ids: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The package's name."""
+        return self.folder.name
+
+
+def add_project(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    init = commands.add_parser(
+        "init",
+        help="put the shipped experiments into a project",
+        description="Copy experiments, their error budget, the roster and the recordings of a "
+        "simulated subject into a project, so that pytest runs them offline. What is there "
+        "already is kept as it is.",
+    )
+    init.add_argument(
+        "experiments",
+        nargs="*",
+        metavar="EXPERIMENT",
+        help="packages or ids of experiments; by default all",
+    )
+    init.add_argument(
+        "--recordings",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help=f"copy the recordings of {_SUBJECT}, a program that stands in for a model",
+    )
+    init.add_argument(
+        "--into", type=Path, default=Path(), metavar="FOLDER", help="the project (this folder)"
+    )
+    init.set_defaults(run=lambda given: _init(given.experiments, given.into, given.recordings))
+
+
+def shipped_suite() -> Path:
+    """The folder with the suite: in an installed wheel that of the package, else the checkout.
+
+    Raises NotShipped where neither has one.
+    """
+    package = Path(__file__).parents[1]
+    places = (package / "suite", package.parents[1])
+    for place in places:
+        if (place / SUITE).is_dir() and (place / _BUDGET).exists():
+            return place
+    raise NotShipped(path=places[0], problem="there are no experiments")
+
+
+def shipped_experiments() -> list[ShippedExperiments]:
+    """All that are shipped, by name, without importing any."""
+    suite = shipped_suite()
+    known = read_budget(suite / _BUDGET).shares
+    found = []
+    for module in sorted((suite / SUITE).glob("*/experiment.py")):
+        ids = _ID.findall(module.read_text(encoding="utf-8"))
+        found.append(ShippedExperiments(module.parent, tuple(id_ for id_ in ids if id_ in known)))
+    return found
+
+
+def _init(named: Sequence[str], into: Path, recordings: bool) -> int:  # noqa: FBT001  (as given)
+    suite = shipped_suite()
+    chosen = _chosen(named)
+    ids = [id_ for each in chosen for id_ in each.ids]
+    lacking = list(_lacking_shares(into, ids))
+    units = [each.folder.relative_to(suite) for each in chosen]
+    if recordings:
+        units += [path.relative_to(suite) for id_ in ids for path in _recorded(suite, id_)]
+    units += [Path(SUITE, "__init__.py"), Path(str(OPTIONS["calibration"].default))]
+    try:
+        _copy(suite, into, [*units, _BUDGET, _ROSTER])
+        configured = configure(into)
+    except OSError as error:
+        raise ReportNotWritten(
+            path=error.filename2 or error.filename or into, problem=error.strerror or str(error)
+        ) from None
+    for line in lacking:
+        tell(line)
+    workers = " -n 2" if find_spec("xdist") else ""
+    typed = (
+        f"pytest{workers}" if configured else f"pytest {SUITE}{workers} --bias-model {_SUBJECT}"
+    )
+    if not recordings:
+        typed = f"pytest {SUITE} --bias-model PROVIDER/MODEL --bias-plan"
+    inside = f"cd {shlex.quote(str(into))} && " if into.resolve() != Path.cwd() else ""
+    tell(f"next: {inside}{typed}")
+    return 0
+
+
+def _chosen(named: Sequence[str]) -> list[ShippedExperiments]:
+    """The packages ``named`` by their names or by an id in them; all where none is named."""
+    shipped = shipped_experiments()
+    by_name = {name: each for each in shipped for name in (each.name, *each.ids)}
+    for name in named:
+        if name not in by_name:
+            raise UnknownName(kind="experiment", name=name, known=by_name)
+    wanted = [by_name[name] for name in named]
+    return [each for each in shipped if each in wanted or not named]
+
+
+def _recorded(suite: Path, experiment: str) -> Iterator[Path]:
+    """The recording of the simulated subject, plain or packed."""
+    place = suite / _CASSETTES / experiment / _RECORDING
+    yield from (path for path in (place, packed_path(place)) if path.exists())
+
+
+def _lacking_shares(into: Path, ids: Sequence[str]) -> Iterator[str]:
+    """What to add where a project's own error budget has no share for an experiment."""
+    table = into / _BUDGET
+    if not table.exists():
+        return
+    shares, ours = read_budget(table).shares, read_budget(shipped_suite() / _BUDGET).shares
+    for id_ in ids:
+        if id_ not in shares:
+            families = ", ".join(f'"{name}"' for name in ours[id_].families)
+            yield (
+                f"{table} has no share for {id_}, without which pytest refuses to judge it; add, "
+                f'with what is left of 1 or taken from others:\n  [shares.{id_}]\n  share = "…"\n'
+                f"  families = [{families}]"
+            )
+
+
+def _copy(suite: Path, into: Path, units: Sequence[Path]) -> None:
+    """Copy what is not there, each folder or file whole or not at all, and say what was done."""
+    into.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=into, prefix=".bias-init-") as made:
+        for unit in units:
+            source, copy, target = suite / unit, Path(made, unit.name), into / unit
+            if standing := _standing(target):
+                tell(_kept(source, standing))
+                continue
+            if source.is_dir():
+                shutil.copytree(source, copy, ignore=_NOT_SHIPPED, copy_function=shutil.copyfile)
+            else:
+                shutil.copyfile(source, copy)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            copy.rename(target)
+            tell(f"written: {target}")
+
+
+def _standing(target: Path) -> Path | None:
+    """What is in the place of ``target``; of a recording also its other form, packed or not."""
+    place = place_of(target)
+    forms = (target, place, packed_path(place))
+    return next((form for form in forms if form.is_symlink() or form.exists()), None)
+
+
+def _kept(source: Path, standing: Path) -> str:
+    same = all(
+        (there := standing / path.relative_to(source)).is_file()
+        and there.read_bytes() == path.read_bytes()
+        for path in ([source] if source.is_file() else source.rglob("*"))
+        if path.is_file() and not {"tests", "__pycache__"} & {*path.relative_to(source).parts}
+    )
+    if same:
+        return f"kept: {standing}, which is the one shipped"
+    return (
+        f"kept: {standing}, which is not the one shipped; to have that, move this one away and "
+        "run the command again"
+    )
+
+
+def configure(into: Path) -> bool:
+    """Configure pytest where nothing does, or say what to add; whether no more is to be added."""
+    for name, section in _CONFIGS.items():
+        path = into / name
+        if not path.is_file():
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found = re.search(section, text, re.MULTILINE)
+        if found is None:
+            continue
+        if "bias_models" in text and SUITE in text:
+            return True
+        keys = _KEYS if path.suffix == ".toml" else re.sub(r'[\["\]]', "", _KEYS)
+        tell(f"{path} configures pytest and is kept; add under {found[0] or '[pytest]'}:")
+        tell("".join(f"  {line}\n" for line in keys.splitlines()).rstrip("\n"))
+        return False
+    path = into / "pytest.toml"
+    path.write_text(f"[pytest]\n{_KEYS}", encoding="utf-8")
+    tell(f"written: {path}")
+    return True

@@ -1,0 +1,154 @@
+"""``pytest-bias init``: what is put into a project, what is kept there, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_bias.cli import project
+from pytest_bias.cli.entry import main
+from pytest_bias.workbench.suite import find_experiments
+
+AUDIT = "linguistic-audit"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    assert main(["init", *arguments]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_ids_are_those_the_experiments_have() -> None:
+    found = {id_ for each in project.shipped_experiments() for id_ in each.ids}
+    assert found == {experiment.id for experiment in find_experiments("bias_tests")}
+
+
+def test_an_id_brings_its_package_and_nothing_of_others(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert told(capsys, AUDIT, "linguistic_audit") == [
+        "written: bias_tests/linguistic_audit",
+        f"written: cassettes/{AUDIT}/simulated--even.jsonl",
+        "written: bias_tests/__init__.py",
+        "written: bias_tests/calibration.json",
+        "written: bias_budget.toml",
+        "written: bias_models.toml",
+        "written: pytest.toml",
+        "next: pytest -n 2",
+    ]
+    assert not (here / "bias_tests/linguistic_audit/tests").exists()
+    assert [path.name for path in here.glob(".*")] == []
+
+
+def test_without_recordings_the_next_step_is_a_plan_in_the_folder_named(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    *_, last = told(capsys, AUDIT, "--no-recordings", "--into", "a project")
+    assert last == (
+        "next: cd 'a project' && pytest bias_tests --bias-model PROVIDER/MODEL --bias-plan"
+    )
+    assert not (here / "a project/cassettes").exists()
+
+
+def test_what_is_there_is_kept_and_said_to_be_another_or_the_same(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told(capsys, AUDIT)
+    own = here / "bias_tests/linguistic_audit/README.md"
+    own.write_text("mine", encoding="utf-8")
+    cassette = here / f"cassettes/{AUDIT}/simulated--even.jsonl"
+    assert main(["cassettes", "pack", str(cassette)]) == 0
+    capsys.readouterr()
+    again = told(capsys, AUDIT)
+    mend = "; to have that, move this one away and run the command again"
+    assert again[:3] == [
+        f"kept: bias_tests/linguistic_audit, which is not the one shipped{mend}",
+        f"kept: cassettes/{AUDIT}/simulated--even.jsonl.gz, which is not the one shipped{mend}",
+        "kept: bias_tests/__init__.py, which is the one shipped",
+    ]
+    assert own.read_text("utf-8") == "mine"
+    assert not cassette.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("pytest.ini", "", "[pytest]: testpaths = bias_tests bias_models = simulated/even"),
+        ("tox.ini", "[pytest]\n", "[pytest]: testpaths = bias_tests bias_models = simulated/even"),
+        (
+            "pyproject.toml",
+            "[tool.pytest]\n",
+            '[tool.pytest]: testpaths = ["bias_tests"] bias_models = ["simulated/even"]',
+        ),
+    ],
+)
+def test_a_configuration_there_is_gets_the_lines_to_add_said(
+    here: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, said: str
+) -> None:
+    (here / name).write_text(text, encoding="utf-8")
+    *_, about, keys, more, last = told(capsys, AUDIT)
+    assert " ".join(f"{about} {keys} {more}".split()) == (
+        f"{name} configures pytest and is kept; add under {said}"
+    )
+    assert last == "next: pytest bias_tests -n 2 --bias-model simulated/even"
+    assert not (here / "pytest.toml").exists()
+    assert (here / name).read_text("utf-8") == text
+
+
+def test_a_project_file_that_says_nothing_of_pytest_configures_nothing(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "pyproject.toml").write_text("[tool.ruff]\n", encoding="utf-8")
+    assert "written: pytest.toml" in told(capsys, AUDIT)
+
+
+def test_an_own_error_budget_gets_the_share_said_that_it_lacks(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = '[shares.mine]\nshare = 1\nfamilies = ["primary"]\n'
+    (here / "bias_budget.toml").write_text(own, encoding="utf-8")
+    text = "\n".join(told(capsys, AUDIT))
+    assert f"bias_budget.toml has no share for {AUDIT}" in text
+    assert 'families = ["missing", "names with english", "primary"]' in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["anchorin"], "unknown experiment 'anchorin'; known: anchoring, "),
+        (["--into", "taken"], "taken was not written: File exists"),
+        (["anchoring", "--into", "file"], "bias_tests was not written: File exists"),
+        (
+            ["anchoring", "--into", "damaged"],
+            "bias_error_budget=damaged/bias_budget.toml: not TOML",
+        ),
+        (["--recordings=yes"], "ignored explicit argument 'yes'"),
+    ],
+)
+def test_what_cannot_be_done_says_why(
+    here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    (here / "taken").touch()
+    for folder, name in (("file", "bias_tests"), ("damaged", "bias_budget.toml")):
+        (here / folder).mkdir()
+        (here / folder / name).write_text("?", encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        main(["init", *arguments])
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_an_installation_without_experiments_says_how_to_have_one_with_them(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(project, "__file__", str(here / "a/b/cli/project.py"))
+    with pytest.raises(SystemExit) as ended:
+        main(["init"])
+    assert ended.value.code == 2
+    assert "suite: there are no experiments. Install pytest-bias from" in capsys.readouterr().err
