@@ -170,6 +170,7 @@ class Baselines:
             experiment.judged_by(players),
             sampled=experiment.parameters.filled(players.subject_defaults),
             told=self._prompts(case, players),
+            lenient="subject" in players.lenient,
         )
 
     def _prompts(self, case: Case, players: Players) -> Told:

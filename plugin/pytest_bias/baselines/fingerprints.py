@@ -35,13 +35,14 @@ def fingerprint_of(
     *,
     sampled: Parameters | None = None,
     told: Told | None = None,
+    lenient: bool = False,
 ) -> Mapping[str, object]:
     """Return a verdict's fingerprint as JSON: two that differ do not compare.
 
     ``judged_by`` is what :meth:`Experiment.judged_by` says, ``sampled`` are the subject's sampling
-    parameters as they are sent, ``told`` is what :func:`.prompts.told_by` says. Values of levels
-    and items stand as digests where they are long, or where the experiment keeps no text. What is
-    None is left out.
+    parameters as they are sent, ``told`` is what :func:`.prompts.told_by` says, ``lenient`` says
+    that the roster has the subject's replies read so. Values of levels and items stand as digests
+    where they are long, or where the experiment keeps no text. What is None is left out.
     """
     given = {n: value for n, value in _fields(hypothesis).items() if n not in _SAYS_NOTHING}
     named = {value for value in given.values() if isinstance(value, str)}
@@ -67,6 +68,7 @@ def fingerprint_of(
             "exemplars": design.exemplars,
         },
         "subject": (parameters_of(sampled) or None) if sampled is not None else None,
+        "replies": "lenient" if lenient or experiment.replies == "lenient" else None,
         "judge": _judge(judged_by),
         PROMPTS: told and {"subject": dict(told.subject), "judge": dict(told.judge) or None},
         # How much the judge must agree with itself before this is decided at all.
@@ -100,8 +102,8 @@ def _factor(factor: Factor, *, raw: bool) -> dict[str, object]:
 def _judge(judged_by: str) -> object:
     if not judged_by:
         return None
-    model, parameters = json.loads(judged_by)
-    return {"model": model, "parameters": parameters}
+    model, parameters, *lenient = json.loads(judged_by)
+    return {"model": model, "parameters": parameters, "replies": lenient[0] if lenient else None}
 
 
 def _shown(value: object, *, whole: bool) -> object:

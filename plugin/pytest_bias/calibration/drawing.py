@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from ..baselines.entries import Acceptance, Entry, entry_of
 from ..baselines.fingerprints import fingerprint_of
@@ -23,6 +24,7 @@ from ..experiments.driver import run
 from ..experiments.experiment import Players, SimulatedPrompt, plan
 from ..experiments.keys import parameters_of
 from ..experiments.messages import Completion, Place, Request
+from ..experiments.protocol import Reply
 from ..experiments.records import Outcome, Recording
 from ..experiments.replay import JUDGE, one_by_one
 from ..verdicts.analysis import Analysis, analyse
@@ -158,6 +160,7 @@ class _Answering:
     seed: str
     calls: int = 0
     invalid: list[str] = field(default_factory=list)
+    fenced: bool = False
 
     def outcome(self) -> Outcome:
         """The outcome of the trial."""
@@ -175,6 +178,7 @@ class _Answering:
             invalid=tuple(self.invalid),
             interactions=self.calls,
             prompts=(),
+            format_kept=not self.fenced if experiment.replies == "lenient" else None,
         )
 
     async def perform(self, request: Request, place: Place) -> Completion:
@@ -193,6 +197,9 @@ class _Answering:
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
         return await one_by_one(awaitables)
+
+    def accept(self, request: Request, reply: Reply[Any]) -> None:
+        self.fenced |= reply.fenced and request.to == "subject"
 
     def reject(self, _place: Place, invalid: InvalidReply) -> None:
         self.invalid.append(invalid.reason)

@@ -107,7 +107,8 @@ def _difference(wanted: Wanted, cassette: Cassette) -> str:
     if same_trial:
         return (
             f"Nearest recording: the same trial, of which {len(same_trial)} interaction(s) are "
-            "recorded, but not this one (an interrupted recording, or another protocol)."
+            "recorded, but not this one (an interrupted recording, another protocol, or replies "
+            'that were read leniently and are not now: replies = "lenient").'
         )
     return _trial_difference(wanted.trial, [each.trial for each in cassette.interactions()])
 
@@ -127,7 +128,7 @@ def _measured_difference(wanted: Wanted, measured: Sequence[MeasuredTrial]) -> s
                 f"{versions}; {beside} sealed text beside it"
                 f"{f', graded by {json.loads(each.judge)[0]}' if each.judge else ''}. The "
                 "experiment's measures, their versions, its retention or its judge have changed "
-                "since, and what was replied cannot be measured again."
+                "since, or how replies are read, and what was replied cannot be measured again."
             )
     return (
         "Nearest recording: the same trial, but its first question was another: a message, a "
@@ -168,6 +169,8 @@ def _changed(request: Request, nearest: RecordedInteraction, cassette: Cassette)
         if (message.role, text_digest(message.text)) != recorded:
             old = cassette.texts().get(recorded[1])
             changes = _diff(old, message.text) if old is not None else ""
+            if message.role == "assistant":
+                changes = " another reply counts than did (is replies= another?)"
             return f"message {number} ({message.role}) has changed:{changes}"
     if len(now) != len(nearest.messages):
         return f"with {len(nearest.messages)} messages instead of {len(now)}."

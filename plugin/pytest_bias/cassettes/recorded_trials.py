@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,8 +21,14 @@ from ..errors import (
 from ..experiments.canonical import digest
 from ..experiments.design import Design, Trial
 from ..experiments.experiment import GATE, Experiment, Players, plan
-from ..experiments.measures import check_kept
-from ..experiments.messages import DROPPABLE, Completion, believable_counts, believable_seconds
+from ..experiments.measures import FORMAT_KEPT, check_kept
+from ..experiments.messages import (
+    DROPPABLE,
+    TRUNCATED,
+    Completion,
+    believable_counts,
+    believable_seconds,
+)
 from ..experiments.records import Origin, Outcome, Records, Spoken, record_of
 from ..experiments.replay import Lookup, Unrecorded, Wanted, newly_told, opening, replay
 from .measured import MeasuredTrial, measured_key, versions_of
@@ -29,6 +36,9 @@ from .places import cassette_path
 from .store import Cassette
 
 SILENT = "this experiment keeps no text, so no more is said"
+
+_OF_FENCED = ("not_json", TRUNCATED)
+"""For what a reply in a code fence is invalid where it is read strictly."""
 
 _QUOTING_NO_REPLY = (BadDesign, BadSetting, ForeignAwait, JudgeNotBlind, ReplayDiffers)
 _OURS = f"{__package__.partition('.')[0]}."
@@ -56,8 +66,7 @@ def reread(
         raise KeepsText(path=cassette.path, retention=experiment.retention)
     wanted = _opened(experiment, players, trial)
     always = Players(players) if isinstance(players, str) else players
-    judge = experiment.judged_by(always)
-    measured = _measured(experiment, judge, wanted, cassette, anew=anew)
+    measured = _measured(experiment, always, wanted, cassette, anew=anew)
     if measured is None:
         raise Unrecorded(wanted)
     return _outcome(wanted, measured, always)
@@ -129,7 +138,7 @@ def measured_in(
     Raises BadDesign when the protocol fails before it asks anything.
     """
     wanted = _opened(experiment, players, trial)
-    return _measured(experiment, experiment.judged_by(players), wanted, cassette, anew=False)
+    return _measured(experiment, players, wanted, cassette, anew=False)
 
 
 def own_words(error: BaseException) -> str:
@@ -170,10 +179,11 @@ def _opened(experiment: Experiment, players: Players | str, trial: Trial) -> Wan
 
 
 def _measured(
-    experiment: Experiment, judge: str, wanted: Wanted, cassette: Cassette, *, anew: bool
+    experiment: Experiment, players: Players, wanted: Wanted, cassette: Cassette, *, anew: bool
 ) -> MeasuredTrial | None:
     """The line of the trial that opens with ``wanted``; a sealed one serves for its measures."""
-    versions = versions_of(experiment.measures)
+    versions = versions_of(experiment.measured_with(players))
+    judge = experiment.judged_by(players)
     for sealed in (True,) if experiment.retention == "encrypted" else (False, True):
         key = measured_key(wanted.key, versions, judge=judge, sealed=sealed)
         if anew and not cassette.journalled(key):
@@ -184,7 +194,22 @@ def _measured(
             undeclared = [measure for measure in experiment.measures if not measure.categories]
             check_kept(undeclared, measured.values)
             return measured
-    return None
+    return _read_strictly(experiment, players, wanted, cassette, anew=anew)
+
+
+def _read_strictly(
+    experiment: Experiment, players: Players, wanted: Wanted, cassette: Cassette, *, anew: bool
+) -> MeasuredTrial | None:
+    """The line of a trial read strictly, where reading it leniently cannot have changed it."""
+    lenient = experiment.read_leniently(players)
+    if not lenient:
+        return None
+    strict = replace(experiment, replies="strict"), replace(players, lenient=frozenset())
+    found = _measured(*strict, wanted, cassette, anew=anew)
+    if found is None or {*_OF_FENCED} & {*found.invalid}:
+        return None
+    kept = {FORMAT_KEPT: True} if "subject" in lenient and found.missing is None else {}
+    return replace(found, values={**found.values, **kept})
 
 
 def _outcome(wanted: Wanted, measured: MeasuredTrial, players: Players) -> Outcome:
@@ -202,6 +227,7 @@ def _outcome(wanted: Wanted, measured: MeasuredTrial, players: Players) -> Outco
         interactions=len(measured.calls),
         prompts=tuple(prompts),
         values=measured.values,
+        format_kept=cast("bool | None", measured.values.get(FORMAT_KEPT)),
         spoken=tuple(_spoken(call) for call in measured.calls if call["to"] == "subject"),
         origins=tuple(_origin(call) for call in measured.calls),
         attempts={wanted.request.to: wanted.place.of},

@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import BadDesign, ForeignAwait, InvalidReply
 from .fields import author_line
 from .messages import Completion, Place, Request
-from .protocol import Ask, Together
+from .protocol import Ask, Reply, Together
 
 _ASYNCIO = f"{typing.__file__.removesuffix('typing.py')}asyncio"  # not imported for its path alone
 
@@ -31,6 +31,9 @@ class Executor(typing.Protocol):
 
     def reject(self, place: Place, invalid: InvalidReply) -> None:
         """Take note that the reply at ``place`` was not valid."""
+
+    def accept(self, request: Request, reply: Reply[Any]) -> None:
+        """Take note of the valid reply to ``request``."""
 
 
 class _Halted(Exception):
@@ -127,11 +130,14 @@ async def _fulfil(ask: Ask, executor: Executor, branch: tuple[int, ...], turn: i
         except Exception as error:
             raise _Halted(error) from error
         try:
-            return ask.accept(completion)
+            reply = ask.accept(completion)
         except InvalidReply as invalid:
             executor.reject(place, invalid)
             if attempt == ask.attempts:
                 raise
+        else:
+            executor.accept(ask.request, reply)
+            return reply
     raise AssertionError(ask)  # attempts >= 1 is checked where an Ask is made
 
 

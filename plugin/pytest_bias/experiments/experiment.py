@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
@@ -28,13 +28,14 @@ from .design import (
 from .fields import need, need_function, need_mapping, need_several, need_text, shortly, takes
 from .figures import Figure, checked_figures
 from .judges import Agreement, blinded, settled
-from .measures import Measure, check_declared
+from .measures import FORMAT, FORMAT_KEPT, Measure, check_declared
 from .messages import DROPPABLE, Message, Parameters, Player
 from .protocol import Protocol, Subject
 from .records import Config, Retention
+from .replies import ReplyPolicy
 
 if TYPE_CHECKING:
-    from .records import Records
+    from .records import Outcome, Records
 
 Named = TypeVar("Named", Factor, Measure)
 
@@ -121,6 +122,10 @@ class Experiment:
     retention
         What recordings keep: ``raw`` (requests and replies), ``measures`` (one row of measures per
         trial, no text) or ``encrypted`` (measures, and the raw text under the user's key).
+    replies
+        ``lenient`` takes a structured reply out of one Markdown code fence around one JSON value,
+        and measures as ``format_kept`` whether none of a trial's was in one; ``strict``, the
+        default, lets neither fences nor anything else stand around it.
     source
         Citation of what the experiment replicates.
     agreements
@@ -162,6 +167,7 @@ class Experiment:
     may_drop: Sequence[str] = ()
     qpm: int | None = None
     retention: Retention = "raw"
+    replies: ReplyPolicy = "strict"
     agreements: Sequence[Agreement] = ()
     blind: Sequence[str] = ()
     source: str = ""
@@ -188,6 +194,7 @@ class Experiment:
             what, "factors", self.factors, Factor, "Factor(name, {label: value})"
         )
         measures = need_several(what, "measures", self.measures, Measure, "Measure(…)")
+        measures = tuple(each for each in measures if each.name != FORMAT_KEPT)
         need(what, "items", self.items, (Items, NoneType), "Items(name, {label: value})")
         if not factors:
             raise BadDesign(what=what, problem="needs at least one factor")
@@ -205,7 +212,8 @@ class Experiment:
         object.__setattr__(self, "factors", factors)
         object.__setattr__(self, "conditions", cross(factors))
         object.__setattr__(self, "control_conditions", control_conditions(factors))
-        object.__setattr__(self, "measures", measures)
+        formats = (FORMAT,) if self.replies == "lenient" else ()
+        object.__setattr__(self, "measures", measures + formats)
         agreements = settled(what, self.agreements, self.measures)
         object.__setattr__(self, "agreements", agreements)
         blind = blinded(what, self.blind, self.factors, judged=self.judge is not None)
@@ -255,6 +263,8 @@ class Experiment:
         if self.retention not in get_args(Retention):
             known = ", ".join(get_args(Retention))
             raise BadDesign(what=what, problem=f"retention must be one of {known}")
+        if self.replies not in get_args(ReplyPolicy):
+            raise BadDesign(what=what, problem="replies must be strict or lenient")
         if self.retention != "raw":
             check_declared(self.measures, self.protocol)
         object.__setattr__(self, "may_drop", may_drop)
@@ -262,11 +272,27 @@ class Experiment:
     def start(self, trial: Trial, players: Players) -> Coroutine[Any, Any, object]:
         """The coroutine of one trial, with who answers in it."""
         parameters = self.parameters.filled(players.subject_defaults)
-        subject = Subject(parameters, system=players.subject_system)
+        lenient = self.read_leniently(players)
+        subject = Subject(parameters, system=players.subject_system, lenient="subject" in lenient)
         if self.judge is None:
             return self.protocol(trial, subject)
-        judge = Subject(self.judge.filled(players.judge_defaults), "judge")
-        return self.protocol(trial, subject, judge)
+        terms = self.judge.filled(players.judge_defaults)
+        return self.protocol(trial, subject, Subject(terms, "judge", lenient="judge" in lenient))
+
+    def read_leniently(self, players: Players) -> frozenset[Player]:
+        """Return whose replies are read leniently, by the experiment or by the roster."""
+        return frozenset(get_args(Player)) if self.replies == "lenient" else players.lenient
+
+    def as_read(self, outcomes: Iterable[Outcome]) -> Experiment:
+        """The experiment as its trials were read: one that measures their format, if they do."""
+        read = any(outcome.format_kept is not None for outcome in outcomes)
+        return replace(self, replies="lenient") if read and self.replies == "strict" else self
+
+    def measured_with(self, players: Players) -> tuple[Measure, ...]:
+        """The measures of a trial with ``players``: of what is read leniently its format, too."""
+        known = tuple(self.measures)
+        read = "subject" in self.read_leniently(players)
+        return (*known, FORMAT) if read and FORMAT not in known else known
 
     def asked_with(self, players: Players) -> str:
         """Say with which parameters the subject is asked, and after which system prompt."""
@@ -280,6 +306,8 @@ class Experiment:
             words.append("a seed for each trial")
         if players.subject_system is not None:
             words.append(f"a system prompt of the model's own ({digest(players.subject_system)})")
+        if "subject" in self.read_leniently(players):
+            words.append("replies taken out of a code fence")
         return ", ".join(words)
 
     def config_of(self, players: Players) -> dict[Player, Config]:
@@ -295,7 +323,9 @@ class Experiment:
         """Name the judge of a trial and its terms, as text that changes with them; '' if none."""
         if self.judge is None:
             return ""
-        return compact([players.model("judge"), plain(self.judge.filled(players.judge_defaults))])
+        terms = plain(self.judge.filled(players.judge_defaults))
+        lenient = ["lenient"] if "judge" in self.read_leniently(players) else []
+        return compact([players.model("judge"), terms, *lenient])
 
     def factor(self, name: str) -> Factor:
         """The factor called ``name``; UnknownName if there is none."""
@@ -343,7 +373,8 @@ class Players:
     """The subject and the judge of a trial, each as ``provider/model``.
 
     The defaults are what the roster says of each model; they fill what the experiment leaves open.
-    ``subject_system`` is a system prompt the subject is always given.
+    ``subject_system`` is a system prompt the subject is always given. Replies of the ``lenient``
+    are read leniently, whatever the experiment says.
     """
 
     subject: str
@@ -351,6 +382,7 @@ class Players:
     subject_defaults: Parameters = field(default_factory=Parameters)
     judge_defaults: Parameters = field(default_factory=Parameters)
     subject_system: str | None = field(default=None, repr=False)
+    lenient: frozenset[Player] = frozenset()
 
     def model(self, player: Player) -> str:
         """The model of ``player``; BadDesign for a judge nobody named."""

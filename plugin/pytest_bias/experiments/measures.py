@@ -24,11 +24,18 @@ MeasureValue = float | str | bool
 MISSING = "missing"
 """A measure every experiment has: whether a trial gave no valid reply (mostly a refusal)."""
 
+FORMAT_KEPT = "format_kept"
+"""A measure of what is read leniently: whether a trial's replies came bare, as asked."""
+
 LONGEST_REASON = 40
 """Characters of a reason for which a trial is missing, where no text may be kept."""
 
 LONGEST_CATEGORY = 80
 """Characters of the longest category: what is longer may be a reply's text."""
+
+_KEPT = (
+    "whether every structured reply of the subject came bare, as asked, and not in a code fence"
+)
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ＇`´′", "'"))
 _DOTS = str.maketrans("İı", "ii")  # what a pattern takes for an i, whatever its case
@@ -117,7 +124,7 @@ class Measure:
         need(what, "error", self.error, (Misclassified, type(None)), expected)
         if type(self.version) is not int:
             raise wrong(what, "version", self.version, "a whole number")
-        if self.name == MISSING:
+        if self.name == MISSING or (self.name == FORMAT_KEPT and self.meaning != _KEPT):
             raise BadDesign(what=what, problem="every experiment has a measure of this name")
         if self.bounds is not None:
             bounds: object = self.bounds
@@ -260,6 +267,10 @@ def _is_text(kind: object) -> bool:
 
 def _is_category(given: object) -> bool:
     return isinstance(given, str) and given.isprintable() and 0 < len(given) <= LONGEST_CATEGORY
+
+
+FORMAT = Measure(FORMAT_KEPT, meaning=_KEPT)
+"""Follows the format; taken from the outcome, as no result says it."""
 
 
 def response_length(text: str) -> int:

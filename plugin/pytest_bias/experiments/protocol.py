@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from ..errors import BadDesign, InvalidReply
 from .fields import need, need_function, need_text, wrong
 from .messages import Completion, Message, Parameters, Player, Request
-from .replies import Structured, accept_object, accept_text, reply_schema
+from .replies import Structured, accept_object, accept_text, reply_schema, unfenced
 
 ATTEMPTS = 3
 """How often a question is put before an invalid reply makes the trial missing."""
@@ -33,13 +33,14 @@ class Reply(Generic[Value]):
     ``messages`` is the whole conversation so far, this reply included: give the reply as
     ``after=`` to the next ``ask()`` to go on with it. ``seconds`` is what was recorded of how
     long it took; ask for :attr:`latency`, which is never None. It is no part of what makes two
-    replies the same.
+    replies the same. ``fenced``: it was read leniently, and its value taken out of a code fence.
     """
 
     value: Value = field(repr=False)
     text: str = field(repr=False)
     messages: tuple[Message, ...] = field(repr=False)
     seconds: float | None = field(default=0.0, repr=False, compare=False)
+    fenced: bool = False
 
     @property
     def latency(self) -> float:
@@ -65,7 +66,7 @@ class Ask:
     """The instruction that ``subject.ask()`` yields to the driver."""
 
     request: Request
-    accept: Callable[[Completion], object]
+    accept: Callable[[Completion], Reply[Any]]
     attempts: int
 
     def __await__(self) -> Generator[Ask, object, object]:
@@ -86,12 +87,14 @@ class Together:
 class Subject:
     """A model as a protocol sees it: the one under test, or (``player``) the one that grades.
 
-    ``system`` is a system prompt it is always given; that of a protocol follows it.
+    ``system`` is a system prompt it is always given; that of a protocol follows it. ``lenient``:
+    structured replies are taken out of a code fence (:func:`.replies.unfenced`).
     """
 
     parameters: Parameters = field(default_factory=Parameters)
     player: Player = "subject"
     system: str | None = field(default=None, repr=False)
+    lenient: bool = False
 
     @overload
     async def ask(
@@ -134,7 +137,8 @@ class Subject:
             Text of the user's message.
         reply
             Pydantic model of a structured reply. The text must be one JSON object of exactly its
-            fields and nothing else; validation is strict.
+            fields and nothing else; validation is strict. Read leniently
+            (``Experiment(replies="lenient")``), one code fence may stand around it.
         check
             Called with the parsed object, or without ``reply`` with the text; raises
             ``InvalidReply(reason)`` for what a schema cannot say ("the echoed demand must be the
@@ -168,14 +172,17 @@ class Subject:
         told = "\n".join(m.text for m in messages if m.role != "assistant")
 
         def accept(completion: Completion) -> Reply[Any]:
-            text = completion.text
+            text, finish = completion.text, completion.finish
+            inside = unfenced(text) if self.lenient and reply is not None else None
             value: object = (
-                accept_text(text, completion.finish, check)
+                accept_text(text, finish, check)
                 if reply is None
-                else accept_object(text, completion.finish, reply, check, told=told)
+                else accept_object(
+                    text if inside is None else inside, finish, reply, check, told=told
+                )
             )
             said = (*messages, Message("assistant", text))
-            return Reply(value, text, said, completion.latency)
+            return Reply(value, text, said, completion.latency, fenced=inside is not None)
 
         return cast("Reply[Any]", await Ask(request, accept, attempts))
 

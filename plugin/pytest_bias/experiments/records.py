@@ -9,7 +9,7 @@ from typing import Literal
 
 from ..errors import BadDesign, InvalidReply
 from .design import Condition, Trial, frozen_mapping
-from .measures import Measure, MeasureValue
+from .measures import FORMAT_KEPT, Measure, MeasureValue
 from .messages import TRUNCATED, Parameters, Player
 
 Retention = Literal["raw", "measures", "encrypted"]
@@ -139,6 +139,8 @@ class Outcome:
     read, ``origins`` are those of all replies; both are empty while it is recorded. Of a trial
     that others recorded and ``published`` only the measures are known: no prompt, reply or number
     of calls. ``attempts`` is how often a player's questions could be put, as far as is known.
+    ``format_kept`` is whether no reply that counts was taken out of a code fence; None where
+    replies are read strictly.
     """
 
     trial: Trial
@@ -151,6 +153,7 @@ class Outcome:
     spoken: tuple[Spoken, ...] = field(default=(), repr=False, compare=False)
     origins: tuple[Origin, ...] = field(default=(), repr=False, compare=False)
     published: bool = False
+    format_kept: bool | None = None
     attempts: Mapping[Player, int] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -226,7 +229,12 @@ def record_of(outcome: Outcome, measures: Sequence[Measure]) -> Record:
                 measure.check_range(outcome.values.get(measure.name))
             values = outcome.values
         elif missing is None:
-            values = {measure.name: measure.of(outcome.result) for measure in measures}
+            values = {
+                measure.name: measure.of(
+                    outcome if measure.name == FORMAT_KEPT else outcome.result
+                )
+                for measure in measures
+            }
     except InvalidReply as invalid:
         missing = invalid.reason
     calls = None if outcome.published else outcome.interactions

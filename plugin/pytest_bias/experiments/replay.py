@@ -18,6 +18,7 @@ from .driver import run
 from .experiment import Experiment, Players, SimulatedPrompt
 from .keys import interaction_key, trial_seed
 from .messages import Completion, Place, Request
+from .protocol import Reply
 from .records import Origin, Outcome, Spoken
 
 Lookup = Callable[[str], Completion | None]
@@ -61,6 +62,8 @@ class Tracer:
         self.trial = trial
         self.interactions: list[Wanted] = []
         self.invalid: list[tuple[Place, str]] = []
+        self.lenient = "subject" in experiment.read_leniently(self.players)
+        self.fenced = False
         self.spoken: list[Spoken] = []
         self.origins: list[Origin] = []
 
@@ -85,6 +88,10 @@ class Tracer:
         """Take note that the reply at ``place`` was not valid."""
         self.invalid.append((place, invalid.reason))
 
+    def accept(self, request: Request, reply: Reply[Any]) -> None:
+        """Take note of a valid reply of the subject that was taken out of a code fence."""
+        self.fenced |= reply.fenced and request.to == "subject"
+
     def outcome(self, result: object, missing: str | None) -> Outcome:
         """The outcome of the trial once its protocol has ended, whatever the order of calls."""
         ordered = sorted(self.interactions, key=lambda wanted: place_order(wanted.place))
@@ -103,6 +110,7 @@ class Tracer:
             ),
             spoken=tuple(self.spoken),
             origins=tuple(self.origins),
+            format_kept=not self.fenced if self.lenient else None,
             attempts={
                 to: max(wanted.place.of for wanted in ordered if wanted.request.to == to)
                 for to in {wanted.request.to for wanted in ordered}
@@ -160,7 +168,7 @@ def check_replay(
             trial=trial.id,
             problem=f"its question at turn {turn} is another",
         ) from unrecorded
-    for what in ("missing", "invalid", "interactions", "prompts", "result"):
+    for what in ("missing", "invalid", "interactions", "prompts", "result", "format_kept"):
         if getattr(first, what) != getattr(again, what):
             raise ReplayDiffers(
                 experiment=experiment.id, trial=trial.id, problem=f"its {what} is another"

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -16,6 +16,9 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from ..errors import BadDesign, InvalidReply
 from .design import frozen
 from .messages import TRUNCATED
+
+ReplyPolicy = Literal["strict", "lenient"]
+"""How a structured reply is read: ``lenient`` takes it out of one code fence around it."""
 
 Structured = TypeVar("Structured", bound=BaseModel)
 Checked = TypeVar("Checked")
@@ -33,6 +36,10 @@ _JSON_STARTS = ("{", "[", "`")
 
 _BLANK = " \t\r\n\ufeff"
 _NUMBER = re.compile(r"\d+")
+_FENCE = re.compile(
+    r"[ \t\r\n]*(`{3,})[ \t]*[\w.+-]*[ \t\r]*\n(?P<inside>.*)\n[ \t]*\1[ \t\r\n]*", re.DOTALL
+)
+"""One Markdown code fence, with one word at most after its opening, and nothing around it."""
 
 _PYDANTIC_REASONS = {
     "missing": "missing_field",
@@ -111,6 +118,19 @@ def _plain_schema(node: object) -> object:
         for name, value in node.items()
         if name not in dropped
     }
+
+
+def unfenced(text: str) -> str | None:
+    """Return what a code fence holds, where ``text`` is one around one JSON value; else None.
+
+    Text before or after it, two fences, one within another and a span on one line are none.
+    """
+    found = _FENCE.fullmatch(text)
+    try:
+        json.loads(found["inside"] if found is not None else "")
+    except (ValueError, RecursionError):
+        return None
+    return None if found is None else found["inside"]
 
 
 def accept_text(text: str, finish: str, check: Callable[[str], None] | None = None) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import cast
 
 from ..errors import BadSetting, NoJudge, UnknownName
 from ..experiments.experiment import Experiment, Players
+from ..experiments.messages import Player
 from ..experiments.replay import JUDGE
 from ..settings.model_names import LONGEST_STEM, file_stem
 from ..settings.published import PUBLISHED, is_published
-from ..settings.roster import LOCAL, Roster, is_unpinned
+from ..settings.roster import LOCAL, ModelEntry, Roster, is_unpinned
 from ..settings.settings import Settings
 from .base import check_added, is_simulated, split_model
 from .simulator.exchange import PROGRAMS, SUBJECTS
@@ -31,13 +33,27 @@ def players_of(
     name may come to mean another model while verdicts gate.
     """
     entry = roster.entry(subject)
-    players = Players(subject, subject_defaults=entry.defaults, subject_system=entry.system)
+    players = Players(
+        subject,
+        subject_defaults=entry.defaults,
+        subject_system=entry.system,
+        lenient=_lenient(subject=entry),
+    )
     if experiment.judge is None:
         return players
     judge = judge_of(subject, settings.judge, roster)
     named = settings.judge is not None
     check_pinned(judge, settings, roster, "--bias-judge" if named else "[judges] of the roster")
-    return replace(players, judge=judge, judge_defaults=roster.entry(judge).defaults)
+    graded = roster.entry(judge)
+    lenient = _lenient(subject=entry, judge=graded)
+    return replace(players, judge=judge, judge_defaults=graded.defaults, lenient=lenient)
+
+
+def _lenient(**entries: ModelEntry) -> frozenset[Player]:
+    """Return whose replies the roster has read leniently."""
+    return frozenset(
+        cast("Player", who) for who, entry in entries.items() if entry.replies == "lenient"
+    )
 
 
 def judge_of(subject: str, setting: str | None, roster: Roster) -> str:

@@ -251,7 +251,8 @@ class _Collector:
         seal = seal_of(environ) if job.experiment.retention == "encrypted" else None
         secret = environ.get(KEY_VARIABLE, "").encode(errors="surrogateescape") or None
         judge = job.experiment.judged_by(job.players)
-        return KeepsMeasures(recorder, job.experiment.measures, seal, secret, judge)
+        measures = job.experiment.measured_with(job.players)
+        return KeepsMeasures(recorder, measures, seal, secret, judge)
 
     def _shuffle(self, trials: list[Trial], job: Job) -> None:
         seed = f"{self.terms.order_seed} {job.experiment.id} {job.model}"

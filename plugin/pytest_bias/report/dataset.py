@@ -95,6 +95,8 @@ def dataset_of(
     Raises BadDesign when two columns would have one name, a measure's values are of several types,
     or text that it does not declare.
     """
+    outcomes = tuple(outcomes)
+    experiment = experiment.as_read(outcomes)
     records = [record_of(outcome, experiment.measures) for outcome in outcomes]
     columns: list[DataColumn] = []
     cells: list[list[DataValue]] = []

@@ -17,6 +17,7 @@ from ..baselines.table import (
     shipping_words,
     side_words,
 )
+from ..experiments.measures import FORMAT_KEPT
 from ..settings.model_names import answered_by
 from ..statistics.results import Interval
 from ..verdicts.analysis import Analysis, is_screen
@@ -215,6 +216,9 @@ def _heading(analysis: Analysis) -> str:
         parts.append(f"{missing.total()} missing: {reasons_words(dict(missing.most_common()))}")
     if retried:
         parts.append(f"{retried} invalid repl{'y' if retried == 1 else 'ies'}")
+    formats = [each.counts for each in analysis.categories if each.measure == FORMAT_KEPT]
+    if fenced := sum(counts.get("no", 0) for counts in formats):
+        parts.append(f"{number_words(fenced, 'trial')} with replies in a code fence")
     if cut := sum(count.cut for count in analysis.counts):
         parts.append(f"{cut} cut off at the limit on tokens")
     recording = analysis.recording

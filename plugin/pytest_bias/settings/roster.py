@@ -21,6 +21,7 @@ from pydantic_core import PydanticCustomError
 from ..errors import BadSetting
 from ..experiments.design import frozen_mapping
 from ..experiments.messages import Parameters
+from ..experiments.replies import ReplyPolicy
 from .published import PUBLISHED, TableEntry
 
 Wire = Literal["anthropic", "google", "openai-chat", "openai-responses"]
@@ -90,7 +91,8 @@ class ModelEntry:
     true where the vendor may move the name to another model; ``shut_down`` is the day (YYYY-MM-DD)
     from which on it is served no more; ``served`` are the names under which it may answer beside
     its own. ``system`` is a system prompt that it is always given, before an experiment's own;
-    ``seeded`` sends it every trial's seed.
+    ``seeded`` sends it every trial's seed. ``replies`` is how they are read; None: as the
+    endpoint says.
     """
 
     temperature: _Amount | None = None
@@ -106,6 +108,7 @@ class ModelEntry:
     served: frozenset[_Name] = frozenset()
     system: _Text | None = None
     seeded: StrictBool = False
+    replies: ReplyPolicy | None = None
     __pydantic_config__: ClassVar = _CLOSED
 
     @property
@@ -118,12 +121,14 @@ class ModelEntry:
 class EndpointEntry:
     """An endpoint of the user's own: a gateway, vLLM, Ollama.
 
-    ``api_key_env`` is the environment variable that holds its key, None where it takes none.
+    ``api_key_env`` is the environment variable that holds its key, None where it takes none;
+    ``replies`` is how replies of its models are read.
     """
 
     wire: Wire
     base_url: str
     api_key_env: str | None = None
+    replies: ReplyPolicy = "strict"
     __pydantic_config__: ClassVar = _CLOSED
 
 
@@ -176,6 +181,9 @@ class Roster:
         A local model costs nothing, and is sent seeds: with them its replies can be had again.
         """
         entry = self.models.get(model, _NOTHING)
+        endpoint = self.endpoints.get(model.partition("/")[0])
+        if endpoint is not None and entry.replies is None:
+            entry = replace(entry, replies=endpoint.replies)
         if not model.startswith(f"{LOCAL}/"):
             return entry
         return replace(entry, seeded=True, price=entry.price or FREE)

@@ -109,6 +109,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     """
     allocation = allocation or Allocation(families=gating_families(hypotheses))
     outcomes = tuple(outcomes)
+    experiment = experiment.as_read(outcomes)
     every = tuple(record_of(outcome, experiment.measures) for outcome in outcomes)
     records = Records(every, lean=lean)
     agreed = (*with_itself(experiment, records), *with_people(experiment, records, labels))

@@ -22,7 +22,7 @@ from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
 from pytest_bias.experiments.messages import Completion, Finish, Place, Request
 from pytest_bias.experiments.protocol import Protocol as TrialProtocol
-from pytest_bias.experiments.protocol import Subject
+from pytest_bias.experiments.protocol import Reply, Subject
 from pytest_bias.experiments.records import Outcome, Record, Recording, Records
 from pytest_bias.experiments.replay import Tracer, replay
 from pytest_bias.statistics.results import Interval
@@ -115,6 +115,9 @@ class Script:
     def reject(self, place: Place, invalid: InvalidReply) -> None:
         """Note it."""
         self.rejected.append((place, invalid.reason))
+
+    def accept(self, request: Request, reply: Reply[Any]) -> None:
+        """Take no note of what is valid."""
 
 
 class Taker(Tracer):

@@ -58,6 +58,9 @@ class _Simulated:
     def reject(self, place: Place, invalid: InvalidReply) -> None:
         raise AssertionError(place) from invalid
 
+    def accept(self, request: Request, reply: object) -> None:
+        """Take no note of what is valid."""
+
 
 def test_the_example_collects_a_case_per_condition_control_and_hypothesis(
     pytester: pytest.Pytester,

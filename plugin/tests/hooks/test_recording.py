@@ -210,3 +210,30 @@ def test_what_is_lost_of_a_damaged_journal_is_said_and_only_that_is_recorded(
     )
     assert recorded(suite) == TRIALS
     assert len(list(path.parent.glob("*.damaged-*"))) == 1
+
+
+def test_replies_in_a_fence_count_where_the_roster_has_them_read_leniently(suite: Suite) -> None:
+    suite.change("bias_tests/coin/experiment.py", "return json.dumps(", "said = json.dumps(")
+    suite.change(
+        "bias_tests/coin/experiment.py",
+        "\n\nGAME =",
+        '\n    return said if cue == "low" else f"```json\\n{said}\\n```"\n\n\nGAME =',
+    )
+    result = suite.run(*RECORD)
+    assert [line for line in section(result) if "12 of 24 trials valid, 12 missing" in line]
+    before = cassette(suite).read_bytes()
+    suite.file("bias_models.toml", '[models."simulated/drifted"]\nreplies = "lenient"\n')
+    result = suite.run("--bias-model=simulated/drifted")
+    (line,) = [line for line in section(result) if "24 of 24 trials valid" in line]
+    assert line.endswith(
+        "(gate design, 24 of 24 trials valid, 12 trials with replies in a code fence)"
+    )
+    (analysis,) = suite.results()["analyses"]
+    counted = {
+        c["condition"]: c["counts"]
+        for c in analysis["categories"]
+        if c["measure"] == "format_kept"
+    }
+    assert counted == {"low": {"yes": 12}, "high": {"no": 12}}
+    assert "replies taken out of a code fence" in analysis["recording"]["asked"]
+    assert cassette(suite).read_bytes() == before
