@@ -17,9 +17,11 @@ from pytest_bias import (
     Measure,
     Parameters,
     PromptTemplate,
+    Records,
     Stimuli,
     Subject,
     Trial,
+    VegaChart,
 )
 
 from .scaffolds import (
@@ -167,6 +169,12 @@ class Screening:
             *(on_criterion(criterion.key) for criterion in self.criteria),
         ]
 
+    def exports(self, records: Mapping[str, Records]) -> Mapping[str, str | VegaChart]:
+        """Return the document's results and figures, file name → contents."""
+        from .exports import export_files  # noqa: PLC0415  (exports need this module, too)
+
+        return export_files(self, records)
+
     @cached_property
     def _people(self) -> Mapping[tuple[str, int, str], Mapping[str, str]]:
         """Group, set and name set → the three lines that show who applies."""
@@ -247,4 +255,5 @@ CV_SCREENING = Experiment(
         Heatmap("rating", x="group", y="scaffold", title="Mean rating by group and scaffold"),
         Means("rating", over="group", title="Mean rating by group"),
     ],
+    exports=SCREENING.exports,
 )

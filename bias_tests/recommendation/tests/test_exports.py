@@ -9,6 +9,7 @@ from functools import cache
 
 import pytest
 
+from pytest_bias import VegaChart
 from pytest_bias.experiments.records import Record, Records
 
 from ..experiment import CORPORA, RECOMMENDATION
@@ -59,14 +60,14 @@ def exported(found: Mapping[str, Records]) -> Mapping[str, str | bytes]:
 
 
 @cache
-def of_two() -> Mapping[str, str | bytes]:
+def of_two() -> Mapping[str, str | bytes | VegaChart]:
     assert RECOMMENDATION.exports is not None
     return RECOMMENDATION.exports(
         {"simulated/biased": some("biased"), "google/gemini-x": some("even")}
     )
 
 
-def rows(files: Mapping[str, str | bytes], name: str) -> list[dict[str, str]]:
+def rows(files: Mapping[str, str | bytes | VegaChart], name: str) -> list[dict[str, str]]:
     text = files[name]
     assert isinstance(text, str)
     return list(csv.DictReader(io.StringIO(text)))

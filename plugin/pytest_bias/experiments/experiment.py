@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from ..errors import BadDesign, UnknownName
 from .canonical import compact, digest, plain
+from .charts import VegaChart
 from .design import (
     SCREEN,
     Condition,
@@ -76,8 +77,8 @@ class SimulatedPrompt:
 SimulatedAnswer = Callable[[SimulatedPrompt], str | None]
 """Answers in place of a model; None when the prompt is not one of this experiment's."""
 
-Exports = Callable[[Mapping[str, "Records"]], Mapping[str, str | bytes]]
-"""From model → its records to file name → contents of the file."""
+Exports = Callable[[Mapping[str, "Records"]], Mapping[str, str | bytes | VegaChart]]
+"""From model → its records to file name → contents, or a chart, named without its ending."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

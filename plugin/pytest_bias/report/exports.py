@@ -7,26 +7,39 @@ is one sentence of ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from struct import pack
 from textwrap import shorten
+from xml.sax.saxutils import escape
+from zlib import crc32
 
 from ..cassettes.files import write_atomically
-from ..errors import BiasError, NotExported, ReportNotWritten
+from ..errors import BiasError, MissingPackage, NotExported, ReportNotWritten
+from ..experiments.charts import VegaChart
 from ..experiments.experiment import Experiment
 from ..experiments.fields import author_line
 from ..experiments.records import Records
 
+_SCALE = 1.5
+_PNG_HEAD = 33
+"""Bytes of a PNG's signature and first chunk, which others must follow."""
+_IDS = re.compile(r'(id="|url\(#)((gradient_|clip)\d+)')
 _LONGEST = 300
 _UNPORTABLE = frozenset('\\:*?"<>|')
 
 
-def exported_files(experiment: Experiment, records: Mapping[str, Records]) -> dict[str, bytes]:
+def exported_files(
+    experiment: Experiment, records: Mapping[str, Records], *, plots: bool = True
+) -> dict[str, bytes]:
     """The files ``experiment`` declares, as bytes by their names; none where it declares none.
 
-    ``records`` has every trial of the design of each model, by model. Raises NotExported for what
+    ``records`` has every trial of the design of each model, by model. A chart becomes two files,
+    its name with ``.png`` and ``.svg``; without ``plots`` none. Raises NotExported for what
     is no mapping from file names to contents, for names that would leave the folder, and for
-    whatever the author's function raises but KeyboardInterrupt.
+    whatever the author's function raises but KeyboardInterrupt; MissingPackage where there is a
+    chart and nothing to draw it with.
     """
     if experiment.exports is None:
         return {}
@@ -39,7 +52,51 @@ def exported_files(experiment: Experiment, records: Mapping[str, Records]) -> di
     except BaseException as error:
         # The author's code: sys.exit() and all.
         raise NotExported(experiment=experiment.id, problem=_raised(error)) from error
+    note = programs_words(list(records))
+    if isinstance(given, Mapping):
+        charts = {name: each for name, each in given.items() if isinstance(each, VegaChart)}
+        others = {name: each for name, each in given.items() if name not in charts}
+        drawn: dict[str, bytes] = {}
+        for name, chart in charts.items() if plots else ():
+            try:
+                drawn |= {f"{name}{end}": data for end, data in _drawn(chart, note).items()}
+            except ValueError as error:
+                problem = f"{name} cannot be drawn: {_raised(error)}"
+                raise NotExported(experiment=experiment.id, problem=problem) from error
+        given = {**others, **drawn}
     return checked_files(experiment.id, given)
+
+
+def programs_words(models: Sequence[str]) -> str:
+    """What a chart must say of its subjects; nothing where no model is a simulated one."""
+    programs = [model for model in models if model.startswith("simulated/")]
+    if len(programs) == len(models):
+        return "Simulated subjects: programs, not models. Nothing here is about a real one."
+    return f"Programs, not models: {', '.join(programs)}." if programs else ""
+
+
+def _drawn(chart: VegaChart, note: str) -> dict[str, bytes]:
+    """A chart as its two files, by their ending."""
+    try:
+        import vl_convert  # noqa: PLC0415  (90 MB of library, needed only to draw)
+    except ModuleNotFoundError:
+        raise MissingPackage(package="vl-convert-python", extra="suite") from None
+    spec, licence = chart.spec(note), chart.licence
+    png: bytes = vl_convert.vegalite_to_png(
+        spec, vl_version="6.1", scale=_SCALE, allowed_base_urls=[]
+    )
+    svg: str = vl_convert.vegalite_to_svg(spec, vl_version="6.1", allowed_base_urls=[])
+    # The library counts on from chart to chart; equal charts are to be equal bytes.
+    ids: dict[str, str] = {}
+    svg = _IDS.sub(lambda m: m[1] + ids.setdefault(m[2], f"{m[3]}{len(ids)}"), svg)
+    if licence:
+        # Both formats' own places for it: iTXt (PNG, third edition, 11.3.3.4) and <metadata>.
+        chunk = b"iTXt" + b"Copyright\0\0\0\0\0" + licence.encode()
+        made = pack(">I", len(chunk) - 4) + chunk + pack(">I", crc32(chunk))
+        png = png[:_PNG_HEAD] + made + png[_PNG_HEAD:]
+        head, end, rest = svg.partition(">")
+        svg = f"{head}{end}<metadata>{escape(licence)}</metadata>{rest}"
+    return {".png": png, ".svg": svg.encode()}
 
 
 def write_exports(

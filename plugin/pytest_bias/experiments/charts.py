@@ -1,0 +1,222 @@
+"""Charts of an experiment's own, as data: what its exports give and ``report.exports`` draws.
+
+Beside the figures of the report, which every experiment has alike, a source may ask for charts in
+its own form. They are Vega-Lite specifications; the kind that most sources ask for, heatmaps side
+by side, is put together here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import BadDesign
+
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+_INK, _PAPER = "#222222", "white"
+_NONE = "#d0d0d0"
+_BORDER = "#111111"
+_ROW, _COLUMN = 34, 76
+_LINE = 15
+_LETTER = 7
+"""Room for a letter of a column's name: wide enough that names side by side stay apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VegaChart:
+    """A chart among the files of an export, drawn twice: as PNG and as SVG.
+
+    ``body`` is a Vega-Lite specification without title and configuration, ``lines`` what stands
+    below the title. A ``licence`` stands below the chart and in the metadata of both files.
+    """
+
+    title: str
+    body: Mapping[str, Any] = field(repr=False)
+    lines: Sequence[str] = ()
+    licence: str = ""
+
+    def spec(self, note: str = "") -> dict[str, Any]:
+        """The whole specification; ``note`` is what must be known of all that is drawn."""
+        lines = [note, *self.lines, f"Licence: {self.licence}" if self.licence else ""]
+        return {
+            "$schema": _SCHEMA,
+            "background": _PAPER,
+            "padding": 12,
+            "title": {
+                "text": written(self.title),
+                "subtitle": [written(line) for line in lines if line],
+                "anchor": "start",
+                "fontSize": 15,
+                "subtitleFontSize": 11.5,
+                "subtitleColor": "#444444",
+                "offset": 12,
+            },
+            "config": {
+                "font": "sans-serif",
+                "axis": {"labelFontSize": 12, "domain": False, "ticks": False, "grid": False},
+                "view": {"stroke": None},
+            },
+            **self.body,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """One cell of a heatmap.
+
+    ``said`` stands in it, and ``below`` that in small letters. Without a ``value`` (None) it is
+    grey, whatever the scale; ``bold`` gives it a border.
+    """
+
+    row: str
+    column: str
+    value: float | None
+    said: str
+    below: str = ""
+    bold: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shades:
+    """The colours (``#rrggbb``) from ``low`` to ``high``; what lies outside has the end's.
+
+    ``meaning`` is the legend's title, a line each. Raises BadDesign for fewer than two colours and
+    for a ``low`` that is not below ``high``.
+    """
+
+    low: float
+    high: float
+    colours: Sequence[str]
+    meaning: Sequence[str]
+
+    def __post_init__(self) -> None:
+        if len(self.colours) < 2 or not self.low < self.high:  # noqa: PLR2004  (from, to)
+            problem = "needs two colours or more, and low below high"
+            raise BadDesign(what=f"Shades({', '.join(self.meaning)})", problem=problem)
+
+    @property
+    def places(self) -> list[float]:
+        """The values of the colours, evenly from low to high."""
+        step = (self.high - self.low) / (len(self.colours) - 1)
+        return [*(self.low + n * step for n in range(len(self.colours) - 1)), self.high]
+
+    def ink(self, value: float | None) -> str:
+        """The colour in which words can be read where ``value`` is drawn."""
+        if value is None:
+            return _INK
+        share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
+        last = len(self.colours) - 1
+        place = min(int(share * last), last - 1)
+        part = share * last - place
+        ends = [bytes.fromhex(self.colours[place + n].removeprefix("#")) for n in (0, 1)]
+        red, green, blue = (a + part * (b - a) for a, b in zip(*ends, strict=True))
+        # Rec. 601's weights of how bright the three look.
+        return _INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else _PAPER  # noqa: PLR2004
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One heatmap of a chart; rows and columns stand in the order in which tiles name them."""
+
+    title: str
+    tiles: Sequence[Tile]
+    shades: Shades
+
+
+def tile_chart(
+    title: str,
+    panels: Sequence[Panel],
+    *,
+    lines: Sequence[str] = (),
+    across: int = 1,
+    licence: str = "",
+) -> VegaChart:
+    """Heatmaps as one chart, ``across`` of them beside each other."""
+    drawn = [_panel(panel) for panel in panels]
+    body: dict[str, Any] = {
+        "concat": drawn,
+        "columns": across,
+        "spacing": 28,
+        "resolve": {"scale": {"fill": "independent", "x": "independent", "y": "independent"}},
+    }
+    return VegaChart(title=title, body=body, lines=lines, licence=licence)
+
+
+def _panel(panel: Panel) -> dict[str, Any]:
+    values = [
+        {
+            "row": written(tile.row),
+            "column": written(tile.column),
+            "value": tile.value,
+            "said": written(tile.said),
+            "below": written(tile.below),
+            "bold": tile.bold,
+            "ink": panel.shades.ink(tile.value),
+        }
+        for tile in panel.tiles
+    ]
+    rows, columns = (list(dict.fromkeys(str(v[name]) for v in values)) for name in _NAMES)
+    longest = max((len(line) for name in columns for line in name.split("\n")), default=0)
+    axis: dict[str, Any] = {"title": None, "labelLimit": 0, "labelOverlap": False}
+    top: dict[str, Any] = {
+        "orient": "top",
+        "labelAngle": 0,
+        # Further lines hang below the first one, into the tiles, unless there is room.
+        "labelPadding": 4 + _LINE * max((name.count("\n") for name in columns), default=0),
+        "labelExpr": r"split(datum.label, '\n')",
+    }
+    fill: dict[str, Any] = {
+        "condition": {"test": "!isValid(datum.value)", "value": _NONE},
+        "field": "value",
+        "type": "quantitative",
+        "scale": {
+            "domain": panel.shades.places,
+            "range": list(panel.shades.colours),
+            "interpolate": "rgb",
+            "clamp": True,
+        },
+        "legend": {
+            "title": list(panel.shades.meaning),
+            "gradientLength": max(2 * _ROW, _ROW * (len(rows) - 1)),
+        },
+    }
+    return {
+        "title": {"text": written(panel.title), "anchor": "start", "fontSize": 13},
+        "width": {"step": max(_COLUMN, _LETTER * longest)},
+        "height": {"step": _ROW},
+        "data": {"values": values},
+        "encoding": {
+            "x": {"field": "column", "type": "nominal", "sort": columns, "axis": axis | top},
+            "y": {"field": "row", "type": "nominal", "sort": rows, "axis": axis},
+        },
+        "layer": [
+            {"mark": {"type": "rect", "stroke": _PAPER}, "encoding": {"fill": fill}},
+            {
+                "transform": [{"filter": "datum.bold"}],
+                "mark": {"type": "rect", "fill": None, "stroke": _BORDER, "strokeWidth": 3},
+            },
+            _words("said", "datum.below == ''", 12, 0),
+            _words("said", "datum.below != ''", 12, -7),
+            _words("below", "datum.below != ''", 9.5, 8),
+        ],
+    }
+
+
+_NAMES = ("row", "column")
+
+
+def _words(name: str, where: str, size: float, down: float) -> dict[str, Any]:
+    return {
+        "transform": [{"filter": where}],
+        "mark": {"type": "text", "fontSize": size, "dy": down, "baseline": "middle"},
+        "encoding": {
+            "text": {"field": name, "type": "nominal"},
+            "color": {"field": "ink", "type": "nominal", "scale": None},
+        },
+    }
+
+
+def written(text: str) -> str:
+    """Return text that can be written as UTF-8: half a surrogate pair becomes its escape."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
