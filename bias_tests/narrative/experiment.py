@@ -16,6 +16,7 @@ from pytest_bias import (
     Parameters,
 )
 
+from .exports import export_files
 from .grading import AMBIGUOUS, EXTREME, INSTANT, SCENARIOS, STIMULI
 from .names import GROUPS, Names, check_names, read_names
 from .simulated import answer
@@ -124,4 +125,5 @@ NARRATIVE = Experiment(
         ],
     },
     simulated=answer,
+    exports=export_files,
 )
