@@ -55,7 +55,7 @@ def models() -> tuple[str, ...]:
     roster = read_roster(ROOT / "bias_models.toml")
     entry = roster.tables["anchoring"]
     with (ROOT / entry.path).open(newline="", encoding="utf-8") as file:
-        names = {entry.word(entry.model, row[entry.model]) for row in csv.DictReader(file)}
+        names = {entry.word("model", row["model"]) for row in csv.DictReader(file)}
     return tuple(f"published/{name}" for name in sorted(names))
 
 

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .experiments.experiment import Experiment, SimulatedAnswer, SimulatedPrompt, plan
     from .experiments.figures import Heatmap, Means
     from .experiments.judges import NOT_SCORED, Agreement, scored_again
+    from .experiments.layouts import TableLayout, TableRow
     from .experiments.masking import masked
     from .experiments.measures import (
         MISSING,
@@ -134,6 +135,8 @@ _HOMES = {
     "SimulatedPrompt": "experiments.experiment",
     "Stimuli": "experiments.stimuli",
     "Subject": "experiments.protocol",
+    "TableLayout": "experiments.layouts",
+    "TableRow": "experiments.layouts",
     "Tile": "experiments.charts",
     "TooFewUnits": "errors",
     "TotalGap": "contrasts.groups",
@@ -228,6 +231,8 @@ __all__ = [
     "SimulatedPrompt",
     "Stimuli",
     "Subject",
+    "TableLayout",
+    "TableRow",
     "Tile",
     "TooFewUnits",
     "TotalGap",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from ..contrasts.declared import FEWEST_UNITS
 from ..contrasts.findings import ALPHA, Compared, Effect, WorstCase, p_words
 from ..errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
-from ..settings.published import PUBLISHED
+from ..settings.published import PUBLISHED, TABLE
 from ..verdicts.verdict import (
     Control,
     HypothesisName,
@@ -346,7 +346,7 @@ def _decides(found: Compared | None, new: Entry, named: HypothesisName, against:
     if found is None or found.times is None:
         return ""
     design = new.fingerprint.get("design")
-    if not isinstance(design, Mapping) or design.get("name") == PUBLISHED:
+    if not isinstance(design, Mapping) or design.get("name") in (PUBLISHED, TABLE):
         return f"{found.times:.2g} times as many replies of both would decide it, {_UNCHANGED}"
     had = int(design["replicates"])
     total = max(had + 1, math.ceil(had * found.times))

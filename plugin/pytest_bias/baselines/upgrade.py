@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..cassettes.staleness import of_others
 from ..errors import BadSetting
 from ..settings.model_names import answered_words, file_stem
-from ..settings.published import is_published
+from ..settings.published import is_tabled
 from ..settings.settings import FILE_SUFFIX, OPTION, names_file
 from .accepted import Baselines, baseline_in, standing_of
 from .case_report import AgainstOld, CaseReport, Standing
@@ -41,7 +41,7 @@ def check_old(settings: Settings) -> Baseline | None:
         return None
     if names_file(Path(old)):
         return needed_baseline(Path(old))
-    if is_published(old):
+    if is_tabled(old):
         return None  # whoever reads the tables says whether it is there
     stem = glob.escape(file_stem(old))
     if "/" not in old or not any(settings.cassettes.glob(f"*/{stem}.jsonl*")):

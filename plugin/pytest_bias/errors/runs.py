@@ -131,7 +131,7 @@ class StaleRecordings(BiasError):
     """Recordings are not, or no longer, what the model under this name would answer.
 
     ``cassette`` says where they stand, ``again`` whether recording it anew would mend it, and
-    ``published`` that others recorded them.
+    ``published`` that they stand in a table.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class StaleRecordings(BiasError):
         self.reasons = tuple(reasons)
         self.summary = f"recordings of {experiment} no longer represent this model, {model}"
         if published:
-            replies = f"the replies of {model} to {experiment}, as published"
+            replies = f"the replies of {model} to {experiment}, as their table has them"
             self.summary = f"{replies}, no longer represent this model"
         lines = [f"{self.summary}:", *(f"  {reason}." for reason in self.reasons)]
         lines.append(f"  {cassette[:1].upper()}{cassette[1:]}")

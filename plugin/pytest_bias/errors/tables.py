@@ -19,39 +19,45 @@ _SHOWN = 20
 class WrongTable(BadSetting):
     """A table holds what its experiment does not have; all of it is told, and no row is used.
 
-    ``cells`` are its problems: line (0 where it is the file's), column, and what it is. The first
-    of them are worded, each once for all of its lines.
+    ``declared`` is where the table is named, ``cells`` are its problems: line (0 where it is the
+    file's), column, what it is, and which file of a folder. The first of them are worded, each
+    once for all of its lines.
     """
 
-    def __init__(self, *, table: str, path: str, cells: Iterable[tuple[int, str, str]]) -> None:
+    def __init__(
+        self, *, declared: str, path: str, cells: Iterable[tuple[int, str, str, str]]
+    ) -> None:
         self.cells = tuple(cells)
-        where: dict[tuple[str, str], list[int]] = {}
-        for line, column, problem in sorted(self.cells):
-            where.setdefault((column, problem), []).append(line)
+        where: dict[tuple[str, str, str], list[int]] = {}
+        for line, column, problem, file in sorted(self.cells):
+            where.setdefault((file, column, problem), []).append(line)
         words = [
-            f"  {_place(lines, column)}{problem}"
-            for (column, problem), lines in islice(where.items(), _SHOWN)
+            f"  {_place(lines, column, file)}{problem}"
+            for (file, column, problem), lines in islice(where.items(), _SHOWN)
         ]
         if more := sum(map(len, islice(where.values(), _SHOWN, None))):
             words.append(f"  and {more} more")
         count = f"{len(self.cells)} problem{'s' * (len(self.cells) != 1)}"
         super().__init__(
-            option=f"[published.{table}] path",
+            option=declared,
             value=path,
             problem="\n".join([f"{count}, and no row is used before they are mended:", *words]),
         )
 
 
 class NotCovered(NotRecorded):
-    """A published subject is asked what its table does not hold; nobody can be asked for more."""
+    """A subject of a table is asked what it does not hold; nobody can be asked for more."""
 
     def __init__(self, *, model: str, lacking: str, held: Iterable[str]) -> None:
-        words = f"{model} has no replies to {lacking}: published are those to {', '.join(held)}"
-        super().__init__(words, f"{words}. Others recorded them, and nothing can be added.")
+        words = f"{model} has no replies to {lacking}: its table has those to {', '.join(held)}"
+        super().__init__(words, f"{words}. Nobody can be asked again, and no row is made up.")
 
 
-def _place(lines: Iterable[int], column: str) -> str:
-    """``lines 3, 7-9, column "x": ``; empty for what is wrong with the file itself."""
+def _place(lines: Iterable[int], column: str, file: str) -> str:
+    """``lines 3, 7-9, column "x": ``, in a folder after the file's name.
+
+    Empty for what is wrong with the one file itself.
+    """
     runs: list[list[int]] = []
     for line in sorted({*lines} - {0}):
         if runs and line == runs[-1][1] + 1:
@@ -62,6 +68,7 @@ def _place(lines: Iterable[int], column: str) -> str:
     if more := sum(b - a + 1 for a, b in runs[_SHOWN:]):
         shown = f"{shown} and {more} more"
     several = len(runs) > 1 or any(a != b for a, b in runs)
-    parts = [f"line{'s' * several} {shown}"] if runs else []
+    parts = [file] if file else []
+    parts += [f"line{'s' * several} {shown}"] if runs else []
     parts += [f"column {column!r}"] if column else []
     return f"{', '.join(parts)}: " if parts else ""

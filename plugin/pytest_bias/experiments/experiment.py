@@ -29,6 +29,7 @@ from .design import (
 from .fields import need, need_function, need_mapping, need_several, need_text, shortly, takes
 from .figures import Figure, checked_figures
 from .judges import Agreement, blinded, settled
+from .layouts import TableLayout, checked_layouts
 from .measures import FORMAT, FORMAT_KEPT, Measure, check_declared
 from .messages import DROPPABLE, Message, Parameters, Player
 from .protocol import Protocol, Subject
@@ -145,6 +146,8 @@ class Experiment:
     exports
         From all records of each model to files, file name → contents; called and written where
         the user asks for it (``--bias-exports``). It must depend on nothing but the records.
+    layouts
+        Name → a layout of tables of replies to it, where a row of theirs is no trial.
 
     Attributes
     ----------
@@ -176,6 +179,7 @@ class Experiment:
     simulated: SimulatedAnswer | None = field(default=None, repr=False)
     figures: Sequence[Figure] = field(default=(), repr=False)
     exports: Exports | None = field(default=None, repr=False)
+    layouts: Mapping[str, TableLayout] = field(default_factory=dict, repr=False)
     conditions: tuple[Condition, ...] = field(init=False, repr=False, compare=False)
     control_conditions: tuple[Condition, ...] = field(init=False, repr=False, compare=False)
 
@@ -222,6 +226,8 @@ class Experiment:
         object.__setattr__(self, "designs", frozen_mapping(self._named_designs(what)))
         object.__setattr__(self, "metadata", frozen(self.metadata))
         object.__setattr__(self, "figures", checked_figures(self.figures, self))
+        checked_layouts(what, self.layouts)
+        object.__setattr__(self, "layouts", frozen_mapping(self.layouts))
         self._check_called(what)
 
     def _check_called(self, what: str) -> None:

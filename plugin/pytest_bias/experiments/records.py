@@ -43,11 +43,13 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The table of others that replies stand in, as the roster declares it, and their rows.
+    """The table that replies stand in, as the roster declares it in a ``section``, and their rows.
 
     ``checksum`` is the SHA-256 of the whole file, which may hold other models' rows as well. What
-    is not in such a table is not known: prompts, attempts, the model that was served. ``note`` is
-    what the roster says must be known of them.
+    is not in such a table is not known: prompts, attempts, mostly the model that was served.
+    ``note`` is what the roster says must be known of them, ``coverage`` how many of the design's
+    trials they are. Of ``published`` replies there is a source and a licence, of those that the
+    user holds as a ``table`` who collected them.
     """
 
     table: str
@@ -56,6 +58,9 @@ class Published:
     checksum: str
     rows: int
     note: str = ""
+    section: Literal["published", "table"] = "published"
+    collected_by: str = ""
+    coverage: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

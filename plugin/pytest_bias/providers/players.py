@@ -11,7 +11,7 @@ from ..experiments.experiment import Experiment, Players
 from ..experiments.messages import Player
 from ..experiments.replay import JUDGE
 from ..settings.model_names import LONGEST_STEM, file_stem
-from ..settings.published import PUBLISHED, is_published
+from ..settings.published import PUBLISHED, TABLE, is_tabled
 from ..settings.roster import LOCAL, ModelEntry, Roster, is_unpinned
 from ..settings.settings import Settings
 from .base import check_added, is_simulated, split_model
@@ -81,7 +81,7 @@ def check_models(settings: Settings, roster: Roster, models: Iterable[str]) -> N
     check_added(settings.providers)
     own = {*roster.endpoints, *settings.providers}
     for model in models:
-        split_model(model, {*own, PUBLISHED})
+        split_model(model, {*own, PUBLISHED, TABLE})
         if (length := len(file_stem(model))) > LONGEST_STEM:
             problem = (
                 f"is too long: its recordings would be in files whose names begin with {length} "
@@ -97,7 +97,7 @@ def check_models(settings: Settings, roster: Roster, models: Iterable[str]) -> N
             raise BadSetting(option="--bias-model", value=model, problem=problem)
         check_simulated(model, SUBJECTS)
         check_local(model, roster)
-        if not is_published(model):  # what was recorded does not change under its name
+        if not is_tabled(model):  # what was recorded does not change under its name
             check_pinned(model, settings, roster, "--bias-model")
     if settings.judge not in (None, SAME):
         try:

@@ -60,9 +60,9 @@ def readme_text(files: Mapping[str, About]) -> str:
 
 
 def _subject(about: About) -> str:
-    if about.recording.published is not None:
-        return "model, as others recorded it"
-    return "simulated: a program" if about.recording.simulated else "model"
+    if about.recording.simulated:
+        return "simulated: a program"
+    return "model, as others recorded it" if about.recording.published else "model"
 
 
 def licence_notice(licence: str) -> str:

@@ -1,4 +1,4 @@
-"""What is known of replies that others published, and what is not, in words."""
+"""What is known of the replies of a table, and what is not, in words."""
 
 from __future__ import annotations
 
@@ -14,18 +14,31 @@ NOT_KNOWN = "not known"
 
 
 def published_facts(recording: Recording, published: Published) -> Iterator[tuple[str, str]]:
-    """The facts of a table of published replies, each with its name."""
-    yield "Published replies of", f"{published.source} (not recorded by this suite)"
+    """The facts of a table of replies, each with its name."""
+    if published.source:
+        yield "Published replies of", f"{published.source} (not recorded by this suite)"
+    if published.collected_by:
+        yield "Replies collected by", f"{published.collected_by} (not recorded by this suite)"
     if published.note:
         yield "Note", published.note
-    yield "Licence of the replies", published.licence
-    yield "Table", f"{recording.cassette} ([published.{published.table}] of the roster)"
+    if published.licence:
+        yield "Licence of the replies", published.licence
+    yield "Table", f"{recording.cassette} ([{published.section}.{published.table}] of the roster)"
     yield "SHA-256 of the table", published.checksum
-    yield "Rows used", str(published.rows)
+    yield "Trials", f"{published.rows} rows used; {published.coverage}"
     yield "Collected", _collected(recording)
-    yield "Prompts, attempts, served model", f"{NOT_KNOWN}: the source's own, in its own words"
+    served = ", ".join(recording.served)
+    if served:
+        yield "Answered by", f"{served}, as the source says"
+    unknown = "Prompts, attempts" if served else "Prompts, attempts, served model"
+    yield unknown, f"{NOT_KNOWN}: the source's own, in its own words"
     if recording.judge is not None:
         yield "Judge", f"{recording.judge}, as the roster says"
+
+
+def tabled_words(published: Published) -> str:
+    """``that others published``, or ``of a table``."""
+    return "that others published" if published.section == "published" else "of a table"
 
 
 def sizes(counts: tuple[CellCount, ...]) -> str:

@@ -39,6 +39,7 @@ from ..verdicts.verdict import (
     units_words,
 )
 from .numbers import reasons_words
+from .published import tabled_words
 from .view import AcceptedVerdict, RunView, simulated_words
 
 NAMED = 5
@@ -209,8 +210,8 @@ def _heading(analysis: Analysis) -> str:
     ok = sum(count.ok for count in analysis.counts)
     retried = sum(sum(count.invalid.values()) for count in analysis.counts)
     missing: Counter[str] = sum((Counter(count.missing) for count in analysis.counts), Counter())
-    own = analysis.recording.published is None
-    size = f"{analysis.design} design" if own else "replies that others published"
+    table = analysis.recording.published
+    size = f"{analysis.design} design" if table is None else f"replies {tabled_words(table)}"
     parts = [size, f"{ok} of {analysis.trials} trials valid"]
     if missing:
         parts.append(f"{missing.total()} missing: {reasons_words(dict(missing.most_common()))}")
@@ -235,8 +236,10 @@ def _heading(analysis: Analysis) -> str:
 
 
 def _note(analysis: Analysis) -> Iterator[str]:
-    """Give what must be known of replies that others published, of a screen, and of its alarms."""
+    """Give what must be known of replies of a table, of a screen, and of its alarms."""
     published = analysis.recording.published
+    if published is not None and published.coverage:
+        yield f"  table: {published.coverage}"
     if published is not None and published.note:
         yield f"  note: {published.note}"
     if is_screen(analysis):

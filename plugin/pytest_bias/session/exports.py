@@ -70,7 +70,9 @@ def _dataset_kept(run: Run, case: Case) -> dict[str, object]:
             run.replayed(whole),
             recording=recording,
             version=version("pytest-bias"),
-            licence=run.settings.dataset_license if others is None else others.licence,
+            licence=run.settings.dataset_license
+            if others is None or not others.licence
+            else others.licence,
         )
         name = f"{case.experiment.id}/{file_stem(case.model)}.parquet"
         return {"files": contents_of({name: parquet_bytes(data)})}

@@ -22,7 +22,7 @@ from ..errors import BadSetting
 from ..experiments.design import frozen_mapping
 from ..experiments.messages import Parameters
 from ..experiments.replies import ReplyPolicy
-from .published import PUBLISHED, TableEntry
+from .published import NEEDED, PUBLISHED, TABLE, Section, TableEntry
 
 Wire = Literal["anthropic", "google", "openai-chat", "openai-responses"]
 """Wire formats, by the names under which providers know them."""
@@ -39,7 +39,7 @@ BUILT_IN = ("anthropic", "codex", "google", "local", "openai", "simulated")
 _MILLION = 1_000_000
 _KEY_WORDS = {"key", "apikey", "token", "secret", "password", "authorization", "credentials"}
 _OF_SOURCES = {"columns", "values"}
-"""Tables under [published.NAME] whose keys are words of a source, which may well be "key"."""
+"""Parts of a declared table whose keys are words of a source, which may well be "key"."""
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _LATEST = re.compile(r"(?:^|[^a-z0-9])latest(?:[^a-z0-9]|$)")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -161,7 +161,8 @@ FREE = Price(input=0.0, output=0.0)
 class Roster:
     """Models by ``provider/model``, endpoints and local models by name, and judges, best first.
 
-    ``tables`` are those of published replies by name; their paths are relative to ``folder``.
+    ``tables`` are those of published replies by name, ``own_tables`` those that the user holds;
+    their paths are relative to ``folder``.
     """
 
     models: Mapping[str, ModelEntry] = field(default_factory=dict)
@@ -169,10 +170,11 @@ class Roster:
     judges: tuple[str, ...] = ()
     local: Mapping[str, LocalEntry] = field(default_factory=dict)
     tables: Mapping[str, TableEntry] = field(default_factory=dict)
+    own_tables: Mapping[str, TableEntry] = field(default_factory=dict)
     folder: Path = field(default_factory=Path, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("models", "endpoints", "local", "tables"):
+        for name in ("models", "endpoints", "local", "tables", "own_tables"):
             object.__setattr__(self, name, frozen_mapping(getattr(self, name)))
 
     def entry(self, model: str) -> ModelEntry:
@@ -251,6 +253,8 @@ def parse_roster(text: str, path: Path) -> Roster:
         raise _bad(path, "[judges] order", "names one twice")
     for name, endpoint in given.endpoints.items():
         _check_endpoint(name, endpoint, path)
+    _check_tables(PUBLISHED, given.published, path)
+    _check_tables(TABLE, given.table, path)
     local = {name: _checked_local(name, entry, path) for name, entry in given.local.items()}
     return Roster(
         given.models,
@@ -258,6 +262,7 @@ def parse_roster(text: str, path: Path) -> Roster:
         tuple(given.judges.order),
         local,
         given.published,
+        given.table,
         path.parent,
     )
 
@@ -275,6 +280,7 @@ class _File:
     judges: _Judges = field(default_factory=_Judges)
     local: dict[str, LocalEntry] = field(default_factory=dict)
     published: dict[str, TableEntry] = field(default_factory=dict)
+    table: dict[str, TableEntry] = field(default_factory=dict)
     __pydantic_config__: ClassVar = _CLOSED
 
 
@@ -286,7 +292,7 @@ def _refuse_keys(value: object, place: tuple[str, ...], path: Path) -> None:
     if not isinstance(value, dict):
         return
     for name, inner in value.items():
-        if place[:-1] == (PUBLISHED,) and name in _OF_SOURCES:
+        if place[:-1] in {(PUBLISHED,), (TABLE,)} and name in _OF_SOURCES:
             continue
         # A table's own name ([endpoints.token]) is a name, not a key somebody wrote down.
         words = set(re.split(r"[^a-z]+", name.lower()))
@@ -308,7 +314,7 @@ def _check_model(name: str, where: str, path: Path) -> None:
 
 def _check_endpoint(name: str, endpoint: EndpointEntry, path: Path) -> None:
     where = _place(("endpoints", name))
-    if name in (*BUILT_IN, PUBLISHED):
+    if name in (*BUILT_IN, PUBLISHED, TABLE):
         raise _bad(path, where, f"{name} is a provider already; give the endpoint another name")
     if not _BARE.fullmatch(name):
         raise _bad(path, where, "its name must be letters, digits, - and _")
@@ -329,6 +335,13 @@ def _check_endpoint(name: str, endpoint: EndpointEntry, path: Path) -> None:
         raise _bad(path, f"{where} api_key_env", problem)
 
 
+def _check_tables(section: Section, tables: Mapping[str, TableEntry], path: Path) -> None:
+    for name, entry in tables.items():
+        for need in NEEDED[section]:
+            if getattr(entry, need) is None:
+                raise _bad(path, _place((section, name, need)), "is needed")
+
+
 def _checked_local(name: str, entry: LocalEntry, path: Path) -> LocalEntry:
     """``entry`` with its path seen from the roster."""
     where = _place((LOCAL, name))
@@ -342,7 +355,7 @@ def _checked_local(name: str, entry: LocalEntry, path: Path) -> LocalEntry:
 def _place(location: Iterable[str | int]) -> str:
     """``[models."openai/gpt"] price.input``."""
     parts = [part if isinstance(part, str) else f"{part + 1}" for part in location]
-    depth = 2 if parts[0] in {"models", "endpoints", LOCAL, PUBLISHED} else 1
+    depth = 2 if parts[0] in {"models", "endpoints", LOCAL, PUBLISHED, TABLE} else 1
     table = ".".join(part if _BARE.fullmatch(part) else f'"{part}"' for part in parts[:depth])
     return f"[{table}] {'.'.join(parts[depth:])}".rstrip()
 

@@ -1,14 +1,22 @@
-"""Reading a CSV file into rows that know their lines; what they mean is no concern of it."""
+"""Reading files into rows that know their lines; what they mean is no concern of it.
+
+CSV, JSON Lines, JSON (a list of objects) and Parquet. Fields of nested objects go by dotted names.
+"""
 
 from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
+from ..errors import MissingPackage
+from ..experiments.layouts import TableRow
 from ..experiments.stimuli import csv_lines
 
 NO_ROWS = "the file holds no rows below the names of its columns"
@@ -20,23 +28,23 @@ class WrongCell(NamedTuple):
     line: int
     column: str
     problem: str
-
-
-class TableRow(NamedTuple):
-    """A row by the names of its columns, and the line of the file on which it begins."""
-
-    line: int
-    cells: Mapping[str, str]
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RawTable:
-    """The rows of a file, and what is wrong with its shape; ``checksum`` is the file's SHA-256."""
+    """The rows of a file, and what is wrong with its shape; ``checksum`` is the file's SHA-256.
+
+    ``typed`` is whether numbers and truths are such, and not text; ``simulated`` whether the file
+    says that a program gave the replies.
+    """
 
     checksum: str
     columns: tuple[str, ...]
     rows: tuple[TableRow, ...] = field(repr=False)
     problems: tuple[WrongCell, ...] = ()
+    typed: bool = False
+    simulated: bool = False
 
 
 def read_csv(path: Path) -> RawTable:
@@ -44,26 +52,71 @@ def read_csv(path: Path) -> RawTable:
 
     Nothing is stripped, and an empty cell is an empty text; empty lines are passed over.
     """
+    return _read(path, _csv)
+
+
+def read_files(path: Path, pattern: str = "") -> RawTable:
+    """The table in a file, by how its name ends, or in the files of a folder ``pattern`` names.
+
+    Raises MissingPackage for a Parquet file where pyarrow is not installed.
+    """
+    if not path.is_dir():
+        return _read(path, _FORMATS.get(path.suffix.lower(), _unknown))
+    if not pattern:
+        return _unread(
+            "", 0, "is a folder: name a file, or a layout of files in a folder (layout)"
+        )
+    found = sorted(each for each in path.glob(pattern) if each.is_file())
+    if not found:
+        return _unread("", 0, f"the folder holds no {pattern}")
+    tables = {each.relative_to(path).as_posix(): read_files(each) for each in found}
+    sums = "".join(f"{name}\n{table.checksum}\n" for name, table in tables.items())
+    return RawTable(
+        hashlib.sha256(sums.encode()).hexdigest(),
+        tuple(dict.fromkeys(column for each in tables.values() for column in each.columns)),
+        tuple(row._replace(file=name) for name, each in tables.items() for row in each.rows),
+        tuple(p._replace(file=name) for name, each in tables.items() for p in each.problems),
+        typed=all(each.typed for each in tables.values()),
+        simulated=any(each.simulated for each in tables.values()),
+    )
+
+
+def _read(path: Path, parse: Callable[[bytes], RawTable]) -> RawTable:
     try:
         data = path.read_bytes()
     except OSError as error:
         return _unread("", 0, f"the file cannot be read: {error.strerror or error}")
-    checksum = hashlib.sha256(data).hexdigest()
+    return replace(parse(data), checksum=hashlib.sha256(data).hexdigest())
+
+
+def _unread(checksum: str, line: int, problem: str) -> RawTable:
+    return RawTable(checksum, (), (), (WrongCell(line, "", problem),))
+
+
+def _unknown(_: bytes) -> RawTable:
+    return _unread("", 0, f"how its name ends must say what it is: {', '.join(_FORMATS)}")
+
+
+def _decoded(data: bytes, kind: str) -> str | RawTable:
     try:
-        text = data.decode("utf-8-sig")  # spreadsheets begin a file with a mark
+        return data.decode("utf-8-sig")  # spreadsheets begin a file with a mark
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return _unread(
-            checksum, line, "the file is not UTF-8 from here on; save it as CSV in UTF-8"
-        )
+        return _unread("", line, f"the file is not UTF-8 from here on; save it as {kind} in UTF-8")
+
+
+def _csv(data: bytes) -> RawTable:
+    text = _decoded(data, "CSV")
+    if isinstance(text, RawTable):
+        return text
     lines: list[tuple[int, list[str]]] = []
     try:
         lines.extend(csv_lines(text))
     except csv.Error as error:
         last = lines[-1][0] if lines else 0
-        return _unread(checksum, last + 1, f"the file is no CSV from here on: {error}")
+        return _unread("", last + 1, f"the file is no CSV from here on: {error}")
     if not lines:
-        return _unread(checksum, 0, NO_ROWS)
+        return _unread("", 0, NO_ROWS)
     (first, columns), *rest = lines
     problems = [
         WrongCell(first, name, "two columns have this name")
@@ -77,8 +130,129 @@ def read_csv(path: Path) -> RawTable:
         else:
             words = f"has {len(cells)} cells, and the first line names {len(columns)} columns"
             problems.append(WrongCell(line, "", words))
-    return RawTable(checksum, tuple(columns), tuple(rows), tuple(problems))
+    return RawTable("", tuple(columns), tuple(rows), tuple(problems))
 
 
-def _unread(checksum: str, line: int, problem: str) -> RawTable:
-    return RawTable(checksum, (), (), (WrongCell(line, "", problem),))
+class _Unlike(ValueError):
+    """What JSON may hold and no table can."""
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _Unlike("a field stands in it twice")
+    return found
+
+
+def _no_number(word: str) -> NoReturn:
+    problem = f"{word} is no number of JSON"
+    raise _Unlike(problem)
+
+
+def _object(value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        problem = f"it is a {type(value).__name__}"
+        raise _Unlike(problem)
+    return value
+
+
+_DECODE = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number).decode
+
+
+def _flat(given: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
+    """The fields of an object, those of objects in it by dotted names."""
+    for name, value in given.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
+
+
+def _json_lines(data: bytes) -> RawTable:
+    text = _decoded(data, "JSON Lines")
+    if isinstance(text, RawTable):
+        return text
+    # Not by splitlines(), which ends a line at characters that texts may hold.
+    lines = enumerate(text.split("\n"), start=1)
+    return _objects((line, partial(_DECODE, each)) for line, each in lines if each.strip())
+
+
+def _json(data: bytes) -> RawTable:
+    text = _decoded(data, "JSON")
+    if isinstance(text, RawTable):
+        return text
+    try:
+        given = _DECODE(text)
+    except (ValueError, RecursionError) as error:
+        return _unread("", getattr(error, "lineno", 0), f"the file is no JSON: {_said(error)}")
+    if not isinstance(given, list):
+        return _unread("", 0, "the file is no list of objects")
+    return _objects((row, partial(_same, each)) for row, each in enumerate(given, start=1))
+
+
+def _same(value: object) -> object:
+    return value
+
+
+def _said(error: Exception) -> str:
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+def _objects(given: Iterable[tuple[int, Callable[[], Any]]]) -> RawTable:
+    """A table of objects, each with its line; a field that one of them lacks is empty."""
+    columns: dict[str, None] = {}
+    rows: list[TableRow] = []
+    problems: list[WrongCell] = []
+    for line, read in given:
+        try:
+            cells = _once([*_flat(_object(read()))])
+        except (ValueError, RecursionError) as error:
+            problems.append(WrongCell(line, "", f"is no object of JSON: {_said(error)}"))
+            continue
+        rows.append(TableRow(line, cells))
+        columns.update(dict.fromkeys(cells))
+    if not rows and not problems:
+        problems.append(WrongCell(0, "", NO_ROWS))
+    return RawTable("", tuple(columns), tuple(rows), tuple(problems), typed=True)
+
+
+_PACKAGE = "pyarrow"
+
+
+def _parquet(data: bytes) -> RawTable:
+    try:  # they have no types
+        pa, parquet = import_module(_PACKAGE), import_module(f"{_PACKAGE}.parquet")
+    except ModuleNotFoundError:
+        raise MissingPackage(package=_PACKAGE, extra="dataset") from None
+    try:
+        table = parquet.read_table(pa.BufferReader(data))
+        while any(pa.types.is_struct(each.type) for each in table.schema):
+            table = table.flatten()  # by dotted names, one level at a time
+        told = [[_plain(cell) for cell in column.to_pylist()] for column in table.columns]
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        words = str(error).partition("\n")[0]
+        return _unread("", 0, f"the file cannot be read as Parquet: {words}")
+    columns: list[str] = table.column_names
+    rows = enumerate(zip(*told, strict=True), start=1)
+    return RawTable(
+        "",
+        tuple(columns),
+        tuple(TableRow(row, dict(zip(columns, cells, strict=True))) for row, cells in rows),
+        typed=True,
+        simulated=(table.schema.metadata or {}).get(b"simulated") == b"true",
+    )
+
+
+def _plain(cell: Any) -> object:
+    """A cell as JSON would have it: a time is its text."""
+    return cell.isoformat() if hasattr(cell, "isoformat") else cell
+
+
+_FORMATS: Mapping[str, Callable[[bytes], RawTable]] = {
+    ".csv": _csv,
+    ".jsonl": _json_lines,
+    ".ndjson": _json_lines,
+    ".json": _json,
+    ".parquet": _parquet,
+}
+"""How a name ends → what reads the file."""

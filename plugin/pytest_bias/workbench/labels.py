@@ -42,7 +42,7 @@ def read_labels(
     if not path.is_file():
         return None
     table = read_csv(path)
-    for line, column, problem in table.problems:
+    for line, column, problem, _ in table.problems:
         at, of = line or None, column or None
         raise BadLabels(source=str(path), line=at, column=of, problem=problem)
     columns = _columns(str(path), table.columns, experiment)
@@ -50,8 +50,8 @@ def read_labels(
     known = {trial.id.rpartition("#")[0] for trial in plan_all(experiment, design)}
     lines: dict[str, int] = {}
     cells: list[Label] = []
-    for line, row in table.rows:
-        given = {name.strip(): cell.strip() for name, cell in row.items()}
+    for line, row, _ in table.rows:
+        given = {name.strip(): str(cell).strip() for name, cell in row.items()}
         if not any(given.values()):
             continue
         trial = given.pop(TRIAL)

@@ -20,7 +20,7 @@ from ..experiments.replay import Lookup, Unrecorded, Wanted
 from ..providers.base import is_simulated
 from ..providers.players import players_of
 from ..settings.model_names import file_stem
-from ..settings.published import is_published
+from ..settings.published import is_tabled
 from ..settings.roster import Roster, read_roster
 from ..settings.settings import Settings
 from ..tables.subjects import Replies, Tables
@@ -56,7 +56,7 @@ class Recordings:
         if key not in self._players:
             self._players[key] = (
                 Players(model, self.tables.of(experiment, model).entry.judge)
-                if is_published(model)
+                if is_tabled(model)
                 else players_of(experiment, model, self.settings, self.roster)
             )
         return self._players[key]
@@ -84,17 +84,17 @@ class Recordings:
         NotCovered
             When its subject is published, with nothing of the case's experiment.
         """
-        return self.tables.of(case.experiment, case.model) if is_published(case.model) else None
+        return self.tables.of(case.experiment, case.model) if is_tabled(case.model) else None
 
     def is_there(self, case: Case) -> bool:
         """Return whether there is any reply of a case's model to its experiment."""
-        if is_published(case.model):
+        if is_tabled(case.model):
             return self.tables.covers(case.experiment, case.model)
         return self.cassette(case).exists
 
     def sized(self, case: Case) -> Case:
         """``case`` with its design; of published replies it is as large as they are."""
-        if not is_published(case.model) or not self.is_there(case):
+        if not is_tabled(case.model) or not self.is_there(case):
             return case
         return replace(case, design=self.tables.of(case.experiment, case.model).design)
 
@@ -178,7 +178,7 @@ class Recordings:
     def check_manipulated(self, case: Case) -> None:
         """Raise SamePrompt when another condition tells the subject the very same."""
         assert case.condition is not None  # noqa: S101  (only condition cases come here)
-        if is_published(case.model):
+        if is_tabled(case.model):
             return  # nobody knows what it was told
         key = (case.experiment.id, case.model)
         if key not in self._twins:

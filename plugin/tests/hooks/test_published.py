@@ -27,6 +27,9 @@ licence = "CC-BY-4.0"
 collected_at = "at"
 missing = "why"
 """
+MEND = (
+    "if it stands for a reply that could not be read, leave the cell empty and say why (missing)"
+)
 SIZES = {"calm": (40, 25), "even": (60, 60), "moved": (30, 45), "worse": (30, 30)}
 """Rows of each model of the table after the low cue and the high one."""
 EFFECT = {"calm": 0, "even": 0, "moved": 6, "worse": 9}
@@ -169,8 +172,8 @@ def test_age_is_that_of_the_dates_the_source_gives(told: Suite) -> None:
     result.stdout.fnmatch_lines(
         ["*the oldest reply that counts was recorded on 2026-02-01, more*"]
     )
-    words = "the replies of published/calm to game-coin, as published, no longer represent this"
-    result.stdout.fnmatch_lines([f"*{words} model*"])
+    words = "the replies of published/calm to game-coin, as their table has them, no longer repre"
+    result.stdout.fnmatch_lines([f"*{words}sent this model*"])
     assert "recordings of game-coin" not in result.stdout.str()
     assert "To record it anew" not in result.stdout.str()
     told.change("bias_models.toml", 'collected_at = "at"', "")
@@ -260,7 +263,7 @@ def test_a_wrong_table_is_refused_once_with_all_that_is_wrong(
     assert [e.strip() for e in errors if e.startswith("  line")] == [
         "line 2, column 'cue': 'lwo' is no level of cue: low, high",
         "line 6, column 'noticed': 'maybe' is neither a number nor true or false",
-        f"line {len(rows) - 1}, column 'number': '99' is not within 2 to 18",
+        f"line {len(rows) - 1}, column 'number': '99' is not within 2 to 18; {MEND}",
     ]
 
 
@@ -277,7 +280,7 @@ def test_a_model_that_no_table_has(told: Suite) -> None:
 def test_a_published_subject_is_never_recorded(told: Suite, option: str) -> None:
     result = told.run(CALM, option)
     assert result.ret == 4
-    words = f"*{option}: published/calm is a table of what others recorded: nobody can be asked*"
+    words = f"*{option}: published/calm is a table of what was recorded: nobody can be asked*"
     result.stderr.fnmatch_lines([words])
 
 
@@ -285,8 +288,8 @@ def test_another_experiment_fails_its_cases_and_says_which_is_covered(told: Suit
     told.change("bias_models.toml", "game-coin", "game-card")
     result = told.run(CALM)
     assert result.ret == 1
-    words = "published/calm has no replies to game-coin: published are those to game-card"
-    result.stdout.fnmatch_lines([f"NotCovered: {words}", f"{words}. Others recorded them*"])
+    words = "published/calm has no replies to game-coin: its table has those to game-card"
+    result.stdout.fnmatch_lines([f"NotCovered: {words}", f"{words}. Nobody can be asked*"])
     assert "Traceback" not in result.stdout.str()
 
 
@@ -294,7 +297,7 @@ def test_a_condition_without_rows_fails_its_case_and_nothing_is_cleared(told: Su
     rows = [row for row in lines() if not row.startswith("calm,high")]
     result = table(told, rows).run(CALM)
     assert result.ret == 1
-    words = "to condition high of game-coin: published are those to low"
+    words = "to condition high of game-coin: its table has those to low"
     result.stdout.fnmatch_lines([f"NotCovered: published/calm has no replies {words}"])
     (verdict,) = analysis(told)["verdicts"]
     assert verdict["status"] == "INCONCLUSIVE"
@@ -303,7 +306,7 @@ def test_a_condition_without_rows_fails_its_case_and_nothing_is_cleared(told: Su
 def test_the_example_of_the_documentation_is_a_roster_and_covers_the_shipped_table(
     told: Suite,
 ) -> None:
-    page = Path(__file__).parents[3] / "docs" / "published.md"
+    page = Path(__file__).parents[3] / "docs" / "tables.md"
     example = page.read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
     shipped = page.parents[1] / "bias_tests" / "anchoring" / "published" / "anchoring_replies.csv"
     copied = told.path / "bias_tests" / "anchoring" / "published" / shipped.name
@@ -311,5 +314,5 @@ def test_the_example_of_the_documentation_is_a_roster_and_covers_the_shipped_tab
     copied.write_bytes(shipped.read_bytes())
     told.file("bias_models.toml", example)
     result = told.run("--bias-model=published/gpt-4o")
-    wanted = "*has no replies to game-coin: published are those to anchoring-prosecutor-sent*"
+    wanted = "*has no replies to game-coin: its table has those to anchoring-prosecutor-sent*"
     result.stdout.fnmatch_lines([wanted])

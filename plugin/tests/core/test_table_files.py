@@ -1,0 +1,381 @@
+"""Files that tables stand in: the same rows in every format, and what no format may hide."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bias import BiasError, Experiment, Factor, Items, Measure
+from pytest_bias.errors import MissingPackage, UnknownName, WrongTable
+from pytest_bias.experiments.layouts import Arranged, TableLayout, TableRow
+from pytest_bias.settings.published import TableEntry
+from pytest_bias.tables.reader import read_files
+from pytest_bias.tables.subjects import Replies, read_table
+
+from .test_tables import GOOD, HEAD, MEND, TOY, asked
+
+pa, pq = import_module("pyarrow"), import_module("pyarrow.parquet")  # they have no types
+
+ROWS: Sequence[Mapping[str, Any]] = [
+    {"model": "m", "cue": "high", "group": "b", "group_exemplar": "Bo", "item": "letter"}
+    | {"score": 7, "tone": "cold", "sure": False, "missing": None},
+    {"model": "m", "cue": "low", "group": "a", "group_exemplar": "Al", "item": "recipe"}
+    | {"score": None, "tone": None, "sure": None, "missing": "refusal"},
+    {"model": "m", "cue": "low", "group": "a", "group_exemplar": "Ann", "item": "recipe"}
+    | {"score": 5, "tone": "warm", "sure": True, "missing": None},
+]
+
+
+def cell(value: object) -> str:
+    return (
+        ""
+        if value is None
+        else str(value).lower()
+        if value is True or value is False
+        else str(value)
+    )
+
+
+def written(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
+    """A file of rows, by how its name ends."""
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(list(rows)), path)
+        return path
+    lines = [json.dumps(row) for row in rows]
+    texts = {
+        ".csv": [",".join(rows[0]), *(",".join(map(cell, row.values())) for row in rows)],
+        ".jsonl": lines,
+        ".ndjson": ["", *lines, ""],
+        ".json": [f"[{', '.join(lines)}]"],
+    }
+    path.write_text("\n".join(texts[path.suffix]), encoding="utf-8")
+    return path
+
+
+def only(found: Mapping[str, Replies]) -> Replies:
+    (replies,) = found.values()
+    return replies
+
+
+def said(path: Path, experiment: Experiment = TOY, **entry: Any) -> list[str]:
+    """What is wrong with a table, line by line."""
+    given = TableEntry(path="t", experiment=experiment.id, **entry)
+    with pytest.raises(WrongTable) as refused:
+        read_table(path, experiment, given)
+    first, *rest = str(refused.value).splitlines()
+    assert first.startswith(f"--table {path}=t: ")
+    return [line.strip() for line in rest]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".ndjson", ".json", ".parquet"])
+def test_the_same_rows_are_the_same_trials_in_every_format(tmp_path: Path, suffix: str) -> None:
+    table = only(read_table(written(tmp_path / "t.csv", ROWS), TOY))
+    other = only(read_table(written(tmp_path / f"t{suffix}", ROWS), TOY))
+    assert other.outcomes == table.outcomes
+    assert other.recording.checksum == table.recording.checksum
+    assert [o.trial.id for o in table.outcomes] == [
+        "low-a/Ann/recipe#1",
+        "low-a/Al/recipe#1",
+        "high-b/Bo/letter#1",
+    ]
+    assert table.model == "table/m"
+
+
+def test_fields_of_nested_objects_go_by_dotted_names(tmp_path: Path) -> None:
+    rows = [
+        {
+            "params": {"cue": row["cue"]},
+            "result": {"x": {"score": row["score"]}, "tone": row["tone"]},
+        }
+        | {key: value for key, value in row.items() if key not in ("cue", "score", "tone")}
+        for row in ROWS
+    ]
+    columns = {"cue": "params.cue", "score": "result.x.score", "tone": "result.tone"}
+    given = TableEntry(path="t", experiment="toy", columns=columns)
+    plain = only(read_table(written(tmp_path / "t.csv", ROWS), TOY)).outcomes
+    for suffix in (".jsonl", ".parquet"):
+        path = written(tmp_path / f"t{suffix}", rows)
+        assert only(read_table(path, TOY, given)).outcomes == plain
+
+
+def test_what_is_typed_otherwise_is_not_taken_for_it(tmp_path: Path) -> None:
+    row = dict(ROWS[2])
+    rows = [
+        row | {"score": "5"},
+        row | {"score": True},
+        row | {"score": 5.5},
+        row | {"score": 10**400},
+        row | {"sure": "true"},
+        row | {"sure": 1},
+        row | {"tone": ["warm"]},
+        row | {"cue": 3},
+        row | {"score": 0.0, "missing": "error"},
+    ]
+    needed = "is text, where a number, true or false is needed"
+    found = said(written(tmp_path / "t.jsonl", rows))
+    assert len(found.pop(3)) < 120  # of a number of 400 digits
+    assert found == [
+        f"line 1, column 'score': '5' {needed}",
+        "line 2, column 'score': True is no whole number",
+        "line 3, column 'score': 5.5 is no whole number",
+        f"line 5, column 'sure': 'true' {needed}",
+        "line 6, column 'sure': 1 is neither true nor false",
+        "line 7, column 'tone': ['warm'] is no tone: cold, warm",
+        "line 8, column 'cue': '3' is no level of cue: low, high",
+        "line 9, column 'score': holds 0.0, and the trial is missing (error)",
+        "line 9, column 'sure': holds True, and the trial is missing (error)",
+        "line 9, column 'tone': holds 'warm', and the trial is missing (error)",
+    ]
+
+
+GOOD_LINE = json.dumps(ROWS[2])
+LINES = {
+    "no JSON": ("{", "Expecting property name enclosed in double quotes"),
+    "no object": ("[1]", "it is a list"),
+    "no number": (GOOD_LINE.replace("5", "NaN"), "NaN is no number of JSON"),
+    "twice": ('{"a": 1, "a": 2}', "a field stands in it twice"),
+    "twice once flat": ('{"a.b": 1, "a": {"b": 2}}', "a field stands in it twice"),
+    "too deep": ("[" * 100_000, "it is nested too deeply"),
+    "too long a number": ("[" + "9" * 5000 + "]", "Exceeds the limit"),
+}
+
+
+def test_lines_that_are_no_objects_are_named_all_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join([GOOD_LINE, *(line for line, _ in LINES.values())]), "utf-8")
+    table = read_files(path)
+    for number, (_, words) in enumerate(LINES.values(), start=2):
+        (problem,) = (p.problem for p in table.problems if p.line == number)
+        assert problem.startswith(f"is no object of JSON: {words}")
+    assert said(path)[3].startswith("lines 5-6: is no object")
+
+
+def test_a_text_may_hold_what_ends_lines_elsewhere(tmp_path: Path) -> None:
+    row = {**ROWS[2], "text": "one\u2028two\u0085three"}
+    path = tmp_path / "t.jsonl"
+    path.write_text(f"\ufeff{json.dumps(row, ensure_ascii=False)}\r\n", "utf-8", newline="")
+    assert len(only(read_table(path, TOY)).outcomes) == 1
+
+
+FILES: Mapping[str, tuple[str, bytes, str]] = {
+    "unknown": ("t.txt", b"x", "how its name ends must say what it is: .csv, .jsonl, .ndjson, "),
+    "empty lines": ("t.jsonl", b"\n\n", "the file holds no rows"),
+    "not UTF-8": ("t.jsonl", b'{}\n"\xfc"', "line 2: the file is not UTF-8 from here on"),
+    "not UTF-8 either": ("t.json", b"\xfc", "line 1: the file is not UTF-8 from here on"),
+    "no JSON": ("t.json", b"[\n{]", "line 2: the file is no JSON: Expecting property name"),
+    "deep": ("t.json", b"[" * 100_000, "the file is no JSON: it is nested too deeply"),
+    "no list": ("t.json", b'{"rows": []}', "the file is no list of objects"),
+    "no rows": ("t.json", b"[]", "the file holds no rows"),
+    "no Parquet": ("t.parquet", b"PAR1", "the file cannot be read as Parquet: "),
+}
+
+
+@pytest.mark.parametrize(("name", "data", "words"), FILES.values(), ids=FILES)
+def test_a_file_that_is_not_what_its_name_says(
+    tmp_path: Path, name: str, data: bytes, words: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    (line,) = said(tmp_path / name)
+    assert line.startswith(words)
+
+
+def test_a_damaged_parquet_file_and_one_of_two_equal_columns(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.parquet", ROWS)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert said(path)[0].startswith("the file cannot be read as Parquet: ")
+    columns = [pa.array(["m"]), pa.array(["n"])]
+    pq.write_table(pa.Table.from_arrays(columns, names=["model", "model"]), path)
+    (line,) = said(path)
+    assert line.startswith("the file cannot be read as Parquet: Multiple matches")
+
+
+def test_parquet_without_pyarrow_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path / "t.parquet", ROWS)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingPackage, match=r"pip install 'pytest-bias\[dataset\]'"):
+        read_table(path, TOY)
+
+
+# --- what is missing, and what there is ----------------------------------------------------------
+
+
+def test_a_failure_recorded_as_a_number_is_refused_until_it_is_said_to_be_one(
+    tmp_path: Path,
+) -> None:
+    rows = [{**ROWS[2]}, {**ROWS[2], "score": -1, "tone": "", "sure": None}]
+    for suffix in (".csv", ".jsonl"):
+        path = written(tmp_path / f"t{suffix}", rows)
+        line = 3 if suffix == ".csv" else 2
+        assert (
+            f"line {line}, column 'score': {'-1' if suffix == '.jsonl' else repr('-1')} is not "
+            f"within 0 to 12 points; {MEND}"
+        ) in said(path)
+        empty = {"score": {"-1": ""}}
+        assert said(path, values=empty)[0].endswith("nothing says why the trial is missing")
+        given = TableEntry(path="t", experiment="toy", values=empty, missing="no_number")
+        found = only(read_table(path, TOY, given)).outcomes
+        assert [outcome.missing for outcome in found] == [None, "no_number"]
+    path = written(tmp_path / "t.jsonl", rows)
+    assert said(path, missing="No number!", collected_at="May") == [
+        "collected_at: 'May' is no time as 2026-02-05T13:51:23Z",
+        "missing: 'No number!' is no label (lower-case letters and digits, joined by '_')",
+        f"line 2, column 'score': -1 is not within 0 to 12 points; {MEND}",
+        "line 2, column 'sure': is empty, and nothing says why the trial is missing",
+        "line 2, column 'tone': is empty, and nothing says why the trial is missing",
+    ]
+
+
+def test_what_the_source_says_of_time_and_model_is_kept(tmp_path: Path) -> None:
+    rows = [{**ROWS[2], "served": "m-2026", "collected_at": "2026-02-05"}, {**ROWS[2]}]
+    path = written(tmp_path / "t.jsonl", rows)
+    given = TableEntry(path="t", experiment="toy", served="m-1", collected_at="2026-01-01")
+    found = only(read_table(path, TOY, given)).outcomes
+    assert [(o.origins[0].served, o.origins[0].at) for o in found] == [
+        ("m-2026", "2026-02-05"),
+        ("m-1", "2026-01-01"),
+    ]
+
+
+def test_rows_of_another_experiment_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.jsonl", [{**ROWS[2], "experiment": "toys"}])
+    assert said(path) == [
+        "line 1, column 'experiment': 'toys' is not toy, whose replies these are"
+    ]
+
+
+def test_a_table_that_names_no_model_is_of_one_subject(tmp_path: Path) -> None:
+    rows = [{k: v for k, v in row.items() if k != "model"} for row in ROWS]
+    found = read_table(written(tmp_path / "pilot.csv", rows), TOY)
+    assert list(found) == ["table/pilot"]
+    assert not found["table/pilot"].recording.simulated
+    rows = [{**row, "model": "simulated/even"} for row in ROWS]
+    found = read_table(written(tmp_path / "pilot.csv", rows), TOY)
+    assert found["table/simulated/even"].recording.simulated
+
+
+def test_how_much_of_the_design_is_there_is_said(tmp_path: Path) -> None:
+    recording = only(read_table(written(tmp_path / "t.jsonl", ROWS), TOY)).recording
+    assert recording.published is not None
+    assert recording.published.coverage == (
+        "3 of the 60 trials of the gate design are there; its 12 cells are unequal and hold 0 to "
+        "1, 9 of them none (low-a/Ann/letter, low-a/Al/letter, low-b/Bo/recipe, …)"
+    )
+
+
+CONTROLLED = Experiment(
+    id="controlled",
+    name="Controlled",
+    factors=[
+        Factor("cue", {"low": 3, "high": 9}, controls={"grave": 12}),
+        Factor("tone", ["plain", "kind"]),
+    ],
+    items=Items("text", ["recipe", "letter"], controls=["glad"]),
+    protocol=asked,
+    measures=[Measure("score", bounds=(0, 12))],
+    replicates=2,
+    controls=1,
+)
+
+
+def test_control_levels_and_items_are_trials_as_the_plan_has_them(tmp_path: Path) -> None:
+    def row(cue: str, tone: str, item: str) -> dict[str, object]:
+        return {"cue": cue, "tone": tone, "item": item, "score": 1}
+
+    good = [
+        row("grave", "plain", "recipe"),
+        row("low", "kind", "glad"),
+        *[row("low", "kind", "letter")] * 3,
+    ]
+    found = only(read_table(written(tmp_path / "t.csv", good), CONTROLLED))
+    assert [o.trial.id for o in found.outcomes] == [
+        *(f"low-kind/letter#{n}" for n in (1, 2, 3)),
+        "low-kind/glad#1",
+        "grave-plain/recipe#1",
+    ]
+    assert (found.design.replicates, found.design.controls) == (3, 1)
+    alone = "with the first of all else alone"
+    bad = [row("grave", "kind", "recipe"), row("grave", "plain", "glad")]
+    assert said(written(tmp_path / "t.csv", bad), CONTROLLED) == [
+        f"lines 2-3, column 'cue': 'grave' is for positive controls, and asked {alone}"
+    ]
+
+
+# --- layouts -------------------------------------------------------------------------------------
+
+
+def unpacked(rows: Sequence[TableRow]) -> Arranged:
+    found = [
+        row._replace(cells={**row.cells, **inner})
+        for row in rows
+        if isinstance(row.cells["trials"], list)
+        for inner in row.cells["trials"]
+    ]
+    return found, "a list a line"
+
+
+def refusing(rows: Sequence[TableRow]) -> Arranged:
+    del rows
+    problem = "holds no trials"
+    raise BiasError(problem)
+
+
+ARRANGED = Experiment(
+    id="arranged",
+    name="Arranged",
+    factors=TOY.factors,
+    items=TOY.items,
+    protocol=asked,
+    measures=TOY.measures,
+    replicates=5,
+    layouts={
+        "lists": TableLayout(unpacked, files="*/all.jsonl"),
+        "summary": TableLayout(refusing),
+    },
+)
+
+
+def test_a_layout_reads_the_files_of_a_folder_and_keeps_their_lines(tmp_path: Path) -> None:
+    for name, trials in (("a", ROWS[:1]), ("b", ROWS[1:])):
+        (tmp_path / name).mkdir()
+        line = {"who": name, "trials": [{**row, "cue": f"{row['cue']}!"} for row in trials]}
+        written(tmp_path / name / "all.jsonl", [{"who": "x", "trials": []}, line])
+    assert said(tmp_path, ARRANGED, layout="lists") == [
+        "a/all.jsonl, line 2, column 'cue': 'high!' is no level of cue: low, high",
+        "b/all.jsonl, line 2, column 'cue': 'low!' is no level of cue: low, high",
+    ]
+    given = TableEntry(
+        path="t", experiment="arranged", layout="lists", values={"who": {"a": "Anna"}}, note="x"
+    )
+    for name in ("a", "b"):
+        path = tmp_path / name / "all.jsonl"
+        path.write_text(path.read_text("utf-8").replace("!", ""), "utf-8")
+    found = only(read_table(tmp_path, ARRANGED, given))
+    assert len(found.outcomes) == 3
+    assert found.recording.published is not None
+    assert found.recording.published.note == "x; a list a line"
+
+
+def test_what_a_layout_does_not_read_is_refused_in_one_error(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.jsonl", [{"trial": 1}])
+    assert said(path, ARRANGED, layout="summary") == ["holds no trials"]
+    (line,) = said(path, ARRANGED, layout="lists")
+    assert line.startswith("is not in the layout 'lists': KeyError: 'trials' (")
+    assert said(tmp_path, ARRANGED)[0].startswith("is a folder: name a file, or a layout of files")
+    assert said(tmp_path, ARRANGED, layout="lists") == ["the folder holds no */all.jsonl"]
+    given = TableEntry(path="t", experiment="arranged", layout="other")
+    with pytest.raises(UnknownName, match="unknown layout of arranged 'other'; known: lists, sum"):
+        read_table(path, ARRANGED, given)
+
+
+def test_a_csv_of_ours_needs_no_mapping(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(f"{HEAD}\n{GOOD}\n", encoding="utf-8")
+    assert len(only(read_table(tmp_path / "t.csv", TOY)).outcomes) == 1
