@@ -17,9 +17,11 @@ from pytest_bias import (
     Measure,
     Misclassified,
     Parameters,
+    Records,
     Stimuli,
     Subject,
     Trial,
+    VegaChart,
     is_refusal,
     log_length,
     response_length,
@@ -147,6 +149,13 @@ model's answers taken for one, a fifth of its replies would be found to refuse a
 per cent are. So that is shown beside the verdict, and does not decide.
 """
 
+
+def _exports(records: Mapping[str, Records]) -> Mapping[str, str | VegaChart]:
+    from .exports import export_files  # noqa: PLC0415  (exports need this module, too)
+
+    return export_files(records)
+
+
 LINGUISTIC_AUDIT = Experiment(
     id="linguistic-audit",
     name="Linguistic Bias Audit - English level, articles and names",
@@ -230,4 +239,5 @@ LINGUISTIC_AUDIT = Experiment(
         ],
     },
     simulated=answer,
+    exports=_exports,
 )

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from .experiments.stimuli import PromptTemplate, Stimuli
     from .providers.simulator.exchange import dice
     from .report.escapes import csv_text
+    from .statistics.anova import factorial_anova
     from .statistics.blocks import one_sample
     from .statistics.counts import chi_square
     from .statistics.effect_size import cohen_d
@@ -155,6 +156,7 @@ _HOMES = {
     "csv_text": "report.escapes",
     "dice": "providers.simulator.exchange",
     "error_rates": "experiments.measures",
+    "factorial_anova": "statistics.anova",
     "holm": "statistics.simultaneous",
     "hypotheses": "contrasts.cases",
     "is_refusal": "experiments.measures",
@@ -251,6 +253,7 @@ __all__ = [
     "csv_text",
     "dice",
     "error_rates",
+    "factorial_anova",
     "holm",
     "hypotheses",
     "is_refusal",
