@@ -1,4 +1,4 @@
-"""Packing the file of a cassette and unpacking it: the old one goes when the new one is whole."""
+"""Packing the file of a cassette, unpacking and pruning it: the old one goes last, or stays."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import NoCassette, NotRepacked, TwoCassettes
-from .files import is_there, refuse_links, remove_leftovers
+from ..experiments.canonical import digest
+from .files import is_there, read_file, refuse_links, remove_leftovers, write_atomically
 from .places import content, journals_of, packed_path, place_of, write_content
 from .recorder import recording_lock
-from .store import Cassette
+from .store import Cassette, write_cassette
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,31 @@ def unpack(path: Path) -> Repacked:
     """
     place = place_of(path)
     return _exchange(place, old=packed_path(place), new=place)
+
+
+def prune(place: Path, keys: frozenset[str]) -> Path:
+    """Remove ``keys`` from the cassette at ``place``; the copy that is kept of it as it was.
+
+    Raises NotRepacked where a recording of it has not come to its end, or nothing would be left.
+    Raises CassetteBusy, DamagedCassette or LinkedFile as :func:`pack`.
+    """
+    with recording_lock(place, stays=False):
+        _refuse_journals(place)
+        refuse_links(place, packed_path(place))
+        cassette = Cassette(place)
+        before = read_file(cassette.path) or b""
+        if cassette.header is None or not cassette.keys - keys:
+            problem = (
+                "no design asks for anything in it, so the suite, the judge or the roster is "
+                "another than it was recorded with; remove the file yourself if you mean it"
+            )
+            raise NotRepacked(path=cassette.path, problem=problem)
+        aside = cassette.path.with_name(f"{cassette.path.name}.before-{digest(before)[:8]}")
+        write_atomically(aside, before)
+        cassette.without(keys)
+        header = cassette.header
+        write_cassette(cassette, header.experiment, header.model, header.provenance)
+        return aside
 
 
 def _exchange(place: Path, *, old: Path, new: Path) -> Repacked:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -44,6 +45,8 @@ from .places import (
     standing,
     write_content,
 )
+
+_DAY = re.compile(r'"recorded_at":"(\d{4}-\d{2}-\d{2})T')
 
 
 class _Line(NamedTuple):
@@ -327,6 +330,28 @@ class Cassette:
         if problem:
             first = next(iter(self._lines.values()))
             raise CassettesDiffer(path=first.path, other=other.path, problem=problem)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys of all lines that are recorded."""
+        return frozenset(self._lines)
+
+    @property
+    def days(self) -> list[str]:
+        """The days on which replies were recorded, as YYYY-MM-DD, sorted."""
+        found = {
+            day for line in self._lines.values() for day in _DAY.findall(line.data.decode("ascii"))
+        }
+        return sorted(found)
+
+    def without(self, keys: frozenset[str]) -> None:
+        """Forget what is recorded under ``keys``, and the texts that only they were told."""
+        self._lines = {key: line for key, line in self._lines.items() if key not in keys}
+        self._sealed = {key: line for key, line in self._sealed.items() if key not in keys}
+        told = {text for each in self.interactions() for _, text in each.messages}
+        self._text_lines = [
+            line for line in self._text_lines if cassette_format.decode_text(*line)[0] in told
+        ]
 
     def trials(self) -> frozenset[str]:
         """The ids of all trials of which anything is recorded."""

@@ -6,32 +6,30 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from ..cassettes.files import is_there
 from ..cassettes.joint import join
 from ..cassettes.packed import Repacked, pack, unpack
-from ..cassettes.places import PACKED_SUFFIX, SUFFIX, begun_in, cassettes_in, packed_path, place_of
 from ..cassettes.seals import KEY_VARIABLE, new_key, seal_of, unsealed
 from ..cassettes.store import Cassette
 from ..cli import Commands, tell
-from ..errors import BadSetting, BiasError, NoCassette
+from ..errors import BadSetting, BiasError
 from ..experiments.canonical import compact
 from ..settings.options import read_environment
-
-_BETWEEN = "--"  # <provider>--<model>
-_ENDS = (SUFFIX, SUFFIX + PACKED_SUFFIX)
+from .holdings import add_holdings
+from .paths import from_here, places_of, take_paths
 
 
 def add_cassettes(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the group to ``commands``."""
     group = commands.add_parser(
         "cassettes",
-        help="join, pack and unpack recordings",
+        help="list, verify, compare, prune, join and pack recordings",
         description="Work on recordings as files. Nothing is called, and no key is needed.",
     ).add_subparsers(title="commands", required=True, metavar="COMMAND")
+    add_holdings(group)
     _add_merging(group)
     _add_packing(group)
 
@@ -44,7 +42,7 @@ def _add_merging(commands: Commands[argparse.ArgumentParser]) -> None:
         "experiment and model. Nothing is written unless all of them fit together; the same once "
         "more changes nothing. The exit status is 2 when two do not fit, and both are named.",
     )
-    _take_paths(command)
+    take_paths(command)
     command.add_argument(
         "--into", type=Path, required=True, metavar="DIR", help="folder of the joined recordings"
     )
@@ -53,7 +51,7 @@ def _add_merging(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _merge(given: argparse.Namespace) -> int:
-    places = dict.fromkeys(place for path in given.paths for place in _places(path, begun=True))
+    places = dict.fromkeys(place for path in given.paths for place in places_of(path, begun=True))
     try:
         joined = join([place.absolute() for place in places], given.into.absolute())
     except OSError as error:
@@ -61,33 +59,17 @@ def _merge(given: argparse.Namespace) -> int:
         raise BadSetting(option="--into", value=given.into, problem=problem) from None
     if given.json:
         rows = [
-            {"path": _shown(e.path), "parts": e.parts, "lines": e.lines, "added": e.added}
+            {"path": from_here(e.path), "parts": e.parts, "lines": e.lines, "added": e.added}
             for e in joined
         ]
         tell(json.dumps(rows, indent=1))
         return 0
     for each in joined:
         tell(
-            f"{_shown(each.path)}: {each.lines:,} lines, {each.added:,} of them new, from "
+            f"{from_here(each.path)}: {each.lines:,} lines, {each.added:,} of them new, from "
             f"{each.parts} {'cassette' if each.parts == 1 else 'cassettes'}"
         )
     return 0
-
-
-def _shown(path: Path) -> str:
-    """A path as seen from here, if it is below."""
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
-
-
-def _take_paths(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "paths",
-        nargs="+",
-        type=Path,
-        metavar="PATH",
-        help="a cassette, or a folder of which all cassettes are meant, at any depth",
-    )
 
 
 def _add_packing(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -111,14 +93,14 @@ def _add_packing(commands: Commands[argparse.ArgumentParser]) -> None:
             description=f"{about} A file goes when the new one has been read back whole; none is "
             "touched while it is recorded into. The exit status is 2 when one is left as it was.",
         )
-        _take_paths(command)
+        take_paths(command)
         command.set_defaults(run=partial(_change_all, change))
 
 
 def _change_all(change: Callable[[Path], Repacked], given: argparse.Namespace) -> int:
     """Change all cassettes of the paths; 2 when one was left as it was, else 0."""
     # What is no cassette is said before anything is changed.
-    places = list(dict.fromkeys(place for path in given.paths for place in _places(path)))
+    places = list(dict.fromkeys(place for path in given.paths for place in places_of(path)))
     status, changed = 0, []
     for place in places:
         try:
@@ -147,31 +129,6 @@ def _change_all(change: Callable[[Path], Repacked], given: argparse.Namespace) -
 
 def _sizes(before: int, after: int) -> str:
     return f"{before:,} → {after:,} bytes"
-
-
-def _places(given: Path, *, begun: bool = False) -> Iterator[Path]:
-    """The places of the cassettes a path stands for, of those only ``begun`` too, where asked.
-
-    Raises NoCassette when it stands for none.
-    """
-    if given.is_dir():
-        found = [
-            place
-            for folder, _, _ in sorted(os.walk(given))
-            for place in (begun_in if begun else cassettes_in)(Path(folder))
-            if _BETWEEN in place.name
-        ]
-        if not found:
-            raise NoCassette(path=given, problem="no cassette stands in this folder")
-        yield from found
-        return
-    if not (given.name.endswith(_ENDS) and _BETWEEN in given.name):
-        problem = f"one is called <provider>{_BETWEEN}<model>{SUFFIX} (or …{_ENDS[1]})"
-        raise NoCassette(path=given, problem=problem)
-    place = place_of(given)
-    if not (is_there(place) or is_there(packed_path(place))):
-        raise NoCassette(path=given, problem="there is no such file")
-    yield place
 
 
 def add_retention(commands: Commands[argparse.ArgumentParser]) -> None:

@@ -1,0 +1,57 @@
+"""Holdings of a cassette: what it has of a design, and what no design of its experiment asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..cassettes.recorded_trials import measured_in
+from ..cassettes.store import Cassette
+from ..errors import BadDesign, KeepsText
+from ..experiments.design import Design
+from ..experiments.experiment import Experiment, Players, plan, plan_all
+from .estimate import walked
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """The ``trials`` of a design, those that are ``recorded`` whole, and those ``lost`` to a cap.
+
+    ``unasked`` are the keys that no trial of any design of the experiment asks for today.
+    """
+
+    trials: int
+    recorded: int
+    lost: int
+    unasked: frozenset[str]
+
+
+def holdings(
+    experiment: Experiment, players: Players, cassette: Cassette, design: Design
+) -> Holdings:
+    """Return what ``cassette`` has of ``experiment``, replayed in memory.
+
+    Raises KeepsText where text stands that may not. Raises BadDesign where the author's own code
+    fails: then nobody knows what a trial would go on to ask.
+    """
+    if experiment.retention != "raw" and cassette.keeps_text:
+        raise KeepsText(path=cassette.path, retention=experiment.retention)
+    whole: set[str] = set()
+    asked: set[str] = set()
+    for trial in plan_all(experiment, design):
+        if experiment.retention != "raw":
+            measured = measured_in(experiment, players, trial, cassette)
+            found, complete = [] if measured is None else [measured.key], measured is not None
+        else:
+            walk = walked(experiment, players, trial, lambda wanted: cassette.lookup(wanted.key))
+            if walk.error is not None:
+                problem = f"fails with {type(walk.error).__name__}: {walk.error}"
+                what = f"{experiment.id}, trial {trial.id}"
+                raise BadDesign(what=what, problem=problem) from walk.error
+            found = [wanted.key for wanted, _ in walk.answered]
+            complete = walk.missing is None
+        asked.update(found)
+        whole.update([trial.id] if complete else [])
+    trials = {trial.id for trial in plan(experiment, design)}
+    return Holdings(
+        len(trials), len(trials & whole), len(trials & cassette.lost), cassette.keys - asked
+    )

@@ -1,0 +1,148 @@
+"""``pytest-bias cassettes list, verify, diff, prune``, as a shell runs them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from .suites import REPLICATES, Suite
+
+TRIALS = 2 * REPLICATES
+NAMES = ("simulated--biased", "simulated--even")
+
+
+def run(suite: Suite, *arguments: str, status: int = 0) -> tuple[str, str]:
+    """What a command prints, and what is wrong."""
+    done = subprocess.run(  # noqa: S603  (our own command)
+        [sys.executable, "-m", "pytest_bias.cli.entry", "cassettes", *arguments],
+        cwd=suite.path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout, done.stderr
+
+
+def rows(suite: Suite, *arguments: str, status: int = 0) -> list[dict[str, Any]]:
+    out, _ = run(suite, *arguments, "--json", status=status)
+    return list(json.loads(out))
+
+
+def path(suite: Suite, name: str = "simulated--even") -> Path:
+    return suite.cassettes / "game-coin" / f"{name}.jsonl"
+
+
+def ask_otherwise(suite: Suite) -> None:
+    """Change what is asked where the cue is high."""
+    old = '\'Game coin. The cue is {trial["cue"]}.'
+    new = "('Now. ' if trial['cue'] == 'high' else '') + f'Game coin. The cue is {trial[\"cue\"]}."
+    suite.change("bias_tests/coin/experiment.py", f"f{old}", f"{new.replace('+ f', '+ f')}")
+
+
+def test_list_says_what_is_recorded_and_what_is_missing(suite: Suite) -> None:
+    out, _ = run(suite, "list")
+    head, *lines = out.splitlines()
+    assert head.split()[:6] == [
+        *("experiment", "model", "trials", "recorded", "missing", "unasked"),
+    ]
+    assert [line.split()[:6] for line in lines] == [
+        ["game-coin", f"simulated/{name}", str(TRIALS), str(TRIALS), "0", "0"]
+        for name in ("biased", "even")
+    ]
+    suite.change("bias_tests/coin/experiment.py", f"replicates={REPLICATES}", "replicates=20")
+    run(suite, "pack", str(path(suite)))
+    path(suite, "simulated--biased").write_text("no cassette\n", "utf-8")
+    shutil.copytree(suite.cassettes / "game-coin", suite.cassettes / "game-gone")
+    biased, even, *gone = rows(suite, "list", status=1)
+    assert (even["recorded"], even["missing"], even["form"]) == (TRIALS, 16, "text, packed")
+    assert even["bytes"] == path(suite).with_name("simulated--even.jsonl.gz").stat().st_size
+    assert even["oldest"] == even["newest"] != ""
+    assert (biased["lines"], biased["bytes"]) == (None, len("no cassette\n"))
+    assert "line 1: this is not a cassette header" in biased["problem"]
+    assert "belongs at game-coin" in gone[1]["problem"]
+
+
+def test_verify_names_damage_and_what_is_asked_no_more(suite: Suite) -> None:
+    out, _ = run(suite, "verify", "cassettes/game-coin/simulated--even.jsonl")
+    assert out == (
+        f"cassettes/game-coin/simulated--even.jsonl: {TRIALS} lines, whole and asked for\n"
+    )
+    whole = path(suite).read_bytes()
+    path(suite).write_bytes(whole.replace(b"Game coin", b"Game join", 1))
+    _, wrong = run(suite, "verify", status=1)
+    assert "simulated--even.jsonl, line 2: the text is truncated or was changed" in wrong
+    path(suite).write_bytes(whole)
+    ask_otherwise(suite)
+    _, wrong = run(suite, "verify", status=1)
+    words = f"{REPLICATES} of {TRIALS} lines no design asks for: {REPLICATES} of high\n"
+    assert wrong == "".join(f"cassettes/game-coin/{name}.jsonl: {words}" for name in NAMES)
+    suite.change(
+        "bias_tests/coin/experiment.py", "    reply = await", "    1 / 0\n    reply = await"
+    )
+    _, wrong = run(suite, "verify", status=1)
+    assert wrong.count("fails with ZeroDivisionError: division by zero") == 2
+
+
+def test_prune_removes_what_is_asked_no_more_and_keeps_a_copy(suite: Suite) -> None:
+    out, _ = run(suite, "prune")
+    assert out == "2 cassettes: every line is asked for\n"
+    ask_otherwise(suite)
+    before = path(suite).read_bytes()
+    out, _ = run(suite, "prune", str(path(suite)))
+    assert out.endswith(f"{REPLICATES} of high; --yes removes\n")
+    assert path(suite).read_bytes() == before
+    journal = path(suite).with_name("simulated--even.jsonl.recording")
+    journal.touch()
+    _, wrong = run(suite, "prune", "--yes", str(path(suite)), status=2)
+    assert "finish that with --bias-record=missing" in wrong
+    journal.unlink()
+    (row,) = rows(suite, "prune", "--yes", str(path(suite)))
+    assert (suite.path / row["copy"]).read_bytes() == before
+    (left,) = rows(suite, "verify", str(path(suite)))
+    assert (left["recorded"], left["lines"], left["unasked"]) == (REPLICATES, REPLICATES, 0)
+    assert b"The cue is high" not in path(suite).read_bytes().splitlines()[1]
+    (suite.path / row["copy"]).replace(path(suite))
+    suite.change("bias_tests/coin/experiment.py", "Game coin. The cue is", "The cue is")
+    _, wrong = run(suite, "prune", "--yes", str(path(suite)), status=2)
+    assert "no design asks for anything in it" in wrong
+    assert path(suite).read_bytes() == before
+
+
+def test_diff_counts_by_condition(suite: Suite) -> None:
+    one, other = (str(path(suite, name)) for name in NAMES)
+    same = rows(suite, "diff", one, one)
+    assert [(row["condition"], row["same"]) for row in same] == [
+        ("high", REPLICATES),
+        ("low", REPLICATES),
+    ]
+    found = rows(suite, "diff", one, other, status=1)
+    assert [(row["same"], row["reply"]) for row in found] == [(1, 11), (0, 12)]
+    out, _ = run(suite, "diff", "cassettes", "cassettes")
+    assert out.splitlines()[0].split() == [
+        *("cassette", "condition", "same", "reply", "request", "only_a", "only_b")
+    ]
+    ask_otherwise(suite)
+    run(suite, "prune", "--yes", other)
+    found = rows(suite, "diff", one, other, status=1)
+    assert [(row["only_a"], row["only_b"]) for row in found] == [(REPLICATES, 0), (0, 0)]
+    _, wrong = run(suite, "diff", one, "cassettes", status=2)
+    assert "a folder is held against a folder" in wrong
+
+
+def test_what_cannot_be_looked_at_is_a_usage_error(suite: Suite) -> None:
+    for arguments, words in (
+        (["list", "nowhere"], "nowhere is no cassette"),
+        (["verify", "--suite", "nowhere"], "cannot be imported"),
+        (["prune", "--design", "huge"], "huge"),
+        (["diff", "cassettes"], "required: B"),
+        (["merge", "cassettes"], "required: --into"),
+        ([], "required: COMMAND"),
+    ):
+        _, wrong = run(suite, *arguments, status=2)
+        assert words in wrong
