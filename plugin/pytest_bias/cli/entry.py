@@ -12,6 +12,7 @@ from ..errors import BiasError
 from ..report.escapes import terminal_text
 from .calibrate import add_calibrating
 from .cassettes import add_cassettes, add_retention
+from .catalogue import add_catalogue
 from .compare import add_comparing
 from .local import add_local
 from .merge import add_merging
@@ -43,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=version("pytest-bias"))
     commands = parser.add_subparsers(title="commands", required=True)
     add_project(commands)
+    add_catalogue(commands)
     add_serving(commands)
     add_local(commands)
     add_retention(commands)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shlex
 import shutil
@@ -16,6 +17,7 @@ from ..cassettes.places import SUFFIX, packed_path, place_of
 from ..errors import NotShipped, ReportNotWritten, UnknownName
 from ..settings.budget import read_budget
 from ..settings.options import OPTIONS
+from ..workbench.configuration import PYTEST_FILES, pytest_section
 from . import Commands, tell
 
 SUITE = "bias_tests"
@@ -28,14 +30,9 @@ _BUDGET, _ROSTER, _CASSETTES = (
 )
 _NOT_SHIPPED = shutil.ignore_patterns("tests", "__pycache__")
 _ID = re.compile(r'\bid="([^"]+)"')
-_KEYS = f'testpaths = ["{SUITE}"]\nbias_models = ["{_SUBJECT}"]\n'
-_CONFIGS = {
-    **dict.fromkeys(("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"), ""),
-    "pyproject.toml": r"^\[tool\.pytest(?:\.ini_options)?\]",
-    "tox.ini": r"^\[pytest\]",
-    "setup.cfg": r"^\[tool:pytest\]",
-}
-"""Files that configure pytest, in its own order, and what makes one that may also be another's."""
+_SECTIONS = {"pyproject.toml": "tool.pytest", "setup.cfg": "tool:pytest"}
+_KEYS = {"testpaths": [SUITE], "bias_models": [_SUBJECT]}
+"""Keys that pytest needs of a project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +146,7 @@ def _recorded(suite: Path, experiment: str) -> Iterator[Path]:
 
 
 def _lacking_shares(into: Path, ids: Sequence[str]) -> Iterator[str]:
-    """What to add where a project's own error budget has no share for an experiment."""
+    """The lines to add where a project's own error budget has no share for an experiment."""
     table = into / _BUDGET
     if not table.exists():
         return
@@ -183,7 +180,7 @@ def _copy(suite: Path, into: Path, units: Sequence[Path]) -> None:
 
 
 def _standing(target: Path) -> Path | None:
-    """What is in the place of ``target``; of a recording also its other form, packed or not."""
+    """The file or folder that is in the place of ``target``; of a recording, packed or not."""
     place = place_of(target)
     forms = (target, place, packed_path(place))
     return next((form for form in forms if form.is_symlink() or form.exists()), None)
@@ -205,22 +202,27 @@ def _kept(source: Path, standing: Path) -> str:
 
 
 def configure(into: Path) -> bool:
-    """Configure pytest where nothing does, or say what to add; whether no more is to be added."""
-    for name, section in _CONFIGS.items():
-        path = into / name
-        if not path.is_file():
+    """Configure pytest where nothing does, or say what to add; whether no more is to be added.
+
+    Raises BadSetting for a file of pytest's that cannot be read.
+    """
+    for path in (into / name for name in PYTEST_FILES):
+        section = pytest_section(path)
+        if section is None:
             continue
-        text = path.read_text(encoding="utf-8", errors="replace")
-        found = re.search(section, text, re.MULTILINE)
-        if found is None:
-            continue
-        if "bias_models" in text and SUITE in text:
+        if "bias_models" in section and SUITE in str(section.get("testpaths", "")):
             return True
-        keys = _KEYS if path.suffix == ".toml" else re.sub(r'[\["\]]', "", _KEYS)
-        tell(f"{path} configures pytest and is kept; add under {found[0] or '[pytest]'}:")
-        tell("".join(f"  {line}\n" for line in keys.splitlines()).rstrip("\n"))
+        toml = path.suffix == ".toml"
+        name = {"pyproject.toml": "tool.pytest", "setup.cfg": "tool:pytest"}.get(
+            path.name, "pytest"
+        )
+        older = ".ini_options" * ("tool.pytest.ini_options" in path.read_text(encoding="utf-8"))
+        tell(f"{path} configures pytest and is kept; add under [{name}{older}]:")
+        for key, values in _KEYS.items():
+            tell(f"  {key} = {json.dumps(values) if toml else values[0]}")
         return False
-    path = into / "pytest.toml"
-    path.write_text(f"[pytest]\n{_KEYS}", encoding="utf-8")
+    path = into / PYTEST_FILES[0]
+    keys = "".join(f"{key} = {json.dumps(values)}\n" for key, values in _KEYS.items())
+    path.write_text(f"[pytest]\n{keys}", encoding="utf-8")
     tell(f"written: {path}")
     return True

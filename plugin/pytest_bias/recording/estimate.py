@@ -192,10 +192,12 @@ class Estimator:
         """The mean use of a trial; ``complete`` are the uses of this cassette's whole trials."""
         if complete:
             return Estimate("estimate", "this cassette", len(complete)), _mean(complete)
-        sample = _spread(missing)
-        return (
-            self._elsewhere(sample) or self._dry(sample, players) or self._opening(sample, players)
-        )
+        return self._elsewhere(_spread(missing)) or self.rehearsed(missing, players)
+
+    def rehearsed(self, trials: Sequence[Trial], players: Players) -> tuple[Estimate, Use]:
+        """The mean use of a trial, whatever is recorded."""
+        sample = _spread(trials)
+        return self._dry(sample, players) or self._opening(sample, players)
 
     def _elsewhere(self, sample: Sequence[Trial]) -> tuple[Estimate, Use] | None:
         """From the same trials recorded with another model; a real one before a simulated one."""

@@ -6,7 +6,7 @@ import re
 import shlex
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..contrasts.power import Outlook, Passing, Prospect
@@ -25,7 +25,9 @@ _HEADINGS = (
     *("trials", "recorded", "missing", "calls", "judge"),
     *("tokens in", "tokens out", "cost", "minutes"),
 )
-_SIGNS: dict[Mark, str] = {"exact": "", "estimate": "≈ ", "at least": "≥ "}
+SIGNS: dict[Mark, str] = {"exact": "", "estimate": "≈ ", "at least": "≥ "}
+"""Before a figure, what it rests on."""
+
 _CENT = 0.01
 _COMPACT = 10_000_000
 _CHANCE = 19
@@ -52,14 +54,14 @@ def plan_lines(plan: RecordingPlan) -> list[str]:
     if body:
         lines += ["", _aligned(_HEADINGS, widths)]
     for heading, cells, notes in body:
-        lines += [*_wrapped(heading, ""), _aligned(cells, widths)]
+        lines += [*wrapped(heading, ""), _aligned(cells, widths)]
         for note in notes:
-            lines += _wrapped(note, "    ")
+            lines += wrapped(note, "    ")
     for problem in plan.problems:
         # In one line, so that "file, line 3" can be found and clicked.
         lines += ["", f"problem: {problem}"]
     for text in _closing(plan):
-        lines += ["", *_wrapped(text, "")]
+        lines += ["", *wrapped(text, "")]
     return lines
 
 
@@ -86,7 +88,7 @@ def _leading(plan: RecordingPlan) -> Iterator[str]:
         yield f"{name:{widest}}{said if said.startswith(' ') else f'  {said}'}"
     if drawn:
         multiplied = any(each.made == "multiplied" for each in drawn)
-        yield from _wrapped(f"{_DRAWN}{f' {_MULTIPLIED}' * multiplied}", "  ")
+        yield from wrapped(f"{_DRAWN}{f' {_MULTIPLIED}' * multiplied}", "  ")
     if plan.calibrating:
         yield from ("  To calibrate:", *_command(plan.calibrating))
 
@@ -125,7 +127,7 @@ def _heading(row: PlanRow, plan: RecordingPlan) -> str:
 
 
 def _cells(row: PlanRow) -> tuple[str, ...]:
-    sign = _SIGNS[row.estimate.mark]
+    sign = SIGNS[row.estimate.mark]
     return (
         *(f"{n:,}" for n in (row.trials, row.recorded_trials, row.missing_trials)),
         *_call_cells(row.subject, row.judge, sign),
@@ -136,10 +138,10 @@ def _cells(row: PlanRow) -> tuple[str, ...]:
 
 def _total_cells(plan: RecordingPlan) -> tuple[str, ...]:
     totals = plan.totals
-    sign = _SIGNS[totals.mark]
+    sign = SIGNS[totals.mark]
     # What has no price, or no limit, is not in the sum.
-    cost_sign = _SIGNS["at least"] if totals.unpriced else sign
-    time_sign = _SIGNS["at least"] if totals.unlimited else sign
+    cost_sign = SIGNS["at least"] if totals.unpriced else sign
+    time_sign = SIGNS["at least"] if totals.unlimited else sign
     return (
         *(f"{n:,}" for n in (totals.trials, totals.recorded_trials, totals.missing_trials)),
         *_call_cells(totals.subject, totals.judge, sign),
@@ -202,11 +204,7 @@ def _chances_of(row: PlanRow) -> Iterator[str]:
     """Say what the design's alarms may err, and what it gives each hypothesis."""
     if row.allocation is not None and row.allocation.families:
         yield f"{allocation_words(row.allocation)}."
-    alike: defaultdict[Prospect, list[str]] = defaultdict(list)
-    for prospect in row.prospects:
-        alike[replace(prospect, hypothesis="")].append(prospect.hypothesis)
-    for prospect, names in alike.items():
-        yield prospect_words(replace(prospect, hypothesis=", ".join(names)))
+    yield from prospects_words(row.prospects)
 
 
 def _basis(estimate: Estimate) -> str:
@@ -263,7 +261,8 @@ def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
     return f"  {'  '.join(parts)}"
 
 
-def _wrapped(text: str, indent: str) -> list[str]:
+def wrapped(text: str, indent: str) -> list[str]:
+    """A text in lines of :data:`WIDTH` columns; no id and no path is broken."""
     return [
         line
         for part in text.splitlines()
@@ -276,6 +275,15 @@ def _wrapped(text: str, indent: str) -> list[str]:
             break_on_hyphens=False,
         )
     ]
+
+
+def prospects_words(prospects: Iterable[Prospect]) -> Iterator[str]:
+    """Units, what can be cleared and what can be found, once where all of it is alike."""
+    alike: defaultdict[Prospect, list[str]] = defaultdict(list)
+    for prospect in prospects:
+        alike[replace(prospect, hypothesis="")].append(prospect.hypothesis)
+    for prospect, names in alike.items():
+        yield prospect_words(replace(prospect, hypothesis=", ".join(names)))
 
 
 def prospect_words(prospect: Prospect) -> str:
@@ -296,13 +304,13 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
         without = "it has no margin, so nothing can be cleared and "
         clears = " to clear or find" if prospect.passing else ""
         yield f"{what}): {without if prospect.margin is None else ''}no power{clears} is computed."
+        yield from _why_margin(prospect)
         yield from _at(prospect)
         return
     groups = "" if prospect.paired else " per group"
     worth = "" if prospect.paired or prospect.equal else "as precise as "
     yield f"{what}): {worth}{prospect.per_group:,} {prospect.unit_name.several}{groups}."
-    if prospect.why:
-        yield f"Why that margin: {prospect.why.rstrip('.')}."
+    yield from _why_margin(prospect)
     if why := _why_not_clear(prospect):
         yield why
     yield from _at(prospect)
@@ -331,6 +339,11 @@ def _at(prospect: Prospect) -> Iterator[str]:
         else:
             at = "As recorded" if prospect.sd is None else f"At the SD recorded, {prospect.sd:.2f}"
         yield f"{at}: {', '.join(parts)}."
+
+
+def _why_margin(prospect: Prospect) -> Iterator[str]:
+    if prospect.why:
+        yield f"Why that margin: {prospect.why.rstrip('.')}."
 
 
 def _why_not_clear(prospect: Prospect) -> str:

@@ -14,7 +14,7 @@ from ..settings.options import Given
 from ..settings.settings import Settings, read_settings
 from .clock import today
 
-_FILES = (
+PYTEST_FILES = (
     *("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"),
     *("pyproject.toml", "tox.ini", "setup.cfg"),
 )
@@ -49,21 +49,27 @@ def configured(**asked: object) -> Settings:
 def _ini_above(here: Path) -> tuple[Path, Mapping[str, object]]:
     """The folder of the nearest file with a section for pytest, and our keys in it."""
     for folder in (here, *here.parents):
-        for name in _FILES:
-            path = folder / name
-            try:
-                found = _section(path) if path.is_file() else None
-            except (OSError, ValueError, configparser.Error) as error:
-                problem = f"cannot be read: {error}"
-                raise BadSetting(option="ini-file", value=path, problem=problem) from None
+        for name in PYTEST_FILES:
+            found = pytest_section(folder / name)
             if found is not None:
                 ours = {key: value for key, value in found.items() if key.startswith("bias_")}
                 return folder, {key.removeprefix("bias_"): _read(key, ours[key]) for key in ours}
     return here, {}
 
 
+def pytest_section(path: Path) -> Mapping[str, object] | None:
+    """The keys for pytest in a file; None where it has none and says nothing by being there.
+
+    Raises BadSetting for a file that cannot be read.
+    """
+    try:
+        return _section(path) if path.is_file() else None
+    except (OSError, ValueError, configparser.Error) as error:
+        problem = f"cannot be read: {error}"
+        raise BadSetting(option="ini-file", value=path, problem=problem) from None
+
+
 def _section(path: Path) -> Mapping[str, object] | None:
-    """The keys for pytest in a file; None where it has none and says nothing by being there."""
     if path.suffix == ".toml":
         tables = tomllib.loads(path.read_text("utf-8"))
         if path.name != "pyproject.toml":

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, cast
 
 from ..cassettes.places import cassette_path
 from ..cassettes.staleness import dated
-from ..contrasts.cases import Case, wanted_of
+from ..contrasts.cases import Case, Registered, wanted_of
 from ..contrasts.declared import claim_under
 from ..contrasts.power import Prospect, prospect_of
 from ..errors import BadSetting, BiasError, NoControl
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..cassettes.store import Cassette
-    from ..experiments.design import Trial
+    from ..contrasts.findings import Finding
+    from ..experiments.allocation import Allocation
+    from ..experiments.design import Design, Trial
     from ..recording.characteristics import Characteristics
     from ..settings.settings import Limits
     from ..settings.shards import Shard
@@ -247,23 +249,34 @@ def _prospects(bench: Workbench, case: Case) -> tuple[tuple[Prospect, ...], str,
     except Exception as error:  # noqa: BLE001  (the author's code: its cases show the traceback)
         found = {}
         problem = f"its protocol fails with {type(error).__name__}: {error}"
-    claims = {name: claim_under(h, case.design) for name, h in registered.hypotheses.items()}
+    allocation = bench.allocation(experiment.id)
+    prospects = prospects_of(registered, case.design, allocation, found)
+    return prospects, problem, why_outdated(bench, case)
+
+
+def prospects_of(
+    registered: Registered,
+    design: Design,
+    allocation: Allocation,
+    found: Mapping[str, Finding | None],
+) -> tuple[Prospect, ...]:
+    """Prospects of each hypothesis under ``design``, at the spread ``found`` where any was."""
+    claims = {name: claim_under(h, design) for name, h in registered.hypotheses.items()}
     sizes = Counter(
         h.family for name, h in registered.hypotheses.items() if claims[name] != "describe"
     )
-    alpha = bench.allocation(experiment.id).alpha / max(len(sizes), 1)
-    prospects = tuple(
+    alpha = allocation.alpha / max(len(sizes), 1)
+    return tuple(
         prospect_of(
             hypothesis,
-            experiment,
-            case.design,
+            registered.experiment,
+            design,
             found.get(name),
-            controlled=registered.licensed(hypothesis, case.design),
+            controlled=registered.licensed(hypothesis, design),
             alarm=alpha / max(sizes[hypothesis.family], 1),  # the first step of Holm's method
         )
         for name, hypothesis in sorted(registered.hypotheses.items())
     )
-    return prospects, problem, why_outdated(bench, case)
 
 
 def why_outdated(bench: Workbench, case: Case) -> tuple[str, ...]:

@@ -79,7 +79,11 @@ def test_what_is_there_is_kept_and_said_to_be_another_or_the_same(
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("pytest.ini", "", "[pytest]: testpaths = bias_tests bias_models = simulated/even"),
+        (
+            "pytest.ini",
+            "[pytest]\n",
+            "[pytest]: testpaths = bias_tests bias_models = simulated/even",
+        ),
         ("tox.ini", "[pytest]\n", "[pytest]: testpaths = bias_tests bias_models = simulated/even"),
         (
             "pyproject.toml",
@@ -128,6 +132,7 @@ def test_an_own_error_budget_gets_the_share_said_that_it_lacks(
             ["anchoring", "--into", "damaged"],
             "bias_error_budget=damaged/bias_budget.toml: not TOML",
         ),
+        (["--into", "broken"], "ini-file=broken/pyproject.toml: cannot be read: "),
         (["--recordings=yes"], "ignored explicit argument 'yes'"),
     ],
 )
@@ -135,7 +140,11 @@ def test_what_cannot_be_done_says_why(
     here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
     (here / "taken").touch()
-    for folder, name in (("file", "bias_tests"), ("damaged", "bias_budget.toml")):
+    for folder, name in (
+        ("file", "bias_tests"),
+        ("damaged", "bias_budget.toml"),
+        ("broken", "pyproject.toml"),
+    ):
         (here / folder).mkdir()
         (here / folder / name).write_text("?", encoding="utf-8")
     with pytest.raises(SystemExit) as ended:

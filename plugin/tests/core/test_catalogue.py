@@ -1,0 +1,181 @@
+"""``pytest-bias list`` and ``show``: what they say of the shipped suite, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cli.entry import main
+from pytest_bias.experiments.canonical import compact, plain
+from pytest_bias.experiments.experiment import plan
+from pytest_bias.workbench.suite import find_experiments
+
+ROOT = Path(__file__).parents[3]
+ANCHORING = "anchoring-prosecutor-sentencing"
+
+
+@pytest.fixture(autouse=True)
+def _there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 0
+    return capsys.readouterr().out
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(told(capsys, "show", *arguments, "--json"))
+    return found
+
+
+def test_the_list_says_what_the_results_and_the_recordings_of_the_suite_say(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = {each["id"]: each for each in json.loads(told(capsys, "list", "--json"))}
+    # As README and report sum up the suite: 77 hypotheses, 12 described.
+    assert sum(each["gating"] for each in found.values()) == 77
+    assert sum(each["described"] for each in found.values()) == 12
+    experiments = {each.id: each for each in find_experiments("bias_tests")}
+    for name in (ANCHORING, "cv-screening", "linguistic-audit"):
+        trials = plan(experiments[name], experiments[name].design())
+        gate = {compact(trial.identity) for trial in trials}
+        cassette = Cassette(ROOT / f"cassettes/{name}/simulated--even.jsonl")
+        measured = (t for t in cassette.measured_trials() if compact(plain(t.trial)) in gate)
+        calls = sum(len(trial.calls) for trial in measured)
+        calls += sum(1 for _ in cassette.interactions())  # where text is kept: all are of the gate
+        assert found[name]["calls"]["subject"] == pytest.approx(calls, rel=0.03), name
+    text = told(capsys, "list").splitlines()
+    assert [line.split("  ")[0] for line in text] == ["experiment", *found]
+    assert max(map(len, text)) <= 160
+
+
+def test_the_prompts_shown_are_those_that_were_recorded(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    prompts = shown(capsys, ANCHORING, "--condition", "demand=high")["prompts"]
+    assert prompts["trial"] == "high#1"
+    cassette = Cassette(ROOT / f"cassettes/{ANCHORING}/simulated--even.jsonl")
+    recorded = {each.completion.text for each in cassette.interactions()}
+    assert len(prompts["asked"]) == 3
+    assert {each["simulated_reply"] for each in prompts["asked"]} <= recorded
+    text = told(capsys, "show", ANCHORING, "--condition", "high")
+    for each in prompts["asked"]:
+        for message in each["told"]:
+            assert all(f"    {line}" in text for line in message["text"].splitlines() if line)
+
+
+def test_a_page_has_design_margins_with_their_reasons_controls_and_power(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = " ".join(told(capsys, "show", ANCHORING).split())
+    for words in (
+        "demand (months on probation): low, high; for controls grave, trivial",
+        "gate: 360 trials, replicates: 156",
+        "calls of the gate design: ≈ 1,0",
+        "sentence_months: the judge's final sentence (0 to 12 months on probation)",
+        "sentence_months-grave-trivial, for sentence_months: ",
+        "Unseen: it evaluates a demand of nine months as it does one of three",
+        "false alarms: at most 0.00833",
+        "sentence_months-high-low (claim clear, margin 0.6): 156 replies per group. Why that",
+        "margin: an anchoring index of .10",
+        "It clears with probability 0.90 or more",
+    ):
+        assert words in text
+
+
+def test_items_and_a_judge_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    audit = shown(capsys, "linguistic-audit", "--item", "s03_night_train")
+    assert audit["prompts"]["trial"].split("/")[-1] == "s03_night_train#1"
+    assert "glad_news" in audit["items"]["controls"]
+    story = shown(capsys, "narrative-personas", "--condition", "persona=noir", "scenario=team")
+    assert story["prompts"]["trial"].startswith("noir-white_male-neutral-team/")
+    first, *others = story["prompts"]["asked"]
+    assert [each["role"] for each in first["told"]] == ["system", "user"]
+    assert {each["to"] for each in others} == {"judge"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["show", "anchoring"], "unknown experiment 'anchoring'; known: anchoring-pro"),
+        (["show", ANCHORING, "--condition", "hih"], f"unknown condition of {ANCHORING} 'hih'"),
+        (["show", ANCHORING, "--condition", "demand=lo"], "did you mean 'low'?"),
+        (["show", ANCHORING, "--condition", "deman=low"], "unknown factor 'deman'"),
+        (["show", ANCHORING, "--condition", "low", "high"], "FACTOR=LEVEL for each factor"),
+        (["show", ANCHORING, "--item", "x"], f"--item=x: {ANCHORING} has no items"),
+        (["show", "linguistic-audit", "--item", "x"], "unknown item of linguistic-audit 'x'"),
+        (["list", "--suite", "no_such"], "suite=no_such: cannot be imported"),
+        (["list", "--suite", "pytest_bias.errors"], "it declares no hypothesis; pytest-bias init"),
+    ],
+)
+def test_what_is_not_there_is_named(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+OWN = """
+from pytest_bias import Experiment, Factor, MeanDifference, Measure, hypotheses
+
+async def ask(trial, subject):
+    {protocol}
+
+OWN = Experiment(id="own", name="Own", protocol=ask, replicates=9, factors=[
+    Factor("one", ["a", "b"], controls={{"c": 3}}), Factor("two", ["d", "e"])],
+    measures=[Measure("m", bounds=(0, 1))])
+
+@hypotheses(OWN, MeanDifference("m", "one", high="a", low="b", margin=.2, claim="detect"))
+def test_own():
+    pass
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A module with one experiment, to be written."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")
+    yield tmp_path / "own_suite.py"
+    sys.modules.pop("own_suite", None)
+
+
+def test_without_a_simulated_subject_only_the_opening_is_known(
+    own: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own.write_text(OWN.format(protocol="return await subject.ask(trial['one'])"), "utf-8")
+    (line,) = told(capsys, "list", "--suite", "own_suite").splitlines()[1:]
+    assert line.split()[:6] == ["own", "36", "≥", "36", "0", "1"]
+    text = told(capsys, "show", "own", "--suite", "own_suite")
+    assert "no simulated subject answers: what is asked next depends on the reply" in text
+
+
+@pytest.mark.parametrize(
+    ("protocol", "arguments", "said"),
+    [
+        ("raise KeyError(1)", [], "EXPERIMENT=own: its protocol fails with KeyError: 1"),
+        ("import asyncio; await asyncio.sleep(0)", [], "awaits"),
+        ("...", ["--condition", "one=c", "two=e"], "no condition has all of these"),
+    ],
+)
+def test_what_the_author_has_to_mend_is_said(
+    own: Path,
+    capsys: pytest.CaptureFixture[str],
+    protocol: str,
+    arguments: list[str],
+    said: str,
+) -> None:
+    own.write_text(OWN.format(protocol=protocol), encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        main(["show", "own", "--suite", "own_suite", *arguments])
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
