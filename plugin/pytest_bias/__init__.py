@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from .statistics.simultaneous import benjamini_hochberg, holm
     from .verdicts.analysis import Analysis
     from .verdicts.verdict import Control, Verdict
+    from .workbench.study import Results, analyze, run
 
 _HOMES = {
     "Agreement": "experiments.judges",
@@ -130,6 +131,7 @@ _HOMES = {
     "Records": "experiments.records",
     "Refusals": "experiments.measures",
     "Reply": "experiments.protocol",
+    "Results": "workbench.study",
     "Selection": "contrasts.selection",
     "Shades": "experiments.charts",
     "SimulatedAnswer": "experiments.experiment",
@@ -148,6 +150,7 @@ _HOMES = {
     "Verdict": "verdicts.verdict",
     "WelchTest": "contrasts.published",
     "Within": "experiments.replies",
+    "analyze": "workbench.study",
     "benjamini_hochberg": "statistics.simultaneous",
     "chi_square": "statistics.counts",
     "cohen_d": "statistics.effect_size",
@@ -168,6 +171,7 @@ _HOMES = {
     "positive_control": "contrasts.cases",
     "recorded": "cassettes.recorded_trials",
     "response_length": "experiments.measures",
+    "run": "workbench.study",
     "scored_again": "experiments.judges",
     "sentiment": "experiments.measures",
     "tile_chart": "experiments.charts",
@@ -227,6 +231,7 @@ __all__ = [
     "Records",
     "Refusals",
     "Reply",
+    "Results",
     "Selection",
     "Shades",
     "SimulatedAnswer",
@@ -245,6 +250,7 @@ __all__ = [
     "Verdict",
     "WelchTest",
     "Within",
+    "analyze",
     "benjamini_hochberg",
     "chi_square",
     "cohen_d",
@@ -265,6 +271,7 @@ __all__ = [
     "positive_control",
     "recorded",
     "response_length",
+    "run",
     "scored_again",
     "sentiment",
     "tile_chart",

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.experiments.design import Design, Trial
-from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt, plan
 from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.experiments.protocol import Subject
@@ -39,7 +39,9 @@ def trial(of: Experiment, level: str) -> Trial:
 def asked(of: Experiment, level: str, *replies: str) -> tuple[object, list[Request]]:
     given = iter(replies)
     script = Script(lambda *_: next(given))
-    return run(of.protocol(trial(of, level), Subject(of.parameters)), script), script.requests
+    return drive_at_once(
+        of.protocol(trial(of, level), Subject(of.parameters)), script
+    ), script.requests
 
 
 @cache

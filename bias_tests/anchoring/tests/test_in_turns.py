@@ -16,7 +16,7 @@ import pytest
 from pytest_bias.errors import BadTemplate, InvalidReply
 from pytest_bias.experiments.canonical import dumps, plain
 from pytest_bias.experiments.design import Design, Trial
-from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt, plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Completion, Message, Place, Request
@@ -59,7 +59,7 @@ def asked(of: Experiment, level: str, *texts: str) -> tuple[object, list[Request
     """The result of one trial and what was asked, with replies as given."""
     given = iter(texts)
     script = Script(lambda *_: next(given))
-    result = run(of.protocol(trial(of, level), Subject(of.parameters)), script)
+    result = drive_at_once(of.protocol(trial(of, level), Subject(of.parameters)), script)
     return result, script.requests
 
 
@@ -313,7 +313,7 @@ def test_the_control_arm_works_from_end_to_end() -> None:
     for number in range(1, 21):
         which = trial(of, "none", number)
         script = simulated_reply(of, "biased", which)
-        result = run(of.protocol(which, Subject(of.parameters)), script)
+        result = drive_at_once(of.protocol(which, Subject(of.parameters)), script)
         assert type(result) is Unanchored
         months.append(of.measure("sentence_months").of(result))
         assert len(script.requests[0].messages) == 1
@@ -321,7 +321,7 @@ def test_the_control_arm_works_from_end_to_end() -> None:
         assert "prosecutor" not in told.lower()
         assert "random" not in told
     assert 4 <= sum(map(float, months)) / 20 <= 6
-    anchored = run(
+    anchored = drive_at_once(
         of.protocol(trial(of, "low"), Subject()), simulated_reply(of, "biased", trial(of, "low"))
     )
     assert isinstance(anchored, Ruling)

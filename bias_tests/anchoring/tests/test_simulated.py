@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from pytest_bias.experiments.design import Condition, Trial
-from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Message, Place
@@ -42,7 +42,7 @@ def conversation(level: str) -> tuple[tuple[Message, ...], ...]:
         3: ruling,
     }
     script = Script(lambda _, place: replies[place.turn])
-    run(ANCHORING.protocol(Trial(condition), Subject()), script)
+    drive_at_once(ANCHORING.protocol(Trial(condition), Subject()), script)
     return tuple(request.messages for request in script.requests)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_bias import Experiment, MeanDifference, PositiveControl, Subject, plan
 from pytest_bias.experiments.checks.manipulation import faults
-from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.statistics.power import verdict_chances
 from pytest_bias.verdicts.analysis import analyse
 from tests.core.factories import Script
@@ -79,7 +79,7 @@ def test_the_second_scaffold_asks_twice(names: dict[str, object]) -> None:
         if t.condition.levels["scaffold"] == "second_look"
     )
     script = Script(lambda *_: '{"rating": 2}')
-    run(experiment.protocol(trial, Subject()), script)
+    drive_at_once(experiment.protocol(trial, Subject()), script)
     assert [len(request.messages) for request in script.requests] == [1, 3]
 
 

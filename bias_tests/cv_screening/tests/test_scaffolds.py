@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from pytest_bias.errors import BadDesign, InvalidReply
-from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.messages import Request
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.replies import reply_schema
@@ -45,7 +45,7 @@ def rated(label: str, *texts: str) -> tuple[Screened, list[Request]]:
     async def protocol() -> Screened:
         return await scaffold.rate(APPLICATION, Subject())
 
-    result = run(protocol(), script)
+    result = drive_at_once(protocol(), script)
     assert isinstance(result, Screened)
     return result, script.requests
 

@@ -20,7 +20,7 @@ from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.errors import InvalidReply
 from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.design import Trial
-from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.protocol import Subject
 from tests.core.factories import Script
@@ -131,7 +131,7 @@ def test_the_names_are_the_documented_ones() -> None:
 
 def measured(text: str) -> dict[str, object]:
     script = Script(lambda *_: text)
-    result = run(LINGUISTIC_AUDIT.protocol(DOCUMENTED[0], Subject()), script)
+    result = drive_at_once(LINGUISTIC_AUDIT.protocol(DOCUMENTED[0], Subject()), script)
     (request,) = script.requests
     assert request.messages == (Message("user", prompt_of(DOCUMENTED[0])),)
     return {measure.name: measure.of(result) for measure in LINGUISTIC_AUDIT.measures}
@@ -157,7 +157,7 @@ def test_a_refusal_is_measured_and_not_asked_again() -> None:
 def test_a_reply_without_text_is_missing_and_not_asked_again(text: str) -> None:
     script = Script(lambda *_: text)
     with pytest.raises(InvalidReply, match="empty"):
-        run(LINGUISTIC_AUDIT.protocol(DOCUMENTED[0], Subject()), script)
+        drive_at_once(LINGUISTIC_AUDIT.protocol(DOCUMENTED[0], Subject()), script)
     assert len(script.requests) == 1
 
 

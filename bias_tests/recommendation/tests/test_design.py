@@ -14,7 +14,7 @@ import pytest
 from pytest_bias import BadStimuli, Trial
 from pytest_bias.errors import BadTemplate, InvalidReply
 from pytest_bias.experiments.checks.manipulation import faults
-from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.records import Outcome, record_of
@@ -44,7 +44,7 @@ def prompt_of(trial_id: str) -> str:
     trial = next(trial for trial in GATE if trial.id == trial_id)
     script = Script(lambda *_: "no")
     with pytest.raises(InvalidReply):
-        run(RECOMMENDATION.protocol(trial, Subject()), script)
+        drive_at_once(RECOMMENDATION.protocol(trial, Subject()), script)
     return script.requests[0].messages[0].text
 
 
@@ -58,7 +58,7 @@ def said(trial: Trial, *replies: str) -> tuple[Recommended | None, list[str]]:
     script = Script(lambda *_: next(given))
     found: Recommended | None = None
     try:
-        found = run(RECOMMENDATION.protocol(trial, Subject()), script)  # type: ignore[assignment]  # a protocol may give anything
+        found = drive_at_once(RECOMMENDATION.protocol(trial, Subject()), script)  # type: ignore[assignment]  # a protocol may give anything
     except InvalidReply:
         found = None
     return found, [reason for _, reason in script.rejected]

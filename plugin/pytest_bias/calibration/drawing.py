@@ -20,7 +20,7 @@ from ..errors import InvalidReply
 from ..experiments.allocation import Allocation
 from ..experiments.canonical import compact, digest, dumps
 from ..experiments.design import Design, Trial
-from ..experiments.driver import run
+from ..experiments.driver import drive_at_once
 from ..experiments.experiment import Players, SimulatedPrompt, plan
 from ..experiments.keys import parameters_of
 from ..experiments.messages import Completion, Place, Request
@@ -168,7 +168,7 @@ class _Answering:
         players = Players(f"simulated/{self.subject}", f"simulated/{JUDGE}")
         result, missing = None, None
         try:
-            result = run(experiment.start(self.trial, players), self)
+            result = drive_at_once(experiment.start(self.trial, players), self)
         except InvalidReply as invalid:
             missing = invalid.reason
         return Outcome(

@@ -63,7 +63,7 @@ async def drive(coroutine: Coroutine[Any, Any, object], executor: Executor) -> o
     raise error
 
 
-def run(coroutine: Coroutine[Any, Any, object], executor: Executor) -> object:
+def drive_at_once(coroutine: Coroutine[Any, Any, object], executor: Executor) -> object:
     """Drive a protocol without an event loop: the executor must never suspend."""
     driver = drive(coroutine, executor)
     try:

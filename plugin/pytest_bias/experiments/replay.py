@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import BadDesign, BiasError, InvalidReply, ReplayDiffers
 from .blind_check import check_blind
 from .design import Trial
-from .driver import run
+from .driver import drive_at_once
 from .experiment import Experiment, Players, SimulatedPrompt
 from .keys import interaction_key, trial_seed
 from .messages import Completion, Place, Request
@@ -194,7 +194,7 @@ class Walk(Tracer):
         self.invalid_as: str | None = None
         self.error: BaseException | None = None
         try:
-            self.result = run(self.start(), self)
+            self.result = drive_at_once(self.start(), self)
         except Unrecorded as unrecorded:
             self.missing = unrecorded.wanted
         except InvalidReply as invalid:

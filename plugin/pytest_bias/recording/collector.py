@@ -45,9 +45,11 @@ from .job import (
     KeepsMeasures,
     KeepsReplies,
     Progress,
+    Teller,
     is_finished,
     is_whole,
     missing,
+    untold,
 )
 from .limits import Spending, Stop, Throttle
 from .process import (
@@ -72,6 +74,7 @@ class Terms:
     ``order_seed`` shuffles the trials of each experiment and model, so that what drifts while a
     recording runs (load, latency) is not confounded with a condition. ``gates`` is whether
     verdicts rest on what is recorded, so that nothing is paid for that another model answers.
+    ``told`` is called with every trial when it is recorded, and must not raise.
     """
 
     mode: RecordMode
@@ -82,6 +85,7 @@ class Terms:
     retries: Retries = field(default_factory=Retries)
     order_seed: int = 0
     gates: bool = True
+    told: Teller = untold
 
 
 @dataclass(slots=True)
@@ -209,6 +213,7 @@ class _Collector:
             progress=self._show,
             rehearsed=rehearsed,
             gates=self.terms.gates,
+            told=self.terms.told,
         )
         if recording.other is not None:
             raise recording.other

@@ -218,6 +218,14 @@ Progress = Callable[[Tally], None]
 """Called with the books of a model whenever they have changed."""
 
 
+Teller = Callable[[Experiment, Outcome], None]
+"""Called with every trial when it has been recorded."""
+
+
+def untold(_experiment: Experiment, _outcome: Outcome) -> None:
+    """Tell nobody."""
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class JobRecording:
     """The recording of one job.
@@ -237,6 +245,7 @@ class JobRecording:
     progress: Progress
     rehearsed: int
     gates: bool = True
+    told: Teller = untold
     _throttle: Throttle = field(init=False)
     _failures_in_a_row: int = field(default=0, init=False)
     _exhausted: bool = field(default=False, init=False)
@@ -316,6 +325,7 @@ class JobRecording:
         self._failures_in_a_row = 0
         self.rehearsed = self.rehearsed or live.interactions
         report.done.add(trial.id)
+        self.told(job.experiment, live)
         if len(report.done) == 1:
             wake(self._throttle.growth)
         tally = self.callers[job.model].tally

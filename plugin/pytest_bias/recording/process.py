@@ -7,13 +7,21 @@ import logging
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from types import FrameType
+from typing import TypeVar
 
 _HANGUP = (signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()
 """What a terminal's end sends; Windows has none."""
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, *_HANGUP)
+
+_T = TypeVar("_T")
+
+_LISTENING: ContextVar[list[Callable[[], object]] | None] = ContextVar("listening", default=None)
+"""Where a recording in another thread than the main one says how a signal is told to it."""
 
 _TALKATIVE = ("anthropic", "google_genai", "httpcore2", "httpx2", "openai")
 """Loggers of the SDKs and what they call through."""
@@ -48,6 +56,8 @@ def signals_told(
             # Not the main thread, or a platform without it: the default handlers stay.
             continue
         caught.append(number)
+    if not caught and (listening := _LISTENING.get()) is not None:
+        listening.append(lambda: loop.call_soon_threadsafe(hear, signal.SIGINT))
     try:
         yield
     finally:
@@ -128,6 +138,27 @@ def quiet_sdks() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, before, strict=True):
             logger.setLevel(level)
+
+
+def apart(work: Callable[[], _T]) -> _T:
+    """Do ``work``, which records; beside an event loop (a notebook's) in a thread of its own.
+
+    An interruption is told to it there as a signal is here.
+    """
+    if not in_event_loop():
+        return work()
+    listening: list[Callable[[], object]] = []
+    context = copy_context()
+    context.run(_LISTENING.set, listening)
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(context.run, work)
+        while True:
+            try:
+                return done.result()
+            except KeyboardInterrupt:
+                if done.done() or not listening:
+                    raise
+                listening[-1]()
 
 
 def in_event_loop() -> bool:

@@ -6,7 +6,8 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from types import SimpleNamespace
+from typing import Any, Protocol, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
@@ -30,11 +31,26 @@ class Display(Protocol):
         """Print a line."""
 
 
+class StreamTerminal:
+    """A stream as displays and :func:`.say` know pytest's terminal reporter."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._tw = SimpleNamespace(_file=stream)
+        self.isatty = stream.isatty()
+
+    def write_line(self, line: str, **_markup: bool) -> None:
+        """Write a line at once."""
+        stream = self._tw._file  # noqa: SLF001
+        encoding = stream.encoding or "utf-8"
+        stream.write(f"{line}\n".encode(encoding, "replace").decode(encoding))
+        stream.flush()
+
+
 @contextmanager
 def recording_progress(reporter: Any) -> Iterator[Display]:
     """The display of a recording.
 
-    ``reporter`` is pytest's terminal reporter, or None when it is switched off.
+    ``reporter`` is pytest's terminal reporter, None when it is switched off, or a StreamTerminal.
     """
     if reporter is None:
         yield _Nothing()

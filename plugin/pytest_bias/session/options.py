@@ -147,7 +147,7 @@ def _added_providers(config: pytest.Config) -> dict[str, object]:
 
 def check_settings(config: pytest.Config) -> None:
     """Refuse what can be refused before anything is collected; UsageError says why."""
-    from ..errors import BiasError, RecordingRefused  # noqa: PLC0415
+    from ..errors import BiasError  # noqa: PLC0415
     from ..settings.roster import read_roster  # noqa: PLC0415
 
     try:
@@ -161,10 +161,10 @@ def check_settings(config: pytest.Config) -> None:
 
             check_old(settings)
         recording = settings.record != "none" and not settings.plan
-        if recording and os.environ.get("CI") and not settings.record_in_ci:
-            raise RecordingRefused(
-                "CI is set, and recording costs money; add --bias-record-in-ci to allow it"
-            )
+        if recording:
+            from ..workbench.plans import check_ci  # noqa: PLC0415  (calls models)
+
+            check_ci(settings)
         if config.getoption("bias_model") or recording or settings.plan:
             from ..providers.players import (  # noqa: PLC0415  (not for an ini key alone)
                 check_models,

@@ -24,12 +24,12 @@ class Workbench(Recordings):
     Raises BadSetting or UnknownName for models, tables or an error budget that will not do.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, registry: Registry | None = None) -> None:
         super().__init__(settings)
         check_models(settings, self.roster, settings.models)
         self.tables.check(settings)
         self.budget = read_budget(settings.error_budget)
-        self.registry = Registry()
+        self.registry = registry or Registry()
         self._analyses: dict[tuple[str, str], Analysis] = {}
 
     def analysed(self, case: Case) -> Analysis:

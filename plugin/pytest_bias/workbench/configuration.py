@@ -32,11 +32,16 @@ def configured(**asked: object) -> Settings:
     BadSetting
         When a value is outside its domain, or the file cannot be read.
     """
+    # As they would be typed, so that 0 is not taken for nothing.
+    typed = {
+        name: value if value is None or isinstance(value, bool | list) else str(value)
+        for name, value in asked.items()
+    }
     here = Path.cwd()
     rootdir, ini = _ini_above(here)
     return read_settings(
         Given(
-            options=asked,
+            options=typed,
             ini=ini,
             environ=dict(os.environ),
             rootdir=rootdir,

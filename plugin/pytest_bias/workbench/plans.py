@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,13 +15,13 @@ from ..cassettes.staleness import dated
 from ..contrasts.cases import Case, Registered, wanted_of
 from ..contrasts.declared import claim_under
 from ..contrasts.power import Prospect, prospect_of
-from ..errors import BadSetting, BiasError, NoControl
+from ..errors import BadSetting, BiasError, NoControl, RecordingRefused
 from ..errors.said import Said
 from ..experiments.experiment import GATE
 from ..experiments.records import Origin
 from ..providers.base import ProviderContext
 from ..recording.collector import CollectionReport, Terms, collect
-from ..recording.job import Job, JobReport, Progress
+from ..recording.job import Job, JobReport, Progress, Teller, untold
 from ..recording.plan import PlanJob, RecordingPlan, plan_recording
 from ..recording.process import HeldSignals
 from ..settings.options import read_environment
@@ -34,8 +35,16 @@ if TYPE_CHECKING:
     from ..experiments.allocation import Allocation
     from ..experiments.design import Design, Trial
     from ..recording.characteristics import Characteristics
-    from ..settings.settings import Limits
+    from ..settings.settings import Limits, Settings
     from ..settings.shards import Shard
+
+
+def check_ci(settings: Settings) -> None:
+    """Raise RecordingRefused where recording is asked for in CI and not allowed there."""
+    if settings.record != "none" and os.environ.get("CI") and not settings.record_in_ci:
+        raise RecordingRefused(
+            "CI is set, and recording costs money; add --bias-record-in-ci to allow it"
+        )
 
 
 def told(report: CollectionReport) -> Said:
@@ -66,6 +75,7 @@ def record(
     progress: Progress,
     say: Callable[[str], None],
     held: HeldSignals | None = None,
+    told: Teller = untold,
 ) -> CollectionReport:
     """Record what the selected cases lack; see :func:`.collect`."""
     settings = bench.settings
@@ -84,6 +94,7 @@ def record(
         limits=limits,
         order_seed=settings.order_seed,
         gates=settings.gate != "off",
+        told=told,
     )
     jobs, refused = jobs_of(bench, selected)
     report = collect(jobs, terms, progress, say, held)

@@ -6,31 +6,31 @@ import importlib
 import os
 import pkgutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
 from ..contrasts.cases import Registry, declared_in
-from ..errors import BadSetting
+from ..errors import BadDesign, BadSetting, UnknownName
 from ..experiments.experiment import Experiment
-from .files import declares, imported, python_files
+from .files import declares, imported, modules, python_files
 from .process_end import hold_exit
+
+SUITE = "bias_tests"
+"""Package of a suite where none is named."""
 
 TESTS = "tests"
 """Folder below a suite that checks an experiment's own code, and needs what only tests need."""
 
 
-def suite_modules(suite: str) -> list[ModuleType]:
+def suite_modules(suite: str | os.PathLike[str]) -> list[ModuleType]:
     """Return the package ``suite`` and all modules in it, but those in folders :data:`TESTS`.
 
     Raises BadSetting when there is no such package below the current folder or on the path, a
     module of it cannot be imported to its end, or a file of it declares cases and is in no
     package.
     """
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    # As a shell completes it: bias_tests/ and ./bias_tests are the package bias_tests.
-    name = os.path.normpath(suite).strip("/").replace("/", ".")
+    name = _importable(suite)
     module = name
     let_go = hold_exit(lambda: 2)
     try:
@@ -64,6 +64,18 @@ def suite_modules(suite: str) -> list[ModuleType]:
     return modules
 
 
+def _importable(suite: str | os.PathLike[str]) -> str:
+    """The name of a suite's package, made importable; a folder may stand anywhere."""
+    top, names = Path(suite).resolve(), list[str]()
+    while (top / "__init__.py").is_file():
+        names.insert(0, top.name)
+        top = top.parent
+    place = str(top) if names else ""
+    if place not in sys.path:
+        sys.path.insert(0, place)
+    return ".".join(names) or os.path.normpath(suite).strip("/").replace("/", ".")
+
+
 def registry_of(modules: Iterable[ModuleType]) -> Registry:
     """The declarations of some modules, by experiment; BadDesign where they contradict."""
     registry = Registry()
@@ -85,3 +97,74 @@ def find_experiments(suite: str) -> Iterator[Experiment]:
             if isinstance(value, Experiment) and value.id not in seen:
                 seen.add(value.id)
                 yield value
+
+
+def declared_for(
+    named: Sequence[Experiment | str | os.PathLike[str]], suite: str | os.PathLike[str]
+) -> tuple[Registry, tuple[str, ...]]:
+    """The declarations, and the ids of the experiments that are named; all, where none is.
+
+    An experiment is itself (its hypotheses are then those of the modules that are loaded, or
+    stand beside it), an id, or a folder, by its path or its name in the suite.
+
+    Raises
+    ------
+    UnknownName
+        When there is no such experiment; it names the near ones.
+    BadSetting
+        When the suite cannot be imported to its end, or nothing is declared about one.
+    """
+    names = [os.fspath(each) for each in named if not isinstance(each, Experiment)]
+    folders = [each for each in names if (Path(each) / "__init__.py").is_file()]
+    loaded = [module for folder in folders for module in suite_modules(folder)]
+    if {*names} - {*folders} or not named:
+        loaded += suite_modules(suite)
+    registry = registry_of(dict.fromkeys(loaded))
+    found: list[str] = []
+    for each in named:
+        if isinstance(each, Experiment):
+            _add_value(registry, each)
+            found.append(each.id)
+        else:
+            found += _ids(os.fspath(each), registry, suite)
+    if not named:
+        found += [each.experiment.id for each in registry]
+    return registry, tuple(dict.fromkeys(found))
+
+
+def _ids(name: str, registry: Registry, suite: str | os.PathLike[str]) -> list[str]:
+    """The experiments that a name means: one by its id, those of a folder by its place."""
+    known = {each.experiment.id: each.module or "" for each in registry}
+    if name in known:
+        return [name]
+    there = (Path(name) / "__init__.py").is_file()
+    package = _importable(name if there else Path(suite) / name)
+    found = [each for each, module in known.items() if f"{module}.".startswith(f"{package}.")]
+    if not found:
+        mend = "an experiment is named by its id, or by its folder"
+        raise UnknownName(kind="experiment", name=name, known=known, mend=mend)
+    return found
+
+
+def _add_value(registry: Registry, experiment: Experiment) -> None:
+    """Add what is declared of an experiment in modules that are loaded, or else beside it."""
+    home = sys.modules.get(getattr(experiment.protocol, "__module__", ""))
+    package = sys.modules.get(getattr(home, "__package__", None) or "")
+    for beside in ((), getattr(package, "__path__", ())):
+        found = {
+            # What is typed in again, in a notebook, counts as it was typed last.
+            (each.module, each.name, each.line * (each.module != "__main__")): each
+            for folder in beside or [None]
+            for module in (modules() if folder is None else suite_modules(folder))
+            for each in declared_in(module)
+            if each.experiment is experiment
+        }
+        for declared in found.values():
+            registry.add(declared)
+        if any(declared.kind == "hypothesis" for declared in found.values()):
+            return
+    problem = (
+        "no loaded module declares a hypothesis about it: import the one with its @hypotheses, "
+        "or name the experiment by its id"
+    )
+    raise BadDesign(what=f"Experiment({experiment.id!r})", problem=problem)

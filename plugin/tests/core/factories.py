@@ -159,14 +159,13 @@ def record(
     merge: bool = True,
 ) -> Path:
     """Record ``of`` as :data:`MODEL` without any provider; the cassette's path."""
-    from pytest_bias.experiments.driver import (  # noqa: PLC0415  (the tests of protocols stand alone)
-        run,
-    )
+    # The tests of protocols stand alone.
+    from pytest_bias.experiments.driver import drive_at_once  # noqa: PLC0415
 
     path = cassette_path(folder, of.id, MODEL)
     recorder = Recorder(Cassette(path), PROVENANCE)
     for trial in plan(of, of.design()) if trials is None else trials:
-        run(of.protocol(trial, Subject(of.parameters)), Taker(of, trial, say, recorder))
+        drive_at_once(of.protocol(trial, Subject(of.parameters)), Taker(of, trial, say, recorder))
     recorder.close(of.id, MODEL, merge=merge)
     return path
 
@@ -181,11 +180,11 @@ def interrupt(
     scope: Sequence[str] = (),
 ) -> None:
     """Record trials into the journal, and be killed."""
-    from pytest_bias.experiments.driver import run  # noqa: PLC0415  (as above)
+    from pytest_bias.experiments.driver import drive_at_once  # noqa: PLC0415  (as above)
 
     recorder = Recorder(cassette, provenance, scope)
     for trial in trials:
-        run(of.protocol(trial, Subject(of.parameters)), Taker(of, trial, say, recorder))
+        drive_at_once(of.protocol(trial, Subject(of.parameters)), Taker(of, trial, say, recorder))
     assert recorder._file is not None
     recorder._file.close()
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pytest_bias.errors import InvalidReply
 from pytest_bias.experiments.design import Trial
-from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Place, Request
@@ -38,7 +38,7 @@ def answered(
     script = Script(say)
     result, missing = None, None
     try:
-        result = run(experiment.protocol(trial, Subject(experiment.parameters)), script)
+        result = drive_at_once(experiment.protocol(trial, Subject(experiment.parameters)), script)
     except InvalidReply as invalid:
         missing = invalid.reason
     reasons = tuple(reason for _, reason in script.rejected)

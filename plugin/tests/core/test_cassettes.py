@@ -418,10 +418,10 @@ def test_what_is_added_is_on_disk_at_once(tmp_path: Path) -> None:
         seen.append(len(Cassette(path)))
         return always_five(request, place)
 
-    from pytest_bias.experiments.driver import run  # noqa: PLC0415
+    from pytest_bias.experiments.driver import drive_at_once  # noqa: PLC0415
 
     for trial in plan(SMALL, SMALL.design()):
-        run(ask_twice(trial, Subject()), Taker(SMALL, trial, say, recorder))
+        drive_at_once(ask_twice(trial, Subject()), Taker(SMALL, trial, say, recorder))
     recorder.close(SMALL.id, MODEL)
     assert seen == [0, 1, 2, 3]
 

@@ -33,7 +33,7 @@ from pytest_bias import (
 )
 from pytest_bias.errors import BadDesign, BiasError
 from pytest_bias.experiments.checks.manipulation import faults
-from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.fields import author_line, one_line, shortly
 
 from .factories import Score, Script, ask_once, experiment
@@ -307,7 +307,7 @@ def test_an_attribute_error_of_the_authors_own_stays_his() -> None:
         return "text".missing  # type: ignore[attr-defined]
 
     with pytest.raises(AttributeError, match="missing"):
-        run(own(None, None), Script(lambda *_: ""))
+        drive_at_once(own(None, None), Script(lambda *_: ""))
 
 
 def test_the_line_of_an_error_is_the_authors() -> None:

@@ -19,7 +19,7 @@ from pytest_bias import (
     Trial,
     plan,
 )
-from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Completion, Place, Request
 from pytest_bias.verdicts.analysis import analyse
@@ -139,7 +139,7 @@ def test_the_example_is_analysed() -> None:
     outcomes = [
         Outcome(
             trial,
-            run(experiment.protocol(trial, Subject()), _Simulated(experiment, trial)),
+            drive_at_once(experiment.protocol(trial, Subject()), _Simulated(experiment, trial)),
             None,
             (),
             1,

@@ -15,7 +15,7 @@ from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.design import Trial
-from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.messages import Completion, Place, Request
@@ -74,7 +74,7 @@ def test_a_replay_has_the_latency_that_was_recorded(tmp_path: Path, latency: flo
     trial = plan(of, of.design())[0]
     recorder = Recorder(Cassette(cassette_path(tmp_path, of.id, MODEL)), PROVENANCE)
     live = _Live(of, trial, latency, recorder)
-    first: Outcome = live.outcome(run(live.start(), live), None)
+    first: Outcome = live.outcome(drive_at_once(live.start(), live), None)
     assert record_of(first, of.measures).values == {"latency": latency}
     check_replay(of, Players(MODEL), trial, recorder.cassette.lookup, first)
     recorder.close(of.id, MODEL)

@@ -21,7 +21,7 @@ from pytest_bias.cassettes.packed import pack, unpack
 from pytest_bias.cassettes.places import cassette_path, packed_path
 from pytest_bias.cassettes.recorder import Recorder, salvage
 from pytest_bias.cassettes.store import Cassette
-from pytest_bias.experiments.driver import run
+from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.protocol import Subject
 
@@ -148,7 +148,7 @@ def recording(disk: Disk, numbers: slice, *, anew: bool = False) -> None:
     scope = [trial.id for trial in TRIALS[numbers]] if anew else ()
     recorder = Recorder(cassette, PROVENANCE, scope)
     for trial in TRIALS[numbers]:
-        run(OF.protocol(trial, Subject()), Taker(OF, trial, always_five, recorder))
+        drive_at_once(OF.protocol(trial, Subject()), Taker(OF, trial, always_five, recorder))
         disk.kept += [line.key for line in Cassette(place, anew=anew).interactions()]
     recorder.close(OF.id, MODEL)
 

@@ -15,7 +15,7 @@ import pytest
 
 from pytest_bias.errors import BadDesign, CallFailed, ForeignAwait, InvalidReply
 from pytest_bias.experiments.design import Trial
-from pytest_bias.experiments.driver import drive, run
+from pytest_bias.experiments.driver import drive, drive_at_once
 from pytest_bias.experiments.messages import Completion, Message, Parameters, Place, Request
 from pytest_bias.experiments.protocol import Reply, Subject, together
 
@@ -34,7 +34,7 @@ def carry_out(request: pytest.FixtureRequest) -> Callable[[Body, Script], object
         return asyncio.run(drive(body(Subject(PARAMETERS)), script))
 
     def replay(body: Body, script: Script) -> object:
-        return run(body(Subject(PARAMETERS)), script)
+        return drive_at_once(body(Subject(PARAMETERS)), script)
 
     return live if request.param == "live" else replay
 
@@ -84,7 +84,7 @@ def test_a_system_prompt_of_the_models_own_stands_first_and_once(
         second = await subject.ask("Two?", after=first)
         return [(message.role, message.text) for message in second.messages]
 
-    said = run(body(Subject(PARAMETERS, system="Be fair.")), Script(lambda *_: "ok"))
+    said = drive_at_once(body(Subject(PARAMETERS, system="Be fair.")), Script(lambda *_: "ok"))
     assert said == [
         *(("system", text) for text in opening),
         ("user", "One?"),
@@ -371,7 +371,7 @@ def test_live_and_replay_stand_in_the_same_places() -> None:
 
     live, replay = Script(say, live=True), Script(say)
     given = asyncio.run(drive(body(Subject()), live))
-    assert run(body(Subject()), replay) == given
+    assert drive_at_once(body(Subject()), replay) == given
     assert in_order(live) == in_order(replay)
     assert sorted(map(repr, live.rejected)) == sorted(map(repr, replay.rejected))
 
@@ -428,7 +428,7 @@ def test_what_cannot_be_replayed_is_named_with_its_line_when_recording(body: Bod
 )
 def test_what_cannot_be_replayed_is_named_with_its_line_on_replay(body: Body) -> None:
     with pytest.raises(ForeignAwait) as caught:
-        run(body(Subject()), Script(always_five))
+        drive_at_once(body(Subject()), Script(always_five))
     assert caught.value.where == f"{__file__}:{_foreign_line(body)}"
     gc.collect()
 
@@ -437,7 +437,7 @@ def test_gather_is_named_on_replay_too() -> None:
     """Where replays run after recording: in a thread that has no event loop."""
 
     async def replayed() -> None:
-        await asyncio.to_thread(run, gathers(Subject()), Script(always_five))
+        await asyncio.to_thread(drive_at_once, gathers(Subject()), Script(always_five))
 
     with (
         warnings.catch_warnings(action="ignore", category=RuntimeWarning),  # its own, unawaited
@@ -472,7 +472,7 @@ def test_an_executor_that_suspends_cannot_replay() -> None:
             yield
 
     with pytest.raises(ForeignAwait, match="suspended call"):
-        run(body(Subject()), Slow(always_five))
+        drive_at_once(body(Subject()), Slow(always_five))
 
 
 def test_replay_needs_no_event_loop() -> None:
@@ -481,7 +481,7 @@ def test_replay_needs_no_event_loop() -> None:
 
     async def inside_a_loop() -> object:
         # would fail with "loop is already running" if replay made one
-        return run(body(_trial(), Subject()), Script(lambda *_: "ok"))
+        return drive_at_once(body(_trial(), Subject()), Script(lambda *_: "ok"))
 
     assert asyncio.run(inside_a_loop()) == "ok"
 
