@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_bias import MISSING, MeanDifference, PositiveControl, RateDifference
+from pytest_bias import MeanDifference, PositiveControl
 
-from .experiment import PEOPLE
+from .experiment import PEOPLE, SENTENCING
 
 SCOPE = "this vignette"
 
@@ -18,11 +18,8 @@ CONTROLS = (
             "alike after two demands says nothing"
         ),
     ),
-    PositiveControl(
-        MeanDifference(
-            "prosecutor_evaluation_ordinal", "demand", high="high", low="low", scope=SCOPE
-        ),
-        licenses=("prosecutor_evaluation_ordinal", "sentence_months"),
+    SENTENCING.heard(
+        scope=SCOPE,
         unseen=(
             "it evaluates a demand of nine months as it does one of three, so that nothing shows "
             "it has read the demand, and that its sentences are alike says nothing"
@@ -35,28 +32,16 @@ Where the two cases were not put before it (the documented design, replies that 
 the second control alone licenses what is said of the sentence.
 """
 
-SENTENCE = MeanDifference(
-    "sentence_months",
-    "demand",
-    high="high",
-    low="low",
+SENTENCE = SENTENCING.moved(
     margin=0.6,
     why="an anchoring index of .10: a tenth of what the two demands differ by",
-    claim="clear",
     scope=SCOPE,
-    direction="positive",
     human=PEOPLE,
 )
 
-REFUSALS = RateDifference(
-    MISSING,
-    "demand",
-    high="high",
-    low="low",
+REFUSALS = SENTENCING.unanswered(
     margin=0.08,
     why="the smallest whole points that 156 trials an arm clear with .98 where 2 % are missing",
-    claim="clear",
     scope=SCOPE,
-    family="refusals",
 )
 """Trials without a valid ruling are an outcome of their own."""

@@ -21,7 +21,7 @@ from tests.core.factories import Script, completion
 
 from .. import test_all_in_one as at_once
 from .. import test_anchoring as in_turns
-from ..experiment import ALL_IN_ONE, ANCHORING, CITATION, Ruling
+from ..experiment import ALL_IN_ONE, ANCHORING, CITATION, SENTENCING
 from ..simulated import CENTRE, INVALID_SHARE, SD, answer
 
 SEEDS = 4000
@@ -65,8 +65,9 @@ def conversation(level: str) -> list[str]:
 
 @pytest.mark.parametrize("level", DEMANDS)
 def test_one_prompt_and_one_reply_per_trial(level: str) -> None:
+    result: Any
     result, requests = asked(ALL_IN_ONE, level, RULING % (DEMANDS[level], 5))
-    assert isinstance(result, Ruling)
+    assert type(result).__name__ == SENTENCING.anchored.__name__ == "Ruling"
     assert (result.sentence_months, result.prosecutor_months) == (5, DEMANDS[level])
     assert [len(request.messages) for request in requests] == [1]
 

@@ -1,4 +1,4 @@
-"""The template of anchoring experiments, and the one experiment that is made with it."""
+"""The conversation of three turns: what is asked, what is taken as an answer, and its size."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pytest_bias.experiments.replay import replay
 from pytest_bias.experiments.replies import reply_schema
 from tests.core.factories import Script, completion
 
-from ..experiment import ALL_IN_ONE, ANCHORING, CITATION, DEMAND, PEOPLE, Ruling, Unanchored
+from ..experiment import ALL_IN_ONE, ANCHORING, CITATION, DEMAND, PEOPLE, SENTENCING
 from ..simulated import answer
 
 HERE = Path(__file__).parents[1]
@@ -39,12 +39,17 @@ RULING = (
 
 def with_control_arm() -> Experiment:
     """The opt-in arm without a prosecutor, as the README has it."""
-    (example,) = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    example, _ = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
     found: dict[str, Any] = {"__name__": "control_arm"}
     exec(compile(example, "README.md", "exec"), found)  # noqa: S102  (our own README)
     experiment = found["WITH_CONTROL_ARM"]
     assert isinstance(experiment, Experiment)
     return experiment
+
+
+def ruling(result: object) -> Any:
+    assert isinstance(result, SENTENCING.anchored)
+    return result
 
 
 def trial(of: Experiment, level: str, replicate: int = 1) -> Trial:
@@ -69,8 +74,8 @@ def asked(of: Experiment, level: str, *texts: str) -> tuple[object, list[Request
 @pytest.mark.parametrize(("level", "demand"), [("low", 3), ("high", 9)])
 def test_a_conversation_of_three_turns(level: str, demand: int) -> None:
     result, requests = asked(ANCHORING, level, "Too high.", "Too low.", RULING % (demand, 5))
-    assert isinstance(result, Ruling)
-    assert (result.sentence_months, result.prosecutor_months) == (5, demand)
+    found = ruling(result)
+    assert (found.sentence_months, found.prosecutor_months) == (5, demand)
     assert [[m.role for m in request.messages] for request in requests] == [
         ["user"],
         ["user", "assistant", "user"],
@@ -132,7 +137,7 @@ def test_no_prompt_and_no_schema_states_the_range() -> None:
 
 
 def test_the_schema_asks_for_exactly_the_four_keys() -> None:
-    schema: Any = json.loads(dumps(plain(reply_schema(Ruling))))
+    schema: Any = json.loads(dumps(plain(reply_schema(SENTENCING.anchored))))
     assert (
         set(schema["properties"])
         == set(schema["required"])
@@ -185,8 +190,7 @@ def test_invalid_replies_are_tried_three_times_and_then_missing(reason: str, tex
 @pytest.mark.parametrize("months", [0, 12])
 def test_the_ends_of_the_range_are_valid(months: int) -> None:
     result, _ = asked(ANCHORING, "low", "a", "b", RULING % (3, months))
-    assert isinstance(result, Ruling)
-    assert result.sentence_months == months
+    assert ruling(result).sentence_months == months
 
 
 # --- size and metadata ---------------------------------------------------------------------------
@@ -233,30 +237,34 @@ def test_identity_and_metadata() -> None:
 BAD = {
     "variable in the vignette": ("vignette", "$name was caught.", "uses unknown variable(s) name"),
     "unknown in the prosecutor's turn": (
-        "prosecutor",
-        "$vignette $demand $judge",
+        "anchor",
+        "$vignette $anchor $judge",
         "uses unknown variable(s) judge",
     ),
-    "no demand": ("prosecutor", "$vignette", "does not use variable(s) demand"),
-    "no vignette": ("prosecutor", "$demand", "does not use variable(s) vignette"),
-    "no plea": ("defence", "1 month", "does not use variable(s) defence"),
-    "the demand in the defence's turn": ("defence", "$defence $demand", "unknown variable(s)"),
-    "the demand in the sentence": ("sentence", "$demand", "uses unknown"),
-    "a variable in the unanchored sentence": ("sentence_unanchored", "$demand", "uses unknown"),
+    "no demand": ("anchor", "$vignette", "does not use variable(s) anchor"),
+    "no vignette": ("anchor", "$anchor", "does not use variable(s) vignette"),
+    "no plea": ("comparison", "1 month", "does not use variable(s) comparison"),
+    "the demand in the defence's turn": (
+        "comparison",
+        "$comparison $anchor",
+        "unknown variable(s)",
+    ),
+    "the demand in the sentence": ("estimate", "$anchor", "uses unknown"),
+    "a variable in the unanchored sentence": ("estimate_unanchored", "$anchor", "uses unknown"),
     "a lone dollar": ("vignette", "goods worth 30 $ were found", "a lone dollar sign"),
     "all in one, no sentence": (
         "all_in_one",
-        "$vignette $demand $defence",
-        "does not use variable(s) sentence",
+        "$vignette $anchor $comparison",
+        "does not use variable(s) estimate",
     ),
     "all in one, no demand": (
         "all_in_one",
-        "$vignette $defence $sentence",
-        "does not use variable(s) demand",
+        "$vignette $comparison $estimate",
+        "does not use variable(s) anchor",
     ),
     "all in one, unknown": (
         "all_in_one",
-        "$vignette $demand $defence $sentence $judge",
+        "$vignette $anchor $comparison $estimate $judge",
         "uses unknown variable(s) judge",
     ),
 }
@@ -314,7 +322,7 @@ def test_the_control_arm_works_from_end_to_end() -> None:
         which = trial(of, "none", number)
         script = simulated_reply(of, "biased", which)
         result = drive_at_once(of.protocol(which, Subject(of.parameters)), script)
-        assert type(result) is Unanchored
+        assert type(result) is SENTENCING.unanchored
         months.append(of.measure("sentence_months").of(result))
         assert len(script.requests[0].messages) == 1
         told = " ".join(m.text for r in script.requests for m in r.messages if m.role == "user")
@@ -324,7 +332,7 @@ def test_the_control_arm_works_from_end_to_end() -> None:
     anchored = drive_at_once(
         of.protocol(trial(of, "low"), Subject()), simulated_reply(of, "biased", trial(of, "low"))
     )
-    assert isinstance(anchored, Ruling)
+    assert ruling(anchored)
 
 
 def test_an_echo_in_the_unanchored_arm_is_an_extra_field() -> None:

@@ -243,6 +243,8 @@ def check_declared(measures: Iterable[Measure], protocol: Callable[..., object])
 def kind_of(measure: Measure, protocol: Callable[..., object]) -> object:
     """Return the type of a measure's value, as far as annotations say; None where they do not."""
     take = measure.take
+    if measure.integer:
+        return int
     if take is not None:
         return str if take is str else _hints(take).get("return")
     return _hints(_hints(protocol).get("return")).get(measure.name)

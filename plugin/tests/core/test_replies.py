@@ -145,11 +145,11 @@ def test_check_comes_last_and_gives_its_own_reason() -> None:
 
 
 def test_validators_of_the_reply_give_theirs() -> None:
-    from bias_tests.anchoring.experiment import Unanchored  # noqa: PLC0415
+    from bias_tests.anchoring.experiment import SENTENCING  # noqa: PLC0415
 
     text = '{"defenseAttorneyEvaluation": "too low", "sentenceMonths": 13}'
     with pytest.raises(InvalidReply, match=r"^out_of_range: sentenceMonths$"):
-        accept_object(text, "stop", Unanchored)
+        accept_object(text, "stop", SENTENCING.unanchored)
 
 
 @pytest.mark.parametrize(
