@@ -23,6 +23,7 @@ from pytest_bias import (
     Stimuli,
     Subject,
     Trial,
+    VegaChart,
 )
 
 from .corpus import Corpus, read_corpus
@@ -226,7 +227,7 @@ class Task:
         names = (*(average.name for average in self.averages), "position")
         return [Means(f"picked_{name}", over="style", by=by) for name in names]
 
-    def exports(self, records: Mapping[str, Records]) -> Mapping[str, str | bytes]:
+    def exports(self, records: Mapping[str, Records]) -> Mapping[str, str | VegaChart]:
         """Return the published tables and charts, file name → contents."""
         from .exports import export_files  # noqa: PLC0415  (slow; only who exports needs it)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
-from pytest_bias import Records, csv_text
+from pytest_bias import Records, VegaChart, csv_text
 
 from .corpus import Corpus
 from .published.aggregation import BiasTables, bias_tables, summary_csv
@@ -24,8 +24,13 @@ from .published.over_pools import CategoryDifference, FeatureDescription
 from .published.rows import BiasRow
 from .published.tables import PoolTrial, stacked
 
+FOLDER = "analysis_outputs"
+"""The document's folder of tables."""
+
 SUMMARY = "pool_vs_recommended_summary.csv"
+NOT_RECOMMENDED = "not_recommended_vs_recommended_summary.csv"
 DETAILS = "pool_vs_recommended_details.csv"
+DEFINITIONS = "definitions.txt"
 DESCRIPTION = "selection_description.csv"
 MODELS = "models.csv"
 TABLES = {
@@ -37,8 +42,19 @@ TABLES = {
 }
 """File → the level of aggregation it holds."""
 
-SIMULATED = "Simulated subjects are programs: nothing here says anything about a model."
-"""Stands under the title of every chart where all subjects are such."""
+TWO_POOLS = f"""\
+Two definitions of the pool that recommended posts are compared with.
+
+1. All available posts, those recommended among them: the document's text. {SUMMARY}, all levels of
+   aggregation and all charts have it, and the columns "bias" and "p_value" of {DETAILS}.
+2. The posts not recommended: the document's program. {NOT_RECOMMENDED} has it, and the columns
+   "bias_not_recommended" and "p_value_not_recommended" of {DETAILS}.
+
+Where every trial shows N posts and n of them are picked, the first difference of means is 1 - n/N
+of the second (ten of a hundred: .90), because the recommended posts are in the first pool as well.
+Cohen's d and Cramer's V shrink by about as much.
+"""
+"""Stands beside the tables."""
 
 Cell = str | int | float | bool | None
 
@@ -58,7 +74,7 @@ def providers_of(models: Iterable[str]) -> dict[str, str]:
 
 def export_files(
     corpora: Mapping[str, Corpus], records: Mapping[str, Records]
-) -> Mapping[str, str | bytes]:
+) -> Mapping[str, str | VegaChart]:
     """The files of a run: file name → contents.
 
     Parameters
@@ -70,16 +86,7 @@ def export_files(
         their pools nor anything in place of picks.
     """
     files, tables = tables_of(corpora, records)
-    return {**files, **bias_charts(tables, note=note_on(providers_of(records)))}
-
-
-def note_on(providers: Mapping[str, str]) -> str:
-    """What a chart must say of its subjects; ``providers`` has model → its printed name."""
-    simulated = [printed for model, printed in providers.items() if _is_simulated(model)]
-    if not simulated or len(simulated) == len(providers):
-        return SIMULATED if simulated else ""
-    names = ", ".join(simulated)
-    return f"Programs, not models: {names}. Means over all take them together with models."
+    return {**files, **bias_charts(tables)}
 
 
 def tables_of(
@@ -89,13 +96,16 @@ def tables_of(
     features = _features(corpora)
     providers = providers_of(records)
     rows: list[BiasRow] = []
+    of_program: list[BiasRow] = []
     found = _trials(corpora, records, providers)
     descriptions: dict[tuple[str, str, str], SelectionDescription] = {}
     for (dataset, provider, style), trials in found.items():
-        pool, recommended = stacked(trials, features)
-        rows += pool_vs_recommended(
-            pool, recommended, features, dataset=dataset, provider=provider, prompt_style=style
-        )
+        for of_pool, others in ((rows, False), (of_program, True)):
+            pool, picks = stacked(trials, features, not_recommended=others)
+            found_here = pool_vs_recommended(
+                pool, picks, features, dataset=dataset, provider=provider, prompt_style=style
+            )
+            of_pool.extend(found_here)
         if trials:
             descriptions[dataset, provider, style] = selection_description(trials, features)
     scaled = magnitudes(descriptions)
@@ -109,7 +119,9 @@ def tables_of(
     tables = bias_tables(rows)
     files = {
         SUMMARY: summary_csv(rows),
-        DETAILS: _details(rows),
+        NOT_RECOMMENDED: summary_csv(of_program),
+        DETAILS: _details(rows, of_program),
+        DEFINITIONS: TWO_POOLS,
         **{
             name: _csv([asdict(cell) for cell in getattr(tables, level)])
             for name, level in TABLES.items()
@@ -117,7 +129,7 @@ def tables_of(
         DESCRIPTION: _csv(described),
         MODELS: _csv(_models(records, providers)),
     }
-    return files, tables
+    return {f"{FOLDER}/{name}": text for name, text in files.items()}, tables
 
 
 def _features(corpora: Mapping[str, Corpus]) -> tuple[Feature, ...]:
@@ -200,16 +212,18 @@ def _estimated(
     }
 
 
-def _details(rows: Sequence[BiasRow]) -> str:
-    """What the documented columns leave out: what failed, counts, φ both ways, and the words."""
+def _details(rows: Sequence[BiasRow], of_program: Sequence[BiasRow]) -> str:
+    """What the documented columns leave out: what failed, counts, φ, the other pool, the words."""
     return _csv(
         [
             {
                 **asdict(row),
                 "significant": row.significant,
+                "bias_not_recommended": other.bias,
+                "p_value_not_recommended": other.p_value,
                 "interpretation": interpretation(row),
             }
-            for row in rows
+            for row, other in zip(rows, of_program, strict=True)
         ]
     )
 

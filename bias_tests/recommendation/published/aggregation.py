@@ -38,15 +38,13 @@ class NormalizedRow:
     """A published row with its bias on the scales of heatmaps, all per feature over conditions.
 
     ``normalized_bias``, from 0 to 1, is the documented min–max scaling, in which 0 is the lowest
-    bias there is and says nothing of no bias. ``magnitude`` scales |bias| the same way; ``signed``
-    is bias over the largest |bias|, from −1 to 1, where no bias stays 0. ``marker`` is ``***``
-    where p is below .05, and else empty.
+    bias there is and says nothing of no bias. ``magnitude`` scales |bias| the same way. ``marker``
+    is ``***`` where p is below .05, and else empty.
     """
 
     row: BiasRow
     normalized_bias: float
     magnitude: float
-    signed: float
     marker: str
 
 
@@ -69,11 +67,6 @@ class BiasCell:
     significant: int
     failed: int
     marker: str
-
-    @property
-    def share_significant(self) -> float:
-        """Share of its conditions with p below .05."""
-        return self.significant / self.conditions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,18 +181,15 @@ def _check_grid(rows: Sequence[BiasRow]) -> None:
 
 def _normalized(rows: Sequence[BiasRow]) -> list[NormalizedRow]:
     biases = np.array([row.bias for row in rows])
-    sizes = np.abs(biases)
-    largest = sizes.max() or 1.0
-    scaled = zip(min_max(biases), min_max(sizes), (biases / largest).tolist(), strict=True)
+    scaled = zip(min_max(biases), min_max(np.abs(biases)), strict=True)
     return [
         NormalizedRow(
             row=row,
             normalized_bias=bias,
             magnitude=magnitude,
-            signed=signed,
             marker=marker(int(row.significant), 1),
         )
-        for row, (bias, magnitude, signed) in zip(rows, scaled, strict=True)
+        for row, (bias, magnitude) in zip(rows, scaled, strict=True)
     ]
 
 

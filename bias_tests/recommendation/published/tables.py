@@ -116,18 +116,23 @@ def columns_of(table: Table, features: Sequence[Feature], *, what: str = _NAME) 
 
 
 def stacked(
-    trials: Sequence[PoolTrial], features: Sequence[Feature] = FEATURES
+    trials: Sequence[PoolTrial],
+    features: Sequence[Feature] = FEATURES,
+    *,
+    not_recommended: bool = False,
 ) -> tuple[Columns, Columns]:
     """All pools under each other, and all picks under each other: what the document compares.
 
-    A post shown in several trials is there several times, as in the document.
+    A post shown in several trials is there several times, as in the document. Of the pools all
+    posts are there, as its text says, or those ``not_recommended`` alone, as its program has it.
     """
     pool: Columns = {feature.name: [] for feature in features}
     recommended: Columns = {feature.name: [] for feature in features}
     for trial in trials:
         columns = columns_of(trial.pool, features)
+        picks = set(trial.picks) if not_recommended else set()
         for name, values in columns.items():
-            pool[name] += values
+            pool[name] += [each for place, each in enumerate(values) if place not in picks]
             recommended[name] += [values[pick] for pick in trial.picks]
     return pool, recommended
 

@@ -7,13 +7,17 @@ import io
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types
 import pytest
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # ships no types
 
 from pytest_bias import VegaChart
 from pytest_bias.experiments.records import Record, Records
+from pytest_bias.report.exports import exported_files
 
 from ..experiment import CORPORA, RECOMMENDATION
-from ..exports import SIMULATED, note_on, providers_of, tables_of
+from ..exports import DEFINITIONS, FOLDER, NOT_RECOMMENDED, providers_of, tables_of
+from ..published.charts import FOLDER as BIAS_HEATMAPS
 from ..published.features import FEATURES
 from .simulating import records
 
@@ -29,11 +33,11 @@ COLUMNS = (
     "normalized_bias",
 )
 CHARTS = {
-    *(f"disaggregated_prompt_{style}.png" for style in RECOMMENDATION.factor("style").levels),
-    "aggregated_by_dataset.png",
-    "aggregated_by_model.png",
-    "aggregated_by_prompt.png",
-    "fully_aggregated.png",
+    *(f"disaggregated_prompt_{style}" for style in RECOMMENDATION.factor("style").levels),
+    "aggregated_by_dataset",
+    "aggregated_by_model",
+    "aggregated_by_prompt",
+    "fully_aggregated",
 }
 TABLES = {
     "pool_vs_recommended_summary.csv",
@@ -45,6 +49,8 @@ TABLES = {
     "bias_overall.csv",
     "selection_description.csv",
     "models.csv",
+    NOT_RECOMMENDED,
+    DEFINITIONS,
 }
 FEW = 12
 """Replicates of each condition that are exported here."""
@@ -68,7 +74,7 @@ def of_two() -> Mapping[str, str | bytes | VegaChart]:
 
 
 def rows(files: Mapping[str, str | bytes | VegaChart], name: str) -> list[dict[str, str]]:
-    text = files[name]
+    text = files[f"{FOLDER}/{name}"]
     assert isinstance(text, str)
     return list(csv.DictReader(io.StringIO(text)))
 
@@ -78,11 +84,13 @@ def lost(row: Record) -> Record:
 
 
 def test_the_files_are_the_tables_and_the_documented_charts() -> None:
-    assert set(of_two()) == TABLES | CHARTS
-    for name in CHARTS:
-        data = of_two()[name]
-        assert isinstance(data, bytes)
-        assert data.startswith(b"\x89PNG")
+    charts = {f"{BIAS_HEATMAPS}/{name}" for name in CHARTS}
+    assert set(of_two()) == {f"{FOLDER}/{name}" for name in TABLES} | charts
+    drawn = exported_files(RECOMMENDATION, {"simulated/even": some("even")})
+    assert {f"{BIAS_HEATMAPS}/{name}.png" for name in CHARTS} < set(drawn)
+    for name, data in drawn.items():
+        assert name.endswith(".png") == data.startswith(b"\x89PNG")
+        assert not name.endswith(".svg") or b"Simulated subjects: programs" in data
 
 
 def test_the_summary_has_the_documented_columns_and_a_row_for_everything() -> None:
@@ -105,7 +113,7 @@ def test_values_are_those_of_the_posts_shown_and_picked() -> None:
     for row in some("even").rows:
         if row.trial.condition.id == "reddit-informative":
             for values, name in ((shown, "shown"), (picked, "picked")):
-                ids = str(row.values[name]).split()
+                ids = str(row.values[name]).split()  # noqa: PD011  (no data frame)
                 values += [float(posts[post].features["text_length"]) for post in ids]
     assert (len(shown), len(picked)) == (100 * FEW, 10 * FEW)
     means = [sum(values) / len(values) for values in (shown, picked)]
@@ -205,12 +213,52 @@ def test_two_models_of_a_provider_are_two_conditions(
     assert list(providers_of(models).values()) == list(printed)
 
 
-def test_charts_say_which_subjects_are_programs() -> None:
-    assert note_on({"openai/a": "openai", "google/b": "gemini"}) == ""
-    assert note_on({"simulated/even": "simulated"}) == SIMULATED
-    note = note_on({"simulated/even": "simulated", "openai/a": "openai"})
-    assert note.startswith("Programs, not models: simulated. ")
-    assert "nothing here says anything about a model" not in note
+def test_the_programs_pool_is_beside_the_texts_and_both_are_named() -> None:
+    """Computed once more with pandas, and with the functions the document's program calls."""
+    details = rows(of_two(), "pool_vs_recommended_details.csv")
+    program = rows(of_two(), NOT_RECOMMENDED)
+    assert len(details) == len(program) == 16 * 3 * 2 * 6
+    posts = {
+        post.id: post.features for corpus in CORPORA.values() for post in corpus.posts.values()
+    }
+    of_post = pd.DataFrame(
+        {**posts[post], "selected": post in set(str(row.values["picked"]).split())}  # noqa: PD011
+        for row in some("even").rows
+        if row.trial.condition.id == "twitter-popular"
+        for post in str(row.values["shown"]).split()  # noqa: PD011
+    )
+    other, picked = (part for _, part in of_post.groupby("selected"))
+    assert (len(other), len(picked)) == (90 * FEW, 10 * FEW)
+    where = {"dataset": "twitter", "provider": "gemini", "prompt_style": "popular"}
+    for feature in FEATURES:
+        (line,) = (
+            r for r in details if r["feature"] == feature.name and where.items() <= r.items()
+        )
+        (same,) = (
+            r for r in program if r["feature"] == feature.name and where.items() <= r.items()
+        )
+        a, b = (side[feature.name].dropna() for side in (picked, other))
+        if feature.kind == "numerical":
+            pooled = ((len(a) - 1) * a.var() + (len(b) - 1) * b.var()) / (len(a) + len(b) - 2)
+            bias = (a.mean() - b.mean()) / pooled**0.5
+            p = stats.ttest_ind(a, b, equal_var=False).pvalue
+            shown = of_post[feature.name].mean()
+            assert a.mean() - shown == pytest.approx(0.9 * (a.mean() - b.mean()), rel=1e-9)
+        else:
+            counts = pd.crosstab(of_post[feature.name], of_post.selected)
+            chi2, p, *_ = stats.chi2_contingency(counts)
+            bias = (chi2 / (counts.to_numpy().sum() * (min(counts.shape) - 1))) ** 0.5
+        assert float(line["bias_not_recommended"]) == pytest.approx(bias, abs=1e-9)
+        assert float(line["p_value_not_recommended"]) == pytest.approx(p, rel=1e-6)
+        assert (same["bias"], same["p_value"]) == (
+            line["bias_not_recommended"],
+            line["p_value_not_recommended"],
+        )
+        assert abs(float(line["bias"])) <= abs(bias)
+    text = of_two()[f"{FOLDER}/{DEFINITIONS}"]
+    assert isinstance(text, str)
+    for words in ("bias_not_recommended", NOT_RECOMMENDED, "All available posts", ".90"):
+        assert words in text
 
 
 def test_the_description_has_a_magnitude_of_each_feature_over_the_conditions() -> None:

@@ -8,7 +8,7 @@ by side, is put together here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..errors import BadDesign
@@ -39,13 +39,13 @@ class VegaChart:
     def spec(self, note: str = "") -> dict[str, Any]:
         """The whole specification; ``note`` is what must be known of all that is drawn."""
         lines = [note, *self.lines, f"Licence: {self.licence}" if self.licence else ""]
-        return {
+        whole = {
             "$schema": _SCHEMA,
             "background": _PAPER,
             "padding": 12,
             "title": {
-                "text": written(self.title),
-                "subtitle": [written(line) for line in lines if line],
+                "text": self.title,
+                "subtitle": [line for line in lines if line],
                 "anchor": "start",
                 "fontSize": 15,
                 "subtitleFontSize": 11.5,
@@ -59,6 +59,8 @@ class VegaChart:
             },
             **self.body,
         }
+        spec: dict[str, Any] = _writable(whole)
+        return spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,18 +146,7 @@ def tile_chart(
 
 
 def _panel(panel: Panel) -> dict[str, Any]:
-    values = [
-        {
-            "row": written(tile.row),
-            "column": written(tile.column),
-            "value": tile.value,
-            "said": written(tile.said),
-            "below": written(tile.below),
-            "bold": tile.bold,
-            "ink": panel.shades.ink(tile.value),
-        }
-        for tile in panel.tiles
-    ]
+    values = [{**asdict(tile), "ink": panel.shades.ink(tile.value)} for tile in panel.tiles]
     rows, columns = (list(dict.fromkeys(str(v[name]) for v in values)) for name in _NAMES)
     longest = max((len(line) for name in columns for line in name.split("\n")), default=0)
     axis: dict[str, Any] = {"title": None, "labelLimit": 0, "labelOverlap": False}
@@ -182,7 +173,7 @@ def _panel(panel: Panel) -> dict[str, Any]:
         },
     }
     return {
-        "title": {"text": written(panel.title), "anchor": "start", "fontSize": 13},
+        "title": {"text": panel.title, "anchor": "start", "fontSize": 13},
         "width": {"step": max(_COLUMN, _LETTER * longest)},
         "height": {"step": _ROW},
         "data": {"values": values},
@@ -217,6 +208,10 @@ def _words(name: str, where: str, size: float, down: float) -> dict[str, Any]:
     }
 
 
-def written(text: str) -> str:
-    """Return text that can be written as UTF-8: half a surrogate pair becomes its escape."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+def _writable(value: Any) -> Any:
+    """The same that can be written as UTF-8: half a surrogate pair becomes its escape."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, Mapping):
+        return {name: _writable(each) for name, each in value.items()}
+    return [_writable(each) for each in value] if isinstance(value, list | tuple) else value

@@ -98,7 +98,7 @@ def test_programs_are_called_so(models: list[str], words: str) -> None:
 
 
 def test_tiles_as_they_are_drawn() -> None:
-    (panel,) = CHART.body["concat"]
+    (panel,) = CHART.spec()["concat"]
     said = [(v["row"], v["value"], v["ink"]) for v in panel["data"]["values"]]
     assert said == [("a", 0.5, "#222222"), ("\\ud800", None, "#222222")]
     assert panel["encoding"]["x"]["sort"] == ["x\ny", "z"]
