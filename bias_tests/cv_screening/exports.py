@@ -80,7 +80,7 @@ def export_files(
     parts += (*measures.by_pipeline_and_set, *measures.by_model_and_set)
     files: dict[str, str | VegaChart] = {}
     for model, found in records.items():
-        folder = f"results/{quote(model.replace('/', '--', 1), safe='')}"
+        folder = f"results/{quote(model.replace('/', '--', 1), '', errors='replace')}"
         files[f"{folder}/all_results.json"] = _json(_results(screening, model, found))
         lines = [
             part.row() | {_WITHIN: _mean(_within(_of(rows, part)))}

@@ -90,7 +90,7 @@ def test_the_files_are_the_tables_and_the_documented_charts() -> None:
     assert {f"{BIAS_HEATMAPS}/{name}.png" for name in CHARTS} < set(drawn)
     for name, data in drawn.items():
         assert name.endswith(".png") == data.startswith(b"\x89PNG")
-        assert not name.endswith(".svg") or b"Simulated subjects: programs" in data
+        assert not name.endswith(".svg") or b"Simulated subjects, programs" in data
 
 
 def test_the_summary_has_the_documented_columns_and_a_row_for_everything() -> None:

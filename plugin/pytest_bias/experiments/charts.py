@@ -39,7 +39,7 @@ class VegaChart:
     def spec(self, note: str = "") -> dict[str, Any]:
         """The whole specification; ``note`` is what must be known of all that is drawn."""
         lines = [note, *self.lines, f"Licence: {self.licence}" if self.licence else ""]
-        whole = {
+        return {
             "$schema": _SCHEMA,
             "background": _PAPER,
             "padding": 12,
@@ -59,8 +59,6 @@ class VegaChart:
             },
             **self.body,
         }
-        spec: dict[str, Any] = _writable(whole)
-        return spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,11 +106,8 @@ class Shades:
         if value is None:
             return _INK
         share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
-        last = len(self.colours) - 1
-        place = min(int(share * last), last - 1)
-        part = share * last - place
-        ends = [bytes.fromhex(self.colours[place + n].removeprefix("#")) for n in (0, 1)]
-        red, green, blue = (a + part * (b - a) for a, b in zip(*ends, strict=True))
+        nearest = self.colours[round(share * (len(self.colours) - 1))]
+        red, green, blue = bytes.fromhex(nearest.removeprefix("#"))
         # Rec. 601's weights of how bright the three look.
         return _INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else _PAPER  # noqa: PLR2004
 
@@ -206,12 +201,3 @@ def _words(name: str, where: str, size: float, down: float) -> dict[str, Any]:
             "color": {"field": "ink", "type": "nominal", "scale": None},
         },
     }
-
-
-def _writable(value: Any) -> Any:
-    """The same that can be written as UTF-8: half a surrogate pair becomes its escape."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, Mapping):
-        return {name: _writable(each) for name, each in value.items()}
-    return [_writable(each) for each in value] if isinstance(value, list | tuple) else value

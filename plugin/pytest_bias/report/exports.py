@@ -8,7 +8,7 @@ is one sentence of ours.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from struct import pack
 from textwrap import shorten
@@ -21,6 +21,7 @@ from ..experiments.charts import VegaChart
 from ..experiments.experiment import Experiment
 from ..experiments.fields import author_line
 from ..experiments.records import Records
+from .view import simulated_words
 
 _SCALE = 1.5
 _PNG_HEAD = 33
@@ -52,7 +53,8 @@ def exported_files(
     except BaseException as error:
         # The author's code: sys.exit() and all.
         raise NotExported(experiment=experiment.id, problem=_raised(error)) from error
-    note = programs_words(list(records))
+    programs = [model for model in records if model.startswith("simulated/")]
+    note = simulated_words(programs) if programs else ""
     if isinstance(given, Mapping):
         charts = {name: each for name, each in given.items() if isinstance(each, VegaChart)}
         others = {name: each for name, each in given.items() if name not in charts}
@@ -61,18 +63,11 @@ def exported_files(
             try:
                 drawn |= {f"{name}{end}": data for end, data in _drawn(chart, note).items()}
             except ValueError as error:
-                problem = f"{name} cannot be drawn: {_raised(error)}"
+                words = shorten(str(error), _LONGEST, placeholder="…")
+                problem = f"{name} cannot be drawn: {words}"
                 raise NotExported(experiment=experiment.id, problem=problem) from error
         given = {**others, **drawn}
     return checked_files(experiment.id, given)
-
-
-def programs_words(models: Sequence[str]) -> str:
-    """What a chart must say of its subjects; nothing where no model is a simulated one."""
-    programs = [model for model in models if model.startswith("simulated/")]
-    if len(programs) == len(models):
-        return "Simulated subjects: programs, not models. Nothing here is about a real one."
-    return f"Programs, not models: {', '.join(programs)}." if programs else ""
 
 
 def _drawn(chart: VegaChart, note: str) -> dict[str, bytes]:

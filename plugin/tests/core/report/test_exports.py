@@ -12,7 +12,7 @@ import pytest
 
 from pytest_bias import BadDesign, Experiment, Panel, Records, Shades, Tile, VegaChart, tile_chart
 from pytest_bias.errors import MissingPackage, NotExported, ReportNotWritten
-from pytest_bias.report.exports import exported_files, programs_words, write_exports
+from pytest_bias.report.exports import exported_files, write_exports
 
 from ..factories import ask_once, experiment
 
@@ -21,7 +21,7 @@ GREYS = Shades(low=-1, high=1, colours=["#000000", "#808080", "#ffffff"], meanin
 EVEN = {"simulated/even": Records(())}
 TILES = [
     Tile(row="a", column="x\ny", value=0.5, said="0.50", bold=True),
-    Tile(row="\ud800", column="z", value=None, said="none", below="no reply"),
+    Tile(row="b", column="z", value=None, said="none", below="no reply"),
 ]
 CHART = tile_chart("Greys", [Panel(title="p", tiles=TILES, shades=GREYS)], licence="CC-BY-4.0 <")
 
@@ -35,7 +35,11 @@ def test_a_chart_is_two_files_with_its_note_and_its_licence() -> None:
     assert list(files) == ["a.csv", "figures/c.png", "figures/c.svg"]
     svg = files["figures/c.svg"].decode()
     assert "<metadata>CC-BY-4.0 &lt;</metadata>" in svg
-    for words in ("Simulated subjects: programs, not models.", "Licence: CC-BY-4.0", "Greys"):
+    for words in (
+        "programs that stand in for models: simulated/even.",
+        "Licence: CC-BY-4.0",
+        "Greys",
+    ):
         assert words in svg
     png, place = files["figures/c.png"], 8
     chunks = {}
@@ -73,8 +77,10 @@ def test_an_error_of_ours_in_the_authors_function_is_said_once() -> None:
 
 def test_specifications_nobody_can_draw_are_named() -> None:
     chart = VegaChart(title="t", body={"mark": 3})
-    with pytest.raises(NotExported, match="charts/t cannot be drawn: "):
-        exported_files(giving({"charts/t": chart}), {})
+    unwritable = VegaChart(title="\ud800", body=CHART.body)
+    for each in (chart, unwritable):
+        with pytest.raises(NotExported, match="charts/t cannot be drawn: "):
+            exported_files(giving({"charts/t": each}), {})
 
 
 def test_what_is_written_and_where(tmp_path: Path) -> None:
@@ -85,22 +91,24 @@ def test_what_is_written_and_where(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("models", "words"),
+    ("models", "programs"),
     [
         (["openai/a"], ""),
-        (["simulated/a"], "Simulated subjects: programs, not models. Nothing here is about a"),
-        (["openai/a", "simulated/b"], "Programs, not models: simulated/b."),
+        (["simulated/a"], "simulated/a"),
+        (["openai/a", "simulated/b"], "simulated/b"),
     ],
 )
-def test_programs_are_called_so(models: list[str], words: str) -> None:
-    assert programs_words(models).startswith(words)
-    assert bool(programs_words(models)) == bool(words)
+def test_programs_are_called_so(models: list[str], programs: str) -> None:
+    files = exported_files(giving({"c": CHART}), {model: Records(()) for model in models})
+    words = f"Simulated subjects, programs that stand in for models: {programs}.".encode()
+    assert (words in files["c.svg"]) == bool(programs)
+    assert (b"Simulated" in files["c.svg"]) == bool(programs)
 
 
 def test_tiles_as_they_are_drawn() -> None:
     (panel,) = CHART.spec()["concat"]
     said = [(v["row"], v["value"], v["ink"]) for v in panel["data"]["values"]]
-    assert said == [("a", 0.5, "#222222"), ("\\ud800", None, "#222222")]
+    assert said == [("a", 0.5, "#222222"), ("b", None, "#222222")]
     assert panel["encoding"]["x"]["sort"] == ["x\ny", "z"]
     assert panel["layer"][0]["encoding"]["fill"]["scale"]["domain"] == [-1, 0, 1]
 
