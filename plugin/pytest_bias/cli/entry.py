@@ -16,6 +16,7 @@ from .catalogue import add_catalogue
 from .compare import add_comparing
 from .local import add_local
 from .merge import add_merging
+from .new import add_new
 from .project import add_project
 from .serve import add_serving
 
@@ -44,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=version("pytest-bias"))
     commands = parser.add_subparsers(title="commands", required=True)
     add_project(commands)
+    add_new(commands)
     add_catalogue(commands)
     add_serving(commands)
     add_local(commands)

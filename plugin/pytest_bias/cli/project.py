@@ -23,15 +23,17 @@ from . import Commands, tell
 SUITE = "bias_tests"
 """Package of a project's experiments, where nobody names another."""
 
-_SUBJECT = "simulated/even"
-_RECORDING = f"{_SUBJECT.replace('/', '--')}{SUFFIX}"
+SUBJECT = "simulated/even"
+"""Model that is judged where nobody names another: its recordings travel with the package."""
+
+_RECORDING = f"{SUBJECT.replace('/', '--')}{SUFFIX}"
 _BUDGET, _ROSTER, _CASSETTES = (
     Path(str(OPTIONS[name].default)) for name in ("error_budget", "roster", "cassettes")
 )
 _NOT_SHIPPED = shutil.ignore_patterns("tests", "__pycache__")
 _ID = re.compile(r'\bid="([^"]+)"')
 _SECTIONS = {"pyproject.toml": "tool.pytest", "setup.cfg": "tool:pytest"}
-_KEYS = {"testpaths": [SUITE], "bias_models": [_SUBJECT]}
+_KEYS = {"testpaths": [SUITE], "bias_models": [SUBJECT]}
 """Keys that pytest needs of a project."""
 
 
@@ -67,7 +69,7 @@ def add_project(commands: Commands[argparse.ArgumentParser]) -> None:
         "--recordings",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help=f"copy the recordings of {_SUBJECT}, a program that stands in for a model",
+        help=f"copy the recordings of {SUBJECT}, a program that stands in for a model",
     )
     init.add_argument(
         "--into", type=Path, default=Path(), metavar="FOLDER", help="the project (this folder)"
@@ -118,9 +120,7 @@ def _init(named: Sequence[str], into: Path, recordings: bool) -> int:  # noqa: F
     for line in lacking:
         tell(line)
     workers = " -n 2" if find_spec("xdist") else ""
-    typed = (
-        f"pytest{workers}" if configured else f"pytest {SUITE}{workers} --bias-model {_SUBJECT}"
-    )
+    typed = f"pytest{workers}" if configured else f"pytest {SUITE}{workers} --bias-model {SUBJECT}"
     if not recordings:
         typed = f"pytest {SUITE} --bias-model PROVIDER/MODEL --bias-plan"
     inside = f"cd {shlex.quote(str(into))} && " if into.resolve() != Path.cwd() else ""

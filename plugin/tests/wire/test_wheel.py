@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -111,3 +112,22 @@ def test_a_project_made_from_the_wheel_passes_offline(scripts: Path, tmp_path: P
     done = run(last.removeprefix("next: "), tmp_path, scripts)
     assert done.returncode == 0, done.stdout
     assert "PASS: 4 hypotheses, 4 CLEAR" in done.stdout
+
+
+def steps() -> list[tuple[str, list[str]]]:
+    """The commands of the tutorial, each with the lines that are printed below it."""
+    page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    found = re.findall(r"^```sh\n(.*?)^```\n\n```text\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert len(found) == page.count("```sh\n") > 5
+    return [(command, printed.splitlines()) for command, printed in found]
+
+
+def test_the_tutorial_runs_as_it_is_printed(scripts: Path, tmp_path: Path) -> None:
+    for command, printed in steps():
+        done = run(command, tmp_path, scripts)
+        failed = any(line.startswith(("FAIL", "NO VERDICT")) for line in printed)
+        assert done.returncode == int(failed), f"{command}{done.stdout}{done.stderr}"
+        told = iter(done.stdout.splitlines())
+        for line in printed:
+            shown = re.compile(re.escape(line).replace("…", ".*"))
+            assert any(map(shown.fullmatch, told)), f"{command}{line}\n{done.stdout}"

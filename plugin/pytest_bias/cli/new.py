@@ -1,0 +1,148 @@
+"""``pytest-bias new``: an experiment that runs, to be made one's own."""
+
+from __future__ import annotations
+
+import argparse
+import keyword
+import re
+import tempfile
+import tomllib
+from fractions import Fraction
+from importlib.util import find_spec
+from pathlib import Path
+
+from ..cassettes.files import write_atomically
+from ..errors import BadSetting, ReportNotWritten
+from ..experiments.design import LABEL
+from ..settings.budget import read_budget
+from ..settings.options import OPTIONS
+from ..workbench.suite import TESTS
+from . import Commands, tell
+from .project import SUBJECT, SUITE, configure
+
+_TEMPLATES = Path(__file__).with_name("templates")
+_ENDING = ".txt"
+_FAMILY = "primary"
+_TAKEN = (TESTS, "baselines", "labels")
+_SHARE = re.compile(r'^(\s*share\s*=\s*)"?([^"\s#]+)"?', re.MULTILINE)
+
+
+def add_new(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    new = commands.add_parser(
+        "new",
+        help="write an experiment that runs, to be made your own",
+        description=f"Write an experiment into {SUITE}: design, protocol, simulated subject, "
+        "positive control, hypothesis, tests and pre-registration. It passes offline after the "
+        "recording command that is printed; then put your own question in place of its.",
+    )
+    new.add_argument("name", metavar="NAME", help="its package: lower-case words joined by _")
+    new.set_defaults(run=lambda given: _new(given.name))
+
+
+def _new(name: str) -> int:
+    target = Path(SUITE, name)
+    _check(name, target)
+    id_ = name.replace("_", "-")
+    table = Path(str(OPTIONS["error_budget"].default))
+    budget, said = _with_share(table, id_) if table.exists() else ("", "")
+    try:
+        _write(target, {"name": name, "NAME": name.upper(), "id": id_, "title": _title(name)})
+        configured = configure(Path())
+        if budget:
+            write_atomically(table, budget.encode())
+    except OSError as error:
+        path = error.filename2 or error.filename or target
+        raise ReportNotWritten(path=path, problem=error.strerror or str(error)) from None
+    model = f" --bias-model {SUBJECT}"
+    if said:
+        tell(said)
+    tell("to record a simulated subject, a program that stands in for a model, once:")
+    if find_spec("openai") is None:
+        tell("  pip install 'pytest-bias[openai]'")
+    tell(f"  pytest {target}{model} --bias-record=missing")
+    tell(f"then, offline:\n  pytest {target}{'' if configured else model}")
+    return 0
+
+
+def _check(name: str, target: Path) -> None:
+    """Refuse a name that no package can have, or another has."""
+    problem = ""
+    if not LABEL.fullmatch(name) or not name.isidentifier() or keyword.iskeyword(name):
+        problem = "must be lower-case words and digits joined by _, beginning with a letter"
+    elif name in _TAKEN:
+        problem = f"is a folder's name that means something else in {SUITE}"
+    elif target.exists() or target.is_symlink():
+        problem = f"{target} is there and is kept; choose another name, or move it away"
+    if problem:
+        raise BadSetting(option="NAME", value=name, problem=problem)
+
+
+def _title(name: str) -> str:
+    words = name.replace("_", " ")
+    return f"{words[0].upper()}{words[1:]}"
+
+
+def _write(target: Path, words: dict[str, str]) -> None:
+    """Write the experiment, whole or not at all, and its suite's package where there is none."""
+    target.parent.mkdir(exist_ok=True)
+    package = target.parent / "__init__.py"
+    if not package.exists():
+        package.write_text('"""The experiments: one sub-package each."""\n', encoding="utf-8")
+        tell(f"written: {package}")
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".bias-new-") as made:
+        copy = Path(made, target.name)
+        for source in sorted(_TEMPLATES.rglob(f"*{_ENDING}")):
+            place = source.relative_to(_TEMPLATES).as_posix()
+            text = source.read_text(encoding="utf-8")
+            if place.endswith((".py.txt", ".md.txt")):
+                place = place.removesuffix(_ENDING)
+            for token, word in words.items():
+                place, text = (each.replace(f"@{token}@", word) for each in (place, text))
+            (copy / place).parent.mkdir(parents=True, exist_ok=True)
+            (copy / place).write_text(text, encoding="utf-8")
+        copy.rename(target)
+    tell(f"written: {target}")
+
+
+def _with_share(table: Path, experiment: str) -> tuple[str, str]:
+    """The error budget with a share for one more experiment, and what was changed, in words.
+
+    It has what is left, or where less than its equal part is, the others give it that, each in
+    proportion. The text is empty where nothing is to be changed, or the table is not written as it
+    is read here: then the words say what to add.
+
+    Raises BadSetting for a table that is none, or has the experiment with other families.
+    """
+    known = read_budget(table).shares
+    if experiment in known:
+        if known[experiment].families == (_FAMILY,):
+            return "", ""
+        problem = f"{table} has a share for {experiment}, with other families; choose another name"
+        raise BadSetting(option="NAME", value=experiment, problem=problem)
+    text = table.read_text(encoding="utf-8")
+    old = _shares(text)
+    fair = Fraction(1, len(old) + 1)
+    whole = sum(old.values())
+    times = Fraction(1) if 1 - whole >= fair else (1 - fair) / whole
+    lines = f'[shares.{experiment}]\nshare = "{fair}"\nfamilies = ["{_FAMILY}"]\n'
+    wanted = {**{name: share * times for name, share in old.items()}, experiment: fair}
+    try:
+        if times != 1:
+            text = _SHARE.sub(lambda m: f'{m[1]}"{Fraction(m[2]) * times}"', text)
+        text = f"{text.rstrip()}\n\n{lines}"
+        is_mended = _shares(text) == wanted
+    except ValueError:  # it was written otherwise than is read here, though it was TOML
+        is_mended = False
+    if not is_mended:
+        multiplied = f"multiply the shares by {times}, and " if times != 1 else ""
+        return "", f"{table} has no share for {experiment}: {multiplied}add\n{lines.rstrip()}"
+    said = f"{table}: {experiment} has {fair} of the suite's false alarms"
+    if times != 1:
+        said += f", for which all other shares were multiplied by {times}"
+    return text, f"{said}; decide this before there are replies"
+
+
+def _shares(text: str) -> dict[str, Fraction]:
+    tables = tomllib.loads(text)["shares"].items()
+    return {name: Fraction(str(table["share"])) for name, table in tables}

@@ -1,0 +1,157 @@
+"""``pytest-bias new``: what is written, the share of the error budget it has, what is refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from pytest_bias.cli import new
+from pytest_bias.cli.entry import main
+from pytest_bias.settings.budget import read_budget
+
+ROOT = Path(__file__).parents[3]
+TABLE = Path("bias_budget.toml")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def told(capsys: pytest.CaptureFixture[str], name: str) -> list[str]:
+    assert main(["new", name]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def shares() -> dict[str, Fraction]:
+    found = read_budget(TABLE).shares
+    return {name: Fraction(each.share).limit_denominator(1000) for name, each in found.items()}
+
+
+def test_everything_is_written_under_the_name_and_nothing_is_left_to_fill_in(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert told(capsys, "word_order") == [
+        "written: bias_tests/__init__.py",
+        "written: bias_tests/word_order",
+        "written: pytest.toml",
+        "to record a simulated subject, a program that stands in for a model, once:",
+        "  pytest bias_tests/word_order --bias-model simulated/even --bias-record=missing",
+        "then, offline:",
+        "  pytest bias_tests/word_order",
+    ]
+    written = {p.relative_to(here).as_posix() for p in here.rglob("*") if p.is_file()}
+    package = "bias_tests/word_order/"
+    assert {name.removeprefix(package) for name in written if name.startswith(package)} == {
+        *("README.md", "__init__.py", "experiment.py", "hypotheses.py", "simulated.py"),
+        *("stimuli/question.txt", "test_word_order.py"),
+        *("tests/__init__.py", "tests/test_simulated.py"),
+    }
+    text = "".join((here / name).read_text("utf-8") for name in written)
+    assert 'WORD_ORDER = Experiment(\n    id="word-order",\n    name="Word order",' in text
+    assert not [token for token in ("@name@", "@NAME@", "@id@", "@title@") if token in text]
+
+
+def test_beside_others_it_gets_a_part_of_the_budget_like_theirs_and_says_so(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shipped = (ROOT / TABLE).read_text("utf-8")
+    (here / TABLE).write_text(shipped, encoding="utf-8")
+    assert (
+        "bias_budget.toml: tone has 1/7 of the suite's false alarms, for which all other shares "
+        "were multiplied by 6/7; decide this before there are replies"
+    ) in told(capsys, "tone")
+    assert {*shares().values()} == {Fraction(1, 7)}
+    assert len(shares()) == 7
+    kept = [line for line in shipped.splitlines() if "share =" not in line]
+    kept += ["", "[shares.tone]", 'families = ["primary"]']
+    mended = (here / TABLE).read_text("utf-8").splitlines()
+    assert [line for line in mended if "share =" not in line] == kept
+
+
+@pytest.mark.parametrize(
+    ("old", "share", "mine"),
+    [('"1/4"', "1/4", "1/2"), ("0.5 # half", "1/2", "1/2"), ("1", "1/2", "1/2")],
+)
+def test_only_what_is_lacking_is_taken_from_others(
+    capsys: pytest.CaptureFixture[str], old: str, share: str, mine: str
+) -> None:
+    TABLE.write_text(f'[shares.a]\nshare = {old}\nfamilies = ["primary"]\n', encoding="utf-8")
+    told(capsys, "tone")
+    assert shares() == {"a": Fraction(share), "tone": Fraction(mine)}
+    before = TABLE.read_text("utf-8")
+    assert ("# half" in before) == ("# half" in old)
+
+
+def test_a_share_that_is_there_already_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    text = '[shares.tone]\nshare = 0.3\nfamilies = ["primary"]\n'
+    TABLE.write_text(text, encoding="utf-8")
+    assert not [line for line in told(capsys, "tone") if "share" in line]
+    assert TABLE.read_text("utf-8") == text
+
+
+def test_a_table_that_is_written_otherwise_is_left_alone_and_what_to_add_is_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = 'shares = { a = { share = "1", families = ["primary"] } }\n'
+    TABLE.write_text(text, encoding="utf-8")
+    lines = told(capsys, "tone")
+    assert "bias_budget.toml has no share for tone: multiply the shares by 1/2, and add" in lines
+    assert lines[lines.index("[shares.tone]") + 1] == 'share = "1/2"'
+    assert TABLE.read_text("utf-8") == text
+
+
+def test_where_the_sdk_is_not_installed_its_installation_comes_first(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(new, "find_spec", lambda _: None)
+    Path("pytest.ini").touch()
+    text = "\n".join(told(capsys, "tone"))
+    assert "once:\n  pip install 'pytest-bias[openai]'\n  pytest bias_tests/tone" in text
+    assert text.endswith("offline:\n  pytest bias_tests/tone --bias-model simulated/even")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Tone", "NAME=Tone: must be lower-case words"),
+        ("two-words", "must be lower-case words"),
+        ("../tone", "must be lower-case words"),
+        ("2tone", "beginning with a letter"),
+        ("class", "must be lower-case words"),
+        ("", "must be lower-case words"),
+        ("labels", "is a folder's name that means something else in bias_tests"),
+        ("here", "bias_tests/here is there and is kept; choose another name, or move it away"),
+        ("other", "bias_budget.toml has a share for other, with other families"),
+    ],
+)
+def test_a_name_that_will_not_do_is_refused_and_nothing_is_written(
+    here: Path, capsys: pytest.CaptureFixture[str], name: str, said: str
+) -> None:
+    (here / "bias_tests/here").mkdir(parents=True)
+    TABLE.write_text('[shares.other]\nshare = 1\nfamilies = ["mine"]\n', encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        main(["new", name])
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+    assert {path.name for path in here.rglob("*")} == {"bias_tests", "here", TABLE.name}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("bias_tests", "", "bias_tests was not written: File exists"),
+        ("bias_budget.toml", "?", "bias_error_budget=bias_budget.toml: not TOML"),
+    ],
+)
+def test_a_project_that_will_not_do_is_refused(
+    here: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, said: str
+) -> None:
+    (here / name).write_text(text, encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        main(["new", "tone"])
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
