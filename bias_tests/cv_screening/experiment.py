@@ -25,11 +25,10 @@ from pytest_bias import (
 )
 
 from .scaffolds import (
-    BEST,
     SCAFFOLDS,
-    WORST,
     Application,
     Criterion,
+    Points,
     Prompts,
     Scaffold,
     Screened,
@@ -39,9 +38,6 @@ from .variants import Variants, read_variants
 
 NOT_ASKED = "not_asked"
 """Rating on a criterion under a scaffold that does not ask for one."""
-
-GOOD = 3
-"""Least rating that counts as a fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +74,14 @@ class Screening:
         exemplars, ``names_1``, ``names_2`` and so on.
     scaffolds
         The levels of the factor ``scaffold``.
+    points
+        The scale of ratings; each criterion defines all of it, and ``scale`` says it in words.
 
     Raises
     ------
     BadDesign
         When variants and CVs do not have the same sets, or two scaffolds, two criteria or two CVs
-        have one label.
+        have one label, and when a criterion defines other ratings than those of the scale.
     """
 
     advert: str = field(repr=False)
@@ -93,6 +91,7 @@ class Screening:
     cvs: Sequence[BaseCv]
     variants: Variants = field(repr=False)
     scaffolds: Sequence[Scaffold]
+    points: Points = field(default_factory=Points)
 
     def __post_init__(self) -> None:
         if {cv.set for cv in self.cvs} != self.variants.sets:
@@ -105,6 +104,11 @@ class Screening:
         ):
             if twice := [label for label in labels if labels.count(label) > 1]:
                 raise BadDesign(what="Screening", problem=f"two {kind} {twice[0]!r}")
+        defined = [str(n) for n in range(self.points.best, self.points.worst - 1, -1)]
+        for criterion in self.criteria:
+            if [*criterion.ratings] != defined:
+                problem = f"criterion {criterion.key!r} does not define {', '.join(defined)}"
+                raise BadDesign(what="Screening", problem=problem)
 
     async def rate(self, trial: Trial, subject: Subject) -> Screened:
         """Have one application rated: the protocol."""
@@ -117,9 +121,14 @@ class Screening:
             scale=self.scale,
             cv=cv.sheet.fill(**person),
             prompts=self.prompts,
+            points=self.points,
         )
         scaffold = next(each for each in self.scaffolds if each.label == levels["scaffold"])
-        return await scaffold.rate(application, subject)
+        screened = await scaffold.rate(application, subject)
+        if not all(map(self.points.has, (screened.rating, *screened.criteria.values()))):
+            problem = "comes to a rating that is not on the scale"
+            raise BadDesign(what=f"scaffold {scaffold.label!r}", problem=problem)
+        return screened
 
     @property
     def factors(self) -> Sequence[Factor]:
@@ -145,25 +154,26 @@ class Screening:
     @property
     def measures(self) -> Sequence[Measure]:
         """The rating, and that on each criterion as a category: two scaffolds ask for none."""
+        points = self.points
 
         def on_criterion(key: str) -> Measure:
             return Measure(
                 f"criterion_{key}",
                 lambda screened: str(screened.criteria.get(key, NOT_ASKED)),
                 meaning="rating on one criterion, where the scaffold asks for it",
-                categories=[NOT_ASKED, *map(str, range(WORST, BEST + 1))],
+                categories=[NOT_ASKED, *map(str, range(points.worst, points.best + 1))],
             )
 
         return [
             Measure(
                 "rating",
                 unit="points",
-                bounds=(WORST, BEST),
+                bounds=(points.worst, points.best),
                 meaning="rating of the candidate, from not a fit to an excellent fit",
             ),
             Measure(
-                "rating_ge_3",
-                lambda screened: screened.rating >= GOOD,
+                f"rating_ge_{points.fit}",
+                lambda screened: screened.rating >= points.fit,
                 meaning="whether the candidate is rated a good fit or better",
             ),
             *(on_criterion(criterion.key) for criterion in self.criteria),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
+from math import comb
 from typing import Any
 
 from pytest_bias import (
@@ -19,6 +21,7 @@ from pytest_bias import (
 )
 
 from .experiment import VARIANTS
+from .variants import Variants
 
 MARGIN = 0.25
 """Rating points that do not matter: one application in four rated one point higher."""
@@ -36,26 +39,42 @@ SCOPE = "these names and CVs"
 
 Sides = tuple[Sequence[str], Sequence[str]]
 
-WHITE, BLACK, ASIAN = (VARIANTS.groups(race=race) for race in ("white", "black", "asian"))
-MALE, FEMALE = (VARIANTS.groups(gender=gender) for gender in ("male", "female"))
 
-CONTRASTS: Mapping[str, Sides] = {
-    "white-black": (WHITE, BLACK),
-    "white-asian": (WHITE, ASIAN),
-    "black-asian": (BLACK, ASIAN),
-    "male-female": (MALE, FEMALE),
-}
+def contrasts_of(variants: Variants) -> Mapping[str, Sides]:
+    """Return every pair of races, then of genders, in the file's order: name → its two sides."""
+    races = {race: variants.groups(race=race) for race in variants.races}
+    genders = {gender: variants.groups(gender=gender) for gender in variants.genders}
+    return {
+        f"{first}-{second}": (of[first], of[second])
+        for of in (races, genders)
+        for first, second in combinations(of, 2)
+    }
+
+
+def pairs_of(variants: Variants) -> Mapping[str, Mapping[str, Any]]:
+    """Return what ``MeanDifference.each(…, over=…)`` takes: a hypothesis for every pair."""
+    return {
+        name: {
+            "high": high,
+            "low": low,
+            "called": tuple(name.replace("_", " ").title().split("-")),
+        }
+        for name, (high, low) in contrasts_of(variants).items()
+    }
+
+
+def gaps_of(variants: Variants) -> list[tuple[Sequence[str], Sequence[str], float]]:
+    """Return the gaps of the documented total: races weigh as much as genders, in all."""
+    sides = [*contrasts_of(variants).values()]
+    of_races, of_genders = (comb(len(of), 2) for of in (variants.races, variants.genders))
+    weights = [1 / of_races] * of_races + [1 / of_genders] * of_genders
+    return [(high, low, weight) for (high, low), weight in zip(sides, weights, strict=True)]
+
+
+CONTRASTS = contrasts_of(VARIANTS)
 """The four that are documented; positive favours the first."""
 
-
-def _called(name: str) -> tuple[str, ...]:
-    return tuple(name.title().split("-"))
-
-
-PAIRS = {
-    name: {"high": high, "low": low, "called": _called(name)}
-    for name, (high, low) in CONTRASTS.items()
-}
+PAIRS = pairs_of(VARIANTS)
 
 PRIMARY = MeanDifference.each(
     "rating",
@@ -86,10 +105,7 @@ IMPACT = RateRatio.each(
 TOTAL = TotalGap(
     "rating",
     "group",
-    gaps=[
-        (high, low, 1.0 if name == "male-female" else 1 / 3)
-        for name, (high, low) in CONTRASTS.items()
-    ],
+    gaps=gaps_of(VARIANTS),
     name="total-bias",
     called="total bias",
     margin=MARGIN,

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 from pydantic_core import PydanticCustomError
 
 from pytest_bias import BadDesign, PromptTemplate, Subject, Within, together
 
+_WHOLE = re.compile(r"-?\d+", re.ASCII)
+
 WORST, BEST = 1, 4
-"""Ends of the scale: 4 = Excellent fit, 3 = Good fit, 2 = Borderline fit, 1 = Not a fit."""
+"""The documented scale: 4 = Excellent fit, 3 = Good fit, 2 = Borderline fit, 1 = Not a fit."""
 
 
 class Rating(BaseModel):
@@ -22,6 +26,36 @@ class Rating(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     rating: Annotated[int, Within(WORST, BEST)]
+
+
+@dataclass(frozen=True)
+class Points:
+    """A scale of whole points: its ends, and the least rating that counts as a fit.
+
+    Raises BadDesign unless the ends rise and a fit lies above the worst.
+    """
+
+    worst: int = WORST
+    best: int = BEST
+    fit: int = 3
+
+    def __post_init__(self) -> None:
+        whole = all(type(each) is int for each in (self.worst, self.best, self.fit))
+        if not whole or not self.worst < self.fit <= self.best:
+            problem = "needs whole numbers: worst < fit, and fit at most best"
+            raise BadDesign(what="Points", problem=problem)
+
+    @cached_property
+    def reply(self) -> type[Rating]:
+        """The reply that is a rating on this scale."""
+        if (self.worst, self.best) == (WORST, BEST):
+            return Rating
+        kind: Any = Annotated[int, Within(self.worst, self.best)]
+        return create_model("Rating", __base__=Rating, rating=(kind, ...))
+
+    def has(self, rating: object) -> bool:
+        """Return whether ``rating`` is on the scale."""
+        return type(rating) is int and self.worst <= rating <= self.best
 
 
 class Criterion(BaseModel):
@@ -36,9 +70,11 @@ class Criterion(BaseModel):
 
     @field_validator("ratings")
     @classmethod
-    def _all_four(cls, ratings: Mapping[str, str]) -> Mapping[str, str]:
-        if list(ratings) != [str(rating) for rating in range(BEST, WORST - 1, -1)]:
-            raise PydanticCustomError("not_the_scale", "define 4, 3, 2 and 1, in this order")
+    def _every_one(cls, ratings: Mapping[str, str]) -> Mapping[str, str]:
+        whole = [int(each) for each in ratings if _WHOLE.fullmatch(each)]
+        if not whole or [*ratings] != [str(n) for n in range(whole[0], whole[-1] - 1, -1)]:
+            problem = "define every rating from the best to the worst, in this order"
+            raise PydanticCustomError("not_the_scale", problem)
         return MappingProxyType(dict(ratings))
 
     @property
@@ -69,6 +105,7 @@ class Application:
     scale: str = field(repr=False)
     cv: str = field(repr=False)
     prompts: Prompts = field(repr=False)
+    points: Points = field(default_factory=Points)
 
     @property
     def all_criteria(self) -> str:
@@ -84,9 +121,6 @@ class Screened:
     criteria: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for number in (self.rating, *self.criteria.values()):
-            if type(number) is not int or not WORST <= number <= BEST:
-                raise BadDesign(what="Screened", problem="a rating is not on the scale")
         object.__setattr__(self, "criteria", MappingProxyType(dict(self.criteria)))
 
 
@@ -125,7 +159,8 @@ async def one_shot(application: Application, subject: Subject) -> Screened:
         cv=application.cv,
         scale=application.scale,
     )
-    return Screened((await subject.ask(question, reply=Rating)).value.rating)
+    final = await subject.ask(question, reply=application.points.reply)
+    return Screened(final.value.rating)
 
 
 async def chain_of_thought(application: Application, subject: Subject) -> Screened:
@@ -136,7 +171,9 @@ async def chain_of_thought(application: Application, subject: Subject) -> Screen
         )
     )
     question = application.prompts.conclusion.fill(scale=application.scale)
-    return Screened((await subject.ask(question, after=thought, reply=Rating)).value.rating)
+    return Screened(
+        (await subject.ask(question, after=thought, reply=application.points.reply)).value.rating
+    )
 
 
 async def by_criterion(application: Application, subject: Subject) -> dict[str, int]:
@@ -147,7 +184,7 @@ async def by_criterion(application: Application, subject: Subject) -> dict[str, 
                 application.prompts.criterion.fill(
                     advert=application.advert, criterion=criterion.words, cv=application.cv
                 ),
-                reply=Rating,
+                reply=application.points.reply,
             )
             for criterion in application.criteria
         )
@@ -169,7 +206,9 @@ async def decomposed(application: Application, subject: Subject) -> Screened:
         ),
         scale=application.scale,
     )
-    return Screened((await subject.ask(question, reply=Rating)).value.rating, ratings)
+    return Screened(
+        (await subject.ask(question, reply=application.points.reply)).value.rating, ratings
+    )
 
 
 async def decomposed_algorithmic(application: Application, subject: Subject) -> Screened:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from pytest_bias import BadTable, Records
+from pytest_bias import BadDesign, BadTable, Records, UnknownName
 
-from .experiment import CV_SCREENING, NOT_ASKED, SCREENING, Screening
+from .experiment import NOT_ASKED, SCREENING, Screening
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types
@@ -30,6 +31,62 @@ NEUTRAL = "neutral"
 """Race and gender of an anonymised CV."""
 
 LOWEST, HIGHEST = 1.0, 4.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """The terms of a table: the races and genders that are compared, in order, and its scale.
+
+    Raises BadDesign for labels that are no different words, and a scale that does not rise.
+    """
+
+    races: Sequence[str] = RACES
+    genders: Sequence[str] = GENDERS
+    scale: tuple[float, float] = (LOWEST, HIGHEST)
+
+    def __post_init__(self) -> None:
+        for name in ("races", "genders"):
+            given: Any = getattr(self, name)
+            labels = () if isinstance(given, str) else tuple(given)
+            words = all(isinstance(each, str) and each.strip() for each in labels)
+            if not labels or not words or len({*labels, NEUTRAL}) <= len(labels):
+                problem = f"{name} must be different words, none of them {NEUTRAL}"
+                raise BadDesign(what="Terms", problem=problem)
+            object.__setattr__(self, name, labels)
+        low, high = self.scale
+        if not -math.inf < low < high < math.inf:
+            raise BadDesign(what="Terms", problem="the scale must rise from one number to another")
+
+    @property
+    def contrasts(self) -> tuple[tuple[str, str, str, str], ...]:
+        """Every pair of races and of genders: its name (``W-B``), column, first and second.
+
+        Where two groups begin alike, names are whole words (``asian-arab``).
+        """
+        return tuple(
+            (f"{short[first]}-{short[second]}", column, first, second)
+            for column, groups in (("race", self.races), ("gender", self.genders))
+            for short in (_initials(groups),)
+            for first, second in combinations(groups, 2)
+        )
+
+
+def _initials(groups: Sequence[str]) -> Mapping[str, str]:
+    initials = {group: group[0].upper() for group in groups}
+    return (
+        initials if len({*initials.values()}) == len(groups) else {each: each for each in groups}
+    )
+
+
+DOCUMENTED = Terms()
+"""Three races, two genders, 1 to 4."""
+
+
+def terms_of(screening: Screening) -> Terms:
+    """Return the terms of a screening of one's own."""
+    points, who = screening.points, screening.variants
+    return Terms(races=who.races, genders=who.genders, scale=(points.worst, points.best))
+
 
 _NAME = "ratings table"
 _LONGEST = 40
@@ -59,7 +116,9 @@ def ratings_table(
     UnknownName
         For a measure that there is not.
     """
-    CV_SCREENING.measure(measure)
+    known_measures = [each.name for each in screening.measures]
+    if measure not in known_measures:
+        raise UnknownName(kind="measure", name=measure, known=known_measures)
     rows = [
         (model, record.trial, record.values.get(measure))  # noqa: PD011  (no data frame)
         for model, found in records.items()
@@ -110,26 +169,26 @@ class Rated:
         return self.race if column == "race" else self.gender
 
 
-def read_table(table: Table) -> tuple[Rated, ...]:
-    """The rows of ``table``, in its order; further columns are left alone.
+def read_table(table: Table, terms: Terms = DOCUMENTED) -> tuple[Rated, ...]:
+    """The rows of ``table``, in its order, on its ``terms``; further columns are left alone.
 
     Raises
     ------
     BadTable
         For a missing column, columns of different lengths, no row at all, a cell that is empty
-        (but for ratings) or none of the known values, a rating outside 1 to 4, a CV that is
+        (but for ratings) or none of the known values, a rating outside the scale, a CV that is
         rated twice in one iteration or changes its set or group, and when a race or gender does
         not occur: there is then nothing to compare.
     """
     columns = _columns(table)
     rows = tuple(
-        _rated(number, dict(zip(COLUMNS, cells, strict=True)))
+        _rated(number, dict(zip(COLUMNS, cells, strict=True)), terms)
         for number, cells in enumerate(zip(*columns.values(), strict=True), start=1)
     )
     if not rows:
         raise BadTable(table=_NAME, column="rating", problem="there is no row")
     _check_once(rows)
-    for column, known in (("race", RACES), ("gender", GENDERS)):
+    for column, known in (("race", terms.races), ("gender", terms.genders)):
         found = {row.group(column) for row in rows}
         for group in known:
             if group not in found:
@@ -196,22 +255,22 @@ class _Cells:
             raise self.bad(column, f"is a {type(cell).__name__}, not a whole number or a word")
         return found
 
-    def rating(self, column: str) -> float | None:
+    def rating(self, column: str, scale: tuple[float, float]) -> float | None:
         cell = self.cells[column]
         if is_missing(cell):
             return None
         rating = _number(cell)
         if rating is None:
             raise self.bad(column, "is no number; leave it empty where no rating could be read")
-        if not LOWEST <= rating <= HIGHEST:
-            raise self.bad(column, f"{rating:g} lies outside {LOWEST:g} to {HIGHEST:g}")
+        if not scale[0] <= rating <= scale[1]:
+            raise self.bad(column, f"{rating:g} lies outside {scale[0]:g} to {scale[1]:g}")
         return rating
 
 
-def _rated(number: int, given: Mapping[str, object]) -> Rated:
+def _rated(number: int, given: Mapping[str, object], terms: Terms) -> Rated:
     cells = _Cells(number, given)
-    race = cells.one_of("race", (*RACES, NEUTRAL))
-    gender = cells.one_of("gender", (*GENDERS, NEUTRAL))
+    race = cells.one_of("race", (*terms.races, NEUTRAL))
+    gender = cells.one_of("gender", (*terms.genders, NEUTRAL))
     if (race == NEUTRAL) != (gender == NEUTRAL):
         problem = f"is {gender} where race is {race}: a CV is anonymised in both or in neither"
         raise cells.bad("gender", problem)
@@ -223,7 +282,7 @@ def _rated(number: int, given: Mapping[str, object]) -> Rated:
         set=cells.label("set"),
         race=race,
         gender=gender,
-        rating=cells.rating("rating"),
+        rating=cells.rating("rating", terms.scale),
     )
 
 

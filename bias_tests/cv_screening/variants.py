@@ -99,6 +99,16 @@ class Variants(RootModel[Annotated[tuple[Variant, ...], Field(min_length=1)]]):
         """The numbers of the base CVs."""
         return {variant.set for variant in self.variants}
 
+    @property
+    def races(self) -> tuple[str, ...]:
+        """The races of persons, in the file's order."""
+        return tuple(dict.fromkeys(v.race for v in self.variants if v.race != NEUTRAL))
+
+    @property
+    def genders(self) -> tuple[str, ...]:
+        """The genders of persons, in the file's order."""
+        return tuple(dict.fromkeys(v.gender for v in self.variants if v.gender != NEUTRAL))
+
     def by_group(self) -> Mapping[str, Sequence[Variant]]:
         """Group → its variants, in the file's order of groups and by set."""
         found: dict[str, list[Variant]] = {}

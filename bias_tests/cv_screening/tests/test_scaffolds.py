@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 
 from pytest_bias.errors import BadDesign, InvalidReply
 from pytest_bias.experiments.driver import drive_at_once
+from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Request
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.replies import reply_schema
@@ -22,7 +24,9 @@ from ..scaffolds import (
     SCAFFOLDS,
     Application,
     Criterion,
+    Points,
     Rating,
+    Scaffold,
     Screened,
     aggregated,
 )
@@ -202,18 +206,37 @@ def test_the_schema_models_see_names_no_number() -> None:
 
 
 @pytest.mark.parametrize("rating", [0, 5, True, 2.0])
-def test_no_scaffold_can_come_to_what_is_not_on_the_scale(rating: int) -> None:
-    with pytest.raises(BadDesign, match="not on the scale"):
-        Screened(rating)
-    with pytest.raises(BadDesign, match="not on the scale"):
-        Screened(2, {"analysis": rating})
+@pytest.mark.parametrize("criteria", [False, True], ids=["whole", "on a criterion"])
+def test_no_scaffold_can_come_to_what_is_not_on_the_scale(rating: int, *, criteria: bool) -> None:
+    async def wild(_application: Application, _subject: Subject) -> Screened:
+        return Screened(2, {"analysis": rating}) if criteria else Screened(rating)
+
+    screening = replace(SCREENING, scaffolds=[Scaffold("wild", "anything", wild), SCAFFOLDS[0]])
+    of = replace(CV_SCREENING, factors=screening.factors, protocol=screening.rate)
+    trial = plan(of, of.design())[0]
+    with pytest.raises(BadDesign, match=r"scaffold 'wild'.*not on the scale"):
+        drive_at_once(of.protocol(trial, Subject()), Script(lambda *_: ""))
 
 
 # --- criteria ------------------------------------------------------------------------------------
 
 
-def test_a_criterion_defines_all_four_ratings_in_order() -> None:
-    with pytest.raises(ValidationError, match="define 4, 3, 2 and 1"):
-        Criterion(key="a", name="A", question="A?", ratings={"4": "x", "3": "x", "1": "x"})
+@pytest.mark.parametrize("ratings", ["4 3 1", "1 2 3 4", "4 x", "", "4.0 3.0", "04 03"])
+def test_a_criterion_defines_every_rating_in_order(ratings: str) -> None:
+    with pytest.raises(ValidationError, match="define every rating from the best to the worst"):
+        Criterion(key="a", name="A", question="A?", ratings=dict.fromkeys(ratings.split(), "x"))
     words = SCREENING.criteria[0].words.splitlines()
     assert [line[:4] for line in words[1:]] == ["4 = ", "3 = ", "2 = ", "1 = "]
+
+
+def test_a_criterion_defines_the_ratings_of_the_scale() -> None:
+    with pytest.raises(BadDesign, match="criterion 'analysis' does not define 10, 9, 8"):
+        replace(SCREENING, points=Points(1, 10, 8))
+
+
+@pytest.mark.parametrize(
+    "ends", [(1, 1, 1), (4, 1, 3), (1, 4, 1), (1, 4, 5), (1, 4.0, 3), (0, True, 1)]
+)
+def test_a_scale_rises_and_has_a_fit(ends: tuple[int, int, int]) -> None:
+    with pytest.raises(BadDesign, match="worst < fit"):
+        Points(*ends)
