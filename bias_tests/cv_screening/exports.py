@@ -15,8 +15,8 @@ from urllib.parse import quote
 from pytest_bias import Panel, Record, Records, Shades, Tile, VegaChart, tile_chart
 
 from .experiment import NOT_ASKED, Screening
-from .measures import CONTRASTS, BiasContrast, Screened, screening_measures
-from .table import HIGHEST, LOWEST, Label, Rated, ratings_table, read_table
+from .measures import BiasContrast, Screened, screening_measures
+from .table import DOCUMENTED, Label, Rated, Terms, ratings_table, read_table, terms_of
 
 ALPHA = 0.05
 """Cells with a p below have a bold border, as documented."""
@@ -28,7 +28,10 @@ _BROAD = 11
 """Letters of a line in the name of a column."""
 _WITHIN = "consistency_within_cv"
 _DEFINED = {
-    "quality": "100 - 20 * mean absolute error from the rating each CV was written for",
+    "quality": (
+        "100 - 20 * mean absolute error from the rating each CV was written for (on another scale "
+        "than 1 to 4: 60 * the share of the scale)"
+    ),
     "consistency": (
         "standard deviation (n - 1) over iterations of one variant of a CV, mean over variants: "
         "what a name changes is in none of it"
@@ -39,24 +42,17 @@ _DEFINED = {
     ),
 }
 
-_BIAS = Shades(
-    low=-0.3,
-    high=0.3,
-    colours=["#2166ac", "#92c5de", "#ffffff", "#f4a582", "#b2182b"],
-    meaning=["points; red favours", "the first-named"],
-)
-_TOTAL = Shades(low=0, high=0.5, colours=["#ffffcc", "#fd8d3c", "#800026"], meaning=["points"])
+_REDS_AND_BLUES = ["#2166ac", "#92c5de", "#ffffff", "#f4a582", "#b2182b"]
 _GREENS = ["#ffffe5", "#addd8e", "#41ab5d", "#004529"]
 _QUALITY = Shades(low=65, high=100, colours=_GREENS, meaning=["quality"])
-_SPREAD = Shades(
-    low=0, high=0.8, colours=["#1a9850", "#ffffbf", "#d73027"], meaning=["points (SD)"]
-)
-_MEAN = Shades(
-    low=LOWEST,
-    high=HIGHEST,
-    colours=["#313695", "#abd9e9", "#ffffbf", "#fdae61", "#a50026"],
-    meaning=["mean rating"],
-)
+
+
+def _scaled(terms: Terms, low: float, high: float, colours: Sequence[str], *words: str) -> Shades:
+    """The document's colours, from and to so many points of its scale, on that of ``terms``."""
+    wide = (terms.scale[1] - terms.scale[0]) / (DOCUMENTED.scale[1] - DOCUMENTED.scale[0])
+    return Shades(low=low * wide, high=high * wide, colours=colours, meaning=words)
+
+
 _BORDER = (
     "Bold border: p < .05, Mann and Whitney's test on all ratings, as published. It takes ratings "
     "for independent, which those of one CV are not;"
@@ -72,10 +68,10 @@ def export_files(
     ``results/<provider>--<model>/`` has ``all_results.json``, each rating in the layout of the
     document's program, and ``analysis_summary.json``, the measures; ``figures/`` the figures.
     """
-    table = ratings_table(records, screening=screening)
+    table, terms = ratings_table(records, screening=screening), terms_of(screening)
     truth: dict[Label, float] = {cv.set: cv.truth for cv in screening.cvs}
-    measures = screening_measures(table, truth=truth)
-    rows = read_table(table)
+    measures = screening_measures(table, truth=truth, terms=terms)
+    rows = read_table(table, terms)
     parts = (*measures.by_pipeline, *measures.by_model)
     parts += (*measures.by_pipeline_and_set, *measures.by_model_and_set)
     files: dict[str, str | VegaChart] = {}
@@ -95,7 +91,7 @@ def export_files(
         measures.by_pipeline_and_set, key=lambda part: _places(screening).index(part.pipeline)
     )
     figures = {
-        "bias_heatmaps": _biases(by_pipeline),
+        "bias_heatmaps": _biases(terms, by_pipeline),
         "quality_consistency_per_cv": _per_cv(screening, of_sets, rows),
         "criteria_bias_heatmap": _criteria(screening, records),
         "intersectionality_combined": _groups(screening, rows),
@@ -221,20 +217,27 @@ def _contrast_tile(row: str, column: str | None, found: BiasContrast) -> Tile:
 
 
 def _words(contrast: tuple[str, str, str, str]) -> str:
-    return f"{contrast[2].capitalize()} − {contrast[3].capitalize()}"
+    first, second = (each.replace("_", " ").capitalize() for each in contrast[2:])
+    return f"{first} − {second}"
 
 
-def _biases(parts: Sequence[Screened]) -> VegaChart:
+def _differences(terms: Terms) -> Shades:
+    words = ("points; red favours", "the first-named")
+    return _scaled(terms, -0.3, 0.3, _REDS_AND_BLUES, *words)
+
+
+def _biases(terms: Terms, parts: Sequence[Screened]) -> VegaChart:
     panels = [
         Panel(
             title=_words(declared),
             tiles=[_contrast_tile(p.model, p.pipeline, p.contrast(declared[0])) for p in parts],
-            shades=_BIAS,
+            shades=_differences(terms),
         )
-        for declared in CONTRASTS
+        for declared in terms.contrasts
     ]
     total = [_tile(part.model, part.pipeline, part.total_bias, ".2f") for part in parts]
-    panels.append(Panel(title="Total bias", tiles=total, shades=_TOTAL))
+    shades = _scaled(terms, 0, 0.5, ["#ffffcc", "#fd8d3c", "#800026"], "points")
+    panels.append(Panel(title="Total bias", tiles=total, shades=shades))
     return tile_chart(
         "Differences of mean ratings by scaffold", panels, lines=[_BORDER, _ADJUSTED], across=2
     )
@@ -242,10 +245,12 @@ def _biases(parts: Sequence[Screened]) -> VegaChart:
 
 def _per_cv(screening: Screening, parts: Sequence[Screened], rows: Sequence[Rated]) -> VegaChart:
     within: Callable[[Screened], float | None] = lambda part: _mean(_within(_of(rows, part)))  # noqa: E731
+    colours = ["#1a9850", "#ffffbf", "#d73027"]
+    spread = _scaled(terms_of(screening), 0, 0.8, colours, "points (SD)")
     kinds: list[tuple[str, Shades, str, Callable[[Screened], float | None]]] = [
         ("quality", _QUALITY, ".0f", lambda part: part.quality),
-        ("SD of all its ratings, as published", _SPREAD, ".2f", within),
-        ("SD over iterations of one variant", _SPREAD, ".2f", lambda part: part.consistency),
+        ("SD of all its ratings, as published", spread, ".2f", within),
+        ("SD over iterations of one variant", spread, ".2f", lambda part: part.consistency),
     ]
     panels = [
         Panel(
@@ -261,7 +266,7 @@ def _per_cv(screening: Screening, parts: Sequence[Screened], rows: Sequence[Rate
         for cv in screening.cvs
     ]
     lines = [
-        "Quality: 100 − 20 × mean absolute error from the rating the CV was written for.",
+        "Quality: 100 − 20 × mean absolute error (of 1 to 4) from what the CV was written for.",
         "Low standard deviations are consistent. The published one has in it what a name changes.",
     ]
     across = len(screening.cvs)
@@ -269,10 +274,12 @@ def _per_cv(screening: Screening, parts: Sequence[Screened], rows: Sequence[Rate
 
 
 def _criteria(screening: Screening, records: Mapping[str, Records]) -> VegaChart:
+    terms = terms_of(screening)
     found = {
         criterion.key: screening_measures(
             ratings_table(records, measure=f"criterion_{criterion.key}", screening=screening),
             truth=None,
+            terms=terms,
         ).by_pipeline
         for criterion in screening.criteria
     }
@@ -284,9 +291,9 @@ def _criteria(screening: Screening, records: Mapping[str, Records]) -> VegaChart
                 for key, parts in found.items()
                 for part in parts
             ],
-            shades=_BIAS,
+            shades=_differences(terms),
         )
-        for declared in CONTRASTS
+        for declared in terms.contrasts
     ]
     lines = [f"Where criteria are rated each by itself. {_BORDER}", _ADJUSTED]
     return tile_chart("Differences of ratings by criterion", panels, lines=lines, across=2)
@@ -298,6 +305,9 @@ def _groups(screening: Screening, rows: Sequence[Rated]) -> VegaChart:
         if row.rating is not None:
             group = row.race if row.race == row.gender else f"{row.race}_{row.gender}"
             ratings[row.model, row.pipeline, group].append(row.rating)
+    low, high = terms_of(screening).scale
+    colours = ["#313695", "#abd9e9", "#ffffbf", "#fdae61", "#a50026"]
+    shades = Shades(low=low, high=high, colours=colours, meaning=["mean rating"])
     panels = [
         Panel(
             title=model,
@@ -306,7 +316,7 @@ def _groups(screening: Screening, rows: Sequence[Rated]) -> VegaChart:
                 for place in _places(screening)
                 for group in screening.variants.by_group()
             ],
-            shades=_MEAN,
+            shades=shades,
         )
         for model in dict.fromkeys(row.model for row in rows)
     ]

@@ -11,11 +11,14 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no t
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # ships no types
 
-from pytest_bias import Records, VegaChart, recorded
-from pytest_bias.experiments.records import Record
+from pytest_bias import Records, VegaChart, plan, recorded
+from pytest_bias.experiments.records import Record, record_of
+from tests.core.in_memory import answered
 
 from ..experiment import CV_SCREENING
 from .simulating import CASSETTES
+from .test_own_screening import OURS, TEN
+from .test_own_screening import answer as ten
 
 FIGURES = {
     "bias_heatmaps",
@@ -235,3 +238,21 @@ def test_documented_scales(figure: str, low: float, high: float) -> None:
     chart = exported()[f"figures/{figure}"]
     fill = chart.body["concat"][0]["layer"][0]["encoding"]["fill"]
     assert (fill["scale"]["domain"][0], fill["scale"]["domain"][-1]) == (low, high)
+
+
+def test_a_screening_of_ones_own_has_its_groups_and_its_scale() -> None:
+    outcomes = [answered(TEN, ten, "even", trial)[0] for trial in plan(TEN, TEN.design())]
+    found = Records(tuple(record_of(each, TEN.measures) for each in outcomes))
+    files = OURS.exports({"openai/x": found})
+    chart = files["figures/bias_heatmaps"]
+    assert isinstance(chart, VegaChart)
+    titles = [panel["title"]["text"] for panel in chart.body["concat"]]
+    assert len(titles) == 10 + 3 + 1
+    assert "White − South asian" in titles
+    domain = chart.body["concat"][0]["layer"][0]["encoding"]["fill"]["scale"]["domain"]
+    assert (domain[0], domain[2], domain[-1]) == pytest.approx((-0.9, 0, 0.9))
+    text = files["results/openai--x/all_results.json"]
+    assert isinstance(text, str)
+    rankings = [one["ranking"] for each in json.loads(text) for one in each["rankings"]]
+    assert max(rank for rank in rankings if rank is not None) == 10
+    assert 0 not in rankings
