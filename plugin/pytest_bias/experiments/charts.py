@@ -106,8 +106,11 @@ class Shades:
         if value is None:
             return _INK
         share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
-        nearest = self.colours[round(share * (len(self.colours) - 1))]
-        red, green, blue = bytes.fromhex(nearest.removeprefix("#"))
+        last = len(self.colours) - 1
+        place = min(int(share * last), last - 1)
+        ends = [bytes.fromhex(each.removeprefix("#")) for each in self.colours[place : place + 2]]
+        part = share * last - place
+        red, green, blue = (a + part * (b - a) for a, b in zip(*ends, strict=True))
         # Rec. 601's weights of how bright the three look.
         return _INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else _PAPER  # noqa: PLR2004
 

@@ -113,7 +113,10 @@ def test_tiles_as_they_are_drawn() -> None:
     assert panel["layer"][0]["encoding"]["fill"]["scale"]["domain"] == [-1, 0, 1]
 
 
-@pytest.mark.parametrize(("value", "ink"), [(-7, "white"), (-1, "white"), (1, "#222222")])
+@pytest.mark.parametrize(
+    ("value", "ink"),
+    [(-7, "white"), (-1, "white"), (0.05, "white"), (0.5, "#222222"), (1, "#222222")],
+)
 def test_ink_is_read_on_its_shade(value: float, ink: str) -> None:
     assert GREYS.ink(value) == ink
 
