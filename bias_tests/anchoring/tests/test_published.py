@@ -128,6 +128,26 @@ def test_the_table_of_the_pre_registration_is_that_of_a_run(
     assert shown == real_models.table([analyses[name] for name in sorted(analyses)])
 
 
+def test_the_readmes_say_what_the_run_found(analyses: Mapping[str, Mapping[str, Any]]) -> None:
+    words = {1: "one", 2: "two", 6: "six", 9: "nine"}
+    primary = {
+        name: next(v for v in analysis["verdicts"] if v["id"] == "sentence_months-high-low")
+        for name, analysis in analyses.items()
+    }
+    by = {s: [n for n, v in primary.items() if v["status"] == s] for s in ("BIASED", "CLEAR")}
+    sizes = sorted(primary[name]["finding"]["estimate"] for name in by["BIASED"])
+    told = " ".join((TABLE.parents[3] / "README.md").read_text(encoding="utf-8").split())
+    every, biased, clear = (words[len(each)] for each in (primary, by["BIASED"], by["CLEAR"]))
+    assert (
+        f"Of {every} published subjects {biased} are BIASED, by {sizes[0]:.2f} to "
+        f"{sizes[-1]:.2f} months, {clear} are CLEAR, and of one"
+    ) in told
+    (open_,) = {*primary} - {*by["BIASED"], *by["CLEAR"]}
+    lost = [row for at in ("low", "high") for row in rows(f"anthropic/{open_}", at)]
+    assert sum(bool(row["missing"]) for row in lost) == 20 == len(lost) / 3
+    assert all(row["fenced_json"] == "yes" for row in lost if row["missing"])
+
+
 @pytest.mark.parametrize(
     ("page", "name"), [each for each in real_models.TABLES if "published" not in each]
 )
