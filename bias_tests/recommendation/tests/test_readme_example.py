@@ -55,7 +55,7 @@ def test_the_example_is_an_experiment_that_can_be_carried_out(names: dict[str, o
     assert (finding.units, finding.contrast) == (30, "old / others")
     assert experiment.exports is not None
     files = experiment.exports({"simulated/even": records})
-    summary = files["pool_vs_recommended_summary.csv"]
+    summary = files["analysis_outputs/pool_vs_recommended_summary.csv"]
     assert isinstance(summary, str)
     assert summary.count("\n") == 1 + 3 * 2
     assert "author_age,letters,simulated,plain," in summary
