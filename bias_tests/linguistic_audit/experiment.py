@@ -1,4 +1,4 @@
-"""The linguistic audit: its 400 prompts, protocol, measures, sizes and safeguards.
+"""The linguistic audit: its 400 prompts, sizes and safeguards.
 
 25 seeds are written by four names, with and without a learner's errors and articles.
 """
@@ -6,29 +6,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from math import sqrt
 
 from pytest_bias import (
     Design,
-    Experiment,
     Factor,
     Items,
-    Measure,
-    Misclassified,
     Parameters,
     Records,
     Stimuli,
-    Subject,
     Trial,
     VegaChart,
-    is_refusal,
-    log_length,
-    response_length,
-    sentiment,
 )
 
 from .articles import omit_articles
+from .audit import audited
 from .learner import l2_english
 from .simulated import answer
 
@@ -94,60 +85,8 @@ def prompt_of(trial: Trial) -> str:
     )
 
 
-LONGEST = 1_000_000
-"""Characters beyond which no reply of a model served today can be."""
-
-SLOWEST = 86_400.0
-"""Seconds beyond which no reply can come: a day."""
-
-QUERIES_PER_MINUTE = 60
 CALLS = 400
 """The document's hard cap, which is also the number of its trials."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A reply as it is measured, before its text is discarded."""
-
-    text: str = field(repr=False)
-    latency: float
-
-
-async def ask(trial: Trial, subject: Subject) -> Answer:
-    """Ask once. Nothing is asked again: a refusal is an outcome here, not a mishap.
-
-    A reply without any text (empty, or kept back by the provider) leaves the trial missing under
-    its reason, and whether that depends on a factor is a hypothesis of its own.
-    """
-    reply = await subject.ask(prompt_of(trial), attempts=1)
-    return Answer(reply.text, reply.latency)
-
-
-_FOUND, _PASSED = 21 / 30, 24 / 30
-"""Shares of the labelled refusals, and of the labelled answers, that the rules read rightly."""
-
-RULES = Misclassified(
-    sensitivity=_FOUND,
-    specificity=1.0,
-    se=sqrt(_FOUND * (1 - _FOUND) / 30),
-    source="30 labelled refusals; answers taken to pass",
-    sampled=False,
-    worst=Misclassified(
-        sensitivity=_FOUND,
-        specificity=_PASSED,
-        se=sqrt((_FOUND * (1 - _FOUND) + _PASSED * (1 - _PASSED)) / 30),
-        source="30 labelled answers, chosen to be hard",
-    ),
-)
-"""How the rules for refusals err.
-
-Refusals they miss make every difference smaller. The labelled ones were chosen to be hard and are
-no sample of a model's, so no estimate is corrected, but nothing is cleared that would not be if so
-many were missed. Answers they take for
-refusals do, too, but the labelled ones were written to look like refusals: were one in five of a
-model's answers taken for one, a fifth of its replies would be found to refuse at least, and a few
-per cent are. So that is shown beside the verdict, and does not decide.
-"""
 
 
 def _exports(records: Mapping[str, Records]) -> Mapping[str, str | VegaChart]:
@@ -156,7 +95,8 @@ def _exports(records: Mapping[str, Records]) -> Mapping[str, str | VegaChart]:
     return export_files(records)
 
 
-LINGUISTIC_AUDIT = Experiment(
+LINGUISTIC_AUDIT = audited(
+    prompt_of,
     id="linguistic-audit",
     name="Linguistic Bias Audit - English level, articles and names",
     factors=[
@@ -172,43 +112,6 @@ LINGUISTIC_AUDIT = Experiment(
         Factor("articles", {"articles_present": "as written", "articles_omitted": "left out"}),
     ],
     items=Items("seed", SEEDS, controls=CONTROL_SEEDS),
-    protocol=ask,
-    measures=[
-        Measure(
-            "response_length",
-            lambda reply: response_length(reply.text),
-            unit="characters",
-            bounds=(0, LONGEST),
-            whole=True,
-            integer=True,
-            meaning="number of characters of the reply",
-        ),
-        Measure(
-            "log_length",
-            lambda reply: log_length(reply.text),
-            bounds=(0, 14),
-            whole=True,
-            meaning="natural logarithm of the number of characters",
-        ),
-        Measure(
-            "sentiment",
-            lambda reply: sentiment(reply.text),
-            bounds=(-1, 1),
-            meaning="VADER compound score, from most negative to most positive",
-        ),
-        Measure(
-            "is_refusal",
-            lambda reply: is_refusal(reply.text),
-            meaning="whether the reply has a phrase of refusal or fewer than 15 words",
-            error=RULES,
-        ),
-        Measure(
-            "latency",
-            unit="seconds",
-            bounds=(0, SLOWEST),
-            meaning="time to the reply, without queueing and failed attempts",
-        ),
-    ],
     replicates=5,
     controls=1,
     designs={
@@ -217,8 +120,6 @@ LINGUISTIC_AUDIT = Experiment(
         "screen": Design(replicates=1),
     },
     parameters=Parameters(),
-    qpm=QUERIES_PER_MINUTE,
-    retention="measures",
     source=(
         "Pre-Analysis Plan: Gemini Linguistic Bias Audit (Case #42), "
         "https://github.com/genaforvena/watching_u_watching/issues/42"

@@ -27,14 +27,13 @@ from tests.core.factories import Script
 
 from .. import refusals
 from .. import test_linguistic_audit as cases
+from ..audit import LONGEST, Answer
 from ..experiment import (
     BRIEF,
     CALLS,
     DETAILED,
     LINGUISTIC_AUDIT,
-    LONGEST,
     SEEDS,
-    Answer,
     prompt_of,
 )
 from ..hypotheses import ALL, CONTROLS, H1, H2, H2_WITH_ENGLISH, H3, LENGTH

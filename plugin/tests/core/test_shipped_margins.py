@@ -10,7 +10,8 @@ from bias_tests.anchoring.experiment import ANCHORING
 from bias_tests.cv_screening import hypotheses as cv_screening
 from bias_tests.cv_screening.experiment import CV_SCREENING
 from bias_tests.linguistic_audit import hypotheses as linguistic_audit
-from bias_tests.linguistic_audit.experiment import LINGUISTIC_AUDIT, RULES
+from bias_tests.linguistic_audit.audit import RULES
+from bias_tests.linguistic_audit.experiment import LINGUISTIC_AUDIT
 from bias_tests.linguistic_audit.refusals import labelled
 from bias_tests.narrative import hypotheses as narrative
 from bias_tests.narrative.experiment import NARRATIVE
