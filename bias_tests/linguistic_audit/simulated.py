@@ -36,7 +36,7 @@ from random import Random
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_bias import SimulatedPrompt, Stimuli, dice
+from pytest_bias import SimulatedAnswer, SimulatedPrompt, Stimuli, dice
 
 from .learner import l2_english
 
@@ -81,6 +81,7 @@ class _Script(BaseModel):
 
     about: str
     things: dict[str, list[str]]
+    whatever: list[str]
     openings: list[str]
     refusals: list[str]
     sentences: list[str]
@@ -103,9 +104,28 @@ def answer(prompt: SimulatedPrompt) -> str | None:
     things = next((found for word, found in _SCRIPT.things.items() if word.lower() in heard), None)
     if things is None or len(prompt.messages) > 1 or not _INTRODUCED.search(told):
         return None
-    rng = dice(prompt.subject, prompt.seed)
     learner = not l2_english(told).edits  # there is nothing left to get wrong
-    bare = not _ARTICLE.search(told)
+    return _answered(prompt, things, learner=learner, bare=not _ARTICLE.search(told))
+
+
+def answering(altered: Mapping[str, tuple[bool, bool]]) -> SimulatedAnswer:
+    """How they answer other prompts: each text → what is planted in it.
+
+    That is what is planted in a learner's English, and what in articles left out.
+    """
+
+    def answer_these(prompt: SimulatedPrompt) -> str | None:
+        planted = altered.get(prompt.messages[-1].text)
+        if planted is None or len(prompt.messages) > 1:
+            return None
+        return _answered(prompt, _SCRIPT.whatever, learner=planted[0], bare=planted[1])
+
+    return answer_these
+
+
+def _answered(prompt: SimulatedPrompt, things: Sequence[str], *, learner: bool, bare: bool) -> str:
+    told = prompt.messages[-1].text
+    rng = dice(prompt.subject, prompt.seed)
     # The same number of draws whatever is found, so that nothing but what is planted differs.
     brush_off, refusal, warm, deviation = rng.random(), rng.random(), rng.random(), rng.gauss()
     if brush_off < BRUSH_OFFS:
