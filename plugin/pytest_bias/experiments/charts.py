@@ -180,7 +180,11 @@ def _panel(panel: Panel) -> dict[str, Any]:
             "y": {"field": "row", "type": "nominal", "sort": rows, "axis": axis},
         },
         "layer": [
-            {"mark": {"type": "rect", "stroke": _PAPER}, "encoding": {"fill": fill}},
+            {
+                # Else what has no value is left out: white, as no difference is on some scales.
+                "mark": {"type": "rect", "stroke": _PAPER, "invalid": "show"},
+                "encoding": {"fill": fill},
+            },
             {
                 "transform": [{"filter": "datum.bold"}],
                 "mark": {"type": "rect", "fill": None, "stroke": _BORDER, "strokeWidth": 3},

@@ -105,6 +105,12 @@ def test_programs_are_called_so(models: list[str], programs: str) -> None:
     assert (b"Simulated" in files["c.svg"]) == bool(programs)
 
 
+def test_a_tile_without_a_value_is_grey_and_not_left_out() -> None:
+    svg = exported_files(giving({"c": CHART}), {})["c.svg"]
+    assert svg.count(b'fill="#d0d0d0"') == 1
+    assert svg.count(b"#d0d0d0") == len([tile for tile in TILES if tile.value is None])
+
+
 def test_tiles_as_they_are_drawn() -> None:
     (panel,) = CHART.spec()["concat"]
     said = [(v["row"], v["value"], v["ink"]) for v in panel["data"]["values"]]
