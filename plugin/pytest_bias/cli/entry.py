@@ -17,6 +17,7 @@ from .compare import add_comparing
 from .local import add_local
 from .merge import add_merging
 from .new import add_new
+from .paper import add_paper
 from .project import add_project
 from .serve import add_serving
 
@@ -54,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     add_comparing(commands)
     add_merging(commands)
     add_calibrating(commands)
+    add_paper(commands)
     return parser
 
 

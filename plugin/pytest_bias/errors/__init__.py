@@ -47,6 +47,7 @@ from .runs import (
     NotShipped as NotShipped,
     NoWorkspace as NoWorkspace,
     OtherModel as OtherModel,
+    PaperNotWritten as PaperNotWritten,
     ReportNotWritten as ReportNotWritten,
     StaleRecordings as StaleRecordings,
     TwoCassettes as TwoCassettes,

@@ -127,6 +127,17 @@ class CassetteBusy(FileProblem):
     words = "{path} is being recorded by another process; wait for it to end, then run again"
 
 
+class PaperNotWritten(BiasError):
+    """A model that was to write a paper gave no text."""
+
+    def __init__(self, *, model: str, problem: str) -> None:
+        super().__init__(
+            f"no paper was written: {model}: {problem.removeprefix(f'{model}: ')}. Results and "
+            "recordings are as they were. Run it again, with another --model, or print the prompt "
+            "(--prompt), have it written elsewhere and check that text (--check PAPER.md)"
+        )
+
+
 class StaleRecordings(BiasError):
     """Recordings are not, or no longer, what the model under this name would answer.
 

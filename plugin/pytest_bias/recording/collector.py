@@ -282,29 +282,8 @@ class _Collector:
 
     def _caller(self, name: str) -> Caller:
         if name not in self._callers:
-            terms, limits = self.terms, self.terms.limits
-            entry = terms.roster.entry(name)
-            if is_simulated(name) and entry.price is None:
-                entry = replace(entry, price=FREE)
-            provider = self._provider(split_model(name, terms.context.own)[0])
-            ceiling = min(
-                limits.concurrency,
-                entry.concurrency or limits.concurrency,
-                getattr(provider, "concurrency", limits.concurrency),
-            )
-            clock = asyncio.get_running_loop().time
-            self._callers[name] = Caller(
-                name=name,
-                provider=provider,
-                entry=entry,
-                throttle=Throttle(
-                    ceiling=ceiling, qpm=None, tpm=entry.tokens_per_minute, clock=clock
-                ),
-                spending=self.spending,
-                timeout=limits.timeout,
-                rng=Random(f"{terms.order_seed} {name}"),  # noqa: S311  (no secret)
-                retries=terms.retries,
-            )
+            provider = self._provider(split_model(name, self.terms.context.own)[0])
+            self._callers[name] = caller_of(name, provider, self.terms, self.spending)
             self.report.tallies.append(self._callers[name].tally)
         return self._callers[name]
 
@@ -356,6 +335,26 @@ class _Collector:
     def _tell(self, text: str) -> None:
         with suppress(Exception):  # a terminal that has gone away
             self.say(text)
+
+
+def caller_of(name: str, provider: Provider, terms: Terms, spending: Spending) -> Caller:
+    """Return the caller of the model ``name`` within the running event loop."""
+    entry = terms.roster.entry(name)
+    if is_simulated(name) and entry.price is None:
+        entry = replace(entry, price=FREE)
+    most = terms.limits.concurrency
+    ceiling = min(most, entry.concurrency or most, getattr(provider, "concurrency", most))
+    clock = asyncio.get_running_loop().time
+    return Caller(
+        name=name,
+        provider=provider,
+        entry=entry,
+        throttle=Throttle(ceiling=ceiling, qpm=None, tpm=entry.tokens_per_minute, clock=clock),
+        spending=spending,
+        timeout=terms.limits.timeout,
+        rng=Random(f"{terms.order_seed} {name}"),  # noqa: S311  (no secret)
+        retries=terms.retries,
+    )
 
 
 def _check_served_alike(caller: Caller, cassette: Cassette) -> None:

@@ -17,7 +17,7 @@ from ..contrasts.declared import claim_under
 from ..contrasts.power import Prospect, prospect_of
 from ..errors import BadSetting, BiasError, NoControl, RecordingRefused
 from ..errors.said import Said
-from ..experiments.experiment import GATE
+from ..experiments.experiment import GATE, Experiment
 from ..experiments.records import Origin
 from ..providers.base import ProviderContext
 from ..recording.collector import CollectionReport, Terms, collect
@@ -86,16 +86,8 @@ def record(
     )
     if words:
         say(words)
-    terms = Terms(
-        mode=settings.record,
-        folder=settings.cassettes,
-        context=context_of(bench),
-        roster=bench.roster,
-        limits=limits,
-        order_seed=settings.order_seed,
-        gates=settings.gate != "off",
-        told=told,
-    )
+    experiments = (registered.experiment for registered in bench.registry)
+    terms = replace(terms_of(bench, experiments, limits), told=told)
     jobs, refused = jobs_of(bench, selected)
     report = collect(jobs, terms, progress, say, held)
     report.jobs += refused
@@ -156,23 +148,30 @@ def _in_shard(bench: Workbench, cases: Iterable[Case]) -> list[tuple[Case, tuple
     return [(case, part) for case, part in parts if part]
 
 
-def context_of(bench: Workbench) -> ProviderContext:
-    """Return what providers are opened with."""
-    experiments = [registered.experiment for registered in bench.registry]
+def terms_of(bench: Workbench, experiments: Iterable[Experiment], limits: Limits) -> Terms:
+    """Return on what terms models are called; simulated ones answer as ``experiments`` say."""
     settings = bench.settings
-    return ProviderContext(
-        environ=read_environment(settings.environ, settings.env_file),
-        answers=[each.simulated for each in experiments if each.simulated is not None],
-        simulated_url=settings.simulated_url,
-        simulated_wire=settings.simulated_wire,
-        endpoints=bench.roster.endpoints,
-        providers=settings.providers,
-        local=bench.roster.local,
-        wires={
-            name: entry.wire
-            for name, entry in bench.roster.models.items()
-            if entry.wire is not None
-        },
+    return Terms(
+        mode=settings.record,
+        folder=settings.cassettes,
+        context=ProviderContext(
+            environ=read_environment(settings.environ, settings.env_file),
+            answers=[each.simulated for each in experiments if each.simulated is not None],
+            simulated_url=settings.simulated_url,
+            simulated_wire=settings.simulated_wire,
+            endpoints=bench.roster.endpoints,
+            providers=settings.providers,
+            local=bench.roster.local,
+            wires={
+                name: entry.wire
+                for name, entry in bench.roster.models.items()
+                if entry.wire is not None
+            },
+        ),
+        roster=bench.roster,
+        limits=limits,
+        order_seed=settings.order_seed,
+        gates=settings.gate != "off",
     )
 
 
