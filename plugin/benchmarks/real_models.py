@@ -30,11 +30,13 @@ CASES = "bias_tests/anchoring/test_all_in_one.py"
 RECORDED: Mapping[str, tuple[str, ...]] = {
     CASES: ("local/smollm2", "local/smollm2-again", "local/smollm2-fair"),
     "bias_tests/anchoring/test_anchoring.py": ("local/smollm2", "local/smollm2-fair"),
+    "bias_tests/linguistic_audit": ("local/smollm2", "local/smollm2-fair"),
     "bias_tests/cv_screening": ("local/smollm2",),
 }
 """Cases → the local models of which recordings are shipped, in the documented design."""
 PARTS = {
     "bias_tests/cv_screening": ("--bias-replicates=1",),
+    "bias_tests/linguistic_audit": ("--bias-design=controlled",),
 }
 """Cases of which less or more than that design was recorded → what asks for it."""
 START = "<!-- by plugin/benchmarks/real_models.py: {} -->\n"
