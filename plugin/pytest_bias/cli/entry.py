@@ -20,6 +20,7 @@ from .new import add_new
 from .paper import add_paper
 from .project import add_project
 from .serve import add_serving
+from .study import add_study
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     add_project(commands)
     add_new(commands)
     add_catalogue(commands)
+    add_study(commands)
     add_serving(commands)
     add_local(commands)
     add_retention(commands)

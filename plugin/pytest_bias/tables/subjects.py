@@ -230,6 +230,7 @@ class Tables:
         self._folder: Path = roster.folder
         self._read: dict[_Place, RawTable] = {}
         self._replies: dict[_Place, dict[str, Replies]] = {}
+        self._held: dict[tuple[str, str], Replies] = {}
         self._known: dict[Section, dict[str, list[_Place]]] = {}
 
     def _models(self, section: Section) -> Mapping[str, Sequence[_Place]]:
@@ -292,7 +293,11 @@ class Tables:
 
     def covers(self, experiment: Experiment, model: str) -> bool:
         """Return whether a table has replies of ``model`` to ``experiment``."""
-        return bool(self._holding(experiment, model))
+        return (experiment.id, model) in self._held or bool(self._holding(experiment, model))
+
+    def hold(self, replies: Replies) -> None:
+        """Add the replies of a table that no roster declares."""
+        self._held[replies.experiment.id, replies.model] = replies
 
     def of(self, experiment: Experiment, model: str) -> Replies:
         """The replies of ``model`` to ``experiment``.
@@ -305,6 +310,8 @@ class Tables:
             When several have, or when the one that has is not what it is declared to be
             (WrongTable); then every problem of it is named.
         """
+        if (experiment.id, model) in self._held:
+            return self._held[experiment.id, model]
         holding = self._holding(experiment, model)
         if not holding:
             places = self._models(_section(model)).get(model, ())

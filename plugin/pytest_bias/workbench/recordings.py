@@ -125,11 +125,7 @@ class Recordings:
         found = self.published(case)
         if found is not None:
             return found.of(case.condition)
-        whole = case.experiment.conditions_of(case.design)
-        conditions = whole if case.condition is None else [case.condition]
-        parts = [self._replayed(case, condition) for condition in conditions]
-        misses = [wanted for _, missing in parts for wanted in missing]
-        outcomes = tuple(outcome for found, _ in parts for outcome in found)
+        outcomes, misses = self.known(case)
         if misses:
             raise not_recorded(
                 experiment_id=case.experiment.id,
@@ -140,6 +136,14 @@ class Recordings:
                 tried=self.settings.record != "none",
             )
         return outcomes
+
+    def known(self, case: Case) -> tuple[Recorded, tuple[Wanted, ...]]:
+        """The outcomes of what is recorded of a case, and the first miss of each other trial."""
+        whole = case.experiment.conditions_of(case.design)
+        conditions = whole if case.condition is None else [case.condition]
+        parts = [self._replayed(case, condition) for condition in conditions]
+        outcomes = tuple(outcome for found, _ in parts for outcome in found)
+        return outcomes, tuple(wanted for _, missing in parts for wanted in missing)
 
     def _replayed(self, case: Case, condition: Condition) -> tuple[Recorded, tuple[Wanted, ...]]:
         """Outcomes of one condition, and the first miss of each trial that has one; done once."""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from ..baselines.gate import is_stopped
 from ..cassettes.misses import all_capped
-from ..cassettes.places import SUFFIX, cassette_path, place_of
+from ..cassettes.places import PACKED_SUFFIX, SUFFIX, cassette_path, place_of
 from ..cassettes.store import Cassette
-from ..contrasts.cases import Case
+from ..contrasts.cases import Case, Registry
 from ..errors import BadSetting, NoCassette, NotRecorded, UnknownName
 from ..errors.said import Said
 from ..experiments.checks.manipulation import faults
@@ -27,6 +27,7 @@ from ..report.progress import Display, StreamTerminal, recording_progress
 from ..report.results import results_text
 from ..report.view import RunView
 from ..settings.settings import RecordMode
+from ..tables.subjects import read_table
 from ..verdicts.verdict import Control, Verdict
 from .analyses import Workbench
 from .configuration import configured
@@ -112,21 +113,27 @@ class Results:
     @cached_property
     def view(self) -> RunView:
         """The view that reports are made from: of this experiment and model alone."""
-        stopped = [v.named for v in self.verdicts if is_stopped(v.status, v.claim)]
-        view = RunView(
-            analyses=(self.analysis,),
-            cases=(),
-            lost=(),
-            partial=(f"only {self.experiment.id} was asked for",),
-            problems=(),
-            version=version("pytest-bias"),
-            failing=tuple(sorted(stopped)),
-        )
-        return replace(view, exit_status=int(not view.passes))
+        return view_of_all([self])
 
     def to_json(self) -> str:
         """All that was found as JSON, as ``bias-results.json`` has it; the same for the same."""
         return results_text(self.view)
+
+
+def view_of_all(results: Sequence[Results]) -> RunView:
+    """The view of several results, as one run."""
+    verdicts = [verdict for each in results for verdict in each.verdicts]
+    names = dict.fromkeys(each.experiment.id for each in results)
+    view = RunView(
+        analyses=tuple(each.analysis for each in results),
+        cases=(),
+        lost=(),
+        partial=(f"only {', '.join(names)} was asked for",),
+        problems=(),
+        version=version("pytest-bias"),
+        failing=tuple(sorted(v.named for v in verdicts if is_stopped(v.status, v.claim))),
+    )
+    return replace(view, exit_status=int(not view.passes))
 
 
 def trial_row(experiment: Experiment, outcome: Outcome) -> dict[str, MeasureValue | int | None]:
@@ -172,6 +179,8 @@ class Study:
         Those meant; none means all of the suite that have the design.
     suite
         The package, or the folder, that declares them.
+    registry
+        What is declared, where it has been found already; ``experiments`` are then ids.
     asked
         Options of pytest by their names without ``--bias-``.
 
@@ -185,11 +194,16 @@ class Study:
         self,
         experiments: Sequence[ExperimentName],
         suite: str | os.PathLike[str] = SUITE,
+        *,
+        registry: Registry | None = None,
         **asked: object,
     ) -> None:
         settings = configured(**asked)
-        registry, names = declared_for(experiments, suite)
-        if not settings.models:
+        if registry is None:
+            registry, names = declared_for(experiments, suite)
+        else:
+            names = tuple(map(str, experiments))
+        if not settings.models and asked.get("model") != []:
             problem = "no model is named; give PROVIDER/MODEL, or set bias_models in the ini file"
             raise BadSetting(option="--bias-model", value=None, problem=problem)
         self.bench = Workbench(settings, registry)
@@ -260,6 +274,36 @@ class Study:
         return Results(experiment=experiment, analysis=analysis, outcomes=outcomes)
 
 
+def analyze_table(
+    experiment: ExperimentName,
+    path: Path,
+    suite: str | os.PathLike[str] = SUITE,
+    **asked: object,
+) -> list[Results]:
+    """Analyse the replies in a table to ``experiment``, of each subject it has (``table/NAME``).
+
+    Raises
+    ------
+    WrongTable
+        With all that is wrong, when the table is not one of the experiment's.
+    """
+    registry, names = declared_for([experiment], suite)
+    of = registry[_only(experiment, names)].experiment
+    found = read_table(path, of)
+    study = Study([of.id], suite, registry=registry, **{**asked, "model": []})
+    for replies in found.values():
+        study.bench.tables.hold(replies)
+    cases = [Case("hypothesis", of, model, replies.design) for model, replies in found.items()]
+    return [study.results(case) for case in cases]
+
+
+def _only(experiment: ExperimentName, names: Sequence[str]) -> str:
+    if len(names) > 1:
+        problem = f"declares several experiments; name one: {', '.join(sorted(names))}"
+        raise BadSetting(option="experiment", value=experiment, problem=problem)
+    return names[0]
+
+
 def analyze(
     experiment: ExperimentName,
     replies: str | os.PathLike[str],
@@ -274,7 +318,8 @@ def analyze(
     experiment
         An Experiment whose hypotheses are declared in a loaded module, or its id or folder.
     replies
-        A model (``provider/model``), whose recording is replayed, or the path of a cassette.
+        A model (``provider/model``), whose recording is replayed; the path of a cassette, or of a
+        table with the replies of one subject (CSV, JSON Lines, JSON, Parquet).
     suite
         The package, or the folder, that declares the experiment.
     options
@@ -289,6 +334,13 @@ def analyze(
     """
     path = Path(replies)
     if not isinstance(replies, str) or path.is_file():
+        if not _is_cassette(path):
+            found = analyze_table(experiment, path, suite, **options)
+            if len(found) > 1:
+                held = ", ".join(each.analysis.model for each in found)
+                problem = f"has the replies of several subjects ({held}); split it"
+                raise BadSetting(option="replies", value=path, problem=problem)
+            return found[0]
         folder, model = _of_cassette(path)
         options = {**options, "cassettes": folder}
     else:
@@ -330,10 +382,7 @@ def run(
     if unknown := sorted(options.keys() - StudyOptions.__annotations__.keys()):
         raise UnknownName(kind="option", name=unknown[0], known=StudyOptions.__annotations__)
     study = Study([experiment], suite, model=[model], record=record, **options)
-    names = sorted({case.experiment.id for case in study.cases})
-    if len(names) > 1:
-        problem = f"declares several experiments; name one: {', '.join(names)}"
-        raise BadSetting(option="experiment", value=experiment, problem=problem)
+    _only(experiment, [case.experiment.id for case in study.cases])
     said = Said()
     if record != "none":
         with recording_progress(StreamTerminal(sys.stderr)) as display:
@@ -344,6 +393,11 @@ def run(
         for words in (missing.explanation, *said.problems, *said.notes):
             missing.add_note(words)
         raise
+
+
+def _is_cassette(path: Path) -> bool:
+    """Return whether a path is called as cassettes are, plain or packed."""
+    return "--" in path.name and path.name.endswith((SUFFIX, SUFFIX + PACKED_SUFFIX))
 
 
 def _of_cassette(path: Path) -> tuple[Path, str]:
