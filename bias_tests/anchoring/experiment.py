@@ -13,6 +13,7 @@ from typing import cast
 
 from pytest_bias import Design, HumanStudy, Parameters, Stimuli
 
+from .layout import DOCUMENTED
 from .simulated import answer
 from .template import Anchoring, ControlCase, Part
 
@@ -82,6 +83,7 @@ ANCHORING = SENTENCING.experiment(
         ],
     },
     simulated=answer,
+    layouts={"documented": DOCUMENTED},
 )
 
 ALL_IN_ONE = replace(
