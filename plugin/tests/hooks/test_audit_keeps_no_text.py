@@ -166,7 +166,7 @@ def test_the_search_finds_a_sentence_in_any_form(form: str) -> None:
 
 
 def test_the_search_finds_text_where_it_is_kept(audit: Suite) -> None:
-    change(audit, "experiment.py", 'retention="measures"', 'retention="raw"')
+    change(audit, "audit.py", 'retention="measures"', 'retention="raw"')
     few = "--deselect=bias_tests/linguistic_audit/test_linguistic_audit.py::test_asked"
     found = traces(audit, record(audit, "-k", "latency", few, *RECORD))
     (kept,) = (place for place in found if place.endswith(".jsonl"))
@@ -205,8 +205,8 @@ def counted(suite: Suite) -> list[dict[str, int]]:
     ],
 )
 def test_of_a_protocol_that_fails_with_text_at_hand(audit: Suite, code: str) -> None:
-    old = "    return Answer(reply.text, reply.latency)"
-    change(audit, "experiment.py", old, f"    {code}\n    reply.text.missing\n{old}")
+    old = "        return Answer(reply.text, reply.latency)"
+    change(audit, "audit.py", old, f"        {code}\n        reply.text.missing\n{old}")
     result = record(audit, MODEL, *RECORD)
     assert result.ret == 1
     assert traces(audit, result) == {}

@@ -55,7 +55,7 @@ def test_list_says_what_is_recorded_and_what_is_missing(suite: Suite) -> None:
         ["game-coin", f"simulated/{name}", str(TRIALS), str(TRIALS), "0", "0"]
         for name in ("biased", "even")
     ]
-    suite.change("bias_tests/coin/experiment.py", f"replicates={REPLICATES}", "replicates=20")
+    suite.change("bias_tests/coin/experiment.py", f"replicates={REPLICATES}", "replicates=2 * 10")
     run(suite, "pack", str(path(suite)))
     path(suite, "simulated--biased").write_text("no cassette\n", "utf-8")
     shutil.copytree(suite.cassettes / "game-coin", suite.cassettes / "game-gone")
