@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pytest_bias import Experiment, Factor, Items, Measure, Subject, Trial
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -68,6 +70,16 @@ def _docstrings() -> Iterator[tuple[str, str]]:
                 node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
             ) and (said := ast.get_docstring(node)):
                 yield f"{path.relative_to(PACKAGE)}: {said.splitlines()[0]}", said
+
+
+def test_the_api_prints_what_its_page_shows(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(DOCS.parent)
+    (code,) = _printed("api.md")
+    exec(code, {})  # noqa: S102  (of our own page)
+    text = (DOCS / "api.md").read_text("utf-8")
+    assert f"```text\n{capsys.readouterr().out}```" in text
 
 
 def test_docstrings_open_with_a_verb_or_a_noun() -> None:
