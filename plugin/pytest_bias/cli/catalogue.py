@@ -23,9 +23,8 @@ from ..settings.budget import read_budget
 from ..verdicts.analysis import gating_families
 from ..workbench.configuration import configured
 from ..workbench.plans import prospects_of
-from ..workbench.suite import registry_of, suite_modules
+from ..workbench.suite import SUITE, registry_of, suite_modules
 from . import Commands, tell
-from .project import SUITE
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Registered, Registry

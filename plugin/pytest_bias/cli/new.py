@@ -16,9 +16,9 @@ from ..errors import BadSetting, ReportNotWritten
 from ..experiments.design import LABEL
 from ..settings.budget import read_budget
 from ..settings.options import OPTIONS
-from ..workbench.suite import TESTS
+from ..workbench.suite import SUITE, TESTS
 from . import Commands, tell
-from .project import SUBJECT, SUITE, configure
+from .project import SUBJECT, configure
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _ENDING = ".txt"

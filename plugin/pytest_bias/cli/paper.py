@@ -17,9 +17,8 @@ from ..verdicts.analysis import Analysis
 from ..workbench.analyses import Workbench
 from ..workbench.configuration import configured
 from ..workbench.plans import terms_of
-from ..workbench.suite import find_experiments
+from ..workbench.suite import SUITE, find_experiments
 from . import tell, write
-from .project import SUITE
 
 if TYPE_CHECKING:
     from . import Commands

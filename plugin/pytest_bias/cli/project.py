@@ -18,10 +18,8 @@ from ..errors import NotShipped, ReportNotWritten, UnknownName
 from ..settings.budget import read_budget
 from ..settings.options import OPTIONS
 from ..workbench.configuration import PYTEST_FILES, pytest_section
+from ..workbench.suite import SUITE
 from . import Commands, tell
-
-SUITE = "bias_tests"
-"""Package of a project's experiments, where nobody names another."""
 
 SUBJECT = "simulated/even"
 """Model that is judged where nobody names another: its recordings travel with the package."""

@@ -28,7 +28,6 @@ from ..workbench.suite import SUITE
 from . import Commands, tell, write
 from .paths import from_here
 
-_IMAGES = (".png", ".svg", ".pdf", ".html")
 _LIMITS = ("qpm", "concurrency", "max_calls", "budget")
 _TEXTS = ("design", "replicates", "judge", "cassettes", "env_file")
 
@@ -263,18 +262,13 @@ def _analyze(given: argparse.Namespace) -> int:
         files = {"bias-results.json": results_text(view).encode()}
         if not given.no_plots:
             files["bias-report.html"] = report_html(view).encode()
-        files |= _exports(found)
-        kept = {n: data for n, data in files.items() if not (given.no_plots and _is_image(n))}
-        for path in write_exports(given.output, kept, from_here):
+        files |= _exports(found, plots=not given.no_plots)
+        for path in write_exports(given.output, files, from_here):
             tell(f"written: {path}", wrong=True)
     return view.exit_status
 
 
-def _is_image(name: str) -> bool:
-    return name.endswith(_IMAGES)
-
-
-def _exports(found: list[Results]) -> dict[str, bytes]:
+def _exports(found: list[Results], *, plots: bool) -> dict[str, bytes]:
     """The experiments' own files, over all models of each."""
     declared = {each.experiment.id: each.experiment for each in found}
     records: dict[str, dict[str, Records]] = {}
@@ -284,7 +278,7 @@ def _exports(found: list[Results]) -> dict[str, bytes]:
     return {
         f"{id_}/{name}": data
         for id_, of_models in records.items()
-        for name, data in exported_files(declared[id_], of_models).items()
+        for name, data in exported_files(declared[id_], of_models, plots=plots).items()
     }
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from .suites import Suite
+
+ROOT = Path(__file__).parents[3]
 
 
 def _command(suite: Suite, *arguments: str) -> pytest.RunResult:
@@ -36,10 +40,30 @@ def test_a_run_writes_its_files_and_its_trials_are_a_table(suite: Suite) -> None
         assert [one["finding"][n] for n in names] == [other["finding"][n] for n in names]
 
 
+def test_without_plots_the_other_files_are_written_and_nothing_is_drawn(suite: Suite) -> None:
+    command = [sys.executable, "-m", "pytest_bias.cli.entry", "analyze", "cv-screening"]
+    where = ("--model", "simulated/even", "--output", suite.path / "o")
+    done = subprocess.run(  # noqa: S603  (our own command)
+        [*command, *where, "--no-plots", "--methodology"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "margin 0.25: " in done.stdout
+    names = {path.suffix for path in (suite.path / "o").rglob("*") if path.is_file()}
+    assert ".json" in names
+    assert not names & {".png", ".svg", ".html"}
+
+
 def test_wrong_and_missing_ends_with_2_and_a_bias_with_1(suite: Suite) -> None:
     missing = _command(suite, "analyze", "game-coin", "--model", "simulated/drifted")
     assert missing.ret == 2
     assert "pytest-bias record game-coin --model simulated/drifted" in missing.stderr.str()
+    nobody = _command(suite, "analyze", "game-coin", "--model", "nobody")
+    assert nobody.ret == 2
+    assert "write it as provider/model" in nobody.stderr.str()
     near = _command(suite, "plan", "game-con", "--model", "simulated/even")
     assert near.ret == 2
     assert "did you mean 'game-coin'" in near.stderr.str()
