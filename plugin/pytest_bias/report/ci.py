@@ -14,7 +14,8 @@ from ..baselines.table import Upgrade
 from ..verdicts.verdict import HypothesisName, Verdict
 from .escapes import terminal_text
 from .jinja import rendered
-from .terminal import closing_lines, control_lines, row_line, verdict_line
+from .terminal import closing_lines, control_lines, verdict_line
+from .upgrade import row_line
 from .view import RunView
 
 MOST = 10

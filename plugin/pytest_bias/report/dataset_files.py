@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -27,6 +28,13 @@ LICENCES: Mapping[str, tuple[str, str]] = {
 }
 """Names and links of licences that a notice can name; of any other it gives the identifier."""
 
+_OTHER = "other"
+_ON_HUBS = frozenset({"cc-by-4.0", "cc0-1.0", "cc-by-sa-4.0", "cc-by-nc-4.0", "mit", "apache-2.0"})
+"""Licences by the names that Hugging Face's cards know them by; any other is "other" there."""
+
+_SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
+"""Rows → the largest category of size that cards have for fewer."""
+
 _STORED = {
     "category": "string, dictionary-encoded",
     "integer": "int64",
@@ -48,6 +56,7 @@ def readme_text(files: Mapping[str, About]) -> str:
     return rendered(
         "dataset.md.j2",
         files=named,
+        card={key: json.dumps(value) for key, value in _card(named).items()},
         first=next(iter(named.values())),
         simulated=sorted({each.model for each in named.values() if each.recording.simulated}),
         dictionaries=_dictionaries(named),
@@ -57,6 +66,26 @@ def readme_text(files: Mapping[str, About]) -> str:
         sources=_said(named, lambda about: flat_markdown(about.source) or "None is declared."),
         licences=_said(named, lambda about: licence_notice(about.licence)),
     )
+
+
+def _card(named: Mapping[str, About]) -> Mapping[str, object]:
+    """The metadata that Hugging Face reads of a card: licences, size, and a config per file."""
+    rows = sum(about.trials for about in named.values())
+    given = sorted({about.licence for about in named.values()})
+    known = {each.lower() if each.lower() in _ON_HUBS else _OTHER for each in given}
+    named_others = ", ".join(each for each in given if each.lower() not in _ON_HUBS)
+    simulated = any(about.recording.simulated for about in named.values())
+    return {
+        "pretty_name": next(iter(named.values())).name,
+        "license": sorted(known),
+        **({"license_name": named_others} if named_others else {}),
+        "task_categories": ["text-generation"],
+        "size_categories": [next((s for n, s in _SIZES.items() if rows < n), "1M<n<10M")],
+        "tags": ["bias", "evaluation", *["simulated-subjects"] * simulated],
+        "configs": [
+            {"config_name": name.removesuffix(".parquet"), "data_files": name} for name in named
+        ],
+    }
 
 
 def _subject(about: About) -> str:
@@ -133,6 +162,8 @@ def parquet_bytes(data: DataSet) -> bytes:
         "licence": about.licence,
         "simulated": "true" if simulated else "false",
     }
+    if about.recording.judge is not None:
+        metadata["judge"] = about.recording.judge
     if simulated:
         metadata["notice"] = simulated_words([about.model])
     table = pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata=metadata))

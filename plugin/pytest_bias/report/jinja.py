@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from ..baselines.table import (
     DRIFT_NOTE,
@@ -32,7 +32,7 @@ from ..verdicts.verdict import (
     units_words,
 )
 from .escapes import code_markdown, flat_markdown, plain_markdown
-from .numbers import p_value, plain_number, unbroken, unbroken_bounds, writable
+from .numbers import plain_number, writable
 from .published import NOT_KNOWN
 from .view import simulated_words
 
@@ -44,11 +44,10 @@ _FILTERS = {
     "fixed": format,
     "flat": flat_markdown,
     "plain": plain_markdown,
-    "unbroken": unbroken,
+    "quoted": partial(quote, safe=""),
 }
 _WORDS = (
-    *(allocation_words, answered_by, number_words, simulated_words),
-    *(p_value, plain_number, unbroken_bounds),
+    *(allocation_words, answered_by, number_words, plain_number, simulated_words),
     *(
         cell_words,
         range_words,
@@ -87,8 +86,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.tests["nested"] = lambda value: isinstance(value, Mapping)
-    environment.tests["listed"] = lambda value: isinstance(value, list | tuple)
     environment.filters.update(_FILTERS)
     environment.globals.update({function.__name__: function for function in _WORDS})
     environment.globals["not_known"] = NOT_KNOWN

@@ -1,134 +1,213 @@
-"""The HTML report: one file that needs nothing else and runs nothing.
+"""The HTML report: one file that needs nothing else and asks for nothing.
 
-Templates word what they show by functions of this package; here stands what they go through.
+What stands in it as text is the summary, for whoever runs no script and for print; a script of its
+own draws the rest from data beside it. The templates call functions of this package.
 """
 
 from __future__ import annotations
 
+import re
+from base64 import b64encode
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
 
-from ..baselines.table import UpgradeRow
+from ..baselines.table import shipping_words
 from ..verdicts.analysis import Analysis, is_screen
-from ..verdicts.explanation import explanation, settling_words
 from ..verdicts.judge_agreement import alpha_words
 from ..verdicts.rule import SCREENED
-from ..verdicts.verdict import DESCRIBED, NOTHING_FOUND, HypothesisName, number_form
-from .figures import human_interval
-from .illustrations import figure_page
 from .jinja import rendered
-from .page_replies import completeness, distributions
-from .page_verdict import (
-    RELATIONS,
-    VerdictPage,
-    analysis_rows,
-    chart_caption,
-    direction_words,
-    meaning_words,
-    overview_cells,
-    told_apart,
-    verdict_chart,
-    verdict_page,
-)
-from .published import published_facts, sizes
-from .terminal import agreement_bounds, alpha_value, closing_lines, held_words
-from .view import AcceptedVerdict, RunView
+from .page_data import PageRow, page_rows, run_value
+from .page_marks import forest, strip
+from .page_record import UNSAID, design_words, served_words
+from .replies import TrialBlock, packed
+from .terminal import closing_lines
+from .view import RunView, suite_verdict
 
-_LABELS = ("BIASED", "INCONCLUSIVE", "CLEAR", NOTHING_FOUND, DESCRIBED)
-_LAST = 3
-_CALLED = (
-    *(completeness, distributions, explanation, figure_page, settling_words),
-    *(analysis_rows, chart_caption, direction_words, meaning_words, overview_cells),
-    *(published_facts, sizes),
-    *(agreement_bounds, alpha_value, alpha_words, held_words),
-    *(human_interval, number_form, verdict_chart),
-)
-"""Functions that the page's templates call by their names."""
+_SCRIPTS = ("dom", "data", "charts", "hypotheses", "upgrade", "replies", "trial", "app")
+"""The parts of the page's script, in the order in which they are put together."""
+
+_LABELS = ("BIASED", "INCONCLUSIVE", "CLEAR", "NOTHING FOUND", "DESCRIBED")
+_TONES = {"PASS": "clear", "FAIL": "biased", "INCONCLUSIVE": "open"}
+_TEXTS = re.compile(r'("(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)')
+_SPACES = re.compile(r"\s?([{}(),;:=<>*/%+\-?&|!\[\]])\s?")
+
+MOST = 20
+"""Hypotheses that stop a run, and that are to be looked at, which the summary names; all are in
+the list of hypotheses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnalysisPage:
-    """One experiment with one model, and its hypotheses."""
+class Card:
+    """One model on the first screen: its own verdict, and what that rests on."""
 
-    anchor: str
-    analysis: Analysis
-    verdicts: tuple[VerdictPage, ...]
-
-    @property
-    def counts(self) -> str:
-        """Count its hypotheses by outcome, in words."""
-        found = Counter(each.verdict.label for each in self.verdicts)
-        return ", ".join(f"{found[label]} {label}" for label in _LABELS if found[label])
+    model: str
+    role: str
+    standing: str
+    tone: str
+    said: str
+    stops: int
+    facts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """The analyses of the page."""
+def report_html(
+    view: RunView,
+    replies: Sequence[TrialBlock] = (),
+    old: Sequence[Analysis] = (),
+    *,
+    results: str = "",
+) -> str:
+    """The page of a run. The same run gives the same bytes: no clock, no path, no network.
 
-    analyses: tuple[AnalysisPage, ...]
-
-    @property
-    def overview(self) -> tuple[tuple[AnalysisPage, tuple[VerdictPage, ...]], ...]:
-        """A group of rows per experiment and model: what fails stands first, within them as well.
-
-        An analysis without a hypothesis has no rows.
-        """
-        groups = [(each, tuple(sorted(each.verdicts, key=_rank))) for each in self.analyses]
-        return tuple(sorted(groups, key=lambda group: min(map(_rank, group[1]), default=_LAST)))
-
-    @property
-    def anchors(self) -> dict[HypothesisName, str]:
-        """Where the page tells of each hypothesis."""
-        return {v.verdict.named: v.anchor for each in self.analyses for v in each.verdicts}
-
-
-def _rank(shown: VerdictPage) -> int:
-    """Return a verdict's rank: what fails the run, what it found or could not, and the rest."""
-    verdict = shown.verdict
-    fails = verdict.gates and shown.judged and not shown.accepted
-    if verdict.status == "BIASED":
-        return 0 if fails else 2
-    return 1 if fails and verdict.status == "INCONCLUSIVE" and verdict.claim == "clear" else _LAST
-
-
-def report_html(view: RunView) -> str:
-    """The page of a run. The same run gives the same bytes: no clock, no path, no network."""
+    ``replies`` are the trials, where they are at hand; ``old`` the analyses of the model that the
+    run is held against, ``results`` the text of its results, which the page names by its digest.
+    """
+    replies = sorted(replies, key=lambda each: (each.experiment, each.model))
+    lines = page_rows(view, old)
+    new = [line for line in lines if not line.old]
     *_, closing = closing_lines(view)
+    style, script = (asset("app.css"), script_text())
+    blocks = {"d-run": packed(run_value(view, lines, old, replies))}
+    blocks |= {f"d-{place}": each.block for place, each in enumerate(replies)}
     return rendered(
         "report.html.j2",
         view=view,
-        page=page_of(view),
+        cards=[*_cards(view, lines, old, replies)],
+        question=question_words(view),
         closing=closing,
+        stopping=[line for line in new if line.stops],
+        looked=[*_to_look_at(new)],
+        accepted_by=dict.fromkeys(f"{each.owner} until {each.until}" for each in view.accepted),
+        most=MOST,
+        models=list(dict.fromkeys(line.verdict.model for line in new)),
+        lines=new,
         screens=any(map(is_screen, view.analyses)),
         screened=SCREENED,
-        relations=RELATIONS,
-        **{function.__name__: function for function in _CALLED},
+        shipping="" if view.upgrade is None else shipping_words(view.upgrade, view.reserved),
+        dates={(each.experiment, each.model): each.dates for each in replies},
+        limits=[*_limits(view)],
+        results=sha256(results.encode()).hexdigest() if results else "",
+        style=style,
+        script=script,
+        policy=policy_of(style, script),
+        blocks=blocks,
+        forest=forest,
+        strip=strip,
+        tones=_TONES,
+        design_words=design_words,
+        served_words=served_words,
+        counted=counted,
+        seen_words=seen_words,
+        alpha_of=alpha_of,
     )
 
 
-def page_of(view: RunView) -> Page:
-    """The analyses of a run and their hypotheses, each with its place on the page."""
-    return Page(
-        tuple(
-            AnalysisPage(
-                anchor=f"analysis-{number}",
-                analysis=analysis,
-                verdicts=told_apart(
-                    verdict_page(
-                        verdict,
-                        f"analysis-{number}-hypothesis-{place}",
-                        judged=view.is_judged(verdict),
-                        accepted=_accepted(view.acceptance(verdict), view.known(verdict)),
-                    )
-                    for place, verdict in enumerate(analysis.verdicts, 1)
+@cache
+def script_text() -> str:
+    """The page's script, in one piece, without its comments and the spaces that say nothing."""
+    lines = "\n".join(asset(f"{name}.js") for name in _SCRIPTS).splitlines()
+    bare = (line for each in lines if (line := each.strip()) and not line.startswith("//"))
+    # Texts are odd: what stands in them stays.
+    parts = _TEXTS.split("\n".join(bare))
+    code = "".join(each if i % 2 else _SPACES.sub(r"\1", each) for i, each in enumerate(parts))
+    return f'(()=>{{"use strict";\n{code}}})();\n'
+
+
+@cache
+def asset(name: str) -> str:
+    """A file of the page."""
+    return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
+
+
+def policy_of(style: str, script: str) -> str:
+    """The page's policy: this very style and script, and nothing from anywhere."""
+    sums = [b64encode(sha256(text.encode()).digest()).decode("ascii") for text in (style, script)]
+    of_style, of_script = (f"'sha256-{each}'" for each in sums)
+    return (
+        f"default-src 'none'; style-src {of_style}; script-src {of_script}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def question_words(view: RunView) -> str:
+    """The question of a run."""
+    if view.upgrade is not None:
+        return f"May {' or '.join(view.upgrade.new)} replace {view.upgrade.held_against}?"
+    models = list(dict.fromkeys(analysis.model for analysis in view.analyses))
+    if len(models) == 1:
+        return f"Is {models[0]} free of the biases that were asked for?"
+    return f"Which of {len(models)} models are free of the biases that were asked for?"
+
+
+def counted(lines: Sequence[PageRow]) -> str:
+    """``2 BIASED, 1 CLEAR``."""
+    found = Counter(line.verdict.label for line in lines)
+    return ", ".join(f"{found[label]} {label}" for label in _LABELS if found[label])
+
+
+def seen_words(analyses: Sequence[Analysis]) -> str:
+    """``6 of 6 controls seen``."""
+    asked = [control for each in analyses for control in each.controls if control.asked]
+    if not asked:
+        return "no positive control"
+    return f"{sum(control.seen for control in asked)} of {len(asked)} controls seen"
+
+
+def alpha_of(analysis: Analysis) -> str:
+    """The lowest α of a judge with itself; '' without a judge."""
+    found = [each.alpha for each in analysis.agreements if each.needed is not None]
+    known = [alpha for alpha in found if alpha is not None]
+    return f"α {alpha_words(min(known))}" if known else ""
+
+
+def _cards(
+    view: RunView, lines: Sequence[PageRow], old: Sequence[Analysis], replies: Sequence[TrialBlock]
+) -> Iterator[Card]:
+    dates = {each.model: each.dates for each in replies}
+    for role, analyses in (("old", old), ("new" if old else "", view.analyses)):
+        for model in dict.fromkeys(analysis.model for analysis in analyses):
+            own = [analysis for analysis in analyses if analysis.model == model]
+            of = [line for line in lines if line.verdict.model == model and line.judged]
+            judged = [line.verdict for line in of]
+            alone = replace(view, analyses=tuple(own))
+            gating = any(verdict.gates for verdict in judged)
+            standing = alone.standing if role != "old" else "NOT JUDGED"
+            if role == "old" and gating:
+                standing = suite_verdict(judged)
+            served = sorted({name for each in own for name in each.recording.served})
+            yield Card(
+                model=model,
+                role=role,
+                standing=standing,
+                tone=_TONES.get(standing.partition(" with ")[0], "none"),
+                said=counted(of),
+                stops=sum(line.stops for line in of),
+                facts=(
+                    seen_words(own),
+                    f"answered by {', '.join(served)}" if served else f"who answered: {UNSAID}",
+                    *([f"recorded {dates[model]}"] if dates.get(model) else []),
+                    f"{sum(each.trials for each in own):,} trials",
                 ),
             )
-            for number, analysis in enumerate(view.analyses, 1)
-        )
-    )
 
 
-def _accepted(accepted: AcceptedVerdict | None, known: UpgradeRow | None) -> str:
-    if accepted is None:
-        return "" if known is None else f"Known: {known.said}"
-    return f"Accepted by {accepted.owner} until {accepted.until}: {accepted.reason}"
+def _to_look_at(lines: Sequence[PageRow]) -> Iterator[PageRow]:
+    """Give the hypotheses that do not stop the run and are not shown to be in order."""
+    for line in lines:
+        change = line.change
+        moved = change is not None and change.is_open
+        found = line.verdict.status == "BIASED" and line.verdict.gates
+        if not line.stops and line.judged and (moved or found or line.let):
+            yield line
+
+
+def _limits(view: RunView) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The limits that each experiment names."""
+    for analysis in {each.experiment: each for each in view.analyses}.values():
+        said = analysis.metadata.get("limitations", ())
+        words = tuple(map(str, said)) if isinstance(said, list | tuple) else (str(said),)
+        if words:
+            yield analysis.name or analysis.experiment, words

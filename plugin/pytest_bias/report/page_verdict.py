@@ -1,16 +1,21 @@
-"""One hypothesis on the page: what was found, and what decided."""
+"""One hypothesis on the page in words: what was found, what decided, and all its numbers."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
 
-from ..contrasts.findings import ALPHA, Finding
-from ..verdicts.verdict import Verdict, interval_words, margin_words, number_form, unit_words
-from .figures import Band, Chart, Row, human_interval, interval_chart
-from .numbers import p_value, plain_number, unbroken, unbroken_bounds, unbroken_level
+from ..contrasts.findings import Finding, HumanComparison, WorstCase, p_words
+from ..verdicts.verdict import (
+    Verdict,
+    bounds_words,
+    cell_words,
+    interval_words,
+    margin_words,
+    number_form,
+    range_words,
+    unit_words,
+)
+from .numbers import plain_number
 
 RELATIONS = {
     "LESS": "LESS than in people",
@@ -20,14 +25,15 @@ RELATIONS = {
 }
 _ABSENT = "not part of it"
 _NONE = "–"
+_LITTLE = "too little is missing to require it"
 _DIRECTIONS = {
     "supported": "supported: the difference found has the sign its source reports",
     "opposite": "opposite: a difference was found, with the other sign than its source reports",
     "not shown": "not shown: the data do not exclude that there is no effect",
 }
 _NOT_BEYOND = "not shown: the verdict asks for an effect beyond the margin, and none is shown"
-_SHORT = 24
-"""Characters up to which a contrast stays on one line."""
+Fact = tuple[str, str, str]
+"""What it is, its value, and what is to be known of it."""
 
 
 def analysis_rows(verdict: Verdict, finding: Finding) -> Iterator[tuple[str, str, str]]:
@@ -38,7 +44,7 @@ def analysis_rows(verdict: Verdict, finding: Finding) -> Iterator[tuple[str, str
     yield ("Role", "gives the verdict", "stands beside it; it never gates")
     yield (finding.quantity.capitalize(), _estimate(verdict, finding), _NONE)
     p_adjusted = verdict.p_adjusted
-    adjusted = "" if p_adjusted is None else f"; after Holm {p_value(p_adjusted)}"
+    adjusted = "" if p_adjusted is None else f"; after Holm {p_words(p_adjusted)}"
     test = ", ".join(
         f"{name} = {value:{form}}"
         for name, form in (
@@ -51,14 +57,14 @@ def analysis_rows(verdict: Verdict, finding: Finding) -> Iterator[tuple[str, str
         if isinstance(value := statistics.get(name), float)
     )
     p = statistics.get("p")
-    alarm = [part for part in (test, f"{p_value(p)}" if isinstance(p, float) else "") if part]
+    alarm = [part for part in (test, f"{p_words(p)}" if isinstance(p, float) else "") if part]
     yield (
         "Against no effect" if finding.null == "zero" else "Against the margin",
-        f"{p_value(finding.p_alarm)}{adjusted}",
+        f"{p_words(finding.p_alarm)}{adjusted}",
         ", ".join(alarm) or _ABSENT,
     )
     if finding.margin is not None and finding.p_clear is not None:
-        cleared = f"{p_value(finding.p_clear)} at {margin_words(finding)}"
+        cleared = f"{p_words(finding.p_clear)} at {margin_words(finding)}"
         yield ("Clearing it", cleared, _ABSENT)
     sizes = [
         f"{name} = {value:+.2f}"
@@ -67,7 +73,7 @@ def analysis_rows(verdict: Verdict, finding: Finding) -> Iterator[tuple[str, str
     ]
     size = finding.effect_size
     primary = (
-        f"g = {size.g:+.2f}, d = {size.d:+.2f}, {unbroken_bounds(size.interval)}" if size else ""
+        f"g = {size.g:+.2f}, d = {size.d:+.2f}, {bounds_words(size.interval)}" if size else ""
     )
     if primary or sizes:
         yield ("Effect size", primary or "not defined", ", ".join(sizes) or _ABSENT)
@@ -79,75 +85,9 @@ def analysis_rows(verdict: Verdict, finding: Finding) -> Iterator[tuple[str, str
         yield ("Beside people", RELATIONS[human.primary], RELATIONS[human.published])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictPage:
-    """A hypothesis as the templates need it."""
-
-    anchor: str
-    title: str
-    contrast: str
-    verdict: Verdict
-    judged: bool
-    accepted: str
-
-
-def verdict_page(
-    verdict: Verdict, anchor: str, *, judged: bool, accepted: str = ""
-) -> VerdictPage:
-    """One hypothesis by its title, and by its contrast where that is not the title.
-
-    ``judged`` when it counts for the suite's verdict, ``accepted`` says by whom it is tolerated.
-    """
-    finding = verdict.finding
-    contrast = contrast_words(finding) if finding else verdict.id
-    return VerdictPage(
-        anchor=anchor,
-        title=verdict.title or contrast,
-        contrast=contrast if verdict.title else "",
-        verdict=verdict,
-        judged=judged,
-        accepted=accepted,
-    )
-
-
-def told_apart(pages: Iterable[VerdictPage]) -> tuple[VerdictPage, ...]:
-    """The pages of an analysis, each with a title of its own.
-
-    What several hypotheses assert is told apart by their contrasts, and the same contrast asked at
-    several places by its id.
-    """
-    given = tuple(pages)
-    shared = Counter(page.title for page in given)
-    found = tuple(
-        replace(page, title=f"{page.title} {page.contrast}", contrast="")
-        if page.contrast and shared[page.title] > 1
-        else page
-        for page in given
-    )
-    titles = Counter(page.title for page in found)
-    return tuple(
-        replace(page, title=f"{page.title} ({page.verdict.id})")
-        if titles[page.title] > 1
-        else page
-        for page in found
-    )
-
-
 def contrast_words(finding: Finding) -> str:
     """``sentence_months, high − low``."""
-    short = len(finding.contrast) <= _SHORT
-    return f"{finding.measure}, {unbroken(finding.contrast) if short else finding.contrast}"
-
-
-def overview_cells(verdict: Verdict) -> tuple[str, str, str, str]:
-    """Return estimate, intervals, margin and units."""
-    finding = verdict.finding
-    if finding is None:
-        return (_NONE, _NONE, _NONE, _NONE)
-    margin = "none" if finding.margin is None else margin_words(finding)
-    form = number_form(finding.margin, finding.scale)
-    bounds = " ".join(unbroken_bounds(interval, form) for interval in verdict.shown)
-    return (interval_words(finding, ()), bounds or _NONE, unbroken(margin), str(finding.units))
+    return f"{finding.measure}, {finding.contrast}"
 
 
 def meaning_words(verdict: Verdict) -> str:
@@ -156,7 +96,7 @@ def meaning_words(verdict: Verdict) -> str:
     if finding is None or verdict.status == "INCONCLUSIVE":
         return ""
     p = verdict.p_adjusted
-    alarm = "" if p is None else f" (alarm {p_value(p)}, after Holm)"
+    alarm = "" if p is None else f" (alarm {p_words(p)}, after Holm)"
     if verdict.status == "BIASED":
         rejected = "within the margin" if finding.null == "margin" else f"of {finding.no_effect:g}"
         sized = finding.margin is None or verdict.beyond
@@ -164,7 +104,7 @@ def meaning_words(verdict: Verdict) -> str:
         if verdict.beyond and finding.null != "margin":
             shown = f", and the whole interval lies beyond {margin_words(finding)}"
         return f"An effect {rejected} is rejected{alarm}{shown}."
-    clear = "" if finding.p_clear is None else f" (clearing {p_value(finding.p_clear)})"
+    clear = "" if finding.p_clear is None else f" (clearing {p_words(finding.p_clear)})"
     return f"An effect beyond {margin_words(finding)} in either direction is rejected{clear}."
 
 
@@ -178,82 +118,98 @@ def direction_words(verdict: Verdict) -> str:
     return _DIRECTIONS[verdict.direction]
 
 
-def verdict_chart(verdict: Verdict, finding: Finding) -> Chart:
-    """The estimate over the margin by what the verdict shows of it; people's difference beside."""
-    inner, outer = verdict.shown[0], verdict.shown[-1]
-    estimate = interval_words(finding, verdict.shown)
-    rows = [
-        Row(
-            name="Model",
-            numbers=estimate,
-            low=min(inner.low, outer.low),
-            high=max(inner.high, outer.high),
-            point=finding.estimate,
-            inner=inner if len(verdict.shown) > 1 else None,
-        )
-    ]
-    what = f"{finding.quantity}, {contrast_words(finding)}, {verdict.model}"
-    words = [f"{what}: {_estimate(verdict, finding)}"]
-    if finding.margin is not None:
-        words.append(f"margin {margin_words(finding)}")
-    if finding.bootstrap is not None:
-        bounds = finding.bootstrap.interval
-        words.append(f"bootstrap interval {unbroken_bounds(bounds)}")
-        rows.append(
-            Row(
-                name="Model, bootstrap",
-                numbers=unbroken_bounds(bounds),
-                low=bounds.low,
-                high=bounds.high,
-                colour="var(--muted)",
-            )
-        )
-    if finding.human is not None:
-        low, high = human_interval(finding.human)
-        people = f"{finding.human.difference:+.2f}, 95 % [{low:+.2f}, {high:+.2f}]"
-        words.append(f"people (n = {finding.human.n}): {people}")
-        rows.append(
-            Row(
-                name=f"People, n = {finding.human.n}",
-                numbers=people,
-                low=low,
-                high=high,
-                point=finding.human.difference,
-                shape="diamond",
-                colour="var(--people)",
-            )
-        )
-    title = finding.unit or finding.quantity
-    band = None
-    if finding.within is not None:
-        low, high = finding.within
-        band = Band(low=low, high=high, words=margin_words(finding))
-    label = "; ".join(words) + "."
-    return interval_chart(rows, band=band, title=title, label=label, no_effect=finding.no_effect)
-
-
-def chart_caption(verdict: Verdict, finding: Finding) -> str:
-    """Say what the chart shows."""
-    parts = [f"{finding.quantity.capitalize()} of {contrast_words(finding)}{_in(finding)}."]
-    inner, outer = verdict.shown[0], verdict.shown[-1]
-    clears = finding.margin is not None and math.isclose(inner.level, 1 - 2 * ALPHA)
-    if clears:
-        part = "thick part" if len(verdict.shown) > 1 else "line"
-        words = f"The {part} is the {unbroken_level(inner)} interval"
-        parts.append(f"{words}, which must lie within the margin to be CLEAR.")
-    if len(verdict.shown) > 1 or not clears:
-        edge = "the margin" if finding.null == "margin" else f"{finding.no_effect:g}"
-        level = unbroken_level(outer)
-        words = f"The line is the {level} interval, at the level of the alarm after Holm"
-        parts.append(f"{words}; beyond {edge} it shows an effect.")
-    if finding.margin is not None:
-        parts.append("The shaded band is the margin: effects in it do not matter.")
-    return " ".join(parts)
-
-
 def _estimate(verdict: Verdict, finding: Finding) -> str:
     return f"{interval_words(finding, verdict.shown)}{unit_words(finding)}"
 
 
-def _in(finding: Finding) -> str:
-    return f", in {finding.unit}" if finding.unit else ""
+def cell_rows(finding: Finding) -> Iterator[tuple[str, str, str, str]]:
+    """The same contrast in each cell it is averaged over: estimate, margin, whether within."""
+    for cell in finding.cells.cells if finding.cells is not None else ():
+        shown = "shown" if cell.clear else "not shown"
+        within = f"{shown}, {p_words(cell.p_decides)}"
+        yield cell.name, cell_words(cell, finding), range_words(cell.margin, finding.scale), within
+
+
+def number_facts(finding: Finding) -> Iterator[Fact]:
+    """All numbers of a finding beside its estimate."""
+    form = number_form(finding.margin, finding.scale)
+    what = "Rate" if finding.quantity.startswith(("rate", "selection")) else "Mean"
+    for arm in finding.arms:
+        value = f" ({arm.value})" if arm.value and arm.value != arm.level else ""
+        missing = "".join(f", {count} missing ({why})" for why, count in arm.missing.items())
+        yield f"{what} at {arm.level}{value}", f"{arm.mean:.2f}", f"{arm.units} units{missing}"
+    tost, size = finding.equivalence, finding.effect_size
+    if tost is not None:
+        for side, edge, p, t in (
+            ("above", -tost.margin, tost.p_lower, tost.t_lower),
+            ("below", tost.margin, tost.p_upper, tost.t_upper),
+        ):
+            degrees = f"t = {t:.2f}, df = {tost.df:.1f}"
+            yield f"Equivalence test, {side} {edge:+g}", p_words(p), degrees
+        needs = f"CLEAR needs it to lie within ±{tost.margin:g}"
+        yield "Interval of the equivalence test", bounds_words(tost.interval, form), needs
+    if size is not None:
+        yield "Cohen’s d", f"{size.d:+.2f}, {bounds_words(size.interval)}", ""
+        yield "Hedges’ g", f"{size.g:+.2f}", f"d × {size.j:.4f}, corrected for small samples"
+    index, boot = finding.index, finding.bootstrap
+    if index is not None:
+        per = f"difference per unit of {finding.factor}, over {index.span:g}"
+        said = f"{index.estimate:+.2f}, {bounds_words(index.interval)}"
+        yield "Index", said, f"{per}; 0 ignores it, 1 follows it"
+    if boot is not None:
+        how = f"{boot.method}, {boot.iterations:,} resamples, seed {boot.seed}"
+        yield "Bootstrap interval", bounds_words(boot.interval), how
+    for name, number in finding.extras.items():
+        yield name, number if isinstance(number, str) else plain_number(number), ""
+    if finding.worst_case is not None:
+        yield _worst_case(finding.worst_case, form)
+
+
+def _worst_case(worst: WorstCase, form: str) -> Fact:
+    ends = "not defined"
+    if worst.lowest is not None and worst.highest is not None:
+        ends = f"{worst.lowest:{form}} to {worst.highest:{form}}"
+    tips = "nothing up to 5 SD tips it"
+    tips = tips if worst.shift is None else f"it tips at {worst.shift:.1f} SD"
+    moved = f"shares alike: moved by 1 SD, opposite ways on the two sides ({tips})"
+    how = "Manski bounds" if worst.kind == "manski" else moved
+    clearing = "" if worst.p_clear is None else f", clearing {p_words(worst.p_clear)}"
+    needed = "the verdict must hold here" if worst.needed else _LITTLE
+    note = f"{how}; alarm {p_words(worst.p_alarm)}{clearing}; {needed}"
+    return "Worst case for missing replies", ends, note
+
+
+def published_facts_of(verdict: Verdict) -> Iterator[Fact]:
+    """The numbers of the published method where nothing can be judged."""
+    published = verdict.published
+    for name, value in published.statistics.items() if published is not None else ():
+        shown = p_words(value) if name == "p" and isinstance(value, float) else value
+        yield name, shown if isinstance(shown, str) else plain_number(shown), ""
+
+
+def human_facts(human: HumanComparison) -> Iterator[Fact]:
+    """A difference beside the one published for people."""
+    low, high = human_interval(human)
+    means = f"{human.high_mean:.2f} − {human.low_mean:.2f}"
+    yield (
+        "People",
+        f"{human.difference:+.2f}, 95 % [{low:+.2f}, {high:+.2f}]",
+        f"{means}; n = {human.n}, SE {human.se:.2f}, {p_words(human.p)}",
+    )
+    yield (
+        "Model − people",
+        f"{human.estimate:+.2f}, {bounds_words(human.interval)}",
+        f"difference of the differences, df = {human.df:.1f}",
+    )
+    within = f"±{human.similar_within:g}"
+    carries = f"carries both standard errors; SIMILAR only when shown to be within {within}"
+    yield "Primary", RELATIONS[human.primary], carries
+    yield "Published", RELATIONS[human.published], "takes people’s difference as fixed"
+
+
+def human_interval(human: HumanComparison) -> tuple[float, float]:
+    """People's difference at 95 %, by Student's t on n − 2 degrees of freedom."""
+    from scipy.special import stdtrit  # type: ignore[import-untyped] # noqa: PLC0415  (slow)
+
+    half = human.se * float(stdtrit(human.n - 2, 0.975))
+    return human.difference - half, human.difference + half

@@ -42,6 +42,7 @@ _CLAIMS = {
 _DENIED = re.compile(
     r"\b(?:not|no|nor|neither|never|cannot|n[’']t|whether|or)\b[^.;]{0,40}$", re.IGNORECASE
 )
+_IS_NOT = re.compile(r"\b(?:is|are|was|were|judged|found) (?:not|never)\s$", re.IGNORECASE)
 _ALIKE = 0.6
 """Share of its words that an entry of References has in common with the source it is of."""
 
@@ -161,12 +162,19 @@ def _line_marks(line: str, known: Known) -> Iterator[tuple[int, str, str]]:
                 words = f"{cited['first']} {cited['year']} is no known source"
                 yield cited.end(), "invented citation", words
     yield from _number_marks(line, known, passed)
+    yield from _claim_marks(line, known)
+
+
+def _claim_marks(line: str, known: Known) -> Iterator[tuple[int, str, str]]:
     for word, claim in _CLAIMS.items():
         for match in claim.finditer(line):
-            has = (
-                known.statuses if word in ("CLEAR", "BIASED", "INCONCLUSIVE") else known.relations
-            )
-            if word not in has and not _DENIED.search(line[: match.start()]):
+            status = word in ("CLEAR", "BIASED", "INCONCLUSIVE")
+            has = known.statuses if status else known.relations
+            before = line[: match.start()]
+            if status and {*has} == {word} and _IS_NOT.search(before):
+                words = f"not {word} contradicts the analysis, which has {word} alone"
+                yield match.end(), "wrong claim", words
+            elif word not in has and not _DENIED.search(before):
                 instead = " or ".join(sorted(has)) or "no comparison with people"
                 words = f"{word} contradicts the analysis, which has {instead}"
                 yield match.end(), "wrong claim", words

@@ -19,11 +19,14 @@ def published_facts(recording: Recording, published: Published) -> Iterator[tupl
         yield "Published replies of", f"{published.source} (not recorded by this suite)"
     if published.collected_by:
         yield "Replies collected by", f"{published.collected_by} (not recorded by this suite)"
+    elif not published.source:
+        yield "Replies collected by", NOT_KNOWN
     if published.note:
         yield "Note", published.note
     if published.licence:
         yield "Licence of the replies", published.licence
-    yield "Table", f"{recording.cassette} ([{published.section}.{published.table}] of the roster)"
+    declared = f" ([{published.section}.{published.table}] of the roster)" * bool(published.table)
+    yield "Table", f"{recording.cassette}{declared}"
     yield "SHA-256 of the table", published.checksum
     yield "Trials", f"{published.rows} rows used; {published.coverage}"
     yield "Collected", _collected(recording)

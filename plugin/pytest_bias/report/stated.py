@@ -49,7 +49,7 @@ _REACH = 30
 _ROUGHLY = re.compile(r"(?:\b(?:about|around|approximately|roughly|nearly|almost|over)|[≈~])$")
 _LOWER = re.compile(
     r"\b(?:lower|less|fewer|shorter|smaller|below|decreas\w*|reduc\w*|dropp?\w*|f[ae]ll\w*|negative"
-    r"|minus|magnitude|absolute|margin|within|size)\b"
+    r"|minus|magnitude|absolute|in size)\b"
 )
 _BOUNDS = frozenset({0.1, 0.05, 0.01, 0.005, 0.001, 0.0005, 0.0001})
 """Values that p-values may be said to lie below or above."""

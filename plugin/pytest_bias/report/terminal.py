@@ -1,4 +1,4 @@
-"""The terminal section: one line per hypothesis, and how it compares with an old model."""
+"""Every estimate of a run, a line each, and what it comes to: the terminal's section under -v."""
 
 from __future__ import annotations
 
@@ -6,17 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ..baselines.accepted import SOON
-from ..baselines.table import (
-    DRIFT_NOTE,
-    Upgrade,
-    UpgradeRow,
-    compared_words,
-    counts_words,
-    drift_words,
-    notes_words,
-    shipping_words,
-    side_words,
-)
 from ..experiments.measures import FORMAT_KEPT
 from ..settings.model_names import answered_by
 from ..statistics.results import Interval
@@ -59,7 +48,7 @@ def section_lines(view: RunView) -> Iterator[str]:
     for analysis in view.analyses:
         yield ""
         yield _heading(analysis)
-        yield from _note(analysis)
+        yield from (f"  {note}" for note in _notes(analysis))
         for control in analysis.controls:
             yield from (f"  {line}" for line in control_lines(control))
         for agreement in analysis.agreements:
@@ -85,12 +74,19 @@ def _lines(view: RunView, verdict: Verdict) -> Iterator[str]:
         yield f"  {verdict.finding.tolerance}"
     if verdict.published is not None:
         yield f"  {published_line(verdict.published)}"
+    if human := human_line(verdict):
+        yield f"  {human}"
+
+
+def human_line(verdict: Verdict) -> str:
+    """Compare a hypothesis with people; empty where nobody knows theirs."""
     human = verdict.finding.human if verdict.finding is not None else None
-    if human is not None:
-        yield (
-            f"  beside people ({human.difference:+.2f}, n={human.n}): {human.primary}; "
-            f"as published, taking theirs as fixed: {human.published}"
-        )
+    if human is None:
+        return ""
+    return (
+        f"beside people ({human.difference:+.2f}, n={human.n}): {human.primary}; "
+        f"as published, taking theirs as fixed: {human.published}"
+    )
 
 
 def closing_lines(view: RunView) -> Iterator[str]:
@@ -123,10 +119,8 @@ def _in_the_way(view: RunView) -> Iterator[str]:
     """Name what keeps a run from being judged, or from being whole."""
     for problem in view.problems:
         yield f"problem: {problem}"
-    outcomes = dict(view.cases)
-    for case in view.lost[:NAMED]:
-        # passed or skipped without saying what was found; or nothing was heard of it at all
-        yield f"{outcomes.get(case, 'no report')}, but without a verdict: {case}"
+    # passed or skipped without saying what was found; or nothing was heard of it at all
+    yield from (f"without a verdict, {words}" for words in view.lost_words[:NAMED])
     if (more := len(view.lost) - NAMED) > 0:
         yield f"and {more} more without a verdict"
     for failure in view.failures[:NAMED]:
@@ -217,35 +211,45 @@ def _heading(analysis: Analysis) -> str:
         parts.append(f"{missing.total()} missing: {reasons_words(dict(missing.most_common()))}")
     if retried:
         parts.append(f"{retried} invalid repl{'y' if retried == 1 else 'ies'}")
+    parts += remarks(analysis)
+    return f"{analysis.experiment} × {analysis.model} ({', '.join(parts)})"
+
+
+def remarks(analysis: Analysis) -> Iterator[str]:
+    """Say who answered and graded, and what of the replies was not as it should be."""
     formats = [each.counts for each in analysis.categories if each.measure == FORMAT_KEPT]
     if fenced := sum(counts.get("no", 0) for counts in formats):
-        parts.append(f"{number_words(fenced, 'trial')} with replies in a code fence")
+        yield f"{number_words(fenced, 'trial')} with replies in a code fence"
     if cut := sum(count.cut for count in analysis.counts):
-        parts.append(f"{cut} cut off at the limit on tokens")
+        yield f"{cut} cut off at the limit on tokens"
     recording = analysis.recording
     if names := answered_by(analysis.model, recording.served):
-        parts.append(f"answered by {', '.join(names)}")
+        yield f"answered by {', '.join(names)}"
     if recording.judge is not None:
         own = recording.judge == analysis.model
         graded = "graded by itself" if own else f"graded by {recording.judge}"
         names = answered_by(recording.judge, recording.judge_served)
-        parts.append(f"{graded}, answered by {', '.join(names)}" if names else graded)
+        yield f"{graded}, answered by {', '.join(names)}" if names else graded
     if recording.dropped:
-        parts.append(f"{', '.join(recording.dropped)} not sent")
-    return f"{analysis.experiment} × {analysis.model} ({', '.join(parts)})"
+        yield f"{', '.join(recording.dropped)} not sent"
 
 
-def _note(analysis: Analysis) -> Iterator[str]:
+def _notes(analysis: Analysis) -> Iterator[str]:
     """Give what must be known of replies of a table, of a screen, and of its alarms."""
+    yield from table_notes(analysis)
+    if is_screen(analysis):
+        yield SCREENED
+    if analysis.allocation.families:
+        yield allocation_words(analysis.allocation)
+
+
+def table_notes(analysis: Analysis) -> Iterator[str]:
+    """Give what must be known of replies of a table."""
     published = analysis.recording.published
     if published is not None and published.coverage:
-        yield f"  table: {published.coverage}"
+        yield f"table: {published.coverage}"
     if published is not None and published.note:
-        yield f"  note: {published.note}"
-    if is_screen(analysis):
-        yield f"  {SCREENED}"
-    if analysis.allocation.families:
-        yield f"  {allocation_words(analysis.allocation)}"
+        yield f"note: {published.note}"
 
 
 def _why_none(view: RunView) -> str:
@@ -299,40 +303,3 @@ def held_words(found: AgreementFound) -> str:
     if not found.held:
         return ""
     return f"; held back: {', '.join(found.held)}"
-
-
-# --- an upgrade -------------------------------------------------------------------------------
-
-
-def upgrade_lines(upgrade: Upgrade) -> Iterator[str]:
-    """The lines of the summary, without a heading; those of what stops the upgrade first."""
-    found = counts_words(upgrade) if upgrade.rows else "nothing could be compared"
-    yield f"Compared with {upgrade.held_against}: {found}"
-    several = len(upgrade.new) > 1
-    for row in upgrade.apart:
-        yield f"  {row_line(row, several=several)}"
-    for note in notes_words(upgrade):
-        yield f"  {note}"
-    if upgrade.drift:
-        yield f"  {DRIFT_NOTE}:"
-    for drift in upgrade.drift:
-        of = f" × {drift.new}" if several else ""
-        yield f"    {drift.experiment}{of}: {'; '.join(drift_words(drift))}"
-
-
-def row_line(row: UpgradeRow, *, several: bool) -> str:
-    """One hypothesis: outcome, what it is, before → now, and how the two were compared."""
-    model = f" × {row.model}" if several else ""
-    before = side_words(row.before) if row.before is not None else "not there"
-    said = "; ".join(filter(None, (side_words(row.now), compared_words(row), row.decides)))
-    return f"{row.outcome}: {row.experiment}{model}, {row.hypothesis}: {before} → {said}"
-
-
-def printed(upgrade: Upgrade, but: str = "") -> Iterator[str]:
-    """The same on its own, where no section stands before it and no verdict of a run after it."""
-    if upgrade.simulated:
-        yield simulated_words(upgrade.simulated)
-        yield ""
-    yield from upgrade_lines(upgrade)
-    yield ""
-    yield f"{shipping_words(upgrade, but)}."

@@ -1,23 +1,41 @@
-"""The page in a real browser: offline, in light and dark, wide and narrow."""
+"""The page in a real browser: offline, light and dark, wide and narrow, with script and without.
+
+Two runs of the suite on its own recordings are shared by all tests: an upgrade, and three models.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import os
+import random
+import re
 import shutil
-from collections.abc import Iterator
-from itertools import pairwise
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 
-from pytest_bias.contrasts.findings import WorstCase
+from pytest_bias.contrasts.findings import Finding, WorstCase
+from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.messages import Message, Place
+from pytest_bias.experiments.records import Exchange, Outcome
 from pytest_bias.report.page import report_html
+from pytest_bias.report.replies import replies_of
 from pytest_bias.report.view import RunView
+from pytest_bias.statistics.results import Interval
+from pytest_bias.verdicts.verdict import Status, Verdict
 
+from ..core.factories import experiment
 from ..core.report import drawn, factory
+from ..core.report.reading import blocks
 
+ROOT = Path(__file__).parents[3]
 QUIET = (
     "--no-sandbox",
     "--disable-gpu",
@@ -26,9 +44,20 @@ QUIET = (
     "--disable-sync",
     "--no-first-run",
 )
+OLD, NEW, EVEN = "simulated/biased", "simulated/drifted", "simulated/even"
+NARRATIVE = "narrative-personas"
+TRIAL = "noir-hispanic_male-neutral-wallet/Juan#1"
+ROUTES = (
+    "#/",
+    "#/hypotheses",
+    f"#/h/{NARRATIVE}/{quote(NEW, safe='')}/pro_social-hispanic_male-rest",
+    f"#/replies/{NARRATIVE}",
+    f"#/t/{NARRATIVE}/{quote(NEW, safe='')}/{quote(TRIAL, safe='')}",
+    f"#/e/{NARRATIVE}/{quote(NEW, safe='')}",
+    "#/audit",
+)
 
-# Every piece of text with its colour, and the nearest background that is not transparent: of a
-# cell of a heatmap its own colour, which its text is drawn for.
+# Every piece of text with its colour, and the nearest background that is not transparent.
 CONTRASTS = """() => {
   const rgb = c => (c.match(/[\\d.]+/g) || []).map(Number);
   const part = v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
@@ -38,13 +67,10 @@ CONTRASTS = """() => {
   while (walker.nextNode()) {
     const text = walker.currentNode.textContent.trim();
     const element = walker.currentNode.parentElement;
-    if (!text || !element.checkVisibility()) continue;
+    if (!text || !element.checkVisibility() || element.tagName === "OPTION") continue;
     const style = getComputedStyle(element);
     const ink = rgb(element.tagName === "text" ? style.fill : style.color);
-    const cell = /--heat-ink-(\\d)/.exec(element.getAttribute("fill"));
     let at = element, paper = [];
-    if (cell) at = element.ownerSVGElement.querySelector(`[fill="var(--heat-${cell[1]})"]`);
-    if (cell) paper = rgb(getComputedStyle(at).fill), at = null;
     for (; at; at = at.parentElement) {
       paper = rgb(getComputedStyle(at).backgroundColor);
       if (paper.length === 3 || paper[3] > 0) break;
@@ -55,25 +81,66 @@ CONTRASTS = """() => {
   return found;
 }"""
 
-
-# The luminance of a variable of the page.
-LIGHT = """name => {
-  const probe = document.body.appendChild(document.createElement("i"));
-  probe.style.color = `var(${name})`;
-  const found = getComputedStyle(probe).color.match(/[\\d.]+/g).map(Number);
-  const part = v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
-  return .2126 * part(found[0]) + .7152 * part(found[1]) + .0722 * part(found[2]);
+# What a reader that hears the page, or walks it by keyboard, would stumble over.
+STUMBLES = """() => {
+  const name = e => e.getAttribute("aria-label") || e.labels?.[0]?.textContent || e.textContent;
+  const seen = [...document.querySelectorAll("*")].filter(e => e.checkVisibility());
+  const ids = seen.map(e => e.id).filter(Boolean);
+  return {
+    unnamed: seen.filter(e => e.matches("a, button, input, select, summary") && !name(e).trim())
+      .map(e => e.outerHTML.slice(0, 80)),
+    long: seen.map(e => e.getAttribute("aria-label") || "").filter(label => label.length > 300),
+    twice: ids.filter((id, i) => ids.indexOf(id) !== i),
+    headings: seen.filter(e => e.matches("h1")).length,
+    skipped: seen.filter(e => e.matches("h1,h2,h3,h4")).map(e => +e.tagName[1])
+      .filter((level, i, all) => i && level > all[i - 1] + 1).length,
+    landmarks: seen.filter(e => e.matches(
+      "main, nav, header, footer, section[aria-label], [role=region], [role=search]")).length,
+    scopes: seen.filter(e => e.matches("th:not([scope])")).length,
+  };
 }"""
 
-# Words that are drawn beyond an edge of their chart.
-OUTSIDE = """() => [...document.querySelectorAll(".chart svg")]
-  .filter(svg => svg.checkVisibility())
-  .flatMap(svg => [...svg.querySelectorAll("text")].filter(text => {
-    const [a, b] = [text.getBoundingClientRect(), svg.getBoundingClientRect()];
-    return a.left < b.left - 1 || a.right > b.right + 1 || a.top < b.top - 1
-      || a.bottom > b.bottom + 1;
-  }))
-  .map(text => text.textContent)"""
+# Every drawn estimate: what it says it is, and where its mark lies in the picture.
+DRAWN = """() => [...document.querySelectorAll("[data-estimate]")].map(mark => {
+  const box = mark.getBBox(), svg = mark.ownerSVGElement.viewBox.baseVal;
+  const thick = mark.parentNode.querySelector("[data-low]");
+  const [low, high] = thick ? [thick.getBBox().x, thick.getBBox().x + thick.getBBox().width] : [];
+  const row = mark.closest("tr");
+  return {...mark.dataset, x: box.x + box.width / 2, wide: svg.width, tone: mark.getAttribute(
+    "class"), low: thick?.dataset.low, high: thick?.dataset.high, from: low, until: high,
+    badge: row?.querySelector(".badge").textContent};
+})"""
+
+
+class Run(NamedTuple):
+    """A run of the suite: its page, and its results."""
+
+    page: Path
+    results: Mapping[str, Any]
+
+
+def suite(folder: Path, *arguments: str) -> Run:
+    page, results = folder / "bias-report.html", folder / "bias-results.json"
+    command = [sys.executable, "-m", "pytest", "bias_tests", "-n2", "-q", "-pno:randomly"]
+    command += ["-pno:cacheprovider", f"--bias-report={page}", f"--bias-results={results}"]
+    done = subprocess.run(  # noqa: S603  (our own suite)
+        [*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert results.exists(), done.stdout + done.stderr
+    return Run(page, json.loads(results.read_text("utf-8")))
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """An upgrade from the biased subject to the drifted one."""
+    return suite(tmp_path_factory.mktemp("up"), f"--bias-model={NEW}", f"--bias-baseline={OLD}")
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Three models, each judged by itself."""
+    models = [f"--bias-model={model}" for model in (EVEN, OLD, NEW)]
+    return suite(tmp_path_factory.mktemp("three"), *models)
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +155,54 @@ def browser() -> Iterator[Browser]:
         launched = playwright.chromium.launch(executable_path=path, args=list(QUIET))
         yield launched
         launched.close()
+
+
+class Opened:
+    """A page of a report, and everything it asked for or complained about."""
+
+    def __init__(self, browser: Browser, path: Path, **options: Any) -> None:
+        self.page: Page = browser.new_page(**options)
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
+        self.page.route("**/*", self._asked)
+        self.page.goto(path.as_uri())
+
+    def _asked(self, route: Route) -> None:
+        self.requests.append(route.request.url)
+        if route.request.url.startswith("file:"):
+            route.continue_()
+        else:
+            route.abort()
+
+    def at(self, route: str) -> Page:
+        """Go to a route, and wait for it to be drawn."""
+        self.page.evaluate("route => { location.hash = route; }", route)
+        ends = "!document.querySelector('html').className && document.querySelector('h1')"
+        self.page.wait_for_function(ends)
+        wanted = (
+            "#summary h1" if route == "#/" else "#audit h1" if route == "#/audit" else "#view h1"
+        )
+        self.page.wait_for_selector(wanted)
+        if "#/h/" in route:
+            drawn_ends = ".more", ".remark:has-text('not in this copy')", "h1:has-text('no such')"
+            self.page.wait_for_selector(", ".join(f"#view {end}" for end in drawn_ends))
+        return self.page
+
+
+@pytest.fixture
+def opened_up(browser: Browser, up: Run) -> Iterator[Opened]:
+    opened = Opened(browser, up.page, viewport={"width": 1440, "height": 1000})
+    yield opened
+    opened.page.close()
+
+
+def written(tmp_path: Path, view: RunView, *replies: Any) -> Path:
+    file = tmp_path / "bias-report.html"
+    file.write_text(report_html(view, replies), encoding="utf-8")
+    return file
 
 
 def hard() -> RunView:
@@ -108,10 +223,7 @@ def hard() -> RunView:
             simulated=False,
             controls=(factory.control(seen=False),),
             counts=tuple(factory.cell(name, missing={long: 2}, planned=8) for name in conditions),
-            numbers=tuple(
-                factory.summary(name, tuple(i / 37 for i in range(90)), unit=long)
-                for name in conditions
-            ),
+            figures=drawn.illustrations(),
             metadata={long: {long: [long]}},
         ),
         factory.analysis(controls=(), numbers=(), categories=()),
@@ -122,183 +234,430 @@ def hard() -> RunView:
     )
 
 
-def drawn_figures() -> RunView:
-    """The figures an experiment asks for, sparse and crowded."""
-    return factory.view(factory.analysis(figures=drawn.illustrations()))
-
-
-VIEWS = {
-    "usual": factory.usual,
-    "hard": hard,
-    "empty": factory.view,
-    "figures": drawn_figures,
-}
-
-
-class Opened:
-    """A page of a report, and everything it asked for or complained about."""
-
-    def __init__(self, browser: Browser, path: Path, **options: Any) -> None:
-        self.page: Page = browser.new_page(**options)
-        self.requests: list[str] = []
-        self.complaints: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.route("**/*", self._asked)
-        self.page.goto(path.as_uri())
-
-    def _asked(self, route: Route) -> None:
-        self.requests.append(route.request.url)
-        if route.request.url.startswith("file:"):
-            route.continue_()
-        else:
-            route.abort()
+VIEWS = {"usual": factory.usual, "hard": hard, "empty": factory.view}
 
 
 @pytest.fixture(params=sorted(VIEWS))
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    file = tmp_path / "bias-report.html"
-    file.write_text(report_html(VIEWS[request.param]()), encoding="utf-8")
-    return file
+    return written(tmp_path, VIEWS[request.param]())
 
 
-@pytest.fixture
-def usual(tmp_path: Path) -> Path:
-    file = tmp_path / "bias-report.html"
-    file.write_text(report_html(factory.usual()), encoding="utf-8")
-    return file
+# --- what a reviewer does ---------------------------------------------------------------------
+
+
+def test_the_first_screen_says_what_stops_the_upgrade_and_what_moved_undecided(
+    opened_up: Opened, up: Run
+) -> None:
+    page = opened_up.at("#/")
+    rows = up.results["upgrade"]["rows"]
+    stopped = {
+        (row["experiment"], row["hypothesis"])
+        for row in rows
+        if row["stops"] and not row["tolerated"]
+    }
+    table = page.locator("table", has_text="The hypotheses that stop it")
+    links = [link.get_attribute("href") or "" for link in table.locator("tbody a").all()]
+    assert len(links) == len(stopped) == 11
+    assert {(link.split("/")[2], link.split("/")[4]) for link in links} == stopped
+    assert "11 hypotheses stop this upgrade" in page.locator(".verdict").inner_text()
+    moved = page.locator(".card", has_text="look yourself").get_by_text("persona × group")
+    box = moved.bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] < 1000
+    assert [card.inner_text() for card in page.locator(".card .standing").all()] == [
+        "FAIL",
+        "FAIL",
+    ]
+
+
+def test_a_reply_is_four_actions_away_by_mouse_and_three_by_keyboard(opened_up: Opened) -> None:
+    page = opened_up.at("#/")
+    page.get_by_role("link", name="Replies", exact=True).click()
+    page.locator("#view").get_by_role("link", name="Narratives").first.click()
+    page.locator("input[name=q]").fill(TRIAL)
+    page.get_by_role("link", name=TRIAL).click()
+    page.wait_for_selector("#view .subject")
+    assert page.locator("h1:visible").inner_text() == TRIAL
+    reply = page.locator(".subject .text").first.inner_text()
+    assert "Juan" in reply
+    page = opened_up.at("#/")
+    page.locator("#summary a", has_text="Stories about each group").first.press("Enter")
+    page.locator("td.heat a[href*='group=hispanic_male'][href*='noir']").first.press("Enter")
+    page.locator(f"a:has-text('{TRIAL}')").press("Enter")
+    page.wait_for_selector("#view .subject")
+    assert page.locator(".subject .text").first.inner_text() == reply
+
+
+def test_every_model_has_its_own_verdict_on_the_first_screen(browser: Browser, three: Run) -> None:
+    opened = Opened(browser, three.page, viewport={"width": 1440, "height": 1000})
+    page = opened.at("#/")
+    cards = {
+        card.locator("h2").inner_text(): card.locator(".standing").inner_text()
+        for card in page.locator(".card:has(.standing)").all()
+    }
+    lowest = max(
+        (card.bounding_box() or {"y": 9e9})["y"] for card in page.locator(".standing").all()
+    )
+    opened.page.close()
+    assert cards == {EVEN: "PASS", OLD: "FAIL", NEW: "FAIL"}
+    assert lowest < 1000
+
+
+def test_a_trial_shows_both_models_and_the_words_that_differ(opened_up: Opened) -> None:
+    page = opened_up.at(ROUTES[4])
+    page.wait_for_selector("#view .subject")
+    assert page.locator(".columns > section").count() == 2
+    assert page.locator(".judge").count() >= 2
+    assert "[NAME]" in page.locator("details").first.inner_text()
+    page.keyboard.press("d")
+    assert page.locator("mark").count() > 3
+    before = page.locator("h1:visible").inner_text()
+    page.keyboard.press("j")
+    page.wait_for_function(
+        "before => document.querySelector('#view h1').textContent !== before", arg=before
+    )
+    assert page.locator("h1:visible").inner_text() == TRIAL.replace("#1", "#2")
+
+
+def test_missing_replies_are_found_with_their_reasons(opened_up: Opened, up: Run) -> None:
+    (of,) = (a for a in up.results["analyses"] if a["experiment"] == NARRATIVE)
+    lost = sum(sum(count["missing"].values()) for count in of["counts"])
+    page = opened_up.at(f"#/replies/{NARRATIVE}?m={NEW}&show=missing")
+    assert page.locator("h1:visible .count").inner_text() == f"{lost} of {of['trials']}"
+    rows = page.locator(".virtual-rows .excerpt").all_inner_texts()
+    assert all(row.startswith("missing: ") for row in rows)
+    assert len(rows) > 10
+
+
+# --- what is drawn is what was found ----------------------------------------------------------
+
+TONES = {"CLEAR": "clear", "BIASED": "biased", "INCONCLUSIVE": "open", "DESCRIBED": "described",
+         "NOTHING FOUND": "none"}  # fmt: skip
+
+
+def in_margins(value: float, margin: float, scale: str) -> float:
+    return math.log(value) / math.log(margin) if scale == "ratio" else value / margin
+
+
+def check_drawn(found: list[dict[str, Any]], verdicts: Mapping[tuple[str, str], Any]) -> None:
+    """Marks, colours, words and positions say of each hypothesis what its verdict says."""
+    assert found
+    for mark in found:
+        of = verdicts[mark["model"], mark["id"]]
+        finding = of["finding"]
+        assert float(mark["estimate"]) == finding["estimate"]
+        assert mark["badge"] == mark["verdict"]
+        assert TONES[mark["verdict"]] in mark["tone"]
+        assert (mark["verdict"] == of["status"]) or mark["verdict"] in (
+            "DESCRIBED",
+            "NOTHING FOUND",
+        )
+        margin, scale = finding["margin"], finding["scale"]
+
+        def x(value: float, margin: float = margin, scale: str = scale) -> float:
+            return 4 + 192 * (min(6, max(-6, in_margins(value, margin, scale))) + 6) / 12
+
+        if abs(in_margins(finding["estimate"], margin, scale)) <= 6:
+            assert mark["x"] == pytest.approx(x(finding["estimate"]), abs=1)
+        if not of["shown"]:
+            continue
+        decides = of["shown"][0]
+        assert (float(mark["low"]), float(mark["high"])) == (decides["low"], decides["high"])
+        assert mark["from"] == pytest.approx(x(decides["low"]), abs=1)
+        assert mark["until"] == pytest.approx(x(decides["high"]), abs=1)
+        edges = (x(1 / margin if scale == "ratio" else -margin), x(margin))
+        if of["status"] == "CLEAR":
+            assert mark["from"] >= edges[0] - 0.1
+            assert mark["until"] <= edges[1] + 0.1
+        if of["status"] == "BIASED" and finding["null"] == "margin":
+            assert mark["from"] >= edges[1] - 0.1 or mark["until"] <= edges[0] + 0.1
+
+
+@pytest.mark.parametrize("run", ["up", "three"])
+def test_every_number_drawn_is_the_one_that_decides(
+    browser: Browser, request: pytest.FixtureRequest, run: str
+) -> None:
+    of: Run = request.getfixturevalue(run)
+    verdicts = {
+        (verdict["model"], verdict["id"], analysis["experiment"]): verdict
+        for analysis in of.results["analyses"]
+        for verdict in analysis["verdicts"]
+    }
+    opened = Opened(browser, of.page)
+    for analysis in of.results["analyses"]:
+        e, m = analysis["experiment"], analysis["model"]
+        page = opened.at(f"#/hypotheses?e={e}&m={quote(m, safe='')}")
+        page.wait_for_function(
+            "n => document.querySelectorAll('#view tbody tr').length === n",
+            arg=len(analysis["verdicts"]),
+        )
+        known = {(v[0], v[1]): each for v, each in verdicts.items() if v[2] == e}
+        check_drawn(page.evaluate(DRAWN), known)
+    opened.page.close()
+
+
+NUMBERS = ("estimate", "margin", "scale", "null")
+
+
+def made_up(rng: random.Random, number: int) -> Verdict:
+    """A hypothesis whose verdict follows from the intervals it shows."""
+    ratio = rng.random() < 0.4
+    margin = 1.25 if ratio else 0.5
+    middle, half = rng.gauss(0, 1.5), rng.random()
+
+    def value(k: float) -> float:
+        return margin**k if ratio else k * margin
+
+    decides = Interval(low=value(middle - half), high=value(middle + half), level=0.9)
+    status: Status = "BIASED" if abs(middle) - half >= 1 else "INCONCLUSIVE"
+    if abs(middle) + half <= 1:
+        status = "CLEAR"
+    found: Finding = factory.finding(
+        estimate=value(middle), interval=decides, margin=margin, null="margin", equivalence=None,
+        scale="ratio" if ratio else "difference", unit="", bootstrap=None, index=None,
+        effect_size=None, human=None,
+    )  # fmt: skip
+    words, reason = (status, "") if status != "INCONCLUSIVE" else (f"{status}: open", "open")
+    return factory.verdict(
+        found, id=f"made-up-{number}", status=status, words=words, reason=reason, shown=(decides,)
+    )
+
+
+def test_no_picture_contradicts_its_verdict(browser: Browser, tmp_path: Path) -> None:
+    rng = random.Random(4)  # noqa: S311  (made-up findings)
+    made = [made_up(rng, number) for number in range(90)]
+    beyond = factory.between(0.7, 1.4, 0.9996)  # yet open: too much is missing
+    worst = WorstCase(needed=True, lowest=-0.4, highest=1.5, p_alarm=0.3, p_clear=None)
+    missing = factory.undecided(
+        factory.finding(estimate=1.0, interval=beyond, worst_case=worst), "too many are missing",
+        id="made-up-missing", shown=(beyond,),
+    )  # fmt: skip
+    run = factory.view(factory.analysis(*made, missing))
+    assert {each.status for each in made} == {"CLEAR", "BIASED", "INCONCLUSIVE"}
+    path = written(tmp_path, run)
+    verdicts = {
+        (each.model, each.id): {
+            "status": each.status,
+            "finding": {name: getattr(each.finding, name) for name in NUMBERS},
+            "shown": [{"low": i.low, "high": i.high} for i in each.shown],
+        }
+        for each in (*made, missing)
+    }  # fmt: skip
+    opened = Opened(browser, path)
+    page = opened.at("#/hypotheses")
+    check_drawn(page.evaluate(DRAWN), verdicts)
+    page = opened.at("#/h/anchoring/simulated%2Fbiased/made-up-missing")
+    assert "Too many are missing." in page.locator("#view").inner_text()
+    assert page.locator("#view .chart .worst").count() == 1
+    assert page.locator("#view .chart .mark").get_attribute("class") == "mark t-open"
+    opened.page.close()
+
+
+def test_what_may_have_got_worse_is_never_green_and_never_folded(
+    opened_up: Opened, up: Run
+) -> None:
+    page = opened_up.at("#/upgrade")
+    rows = up.results["upgrade"]["rows"]
+    open_ = {
+        row["hypothesis"] for row in rows
+        if row["outcome"] in ("worse", "new", "expired", "undecided")
+    }  # fmt: skip
+    assert page.locator("details").count() == 0
+    shown = page.locator("#view tbody tr:has(a[href*='#/h/'])").all()
+    seen = set()
+    for row in shown:
+        name = (row.locator("a").first.get_attribute("href") or "").rsplit("/", 1)[1]
+        if name in open_:
+            seen.add(name)
+            assert row.locator(".mark.t-clear, .outcome.t-clear").count() == 0, name
+    assert seen == open_
+
+
+# --- addresses --------------------------------------------------------------------------------
+
+
+def test_addresses_hold_across_runs_and_unknown_ones_say_so(
+    browser: Browser, up: Run, three: Run
+) -> None:
+    opened = {name: Opened(browser, run.page) for name, run in (("up", up), ("three", three))}
+    for route in ROUTES[2:6]:
+        titles = {name: each.at(route).title() for name, each in opened.items()}
+        assert titles["up"] == titles["three"]
+        assert "Not here" not in titles["up"]
+    page = opened["up"].at("#/h/no-such/simulated%2Fdrifted/hypothesis")
+    assert "There is no such hypothesis" in page.locator("h1:visible").inner_text()
+    for each in opened.values():
+        each.page.close()
+
+
+def test_the_list_is_searched_filtered_sorted_and_saved(opened_up: Opened) -> None:
+    page = opened_up.at("#/hypotheses")
+    page.locator("#view input[name=q]").fill("persona-x-group")
+    page.locator("select[name=verdict]").select_option("INCONCLUSIVE")
+    names = [link.get_attribute("href") or "" for link in page.locator("#view tbody a").all()]
+    assert names
+    assert all("persona-x-group" in name for name in names)
+    assert "verdict=INCONCLUSIVE" in page.url
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    text = Path(download.value.path()).read_text("utf-8")
+    assert text.splitlines()[0].startswith("experiment,model,hypothesis,")
+    assert len(text.splitlines()) == 1 + len(names)
+
+
+# --- text from outside ------------------------------------------------------------------------
+
+HOSTILE = (
+    "<script>alert(1)</script></script><!--<img src=x onerror=alert(2)>\0\x1b[2J\u202e\u2066 =1+1 "
+    "half \ud83d {{ 7 * 7 }}"
+)
+
+
+def hostile() -> tuple[RunView, Any]:
+    """An experiment whose replies want to be more than text, one of them very long."""
+    of = experiment(retention="raw")
+    outcomes = []
+    for number, trial in enumerate(plan(of, of.design())):
+        text = HOSTILE if number else f"{HOSTILE} {'long ' * 200_000}"
+        said = Exchange(
+            to="subject", place=Place((), 1, 1), told=(Message("user", HOSTILE),), reply=text,
+            finish="stop", served=HOSTILE, at="2026-01-01T00:00:00+00:00", latency=0.1,
+        )  # fmt: skip
+        outcomes.append(Outcome(trial, None, HOSTILE, (), 1, (), exchanges=(said,)))
+    view = factory.view(factory.analysis(experiment=of.id, name=HOSTILE, model=OLD))
+    return view, replies_of(of, OLD, outcomes)
+
+
+def test_hostile_replies_stay_text(browser: Browser, tmp_path: Path) -> None:
+    view, replies = hostile()
+    opened = Opened(browser, written(tmp_path, view, replies))
+    block = blocks((tmp_path / "bias-report.html").read_text("utf-8"))["d-0"]
+    assert len(block["said"]) == len(block["replicate"])
+    page = opened.at(f"#/replies/{replies.experiment}")
+    page.locator(".virtual-rows a").first.click()
+    page.wait_for_selector("#view .subject")
+    text = page.locator(".subject .text").first.inner_text()
+    assert "<script>alert(1)</script>" in text
+    assert "\\u202e" in text
+    assert "\u202e" not in text
+    assert len(text) > 1_000_000
+    with page.expect_download() as download:
+        opened.at(f"#/replies/{replies.experiment}").get_by_role("button", name="CSV").click()
+    assert not re.search(r'(?m)^"?=', Path(download.value.path()).read_text("utf-8"))
+    opened.page.close()
+    assert opened.complaints == []
+    assert len(opened.requests) == 1
+
+
+def test_no_text_is_in_the_page_of_an_experiment_that_keeps_none(up: Run) -> None:
+    data = blocks(up.page.read_text("utf-8"))
+    kept = {
+        analysis["experiment"]: analysis["recording"]["retention"]
+        for analysis in up.results["analyses"]
+    }
+    told = {
+        e: data[f"d-{place}"]["texts"] for place, (e, _) in enumerate(data["d-run"]["replies"])
+    }
+    assert {e: bool(texts) for e, texts in told.items()} == {
+        e: retention == "raw" for e, retention in kept.items()
+    }
+    assert set(kept.values()) == {"raw", "measures"}
+
+
+# --- offline, without script, on paper --------------------------------------------------------
 
 
 def test_it_asks_for_nothing_but_itself(browser: Browser, path: Path) -> None:
     opened = Opened(browser, path)
-    for closed in opened.page.locator("summary").all():
-        closed.click()
-    opened.page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    data = blocks(path.read_text("utf-8"))["d-run"]
+    for analysis in data["analyses"]:
+        opened.at(f"#/e/{quote(analysis['e'], safe='')}/{quote(analysis['m'], safe='')}")
+    for route in ("#/", "#/hypotheses", "#/replies", "#/audit", "#/nowhere"):
+        opened.at(route)
     opened.page.close()
     assert opened.requests == [path.as_uri()]
     assert opened.complaints == []
 
 
-@pytest.mark.parametrize("width", [320, 400, 768, 1280])
-def test_it_never_scrolls_sideways(browser: Browser, path: Path, width: int) -> None:
-    opened = Opened(browser, path, viewport={"width": width, "height": 800})
-    wide = opened.page.evaluate("document.documentElement.scrollWidth")
-    opened.page.close()
-    assert wide <= width
+def test_without_script_the_summary_is_whole(browser: Browser, up: Run) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(up.page.as_uri())
+    text = page.locator("main").inner_text()
+    shown = page.locator("nav, .paper").all()
+    visible = [each.is_visible() for each in shown]
+    context.close()
+    for words in ("11 hypotheses stop this upgrade", "What stops it", "Experiments", "Recordings",
+                  "What this does not show", "All hypotheses", "Reviewed by"):  # fmt: skip
+        assert words in text
+    assert visible == [False, True]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_all_text_stands_out(browser: Browser, path: Path, scheme: Any) -> None:
-    opened = Opened(browser, path, color_scheme=scheme)
-    contrasts = opened.page.evaluate(CONTRASTS)
-    paper = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
-    opened.page.close()
-    assert len(contrasts) > 10
-    assert [found for found in contrasts if found[0] < 4.5] == []
-    assert (sum(map(int, paper[4:-1].split(","))) > 384) == (scheme == "light")
-
-
-@pytest.mark.parametrize(("width", "shown"), [(400, ".narrow"), (1280, ".wide")])
-def test_the_chart_that_fits_is_shown(
-    browser: Browser, usual: Path, width: int, shown: str
+@pytest.mark.parametrize("run", ["up", "three"])
+def test_it_stays_within_its_budget(
+    browser: Browser, request: pytest.FixtureRequest, run: str
 ) -> None:
-    opened = Opened(browser, usual, viewport={"width": width, "height": 800})
-    charts = opened.page.get_by_role("img").all()
-    visible = [chart.locator(shown).is_visible() for chart in charts]
-    both = [chart.locator("svg:visible").count() for chart in charts]
+    of: Run = request.getfixturevalue(run)
+    models = {"up": 2, "three": 3}[run]
+    assert of.page.stat().st_size <= 2_000_000 + 700_000 * (models - 1)
+    opened = Opened(browser, of.page)
+    counts = {}
+    for route in ROUTES:
+        counts[route] = opened.at(route).evaluate("document.querySelectorAll('*').length")
+    pdf = opened.at("#/").pdf()
     opened.page.close()
-    assert visible == [True] * 4
-    assert both == [1] * 4
+    assert counts["#/"] <= 1_400
+    assert max(counts.values()) <= 2_500
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 12
+    assert opened.complaints == []
 
 
-@pytest.fixture
-def figures(tmp_path: Path) -> Path:
-    file = tmp_path / "bias-report.html"
-    file.write_text(report_html(drawn_figures()), encoding="utf-8")
-    return file
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_colours_of_cells_rise_and_every_series_stands_out(
-    browser: Browser, figures: Path, scheme: Any
-) -> None:
-    opened = Opened(browser, figures, color_scheme=scheme)
-    steps, series = (
-        [opened.page.evaluate(LIGHT, f"--{name}-{place}") for place in range(count)]
-        for name, count in (("heat", 9), ("series", 6))
-    )
-    paper = opened.page.evaluate(LIGHT, "--paper")
-    opened.page.close()
-    assert steps == sorted(steps, reverse=scheme == "light")
-    assert len(set(steps)) == 9
-    for light in series:
-        assert (max(light, paper) + 0.05) / (min(light, paper) + 0.05) >= 3
-
-
-@pytest.mark.parametrize("width", [400, 1200])
-def test_words_in_figures_stay_within_their_chart(
-    browser: Browser, figures: Path, width: int
-) -> None:
-    opened = Opened(browser, figures, viewport={"width": width, "height": 900})
-    outside = opened.page.evaluate(OUTSIDE)
-    shown = opened.page.locator(".chart svg:visible text").count()
-    opened.page.close()
-    assert shown > 100
-    assert outside == []
-
-
-def test_the_numbers_of_a_figure_open_with_the_keyboard(browser: Browser, figures: Path) -> None:
-    opened = Opened(browser, figures)
-    details = opened.page.locator("details", has_text="All numbers of hesitation: group").first
-    details.locator("summary").press("Enter")
-    header = details.locator("thead").inner_text().split()
-    rows = details.locator("tbody tr").count()
-    opened.page.close()
-    assert header == ["Group", "Scenario", "Mean", "n", "Missing"]
-    assert rows == 24
-
-
-def test_every_link_leads_to_its_section(browser: Browser, usual: Path) -> None:
-    opened = Opened(browser, usual)
-    places = []
-    for link in opened.page.locator("table a").all():
-        target = link.get_attribute("href") or ""
-        link.click()
-        top = opened.page.locator(target).evaluate("e => e.getBoundingClientRect().top")
-        places.append((target, -5 <= top <= 100))
-    opened.page.close()
-    assert len(places) == 4
-    assert all(reached for _, reached in places), places
-
-
-def test_headings_name_every_section(browser: Browser, usual: Path) -> None:
-    opened = Opened(browser, usual)
-    sections = opened.page.locator("section").all()
-    regions = [section.get_attribute("aria-labelledby") for section in sections]
-    named = [opened.page.locator(f"#{name}").inner_text() for name in regions]
-    levels = opened.page.locator("h1, h2, h3, h4, h5, h6").evaluate_all(
-        "all => all.map(e => Number(e.tagName[1]))"
-    )
-    opened.page.close()
-    assert all(named)
-    assert levels[0] == 1
-    assert all(after - before <= 1 for before, after in pairwise(levels))
-
-
-def test_raw_values_open_with_the_keyboard(browser: Browser, usual: Path) -> None:
-    opened = Opened(browser, usual)
-    details = opened.page.locator("details", has_text="Raw values").first
-    details.locator("summary").press("Enter")
-    text = details.locator("dd").first.inner_text()
-    opened.page.close()
-    assert text == "3, 4, 4, 4, 5, 6"
-
-
-def test_it_prints_on_white(browser: Browser, usual: Path) -> None:
-    opened = Opened(browser, usual, color_scheme="dark")
+def test_it_prints_on_white(browser: Browser, tmp_path: Path) -> None:
+    opened = Opened(browser, written(tmp_path, factory.usual()), color_scheme="dark")
     opened.page.emulate_media(media="print")
     paper = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
     ink = opened.page.evaluate("getComputedStyle(document.body).color")
     opened.page.close()
-    assert paper == "rgb(255, 255, 255)"
-    assert ink == "rgb(28, 32, 36)"
+    assert (paper, ink) == ("rgb(255, 255, 255)", "rgb(28, 32, 36)")
+
+
+# --- for everybody ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [320, 400, 1024, 1440])
+def test_it_never_scrolls_sideways(browser: Browser, up: Run, path: Path, width: int) -> None:
+    pages = {path: ("#/", "#/hypotheses", "#/audit"), up.page: ROUTES}
+    for file, routes in pages.items():
+        opened = Opened(browser, file, viewport={"width": width, "height": 800})
+        for route in routes:
+            wide = opened.at(route).evaluate("document.documentElement.scrollWidth")
+            assert wide <= width, route
+        opened.page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_stands_out_and_nothing_is_stumbled_over(
+    browser: Browser, up: Run, scheme: Any
+) -> None:
+    opened = Opened(browser, up.page, color_scheme=scheme)
+    for route in (*ROUTES, "#/upgrade", "#/replies"):
+        page = opened.at(route)
+        contrasts = page.evaluate(CONTRASTS)
+        assert len(contrasts) > 10
+        assert [found for found in contrasts if found[0] < 4.5] == [], route
+        stumbles = page.evaluate(STUMBLES)
+        assert stumbles.pop("landmarks") <= 12, route
+        assert stumbles.pop("headings") == 1, route
+        assert not any(stumbles.values()), (route, stumbles)
+    opened.page.close()
+
+
+def test_focus_goes_to_the_heading_and_the_number_of_rows_is_said(opened_up: Opened) -> None:
+    page = opened_up.at("#/hypotheses")
+    assert page.evaluate("document.activeElement.tagName") == "H1"
+    page.locator("select[name=verdict]").select_option("stops")
+    assert page.locator("[role=status]").inner_text() == "11 hypotheses"
+    page.keyboard.press("Escape")
+    page.locator("h1:visible").click()
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "search"

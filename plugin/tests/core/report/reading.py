@@ -1,9 +1,47 @@
-"""A page as its reader gets it: text, headings, links; no browser needed."""
+"""A page as its reader gets it: text, headings, links, data inflated; no browser needed."""
 
 from __future__ import annotations
 
+import json
 import re
+import zlib
+from base64 import b64decode
+from collections.abc import Iterator
 from html.parser import HTMLParser
+from typing import Any
+
+_BLOCK = re.compile(r'<script type="application/octet-stream" id="([^"]+)">([^<]*)</script>')
+
+
+def blocks(page: str) -> dict[str, Any]:
+    """The page's data, by the ids of their elements."""
+    return {
+        name: json.loads(zlib.decompress(b64decode(found))) for name, found in _BLOCK.findall(page)
+    }
+
+
+def inflated(page: str) -> str:
+    """The page's text with all that its data hold: what may not be in it is not there either."""
+    return page + json.dumps(blocks(page), ensure_ascii=False)
+
+
+def rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """Columns as rows."""
+    return [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    ]
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from (str(key), *_texts(each))
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
+    elif value is not None:
+        yield str(value)
+
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 LINES = {
@@ -20,7 +58,7 @@ LINES = {
     "summary",
     "strong",
 }
-UNSEEN = {"style", "text", "title"}
+UNSEEN = {"style", "text", "title", "script"}
 
 
 class Reader(HTMLParser):
@@ -35,6 +73,7 @@ class Reader(HTMLParser):
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.charts: list[str] = []
         self.parts: list[str] = []
+        self.data = blocks(page)
         self.feed(page)
         self.close()
         assert not self.open
@@ -43,6 +82,16 @@ class Reader(HTMLParser):
     def text(self) -> str:
         """All text, single-spaced."""
         return " ".join(self._plain("".join(self.parts)).split())
+
+    @property
+    def hypotheses(self) -> list[dict[str, Any]]:
+        """What the script is given of every hypothesis."""
+        return rows(self.data["d-run"]["hypotheses"])
+
+    @property
+    def told(self) -> str:
+        """All text, and all that the data say, single-spaced: the page with its script run."""
+        return " ".join([self.text, *" ".join(_texts(self.data)).split()])
 
     @property
     def lines(self) -> str:

@@ -30,6 +30,7 @@ def giving(given: object) -> Experiment:
     return replace(EXPERIMENT, exports=lambda _: given)  # type: ignore[arg-type, return-value]
 
 
+@pytest.mark.requirement("AUDIT-32", "CV-33")
 def test_a_chart_is_two_files_with_its_note_and_its_licence() -> None:
     files = exported_files(giving({"figures/c": CHART, "a.csv": "a"}), EVEN)
     assert list(files) == ["a.csv", "figures/c.png", "figures/c.svg"]
@@ -55,6 +56,7 @@ def test_a_chart_is_two_files_with_its_note_and_its_licence() -> None:
     assert again.items() <= files.items()
 
 
+@pytest.mark.requirement("CV-40")
 def test_without_plots_no_chart_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     experiment = giving({"c": CHART, "a.csv": "a"})
@@ -83,6 +85,7 @@ def test_specifications_nobody_can_draw_are_named() -> None:
             exported_files(giving({"charts/t": each}), {})
 
 
+@pytest.mark.requirement("CV-33")
 def test_what_is_written_and_where(tmp_path: Path) -> None:
     assert write_exports(tmp_path, {"a/b.txt": b"b"}) == [tmp_path / "a" / "b.txt"]
     assert (tmp_path / "a" / "b.txt").read_bytes() == b"b"

@@ -1,0 +1,46 @@
+// Routes: an address is made of ids of experiment, model, hypothesis and trial, never of a place or of data.
+const summary = id("summary"), audit = id("audit"), view = id("view"), main = id("main");
+const nothing = (what, ids) => ["Not here", h("div", h1(`There is no such ${what} in this report`), h("p", ids.join(" · ")), h("p", a("#/hypotheses", "All hypotheses"), " · ", a("#/replies", "all replies")))];
+const parsed = () => {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const part = text => { try { return decodeURIComponent(text); } catch { return text; } };
+  return [path.split("/").filter(Boolean).map(part), Object.fromEntries(new URLSearchParams(query || ""))];
+};
+const routed = ([name, ...rest], q) => {
+  if (name === "hypotheses") return hypothesesView(q);
+  if (name === "h" && rest.length === 3) return hypothesisView(...rest, q);
+  if (name === "upgrade") return upgradeView(q);
+  if (name === "replies") return rest.length ? repliesView(rest[0], q) : repliesIndex();
+  if (name === "t" && rest.length === 3) return trialView(...rest);
+  if (name === "e" && rest.length === 2) return experimentView(...rest);
+  return nothing("page", [location.hash]);
+};
+let turn = 0, started = false;
+const show = async () => {
+  const [parts, q] = parsed(), mine = ++turn, fixed = { undefined: summary, audit }[parts[0]];
+  const [title, made] = fixed ? [fixed.querySelector("h1").textContent, fixed] : await routed(parts, q);
+  if (mine !== turn) return;
+  document.title = `${title} · bias report`;
+  // What is not shown is not there either: pages stay light, and a print of the summary has both its parts.
+  if (fixed) { view.replaceChildren(); main.append(summary, audit); summary.hidden = fixed !== summary; audit.hidden = fixed !== audit; }
+  else { summary.remove(); audit.remove(); view.replaceChildren(made); }
+  view.hidden = Boolean(fixed);
+  for (const link of document.querySelectorAll(".bar nav a")) {
+    const here = link.getAttribute("href").slice(2), at = { h: "hypotheses", t: "replies", e: "" }[parts[0]] ?? parts[0] ?? "";
+    if (here === at) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+  }
+  if (started) { scrollTo(0, 0); made.querySelector("h1").focus({ preventScroll: true }); }
+  started = true;
+};
+addEventListener("hashchange", show);
+addEventListener("keydown", event => {
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+  if (event.key === "/") { event.preventDefault(); id("search").focus(); }
+  else view.querySelector(`[data-key="${CSS.escape(event.key)}"]`)?.click();
+});
+id("search").form.addEventListener("submit", event => {
+  event.preventDefault();
+  location.hash = to(["hypotheses"], { q: id("search").value });
+});
+document.documentElement.className = "";
+load().then(show);

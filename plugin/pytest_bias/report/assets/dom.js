@@ -1,0 +1,95 @@
+// Elements. Text from outside goes in as text only; what would be obeyed in it is made visible.
+const OBEYED = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+const visible = text => String(text).replace(OBEYED, c => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+// ("p.note", {href: …}, text, nodes, lists): what is null, false or empty is left out.
+const fill = (node, kids) => {
+  for (const kid of kids.flat(9)) {
+    if (kid == null || kid === false || kid === "") continue;
+    if (typeof kid !== "object" || kid instanceof Node) node.append(kid instanceof Node ? kid : visible(kid));
+    else for (const [name, value] of Object.entries(kid)) {
+      if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+      else if (value != null && value !== false) node.setAttribute(name, value === true ? "" : visible(value));
+    }
+  }
+  return node;
+};
+const named_ = (made, classes) => { if (classes.length) made.setAttribute("class", classes.join(" ")); return made; };
+const h = (name, ...kids) => { const [tag, ...classes] = name.split("."); return fill(named_(document.createElement(tag), classes), kids); };
+const s = (name, ...kids) => { const [tag, ...classes] = name.split("."); return fill(named_(document.createElementNS("http://www.w3.org/2000/svg", tag), classes), kids); };
+const a = (href, ...kids) => h("a", { href }, kids);
+const h1 = (...kids) => h("h1", { tabindex: -1 }, kids);
+const sub = (...kids) => h("span.sub", kids);
+const id = name => document.getElementById(name);
+const say = words => { id("said").textContent = words; };
+const spaced = label => String(label).replaceAll("_", " ");
+const none = () => h("p", "None is like that.");
+const upTo = n => [...Array(n).keys()];
+const plural = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many || one + "s"}`;
+const badge = (label, tone) => h("span", { class: `badge t-${tone}` }, label);
+const pairs = (facts, kind = "pairs") => h("dl", { class: kind }, facts.filter(f => f[1]).map(([name, value, note]) =>
+  h("div", h("dt", name), h("dd", value, note && sub(note)))));
+const table = (caption, head, rows, kind = "") => h("div.scroll", { tabindex: 0, role: "region", "aria-label": caption },
+  h("table", { class: kind }, h("caption.unseen", caption),
+    h("thead", h("tr", head.map(name => h("th", { scope: "col" }, name)))),
+    h("tbody", rows.map(row => h("tr", row.map((cell, place) => cell instanceof Element && /^T[DH]$/.test(cell.tagName) ? cell
+      : place ? h("td", cell) : h("th", { scope: "row" }, cell)))))));
+const folded = (name, ...kids) => h("details", h("summary", name), kids);
+const to = (parts, query) => {
+  const asked = Object.entries(query || {}).filter(([, value]) => value !== "" && value != null);
+  return "#/" + parts.map(encodeURIComponent).join("/") + (asked.length ? "?" + new URLSearchParams(asked) : "");
+};
+const select = (name, label, options, chosen, changed) => {
+  const made = h("select", { name, onchange: () => changed(name, made.value) }, options.map(([value, words]) =>
+    h("option", { value, selected: value === chosen }, words)));
+  return h("label", label, made);
+};
+const searched = (value, changed) => {
+  const made = h("input", { type: "search", name: "q", value, autocomplete: "off", oninput: () => changed("q", made.value) });
+  return h("label", "search", made);
+};
+// RFC 4180; a text that begins as a formula does gets an apostrophe, by which spreadsheets know a text.
+const csvCell = cell => {
+  if (typeof cell === "number") return String(cell);
+  let text = cell == null ? "" : String(cell);
+  if (/^[\t\r\n]|^\s*[=+\-@＝＋－＠]/.test(text)) text = "'" + text;
+  return /[\x22,\r\n]/.test(text) ? `"${text.replaceAll("\x22", "\x22\x22")}"` : text;
+};
+const csvText = rows => rows.map(row => row.map(csvCell).join(",") + "\r\n").join("");
+const csvButton = (name, rows) => h("button", { type: "button", onclick: () => {
+  const url = URL.createObjectURL(new Blob([csvText(rows())], { type: "text/csv" }));
+  h("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+} }, "CSV");
+
+// Rows of one height, of which only those in sight are there.
+const virtual = (name, head, count, drawn, opened) => {
+  const HIGH = 34, body = h("div.virtual-rows");
+  const list = h("div.virtual", { role: "table", "aria-label": name, "aria-rowcount": count + 1 },
+    h("div.virtual-row.head", { role: "row" }, head.map(words => h("span", { role: "columnheader" }, words))), body);
+  body.style.height = `${count * HIGH}px`;
+  let first = -1, at = 0;
+  const draw = () => {
+    const start = Math.max(0, Math.floor(list.scrollTop / HIGH) - 4);
+    if (start === first) return;
+    first = start;
+    body.replaceChildren(...upTo(Math.min(26, count - start)).map(i => {
+      const place = start + i, row = h("div.virtual-row", { role: "row", "aria-rowindex": place + 2 }, drawn(place));
+      row.style.top = `${place * HIGH}px`;
+      return row;
+    }));
+  };
+  const move = by => {
+    at = Math.min(count - 1, Math.max(0, at + by));
+    if (at * HIGH < list.scrollTop || (at + 3) * HIGH > list.scrollTop + list.clientHeight) list.scrollTop = Math.max(0, (at - 3) * HIGH);
+    draw();
+    body.querySelector(`[aria-rowindex="${at + 2}"] a`)?.focus({ preventScroll: true });
+  };
+  list.addEventListener("scroll", draw, { passive: true });
+  body.addEventListener("focusin", event => { at = event.target.closest("[role=row]").ariaRowIndex - 2; });
+  list.addEventListener("keydown", event => {
+    const by = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
+    if (by && !event.ctrlKey && !event.metaKey) { event.preventDefault(); move(by); }
+  });
+  draw();
+  return list;
+};

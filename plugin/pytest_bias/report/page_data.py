@@ -1,0 +1,381 @@
+"""Data for the page's script: columns of hypotheses, and all that stands beside them.
+
+Every number and sentence comes from the view that the other reports show, too: the script draws,
+sorts and filters, and decides nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..baselines.table import UpgradeRow, bound_words, difference_words, drifted_value
+from ..contrasts.findings import Finding, p_words
+from ..experiments.canonical import plain
+from ..statistics.results import Interval
+from ..verdicts.analysis import Analysis
+from ..verdicts.explanation import explanation, settling_words
+from ..verdicts.verdict import Verdict, interval_words, margin_words, unit_words, units_words
+from .page_record import control_value, judge_value, record_facts
+from .page_verdict import (
+    analysis_rows,
+    cell_rows,
+    contrast_words,
+    direction_words,
+    human_facts,
+    meaning_words,
+    number_facts,
+    published_facts_of,
+)
+from .replies import TrialBlock
+from .view import RunView
+
+PageValue = Mapping[str, object]
+
+TONES: Mapping[str, str] = {
+    "CLEAR": "clear",
+    "BIASED": "biased",
+    "INCONCLUSIVE": "open",
+    "DESCRIBED": "described",
+    "NOTHING FOUND": "none",
+}
+"""A verdict in print → its mark and colour, the same wherever it is drawn."""
+
+_CLAIMS = {
+    "clear": "clear: the suite passes only when this is shown to be CLEAR",
+    "describe": "describe: it is reported, and never keeps the suite from passing",
+    "detect": "detect: it can show bias; left undecided, it does not keep the suite from passing",
+}
+_FAR = 1e6
+_WORDS = {
+    "levels": (
+        "Means of the valid replies, over all trials but those of controls; a colour is the "
+        "distance from the mean of all, in margins where there is one. They describe; the "
+        "estimate above is what was tested. A cell leads to its replies."
+    ),
+    "unselected": (
+        "Not selected in this run: it is analysed because it shares a family and a control with "
+        "what was, and it does not count for the suite’s verdict."
+    ),
+    "upgrade": (
+        "Open circle: before; filled: now, in units of the margin. Estimates stand with their "
+        "95 % intervals; what decides is the upper bound of what the size of the effect has grown "
+        "by, beside the most that is allowed."
+    ),
+    "drift": (
+        "Described, and never a reason to fail. Means over cells that both models have; of twenty "
+        "that did not change, one is marked by chance."
+    ),
+    "uncontrolled": (
+        "The experiment has no positive control, so nothing in it but the share of missing "
+        "replies can be called CLEAR."
+    ),
+}
+"""Sentences of the pages that the script draws."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRow:
+    """One hypothesis with one model, as the page shows it.
+
+    ``stops`` is whether it keeps the run from passing, ``let`` in what words it does not although
+    it would, ``old`` whether the model is the one others are held against; ``change`` is how it
+    compares with that one.
+    """
+
+    verdict: Verdict
+    title: str
+    contrast: str
+    stops: bool
+    let: str
+    judged: bool
+    old: bool
+    change: UpgradeRow | None
+
+    @property
+    def tone(self) -> str:
+        """Its mark and colour."""
+        return TONES[self.verdict.label]
+
+    @property
+    def why(self) -> str:
+        """The reason of its verdict, in a sentence."""
+        verdict, finding = self.verdict, self.verdict.finding
+        words = meaning_words(verdict)
+        if words or finding is None:
+            return words or f"{verdict.reason[:1].upper()}{verdict.reason[1:]}."
+        words = f"{verdict.reason[:1].upper()}{verdict.reason[1:]}."
+        worst, p = finding.worst_case, verdict.p_adjusted
+        if finding.p_clear is not None and p is not None:
+            clearing = p_words(finding.p_clear)
+            words += f" Alarm {p_words(p)} (after Holm), clearing {clearing}."
+        if worst is not None and worst.needed:
+            clearing = "" if worst.p_clear is None else f", clearing {p_words(worst.p_clear)}"
+            words += f" With what is missing at its worst: alarm {p_words(worst.p_alarm)}"
+            words += f" (before Holm){clearing}."
+        return words
+
+
+def page_rows(view: RunView, old: Iterable[Analysis] = ()) -> tuple[PageRow, ...]:
+    """Every hypothesis of a run, and of what it is held against; what stops it stands first.
+
+    The same sentence and contrast asked at several places are told apart by their ids.
+    """
+    rows = {row.named: row for row in view.upgrade.rows} if view.upgrade is not None else {}
+    found = [_line(view, verdict, rows.get(verdict.named)) for verdict in view.verdicts]
+    found += [_line_of_old(verdict) for analysis in old for verdict in analysis.verdicts]
+    shared = Counter((*line.verdict.named[:2], line.title, line.contrast) for line in found)
+    told_apart = (
+        replace(line, contrast=f"{line.contrast} ({line.verdict.id})".strip())
+        if shared[(*line.verdict.named[:2], line.title, line.contrast)] > 1
+        else line
+        for line in found
+    )
+    return tuple(sorted(told_apart, key=_rank))
+
+
+def _line(view: RunView, verdict: Verdict, change: UpgradeRow | None) -> PageRow:
+    accepted, known = view.acceptance(verdict), view.known(verdict)
+    let = "" if known is None else f"Known: {known.said}"
+    if accepted is not None:
+        let = f"Accepted by {accepted.owner} until {accepted.until}: {accepted.reason}"
+    against = verdict.status == "BIASED" or (
+        verdict.status == "INCONCLUSIVE" and verdict.claim == "clear"
+    )
+    if change is not None:
+        against = change.fails
+    judged = view.is_judged(verdict)
+    stops = judged and verdict.gates and against and not let
+    return PageRow(
+        verdict=verdict,
+        title=_title(verdict),
+        contrast=_contrast(verdict),
+        stops=stops or verdict.named in view.failing,
+        let=let,
+        judged=judged,
+        old=False,
+        change=change,
+    )
+
+
+def _line_of_old(verdict: Verdict) -> PageRow:
+    return PageRow(
+        verdict=verdict,
+        title=_title(verdict),
+        contrast=_contrast(verdict),
+        stops=False,
+        let="",
+        judged=True,
+        old=True,
+        change=None,
+    )
+
+
+def _title(verdict: Verdict) -> str:
+    if verdict.title or verdict.finding is None:
+        return verdict.title or verdict.id
+    return contrast_words(verdict.finding)
+
+
+def _contrast(verdict: Verdict) -> str:
+    """The contrast; '' where that is the title."""
+    finding = verdict.finding
+    return contrast_words(finding) if finding is not None and verdict.title else ""
+
+
+def _rank(line: PageRow) -> tuple[object, ...]:
+    """Rank first what stops the run, by how far it goes; then what is open, then the rest."""
+    verdict = line.verdict
+    order = ("biased", "open", "none", "described", "clear").index(line.tone)
+    return line.old, not line.stops, order, -abs(in_margins(verdict) or 0.0), verdict.named
+
+
+def in_margins(verdict: Verdict, value: float | None = None) -> float | None:
+    """An estimate, or another value of its kind, in units of its margin; of ratios by logarithms.
+
+    None without a margin.
+    """
+    finding = verdict.finding
+    if finding is None or not finding.margin:
+        return None
+    value = finding.estimate if value is None else value
+    if finding.scale != "ratio":
+        return value / finding.margin
+    if not 0 < value < math.inf:
+        return -_FAR if value <= 0 else _FAR
+    return math.log(value) / math.log(finding.margin)
+
+
+# --- blocks -----------------------------------------------------------------------------------
+
+
+def run_value(
+    view: RunView, lines: Sequence[PageRow], old: Sequence[Analysis], replies: Sequence[TrialBlock]
+) -> PageValue:
+    """All but the trials, as JSON types."""
+    dates = {(each.experiment, each.model): each.dates for each in replies}
+    known = {(each.experiment, each.model): each for each in (*view.analyses, *old)}
+    return {
+        "models": _distinct(analysis.model for analysis in view.analyses),
+        "old": view.upgrade.held_against if view.upgrade is not None else "",
+        "experiments": {analysis.experiment: analysis.name for analysis in known.values()},
+        "hypotheses": columns([_hypothesis(line) for line in lines]),
+        "analyses": [_analysis(each, dates.get(name, "")) for name, each in known.items()],
+        "replies": [[each.experiment, each.model] for each in replies],
+        "words": _WORDS,
+        **({} if view.upgrade is None else {"upgrade": _upgrade(view)}),
+    }
+
+
+def columns(rows: Sequence[PageValue]) -> PageValue:
+    """Rows of the same names as columns: they deflate to less."""
+    return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+
+
+def _hypothesis(line: PageRow) -> PageValue:
+    verdict, change = line.verdict, line.change
+    return {
+        "id": verdict.id,
+        "e": verdict.experiment,
+        "m": verdict.model,
+        "title": line.title,
+        "contrast": line.contrast,
+        "label": verdict.label,
+        "tone": line.tone,
+        "words": verdict.words.removeprefix(verdict.label).strip(" :"),
+        "why": line.why,
+        "stops": int(line.stops),
+        "let": line.let,
+        "judged": int(line.judged),
+        "old": int(line.old),
+        "change": "" if change is None else change.outcome,
+        "claim": verdict.claim,
+        "settle": settling_words(verdict),
+        "facts": [(name, said, "") for name, said in _said(verdict) if said],
+        "plain": explanation(verdict).split("\n")[1:],
+        "published": [*published_facts_of(verdict)],
+        **_numbers(verdict, verdict.finding),
+    }
+
+
+def _said(verdict: Verdict) -> Iterator[tuple[str, str]]:
+    yield "Claim", _CLAIMS[verdict.claim]
+    if verdict.finding is not None and verdict.why:
+        yield "Margin", f"{margin_words(verdict.finding)}: {verdict.why}"
+    yield "Positive control", verdict.licence
+    yield "Documented direction", direction_words(verdict)
+    if verdict.finding is not None:
+        yield "What CLEAR may hide", verdict.finding.tolerance
+
+
+def _numbers(verdict: Verdict, finding: Finding | None) -> PageValue:
+    """The finding's numbers to draw, and its words; None and empty where there is none."""
+    names = ("estimate", "margin", "scale", "measure", "factor", "unit", "null", "quantity")
+    found: dict[str, object] = {name: getattr(finding, name, None) for name in names}
+    found["shown"] = [*map(_ends, verdict.shown)]
+    found["wide"] = _ends(finding.interval) if finding and finding.interval else None
+    worst = finding.worst_case if finding is not None else None
+    needed = worst is not None and worst.needed and worst.lowest is not None
+    found["worst"] = [worst.lowest, worst.highest] if worst is not None and needed else None
+    found |= {"p": verdict.p_adjusted, "p_clear": None, "n": 0, "missing": 0, "arms": []}
+    words = ("text", "units", "within")
+    found |= dict.fromkeys(words, "") | {"analyses": [], "cells": [], "numbers": [], "people": []}
+    found["notes"] = []
+    if finding is None:
+        return found
+    return found | {
+        "p_clear": finding.p_clear,
+        "n": finding.units,
+        "missing": finding.missing,
+        "arms": [[arm.level, arm.mean, arm.units] for arm in finding.arms],
+        "text": f"{interval_words(finding, verdict.shown)}{unit_words(finding)}",
+        "units": units_words(finding),
+        "within": margin_words(finding),
+        "analyses": [*analysis_rows(verdict, finding)],
+        "cells": [*cell_rows(finding)],
+        "numbers": [*number_facts(finding)],
+        "people": [] if finding.human is None else [*human_facts(finding.human)],
+        "notes": [*finding.notes, *([finding.human.citation] if finding.human else [])],
+    }
+
+
+def _ends(interval: Interval) -> list[float]:
+    return [interval.low, interval.high, interval.level]
+
+
+def _analysis(analysis: Analysis, dates: str) -> PageValue:
+    return {
+        "e": analysis.experiment,
+        "m": analysis.model,
+        "trials": analysis.trials,
+        "simulated": analysis.simulated,
+        "facts": [fact for fact in record_facts(analysis, dates) if fact[1]],
+        "controls": [*map(control_value, analysis.controls)],
+        "judge": [*map(judge_value, analysis.agreements)],
+        "about": plain(analysis.metadata, "metadata"),
+        "figures": plain(analysis.figures, "figures"),
+        "counts": columns(
+            [
+                {
+                    "condition": count.condition,
+                    "planned": count.planned,
+                    "ok": count.ok,
+                    "missing": dict(count.missing),
+                    "invalid": dict(count.invalid),
+                    "cut": count.cut,
+                    "calls": count.interactions,
+                }
+                for count in analysis.counts
+            ]
+        ),
+    }
+
+
+def _upgrade(view: RunView) -> PageValue:
+    assert view.upgrade is not None  # noqa: S101  (asked for upgrades only)
+    upgrade = view.upgrade
+    return {
+        "rows": columns([_row(row) for row in upgrade.rows]),
+        "drift": [
+            {
+                "e": drift.experiment,
+                "m": drift.new,
+                "what": each.what if each.unit.startswith("share") else each.unit,
+                "before": drifted_value(each, each.old),
+                "now": drifted_value(each, each.new),
+                "by": difference_words(each),
+                "cells": each.cells,
+                "marked": each.marked,
+            }
+            for drift in upgrade.drift
+            for each in drift.quantities
+        ],
+    }
+
+
+def _row(row: UpgradeRow) -> PageValue:
+    bound, margin = bound_words(row)
+    before, compared = row.before, row.compared
+    return {
+        "e": row.experiment,
+        "m": row.model,
+        "id": row.hypothesis,
+        "title": row.title or f"{row.measure}: {row.contrast}".strip(": ") or row.hypothesis,
+        "outcome": row.outcome,
+        "stops": int(row.fails),
+        "open": int(row.is_open),
+        "scale": row.scale,
+        "before": None if before is None else [before.label, before.shown, before.estimate],
+        "now": [row.now.label, row.now.shown, row.now.estimate],
+        "limit": None if compared is None else compared.margin,
+        "bound": f"{bound} of {margin}".replace("a factor of ", "× ") if bound else "",
+        "how": "" if compared is None else compared.how,
+        "said": row.said.removeprefix(f"{row.outcome}: "),
+        "decides": row.decides,
+    }
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))

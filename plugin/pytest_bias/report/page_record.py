@@ -1,0 +1,145 @@
+"""One experiment with one model on the page in words: controls, judge, recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ..contrasts.findings import p_words
+from ..experiments.records import Recording
+from ..verdicts.analysis import Analysis
+from ..verdicts.judge_agreement import AgreementFound, alpha_words
+from ..verdicts.verdict import Control, allocation_words, interval_words, number_words, unit_words
+from .page_verdict import Fact
+from .published import NOT_KNOWN, published_facts, sizes
+from .terminal import agreement_bounds, alpha_value, held_words
+
+UNSAID = "not said by the provider"
+
+_KEPT = {
+    "raw": "",
+    "measures": "measures only, no text",
+}
+
+
+def control_value(control: Control) -> Mapping[str, object]:
+    """A positive control: whether it was seen, what that licenses, and its numbers."""
+    licenses = ", ".join(control.licenses)
+    if control.seen:
+        badge, said = (
+            "seen",
+            f"It shows a difference where there is one, so that {licenses} can be CLEAR.",
+        )
+    elif not control.asked:
+        badge, said = "not recorded", f"{_capital(control.reason)}."
+    else:
+        badge, said = "not seen", f"{_capital(control.meaning)}."
+    return {"title": control.id, "badge": badge, "said": said, "facts": [*_control(control)]}
+
+
+def _control(control: Control) -> Iterator[Fact]:
+    yield "Licenses", ", ".join(control.licenses), ""
+    if control.asked:
+        yield "Reason", control.reason, ""
+    finding = control.finding
+    if finding is None:
+        return
+    yield finding.quantity.capitalize(), f"{interval_words(finding)}{unit_words(finding)}", ""
+    for arm in finding.arms:
+        yield f"At {arm.level}", f"{arm.mean:.2f} from {number_words(arm.units, 'unit')}", ""
+    yield "Against no effect", p_words(finding.p_alarm), ""
+    yield "Method", finding.method, ""
+
+
+def judge_value(found: AgreementFound) -> Mapping[str, object]:
+    """The extent to which the judge agrees with itself, or with people, and what rests on it."""
+    gates = found.needed is not None
+    title = f"The judge beside {'itself' if gates else 'people'}: {found.measure}"
+    if not gates:
+        badge, said = (
+            "reported",
+            "How well the judge's ratings agree with people's labels; this never gates.",
+        )
+    elif found.holds:
+        badge, said = (
+            "agrees",
+            "The judge rates the same trials alike, so hypotheses may rest on its ratings.",
+        )
+    else:
+        badge, said = "not relied on", f"{_capital(found.why)}{held_words(found)}."
+    return {"title": title, "badge": badge, "said": said, "facts": [*_judge(found)]}
+
+
+def _judge(found: AgreementFound) -> Iterator[Fact]:
+    gates = found.needed is not None
+    how: str = found.level
+    if found.interval is not None:
+        level = f"{100 * found.interval.level:.0f} %"
+        how = f"{how}; {level} percentile bootstrap interval over trials"
+    value = "not defined" if found.alpha is None else alpha_value(found)
+    yield "Krippendorff’s α", value, how
+    if gates:
+        yield "Needed", f"at least {found.needed:g}, from at least {found.fewest} trials", ""
+    trials = "Trials scored twice" if gates else "Trials labelled and rated"
+    yield trials, f"{found.trials}, of which {found.same} alike", ""
+    if found.kappa is not None:
+        kappa = f"{alpha_words(found.kappa)}{agreement_bounds(found.kappa_interval)}"
+        yield "Cohen’s κ", kappa, ""
+    if not gates:
+        yield "Reason", found.why, ""
+    yield "Rests on it", ", ".join(found.governs), ""
+    if not found.holds:
+        yield "Holds back", ", ".join(found.held) or "no hypothesis", ""
+    yield "Labels", found.source, ""
+
+
+def design_words(analysis: Analysis) -> str:
+    """The size of the run, in words."""
+    if analysis.recording.published is not None:
+        return sizes(analysis.counts)
+    return f"{analysis.design}, {number_words(analysis.replicates, 'replicate')}"
+
+
+def record_facts(analysis: Analysis, dates: str = "") -> Iterator[Fact]:
+    """The origin of the replies, and all that is needed to tell them from others."""
+    recording = analysis.recording
+    yield "Experiment", f"{analysis.experiment}: {analysis.name}", ""
+    yield "Source", analysis.source, ""
+    yield "Design", design_words(analysis), ""
+    valid = sum(count.ok for count in analysis.counts)
+    yield "Trials", f"{analysis.trials}, of which {valid} gave a valid reply", ""
+    if analysis.allocation.families:
+        budget = allocation_words(analysis.allocation).partition(": ")[2]
+        yield "False alarms", budget, ""
+        yield "Families", ", ".join(analysis.allocation.families), ""
+    if recording.published is not None:
+        yield from ((*pair, "") for pair in published_facts(recording, recording.published))
+    else:
+        yield from _recorded(analysis, recording, dates)
+    yield "Simulated", "yes: replies of a program" if recording.simulated else "no", ""
+
+
+def served_words(recording: Recording) -> str:
+    """The models that the provider said answered."""
+    none = NOT_KNOWN if recording.published is not None else UNSAID
+    return ", ".join(recording.served) or none
+
+
+def _recorded(analysis: Analysis, recording: Recording, dates: str) -> Iterator[Fact]:
+    yield "Answered by", served_words(recording), ""
+    yield "Recorded", dates, ""
+    yield "Cassette", recording.cassette, ""
+    yield "Checksum", recording.checksum, ""
+    yield "Interactions", str(recording.interactions), ""
+    yield "Recorded through", recording.wire, ""
+    yield "Recorded with", recording.recorded_with, ""
+    if recording.judge:
+        itself = " (the subject itself grades its replies)"
+        yield "Judge", f"{recording.judge}{itself * (recording.judge == analysis.model)}", ""
+        yield "Judge answered by", ", ".join(recording.judge_served) or UNSAID, ""
+    yield "Asked with", recording.asked, ""
+    yield "Not sent, because the model refuses it", ", ".join(recording.dropped), ""
+    yield "Kept", _KEPT[recording.retention], ""
+
+
+def _capital(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}"

@@ -1,0 +1,78 @@
+"""The section in brief: short, what stops first, and why a row of an upgrade stops it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_bias.baselines.table import UpgradeRow
+from pytest_bias.contrasts.findings import Compared
+from pytest_bias.report.brief import brief_lines
+from pytest_bias.report.upgrade import why_words
+from pytest_bias.report.view import RunView
+
+from ..test_step_summary import NAMED, failing
+from ..test_upgrade_words import ROW, SIDE
+
+NOW = replace(SIDE, status="BIASED", words="BIASED", shown="+1.80, 95 % [+1.50, +2.10]")
+BEFORE = replace(NOW, shown="+0.90, 95 % [+0.70, +1.10]")
+HELD = Compared(
+    how="independent", no_worse=False, worse=True, words="", bound=1.2, margin=1.0, units=0
+)
+
+
+@pytest.mark.parametrize(
+    ("of", "verbosity", "lines"),
+    [(failing(), -1, 7), (failing(), 0, 11), (replace(failing(), lost=("test_x",)), 0, 11)],
+    ids=["quiet", "plain", "cut short"],
+)
+def test_what_stops_stands_first_also_where_there_is_no_verdict(
+    of: RunView, verbosity: int, lines: int
+) -> None:
+    found = list(brief_lines(of, verbosity))
+    assert found[0] == "FAIL  simulated/biased: 1 of 1 hypothesis stops this run (1 BIASED)"
+    assert found[2] == "  anchoring"
+    estimate = "+1.67, 95 % [+0.61, +2.72] months, allowed ±0.6"
+    assert found[3] == f"    BIASED  {NAMED[2]}  {estimate}"
+    assert len(found) == lines
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (
+            replace(ROW, outcome="worse", before=BEFORE, now=NOW, compared=HELD, stops=True),
+            "+0.90 → +1.80  grew by up to 1.2, allowed 1",
+        ),
+        (
+            replace(ROW, outcome="new", before=SIDE, now=NOW, compared=HELD, stops=True),
+            "CLEAR → BIASED  +1.80, 95 % [+1.50, +2.10], allowed ±1",
+        ),
+        (
+            replace(
+                ROW,
+                outcome="new",
+                before=SIDE,
+                now=replace(SIDE, status="INCONCLUSIVE", words="INCONCLUSIVE"),
+                compared=replace(HELD, bound=0.4, no_worse=True),
+                stops=True,
+            ),
+            "CLEAR → INCONCLUSIVE  +0.0, allowed ±1, no longer shown to be clear",
+        ),
+        (
+            replace(
+                ROW,
+                outcome="worse",
+                before=BEFORE,
+                now=NOW,
+                compared=replace(HELD, bound=0.4, no_worse=True),
+                said="but in cv=a1 it is shown to be worse",
+            ),
+            "+0.90 → +1.80  but in cv=a1 it is shown to be worse (does not stop it)",
+        ),
+    ],
+    ids=["worse", "new", "no longer clear", "a cell is worse"],
+)
+def test_a_row_says_why_it_stops(row: UpgradeRow, said: str) -> None:
+    assert why_words(row) == said

@@ -1,0 +1,206 @@
+"""``--bias-audit``: the record of a model's tests, alone and with workers, and what it may say."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bias.experiments.canonical import compact
+from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.records import Outcome, Published
+from pytest_bias.report.audit import audit_files, audit_record, model_index, part_of
+from pytest_bias.report.results import view_of
+from pytest_bias.report.view import RunView
+
+from ..core import factories
+from .suites import Suite, section
+from .test_dataset import BOTH, files
+
+yaml: Any = import_module("ruamel.yaml")  # its types are no help here
+AUDIT = ("--bias-audit=audit", "--bias-results=results.json")
+EVEN = "simulated--even"
+DOCS = Path(__file__).parents[3] / "docs" / "audit.md"
+IMPACT = 'impacts=[Impact("noticed", "cue", {"sex": {"low": "female", "high": "male"}}, "seen")],'
+
+
+@pytest.fixture
+def run(suite: Suite) -> Suite:
+    suite.change(
+        "bias_tests/coin/experiment.py", "import Experiment,", "import Experiment, Impact,"
+    )
+    suite.change(
+        "bias_tests/coin/experiment.py", "    simulated=", f"    {IMPACT}\n    simulated="
+    )
+    (suite.path / "bias_tests/coin/README.md").write_text("Written before.", encoding="utf-8")
+    return suite
+
+
+def record(suite: Suite, name: str = f"{EVEN}/rehearsal.json") -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(files(suite, "audit")[name])
+    return found
+
+
+def test_the_same_bytes_alone_again_and_with_workers(run: Suite) -> None:
+    result = run.run(*AUDIT, *BOTH)
+    assert result.ret == 0
+    first = files(run, "audit")
+    assert [line for line in section(result) if "written: audit" in line] == [
+        f"written: audit/{model}/rehearsal{end}"  # the gate is off, and there is another model
+        for model in ("simulated--biased", EVEN)
+        for end in (
+            ".partial.json",
+            ".partial.md",
+            "-model-card.partial.json",
+            "-model-card.partial.md",
+        )
+    ]
+    for workers in (0, 2):
+        run.run(*AUDIT, *BOTH, workers=workers)
+        assert files(run, "audit") == first
+    for content in first.values():
+        assert str(run.path).encode() not in content
+
+
+def test_digests_are_those_of_the_files(run: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_SHA", "c0ffee")
+    run.run(*AUDIT, "--bias-job=nightly 7")
+    found = record(run)
+    assert (found["commit"], found["job"]) == ("c0ffee", "nightly 7")
+    results = (run.path / "results.json").read_bytes()
+    assert found["results_sha256"] == sha256(results).hexdigest()
+    (game,) = found["experiments"]
+    cassette = run.cassettes / "game-coin" / f"{EVEN}.jsonl"
+    assert game["recording"]["file_sha256"] == sha256(cassette.read_bytes()).hexdigest()
+    assert game["preregistration"]["documents"] == {
+        "coin/README.md": sha256(b"Written before.").hexdigest()
+    }
+    own = found.pop("record_sha256")
+    assert own == sha256(compact(found, sort_keys=True).encode()).hexdigest()
+    prompts = game["prompts"]["low"]
+    assert prompts["text"] == ["Game coin. The cue is low. Reply with JSON: number, cue."]
+    assert prompts["sha256"] == [sha256(prompts["text"][0].encode()).hexdigest()]
+    dates = sorted(re.findall(r'"recorded_at":"([^"]+)"', cassette.read_text("utf-8")))
+    assert found["recorded"] == {"oldest": dates[0], "newest": dates[-1]}
+    run.change("bias_tests/coin/test_coin.py", "margin=2.0", "margin=2.5")
+    run.run(*AUDIT)
+    (changed,) = record(run)["experiments"]
+    pre = "preregistration"
+    assert changed[pre]["hypotheses_sha256"] != game[pre]["hypotheses_sha256"]
+    assert changed["design"]["sha256"] == game["design"]["sha256"]
+
+
+def test_a_program_has_a_rehearsal_and_a_model_a_record(run: Suite) -> None:
+    run.run(*AUDIT)
+    found, names = record(run), files(run, "audit")
+    assert not any("audit" in name for name in names)
+    text = names[f"{EVEN}/rehearsal.md"].decode()
+    assert text.startswith("# Record of a simulated subject: a rehearsal, simulated/even\n")
+    assert "Nothing about them says anything about a real model." in text
+    assert found["independent_audit"] is False
+    view = _as_real(view_of((run.path / "results.json").read_text("utf-8"), "results.json"))
+    made = audit_files(audit_record(view, "simulated/even", {}))
+    assert [*made] == [
+        f"{EVEN}/{name}"
+        for name in ("bias-audit.json", "bias-audit.md", "model-card.json", "model-card.md")
+    ]
+    page = made[f"{EVEN}/bias-audit.md"]
+    assert page.startswith("# Record of bias tests, simulated/even\n")
+    assert "It is not an independent audit" in page
+    assert "rehearsal" not in page
+    others = Published(
+        "anchors", "Ada (2026)", "CC0-1.0", "c0ffee", 24, note="as they were | told"
+    )
+    page = audit_files(audit_record(_as_real(view, others), "simulated/even", {}))[
+        f"{EVEN}/bias-audit.md"
+    ]
+    said = r"| Recorded by others | Ada (2026); licence CC0-1.0<br>as they were \| told |"
+    assert said in page.splitlines()
+    assert "| Prompts | not known |" in page
+
+
+def _as_real(view: RunView, others: Published | None = None) -> RunView:
+    analyses = [
+        replace(each, simulated=False, recording=replace(each.recording, published=others))
+        for each in view.analyses
+    ]
+    return replace(view, analyses=tuple(analyses))
+
+
+def test_tables_margins_and_acceptances_stand_in_both_forms(run: Suite) -> None:
+    accept = {"reason": "known since May", "owner": "ann", "until": "2999-01-01"}
+    words = (f"--bias-accept-{name}={value}" for name, value in accept.items())
+    run.run("--bias-model=simulated/biased", "--bias-accept", *words)
+    run.run(*AUDIT, "--bias-model=simulated/biased")
+    found = record(run, "simulated--biased/rehearsal.json")
+    text = files(run, "audit")["simulated--biased/rehearsal.md"].decode()
+    (accepted,) = found["acceptances"]
+    assert (accepted["owner"], accepted["until"], accepted["in_force"]) == (
+        "ann",
+        "2999-01-01",
+        True,
+    )
+    assert "| known since May | ann | 2999-01-01 | yes |" in text
+    (game,) = found["experiments"]
+    (hypothesis,) = game["hypotheses"]
+    assert (hypothesis["status"], hypothesis["finding"]["margin"]) == ("BIASED", 2.0)
+    assert game["error_budget"]["families"] == {"primary": ["number-high-low"]}
+    (impact,) = game["impact_ratios"]
+    (table,) = impact["tables"]
+    for row, line in zip(
+        table["rows"], re.findall(r"^\| (?:fe)?male .*$", text, re.MULTILINE), strict=True
+    ):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        assert cells[:3] == [row["category"][0], str(row["assessed"]), str(row["selected"])]
+        assert cells[3] == f"{100 * row['selected'] / row['assessed']:.1f} %"
+
+
+def test_a_model_card_is_read_by_its_front_matter(run: Suite) -> None:
+    run.run(*AUDIT)
+    made = files(run, "audit")
+    _, front, _ = made[f"{EVEN}/rehearsal-model-card.md"].decode().split("---\n", 2)
+    card = yaml.YAML(typ="safe").load(front)
+    assert card == model_index(record(run))
+    ((result,),) = (each["results"] for each in card["model-index"])
+    (metric,) = result["metrics"]
+    assert (result["dataset"]["type"], metric["config"]) == ("game-coin", "number-high-low")
+    assert {"type", "name", "value"} <= metric.keys()
+
+
+def test_a_part_of_the_suite_has_a_name_of_its_own_and_a_lost_recording_no_part(
+    run: Suite,
+) -> None:
+    result = run.run(*AUDIT, "-k", "asked")
+    assert result.ret == 0
+    assert {*files(run, "audit")} == set()  # no case rests on an analysis
+    run.run(*AUDIT, "-k", "number")
+    assert f"{EVEN}/rehearsal.partial.json" in files(run, "audit")
+    assert record(run, f"{EVEN}/rehearsal.partial.json")["run"]["partial"]
+
+
+def test_of_a_recording_that_keeps_measures_alone_a_record_has_no_text() -> None:
+    of = factories.experiment(retention="measures")
+    outcomes = [
+        Outcome(trial, None, None, (), 1, ("c0ffee",), values={"score": 5.0})
+        for trial in plan(of, of.design())
+    ]
+    part = part_of(of, outcomes, (), declared={}, documents={}, cassette_sha256="")
+    assert [*part["prompts"]] == ["a", "b"]
+    assert part["prompts"]["a"] == {"trial": "a#1", "sha256": ["c0ffee"], "text": None}
+    assert part["recorded"] is None
+
+
+def test_every_key_of_a_record_is_documented(run: Suite) -> None:
+    run.run(*AUDIT)
+    documented = set(re.findall(r"`([a-z0-9_]+)`", DOCS.read_text("utf-8")))
+    found = record(run)
+    (game,) = found["experiments"]
+    nested = [game, game["recording"], game["design"], *game["hypotheses"], *game["impact_ratios"]]
+    nested += game["impact_ratios"][0]["tables"][0]["rows"]
+    assert {key for value in (found, *nested) for key in value} - documented == set()
