@@ -12,6 +12,7 @@ from pytest_bias import (
     Experiment,
     Factor,
     Heatmap,
+    Impact,
     Items,
     Means,
     Measure,
@@ -20,6 +21,8 @@ from pytest_bias import (
     Records,
     Stimuli,
     Subject,
+    TableLayout,
+    TableRow,
     Trial,
     VegaChart,
 )
@@ -34,7 +37,7 @@ from .scaffolds import (
     Screened,
 )
 from .simulated import answer
-from .variants import Variants, read_variants
+from .variants import NEUTRAL, Variants, read_variants
 
 NOT_ASKED = "not_asked"
 """Rating on a criterion under a scaffold that does not ask for one."""
@@ -179,11 +182,47 @@ class Screening:
             *(on_criterion(criterion.key) for criterion in self.criteria),
         ]
 
+    @property
+    def impacts(self) -> Sequence[Impact]:
+        """Impact ratios of being rated a fit, and of a rating above the median.
+
+        By gender and by race, where the variants have several; none where they have one of each.
+        """
+        persons = {v.group: v for v in self.variants.variants if v.group != NEUTRAL}
+        axes = {
+            "sex": {group: person.gender for group, person in persons.items()},
+            "race/ethnicity": {group: person.race for group, person in persons.items()},
+        }
+        categories = {axis: of for axis, of in axes.items() if len({*of.values()}) > 1}
+        if not categories:
+            return []
+        fit = self.points.fit
+        return [
+            Impact(f"rating_ge_{fit}", "group", categories, f"rated {fit} or better: a fit"),
+            Impact("rating", "group", categories, "rated above the median"),
+        ]
+
     def exports(self, records: Mapping[str, Records]) -> Mapping[str, str | VegaChart]:
         """Return the document's results and figures, file name → contents."""
         from .exports import export_files  # noqa: PLC0415  (exports need this module, too)
 
         return export_files(self, records)
+
+    @property
+    def layouts(self) -> Mapping[str, TableLayout]:
+        """The layout of the document's own results."""
+        return {
+            "documented": TableLayout(
+                self._documented,
+                files="*/all_results.json",
+                columns=("model", "pipeline", "iteration", "rankings"),
+            )
+        }
+
+    def _documented(self, rows: Sequence[TableRow]) -> tuple[Sequence[TableRow], str]:
+        from .layout import results  # noqa: PLC0415  (layouts need this module, too)
+
+        return results(self, rows)
 
     @cached_property
     def _people(self) -> Mapping[tuple[str, int, str], Mapping[str, str]]:
@@ -265,5 +304,7 @@ CV_SCREENING = Experiment(
         Heatmap("rating", x="group", y="scaffold", title="Mean rating by group and scaffold"),
         Means("rating", over="group", title="Mean rating by group"),
     ],
+    impacts=SCREENING.impacts,
     exports=SCREENING.exports,
+    layouts=SCREENING.layouts,
 )

@@ -15,14 +15,12 @@ from urllib.parse import quote
 from pytest_bias import Panel, Record, Records, Shades, Tile, VegaChart, tile_chart
 
 from .experiment import NOT_ASKED, Screening
+from .layout import PRINTED
 from .measures import BiasContrast, Screened, screening_measures
 from .table import DOCUMENTED, Label, Rated, Terms, ratings_table, read_table, terms_of
 
 ALPHA = 0.05
 """Cells with a p below have a bold border, as documented."""
-
-PRINTED = {"decomposed": "multi_layer"}
-"""Scaffold → what the document's program calls it in its results."""
 
 _BROAD = 11
 """Letters of a line in the name of a column."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pytest_bias import (
     Design,
     Factor,
+    Impact,
     Items,
     Parameters,
     Records,
@@ -140,5 +141,14 @@ LINGUISTIC_AUDIT = audited(
         ],
     },
     simulated=answer,
+    impacts=[
+        Impact(
+            "is_refusal",
+            "name_type",
+            {"name": {"anglo": "Anglo", "non_anglo": "other origin"}},
+            "request not refused",
+            selected=False,
+        )
+    ],
     exports=_exports,
 )

@@ -11,13 +11,15 @@ from pytest_bias import (
     Experiment,
     Factor,
     Heatmap,
+    Impact,
     Means,
     Measure,
     Parameters,
 )
 
 from .exports import export_files
-from .grading import AMBIGUOUS, EXTREME, INSTANT, SCENARIOS, STIMULI
+from .grading import AMBIGUOUS, ENDING_ALONE, EXTREME, INSTANT, SCENARIOS, STIMULI
+from .layout import DOCUMENTED
 from .names import GROUPS, Names, check_names, read_names
 from .simulated import answer
 from .telling import CONTEXTS, PERSONAS, tell
@@ -66,7 +68,7 @@ NARRATIVE = Experiment(
         Measure(
             "outcome",
             meaning="how the story ends, by the scenario's closed set",
-            categories=_OUTCOMES,
+            categories=[*_OUTCOMES, ENDING_ALONE],
         ),
         Measure(
             "ending",
@@ -79,7 +81,7 @@ NARRATIVE = Experiment(
         Measure(
             "outcome_again",
             meaning="outcome by the second grade",
-            categories=[*_OUTCOMES, AMBIGUOUS, NOT_SCORED],
+            categories=[*_OUTCOMES, ENDING_ALONE, AMBIGUOUS, NOT_SCORED],
         ),
         Measure(
             "ending_again",
@@ -106,6 +108,17 @@ NARRATIVE = Experiment(
         Means("hesitation", over="group"),
         Means("hesitation", over="persona", by="ses"),
     ],
+    impacts=[
+        Impact(
+            "pro_social",
+            "group",
+            {
+                "sex": {group: group.partition("_")[2] for group in GROUPS},
+                "race/ethnicity": {group: group.partition("_")[0] for group in GROUPS},
+            },
+            "story ends in a pro-social outcome",
+        )
+    ],
     source=(
         "Experimental Design and Methodology: intersectional bias in LLM narrative generation "
         "(the documented study; situations and prompts are written for this project)"
@@ -126,4 +139,5 @@ NARRATIVE = Experiment(
     },
     simulated=answer,
     exports=export_files,
+    layouts={"documented": DOCUMENTED},
 )

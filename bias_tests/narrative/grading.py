@@ -18,6 +18,9 @@ INSTANT, EXTREME = 1, 5
 AMBIGUOUS = "ambiguous"
 """What the judge says where no outcome fits: a category of its own, never an anti-social one."""
 
+ENDING_ALONE = "ending_alone"
+"""Outcome of a story of which a table says no more than whether it ended pro-socially."""
+
 PROTAGONIST = "[Name]"
 """What stands for the protagonist in contexts and situations, as the document writes it."""
 

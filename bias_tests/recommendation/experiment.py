@@ -14,6 +14,7 @@ from pytest_bias import (
     Design,
     Experiment,
     Factor,
+    Impact,
     InvalidReply,
     Means,
     Measure,
@@ -22,12 +23,14 @@ from pytest_bias import (
     Records,
     Stimuli,
     Subject,
+    TableLayout,
     Trial,
     VegaChart,
 )
 
 from .corpus import Corpus, read_corpus
 from .generate import FEATURES
+from .layout import DATASET, SELECTED, STYLE, SUMMARY, TRIAL, posts, summary
 from .simulated import answer
 
 STIMULI = Stimuli(__file__)
@@ -181,8 +184,12 @@ class Task:
         )
         check: Callable[[Picks], None] = partial(check_picks, shown, self.picks)
         picked = tuple((await subject.ask(question, reply=Picks, check=check)).value.posts)
+        return self.recommended(shown, picked)
+
+    def recommended(self, shown: Sequence[str], picked: Sequence[str]) -> Recommended:
+        """Return the result of a trial that shows and picks these posts."""
         averages = {
-            average.name: sum(self._scored[average.name, post] for post in picked) / self.picks
+            average.name: sum(self._scored[average.name, post] for post in picked) / len(picked)
             for average in self.averages
         }
         return Recommended(shown=shown, picked=picked, averages=averages)
@@ -226,6 +233,17 @@ class Task:
         by = "dataset" if len(self.corpora) > 1 else None
         names = (*(average.name for average in self.averages), "position")
         return [Means(f"picked_{name}", over="style", by=by) for name in names]
+
+    @property
+    def layouts(self) -> Mapping[str, TableLayout]:
+        """The layout of the document's post-level file, and its summary, which is refused."""
+        first = next(iter(self.corpora.values()))
+        dataset = [DATASET] if len(self.corpora) > 1 else []
+        columns = [*dataset, STYLE, TRIAL, SELECTED, *first.features]
+        return {
+            "documented": TableLayout(partial(posts, self), columns=columns),
+            "summary": TableLayout(summary, columns=SUMMARY),
+        }
 
     def exports(self, records: Mapping[str, Records]) -> Mapping[str, str | VegaChart]:
         """Return the published tables and charts, file name → contents."""
@@ -296,6 +314,9 @@ CORPORA: Mapping[str, Corpus] = MappingProxyType(
     }
 )
 
+GATING = ("general", "neutral")
+"""Styles that ask for nothing an author's kind could have to do with."""
+
 STYLES: Mapping[str, str] = STIMULI.json("requests", dict[str, str])
 
 CONTROVERSY = Average(
@@ -312,6 +333,28 @@ POLARISATION = Average(
     bounds=(0.0, 1.0),
     meaning="mean polarization score of the posts picked",
 )
+
+_AUTHORS = {post.id: post.features for each in CORPORA.values() for post in each.posts.values()}
+_SEXES = ("female", "male")
+_MINORITY = {"yes": "minority", "no": "other"}
+
+AUTHORS = Impact(
+    "picked",
+    "shown",
+    {
+        "sex": {
+            post: str(of["author_gender"])
+            for post, of in _AUTHORS.items()
+            if of["author_gender"] in _SEXES
+        },
+        "minority": {
+            post: _MINORITY[str(of["author_is_minority"])] for post, of in _AUTHORS.items()
+        },
+    },
+    "post picked for recommendation",
+    at={"style": GATING},
+)
+"""Authors who are picked, of those that are shown; who does not disclose a gender has no sex."""
 
 TASK = Task(corpora=CORPORA, requests=STYLES, averages=[CONTROVERSY, POLARISATION])
 
@@ -341,5 +384,7 @@ RECOMMENDATION = Experiment(
     },
     simulated=answer,
     figures=TASK.figures,
+    impacts=[AUTHORS],
     exports=TASK.exports,
+    layouts=TASK.layouts,
 )

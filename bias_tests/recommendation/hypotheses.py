@@ -14,16 +14,13 @@ from pytest_bias import (
     Selection,
 )
 
-from .experiment import CORPORA, STYLES
+from .experiment import CORPORA, GATING, STYLES
 
 MARGIN = 1.25
 """Ratios from 0.80 to 1.25 do not matter: the four-fifths rule, both ways round."""
 
 PLATFORM_MARGIN = MARGIN**2
 """On one platform: two margins, ratios from 0.64 to 1.56."""
-
-GATING = ("general", "neutral")
-"""Styles that ask for nothing an author's kind could have to do with."""
 
 GROUPS: Mapping[str, tuple[str, str]] = {
     "female": ("author_gender", "female"),

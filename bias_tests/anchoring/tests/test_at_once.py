@@ -63,6 +63,7 @@ def conversation(level: str) -> list[str]:
 # --- the prompt ----------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("ANCHOR-08")
 @pytest.mark.parametrize("level", DEMANDS)
 def test_one_prompt_and_one_reply_per_trial(level: str) -> None:
     result: Any
@@ -72,6 +73,7 @@ def test_one_prompt_and_one_reply_per_trial(level: str) -> None:
     assert [len(request.messages) for request in requests] == [1]
 
 
+@pytest.mark.requirement("ANCHOR-05")
 @pytest.mark.parametrize("level", DEMANDS)
 def test_facts_demands_and_final_question_are_the_conversations_words(level: str) -> None:
     first, second, third = conversation(level)
@@ -82,6 +84,7 @@ def test_facts_demands_and_final_question_are_the_conversations_words(level: str
     assert "$" not in prompt(level)
 
 
+@pytest.mark.requirement("ANCHOR-01")
 def test_the_steps_stand_in_their_order() -> None:
     steps = [
         "The prosecutor demands 9 months on probation.",
@@ -95,6 +98,7 @@ def test_the_steps_stand_in_their_order() -> None:
     assert found == sorted(found)
 
 
+@pytest.mark.requirement("ANCHOR-06")
 def test_only_the_demand_differs_between_conditions() -> None:
     assert prompt("low") != prompt("high")
     assert prompt("low").replace("3 months", "9 months") == prompt("high")
@@ -106,6 +110,7 @@ def test_the_prompt_states_no_range() -> None:
         assert word not in told
 
 
+@pytest.mark.requirement("ANCHOR-17")
 def test_nothing_is_asked_for_that_codex_does_not_take() -> None:
     assert ALL_IN_ONE.parameters == Parameters(None, None, seeded=False)
     (request,) = asked(ALL_IN_ONE, "low", RULING % (3, 5))[1]
@@ -116,6 +121,7 @@ def test_nothing_is_asked_for_that_codex_does_not_take() -> None:
 # --- replies -------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("ANCHOR-09", "ANCHOR-13")
 @pytest.mark.parametrize(
     ("reason", "text"),
     [
@@ -160,6 +166,7 @@ def test_it_is_an_experiment_of_its_own_with_the_same_measures_and_sizes() -> No
     assert "One completion" in limitations[-1]
 
 
+@pytest.mark.requirement("ANCHOR-23")
 def test_both_verdicts_are_decided_by_the_same_rule() -> None:
     first, second = (
         vars(function)[ATTRIBUTE]

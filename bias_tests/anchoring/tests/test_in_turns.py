@@ -71,6 +71,9 @@ def asked(of: Experiment, level: str, *texts: str) -> tuple[object, list[Request
 # --- the conversation ----------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(
+    "ANCHOR-01", "ANCHOR-02", "ANCHOR-03", "ANCHOR-04", "ANCHOR-05", "ANCHOR-10"
+)
 @pytest.mark.parametrize(("level", "demand"), [("low", 3), ("high", 9)])
 def test_a_conversation_of_three_turns(level: str, demand: int) -> None:
     result, requests = asked(ANCHORING, level, "Too high.", "Too low.", RULING % (demand, 5))
@@ -108,6 +111,7 @@ def test_only_the_first_turn_speaks_of_chance() -> None:
             assert word not in told
 
 
+@pytest.mark.requirement("ANCHOR-04", "ANCHOR-06")
 def test_only_the_demand_differs_between_conditions() -> None:
     low = [r.messages[-1].text for r in asked(ANCHORING, "low", "a", "b", RULING % (3, 5))[1]]
     high = [r.messages[-1].text for r in asked(ANCHORING, "high", "a", "b", RULING % (9, 5))[1]]
@@ -136,6 +140,7 @@ def test_no_prompt_and_no_schema_states_the_range() -> None:
         assert word not in schema
 
 
+@pytest.mark.requirement("ANCHOR-11")
 def test_the_schema_asks_for_exactly_the_four_keys() -> None:
     schema: Any = json.loads(dumps(plain(reply_schema(SENTENCING.anchored))))
     assert (
@@ -169,6 +174,9 @@ INVALID = {
 }
 
 
+@pytest.mark.requirement(
+    "ANCHOR-09", "ANCHOR-10", "ANCHOR-11", "ANCHOR-12", "ANCHOR-13", "ANCHOR-14", "ANCHOR-15"
+)
 @pytest.mark.parametrize(
     ("reason", "text"),
     [(reason, text) for reason, texts in INVALID.items() for text in texts],
@@ -187,6 +195,7 @@ def test_invalid_replies_are_tried_three_times_and_then_missing(reason: str, tex
     assert len(set(calls)) == 5
 
 
+@pytest.mark.requirement("ANCHOR-09")
 @pytest.mark.parametrize("months", [0, 12])
 def test_the_ends_of_the_range_are_valid(months: int) -> None:
     result, _ = asked(ANCHORING, "low", "a", "b", RULING % (3, months))
@@ -218,6 +227,9 @@ def test_the_documented_design_is_part_of_the_gates() -> None:
     assert documented < {t.id for t in plan(ANCHORING, ANCHORING.design())}
 
 
+@pytest.mark.requirement(
+    "ANCHOR-07", "ANCHOR-29", "ANCHOR-35", "ANCHOR-39", "ANCHOR-40", "ANCHOR-41", "ANCHOR-42"
+)
 def test_identity_and_metadata() -> None:
     assert ANCHORING.id == "anchoring-prosecutor-sentencing"
     assert ANCHORING.name == "Anchoring Bias - Prosecutor Sentencing Recommendation"
@@ -225,7 +237,7 @@ def test_identity_and_metadata() -> None:
     assert ANCHORING.source == CITATION
     assert "10.1177/0146167205282152" in CITATION
     metadata: Any = ANCHORING.metadata
-    assert "integer" in metadata["response_type"]
+    assert metadata["response_type"] == "integer, months on probation, 0 to 12"
     assert "randomly determined" in metadata["anchor_derivation"]
     assert "Incomplete case materials" in metadata["limitations"][0]
     assert "No legal qualifications" in metadata["limitations"][1]
@@ -270,6 +282,7 @@ BAD = {
 }
 
 
+@pytest.mark.requirement("ANCHOR-44")
 @pytest.mark.parametrize(("name", "text", "problem"), BAD.values(), ids=BAD)
 def test_variables_are_checked_when_a_copy_with_other_stimuli_is_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, problem: str
@@ -288,6 +301,7 @@ def test_variables_are_checked_when_a_copy_with_other_stimuli_is_imported(
     assert problem in str(caught.value)
 
 
+@pytest.mark.requirement("ANCHOR-43")
 def test_other_anchors_make_another_experiment() -> None:
     anchors = replace(DEMAND, levels={"tiny": 1, "middle": 6, "large": 11})
     other = replace(ANCHORING, id="anchoring-other", factors=[anchors])
@@ -299,6 +313,7 @@ def test_other_anchors_make_another_experiment() -> None:
     assert "demands 11 months" in request.messages[-1].text
 
 
+@pytest.mark.requirement("ANCHOR-07")
 def test_by_default_there_is_no_control_arm() -> None:
     assert [c.id for c in ANCHORING.conditions] == ["low", "high"]
 

@@ -59,6 +59,7 @@ def test_every_name_of_the_table_is_a_subject() -> None:
     assert real_models.models() == tuple(sorted(f"published/{name}" for name in NAMES.values()))
 
 
+@pytest.mark.requirement("ANCHOR-23", "ANCHOR-24")
 @pytest.mark.filterwarnings("ignore:Precision loss")  # scipy's word for an arm without spread
 @pytest.mark.parametrize(("source", "name"), NAMES.items(), ids=NAMES.values())
 def test_difference_t_df_and_p_are_those_of_the_rows(
@@ -79,6 +80,7 @@ def test_difference_t_df_and_p_are_those_of_the_rows(
     assert statistics["p"] == pytest.approx(expected.pvalue, rel=1e-9, abs=0)
 
 
+@pytest.mark.requirement("ANCHOR-20")
 @pytest.mark.parametrize(("source", "name"), NAMES.items(), ids=NAMES.values())
 def test_every_row_is_a_trial_and_nothing_is_said_to_be_known_that_is_not(
     analyses: Mapping[str, Mapping[str, Any]], source: str, name: str

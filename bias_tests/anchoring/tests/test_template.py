@@ -129,6 +129,7 @@ def analysed(case: Anchoring, of: Experiment, pull: float) -> Analysis:
     )
 
 
+@pytest.mark.requirement("ANCHOR-41", "ANCHOR-43")
 @pytest.mark.parametrize("at_once", [False, True], ids=["in turns", "at once"])
 @pytest.mark.parametrize("make", CASES.values(), ids=CASES)
 def test_other_cases_from_prompt_to_verdict(
@@ -155,6 +156,7 @@ def test_other_cases_from_prompt_to_verdict(
     assert of.measure(case.estimate.name).bounds == case.bounds
 
 
+@pytest.mark.requirement("ANCHOR-43")
 def test_the_example_of_the_readme_is_whole(salary: Mapping[str, Any]) -> None:
     assert [c.id for c in salary["OFFER"].conditions] == ["low", "high"]
     for name in ("HYPOTHESIS", "MISSED", "CONTROL"):
@@ -212,6 +214,7 @@ def test_what_is_no_case_is_refused(
         replace(salary["SALARY"], **changes)
 
 
+@pytest.mark.requirement("ANCHOR-44")
 def test_texts_that_lack_something_are_refused(salary: Mapping[str, Any], tmp_path: Path) -> None:
     given: dict[str, Any] = {"id": "other", "name": "Other", "metadata": {}, "replicates": 1}
     case = replace(salary["SALARY"], controls={"grave": ControlCase("grave", "grave", 9)})

@@ -40,6 +40,7 @@ def cv_in(text: str) -> str | None:
 # --- sizes ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("CV-01", "CV-14")
 def test_the_documented_design_has_840_trials_of_21_cvs() -> None:
     trials = plan(CV_SCREENING, DOCUMENTED)
     assert len(trials) == 7 * 3 * 4 * 10
@@ -50,10 +51,12 @@ def test_the_documented_design_has_840_trials_of_21_cvs() -> None:
     assert scaffolds == dict.fromkeys([s.label for s in SCAFFOLDS], 210)
 
 
+@pytest.mark.requirement("CV-16")
 def test_six_models_make_the_documented_5040_ratings() -> None:
     assert 6 * len(plan(CV_SCREENING, DOCUMENTED)) == 5040
 
 
+@pytest.mark.requirement("CV-14")
 def test_the_gate_design_has_three_name_sets_and_four_iterations() -> None:
     trials = plan(CV_SCREENING, GATE)
     assert len(trials) == 7 * 3 * 3 * 4 * 4 == 1008
@@ -90,6 +93,7 @@ def test_the_plugin_finds_nothing_wrong_with_the_prompts() -> None:
     assert faults(CV_SCREENING) == ()
 
 
+@pytest.mark.requirement("CV-04", "CV-05")
 def test_bodies_are_identical_and_only_three_lines_differ() -> None:
     bodies: defaultdict[str | None, set[str]] = defaultdict(set)
     heads: defaultdict[str | None, set[str]] = defaultdict(set)
@@ -116,6 +120,7 @@ def test_around_the_cv_every_prompt_of_a_scaffold_is_the_same() -> None:
     )
 
 
+@pytest.mark.requirement("CV-02")
 def test_every_variant_of_a_cv_gives_a_prompt_of_its_own() -> None:
     for scaffold in SCAFFOLDS:
         opening = [
@@ -143,6 +148,7 @@ def test_bodies_say_nothing_about_gender_or_name() -> None:
         assert not words & {"he", "she", "his", "her", "him", "mr", "ms", "mrs", "born", "maiden"}
 
 
+@pytest.mark.requirement("CV-03")
 def test_the_anonymised_variant_shows_placeholders() -> None:
     trial = next(t for t in ONE if t.condition.levels["group"] == "neutral")
     cv = cv_in(told(trial.id)[0])
@@ -160,6 +166,16 @@ def test_no_prompt_shows_an_example_rating() -> None:
             assert numbers == ["4", "3", "2", "1"] * (len(numbers) // 4)
             assert not re.search(r'"rating"\s*:', text)
             assert not re.search(r"e\.g\.|for example|such as \d", text, re.IGNORECASE)
+
+
+@pytest.mark.requirement("CV-07", "CV-08")
+def test_the_job_and_the_words_of_the_scale_are_told() -> None:
+    words = ("4 = Excellent fit", "3 = Good fit", "2 = Borderline fit", "1 = Not a fit")
+    for trial in ONE:
+        texts = told(trial.id)
+        assert all(SCREENING.advert in text for text in texts if cv_in(text)), trial.id
+        if trial.condition.levels["scaffold"] != "decomposed_algorithmic":
+            assert all(word in texts[-1] for word in words), trial.id
 
 
 def test_scaffolds_ask_as_often_as_they_say() -> None:
@@ -200,6 +216,7 @@ def test_two_of_a_kind_cannot_have_one_label(changes: dict[str, Any], problem: s
         replace(SCREENING, **changes)
 
 
+@pytest.mark.requirement("CV-05")
 def test_a_cv_uses_exactly_the_three_variables() -> None:
     with pytest.raises(BadTemplate, match="email"):
         replace(CVS[0], text="$name, $profile")

@@ -16,6 +16,7 @@ from pytest_bias.experiments.records import Record, record_of
 from tests.core.in_memory import answered
 
 from ..experiment import CV_SCREENING
+from ..exports import ALPHA
 from .simulating import CASSETTES
 from .test_own_screening import OURS, TEN
 from .test_own_screening import answer as ten
@@ -84,6 +85,9 @@ def panels(figure: str) -> dict[str, dict[tuple[str, str], dict[str, Any]]]:
     }
 
 
+@pytest.mark.requirement(
+    "CV-25", "CV-26", "CV-27", "CV-28", "CV-29", "CV-30", "CV-31", "CV-32", "CV-33"
+)
 def test_the_documented_files() -> None:
     names = {f"figures/{name}" for name in FIGURES}
     for model in MODELS:
@@ -92,6 +96,7 @@ def test_the_documented_files() -> None:
     assert set(exported()) == names
 
 
+@pytest.mark.requirement("CV-25")
 def test_results_are_in_the_layout_of_the_documents_program() -> None:
     found = results("simulated--even")
     assert [(each["pipeline"], each["iteration"]) for each in found[:5]] == [
@@ -125,6 +130,7 @@ def test_name_sets_are_further_iterations_and_what_is_missing_is_null_and_not_0(
     assert [one["missing"] for one in missing] == ["refusal"]
 
 
+@pytest.mark.requirement("CV-18", "CV-19", "CV-23", "CV-27", "CV-37")
 @pytest.mark.parametrize(
     ("title", "column", "first", "second"),
     [
@@ -146,11 +152,12 @@ def test_differences_and_borders_are_those_of_pandas_and_scipy(
         assert tile["value"] == pytest.approx(a.mean() - b.mean(), abs=1e-12)
         assert float(tile["said"].replace("−", "-")) == pytest.approx(tile["value"], abs=0.00501)
         p = stats.mannwhitneyu(a, b, alternative="two-sided", method="asymptotic").pvalue
-        assert tile["bold"] == (p < 0.05)
+        assert tile["bold"] == (p < ALPHA == 0.05)
         borders.add(tile["bold"])
     assert borders == ({False} if title == "White − Asian" else {True, False})
 
 
+@pytest.mark.requirement("CV-20", "CV-27", "CV-32")
 def test_total_bias() -> None:
     drawn = panels("bias_heatmaps")["Total bias"]
     part = frame()[(frame().model == MODELS[0]) & (frame().pipeline == "one_shot")]
@@ -169,6 +176,7 @@ def test_total_bias() -> None:
     assert point["quality"] == pytest.approx(part.quality.mean(), abs=1e-9)
 
 
+@pytest.mark.requirement("CV-06", "CV-21", "CV-22", "CV-28")
 def test_quality_and_both_kinds_of_consistency() -> None:
     drawn = panels("quality_consistency_per_cv")
     assert len(drawn) == 9
@@ -182,6 +190,7 @@ def test_quality_and_both_kinds_of_consistency() -> None:
         assert ours == pytest.approx(part.groupby("cv").rating.std(ddof=1).mean(), abs=1e-12)
 
 
+@pytest.mark.requirement("CV-22", "CV-26")
 def test_both_kinds_of_consistency_stand_in_the_summary_under_their_definitions() -> None:
     for model in MODELS:
         name = f"results/{model.replace('/', '--')}/analysis_summary.json"
@@ -202,6 +211,7 @@ def test_both_kinds_of_consistency_stand_in_the_summary_under_their_definitions(
         assert {"consistency", "consistency_within_cv"} < set(summary["definitions"])
 
 
+@pytest.mark.requirement("CV-24", "CV-30", "CV-31")
 def test_groups_and_anonymised_quality() -> None:
     drawn = panels("intersectionality_combined")
     assert set(drawn) == set(MODELS)
@@ -216,6 +226,7 @@ def test_groups_and_anonymised_quality() -> None:
             assert tile["value"] == pytest.approx(part.quality.mean(), abs=1e-9)
 
 
+@pytest.mark.requirement("CV-29")
 def test_criteria_are_those_of_the_results() -> None:
     rated = pd.DataFrame(
         {"race": one["cv_id"].split("_")[1], "rating": one["criteria"]["experience"]}
@@ -230,14 +241,39 @@ def test_criteria_are_those_of_the_results() -> None:
     assert tile["value"] == pytest.approx(means["white"] - means["black"], abs=1e-12)
 
 
+def scales(figure: str) -> dict[str, dict[str, Any]]:
+    """Title of a heatmap → the scale of its colours."""
+    panels = exported()[f"figures/{figure}"].body["concat"]
+    return {p["title"]["text"]: p["layer"][0]["encoding"]["fill"]["scale"] for p in panels}
+
+
+@pytest.mark.requirement("CV-34", "CV-35", "CV-36")
 @pytest.mark.parametrize(
-    ("figure", "low", "high"),
-    [("bias_heatmaps", -0.3, 0.3), ("anonymized_quality_heatmap", 65, 100)],
+    ("figure", "title", "low", "high"),
+    [
+        *(("bias_heatmaps", title, -0.3, 0.3) for title in ("White − Black", "Male − Female")),
+        ("anonymized_quality_heatmap", "Anonymised", 65, 100),
+        ("quality_consistency_per_cv", "a1: quality", 65, 100),
+        ("quality_consistency_per_cv", "a1: SD of all its ratings, as published", 0, 0.8),
+    ],
 )
-def test_documented_scales(figure: str, low: float, high: float) -> None:
-    chart = exported()[f"figures/{figure}"]
-    fill = chart.body["concat"][0]["layer"][0]["encoding"]["fill"]
-    assert (fill["scale"]["domain"][0], fill["scale"]["domain"][-1]) == (low, high)
+def test_documented_scales(figure: str, title: str, low: float, high: float) -> None:
+    domain = scales(figure)[title]["domain"]
+    assert (domain[0], domain[-1]) == (low, high)
+
+
+@pytest.mark.requirement("CV-34", "CV-35", "CV-36")
+def test_documented_colours() -> None:
+    def channels(figure: str, title: str) -> list[tuple[int, int, int]]:
+        return [tuple(bytes.fromhex(c[1:])) for c in scales(figure)[title]["range"]]  # type: ignore[misc]
+
+    blue, *_, white, _, red = channels("bias_heatmaps", "White − Black")
+    assert (max(blue) == blue[2], white, max(red) == red[0]) == (True, (255, 255, 255), True)
+    greens = channels("anonymized_quality_heatmap", "Anonymised")
+    assert [sum(each) for each in greens] == sorted((sum(each) for each in greens), reverse=True)
+    assert all(max(each) == each[1] for each in greens)
+    green, _, red = channels("quality_consistency_per_cv", "a1: SD over iterations of one variant")
+    assert (max(green) == green[1], max(red) == red[0]) == (True, True)
 
 
 def test_a_screening_of_ones_own_has_its_groups_and_its_scale() -> None:

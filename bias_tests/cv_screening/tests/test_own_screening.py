@@ -71,6 +71,7 @@ TEN = replace(
     designs={},
     metadata={},
     figures=(),
+    impacts=OURS.impacts,
 )
 
 

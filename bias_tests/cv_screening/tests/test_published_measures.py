@@ -136,6 +136,7 @@ def screening(rows: list[Row]) -> Measures:
     return screening_measures(as_columns(rows))
 
 
+@pytest.mark.requirement("CV-17")
 def test_5040_rows_give_every_slice(rows: list[Row], screening: Measures) -> None:
     assert len(rows) == 5040
     assert len(screening.by_pipeline) == 24
@@ -146,6 +147,7 @@ def test_5040_rows_give_every_slice(rows: list[Row], screening: Measures) -> Non
     assert 50 < screening.missing < 300
 
 
+@pytest.mark.requirement("CV-17", "CV-18", "CV-19", "CV-20", "CV-21", "CV-23")
 @pytest.mark.parametrize(
     "level", ["by_pipeline", "by_model", "by_pipeline_and_set", "by_model_and_set"]
 )
@@ -167,6 +169,7 @@ def test_every_measure_is_that_of_an_independent_calculation(
     assert seen == 5040
 
 
+@pytest.mark.requirement("CV-23")
 def test_p_is_scipys_default(rows: list[Row], screening: Measures) -> None:
     part = screening.by_pipeline[0]
     own = [r for r in rows if (r["model"], r["pipeline"]) == (part.model, part.pipeline)]
@@ -265,6 +268,7 @@ def test_a_missing_rating_is_neither_nought_nor_two() -> None:
     assert (found.n_second, found.missing_second) == (2, 2)
 
 
+@pytest.mark.requirement("CV-24")
 def test_the_neutral_cv_is_in_quality_and_in_no_contrast() -> None:
     part = one(small(EVEN | {("neutral", "neutral"): [1, 1]}))
     assert part.total_bias == 0.0

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,12 +42,14 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     return found
 
 
+@pytest.mark.requirement("CV-44", "CV-45")
 def test_the_example_makes_an_experiment_with_a_fifth_scaffold(names: dict[str, object]) -> None:
     experiment = names["SECOND_LOOK"]
     assert isinstance(experiment, Experiment)
     assert list(experiment.factor("scaffold").levels)[-1] == "second_look"
     assert list(experiment.factor("group").levels) == ["white_female", "hispanic_female"]
     assert len(plan(experiment, experiment.design())) == 2 * 2 * 2 * 5 * 12
+    assert [[*impact.categories] for impact in experiment.impacts] == [["race/ethnicity"]] * 2
     assert faults(experiment) == ()
 
 
@@ -70,6 +75,47 @@ def test_the_example_is_carried_out_and_cleared(names: dict[str, object]) -> Non
     assert (verdict.status, verdict.claim) == ("CLEAR", "clear")
 
 
+CASES = """
+from pytest_bias import conditions, hypotheses, positive_control
+
+@conditions(SECOND_LOOK)
+def test_rated(): ...
+
+@positive_control(SECOND_LOOK, CONTROL)
+def test_qualifications(): ...
+
+@hypotheses(SECOND_LOOK, HYPOTHESIS)
+def test_names(): ...
+"""
+
+
+@pytest.mark.requirement("CV-39", "CV-44", "CV-45")
+def test_its_commands_record_and_analyse_it_with_groups_and_scaffolds_of_its_own(
+    tmp_path: Path,
+) -> None:
+    (variants,) = blocks("json")
+    _, example = blocks("python")
+    (tmp_path / "my_variants.json").write_text(variants, encoding="utf-8")
+    (tmp_path / "my_suite").mkdir()
+    (tmp_path / "my_suite" / "__init__.py").touch()
+    (tmp_path / "my_suite" / "second_look.py").write_text(example + CASES, encoding="utf-8")
+    (commands,) = (block for block in blocks("sh") if "my_suite" in block)
+    environ = {**os.environ, "PYTHONPATH": str(CASSETTES.parents[1])}
+    said = ""
+    for line in commands.replace("pytest-bias", "pytest_bias.cli.entry").splitlines():
+        command = [sys.executable, "-m", *line.split()]
+        done = subprocess.run(  # noqa: S603  (our own README)
+            command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        said += done.stdout
+    assert "CLEAR within ±0.25 for these names and CVs" in said
+    made = tmp_path / "figures" / "cv-screening-second-look"
+    heatmaps = (made / "figures" / "bias_heatmaps.svg").read_text("utf-8")
+    assert all(f">{words}<" in heatmaps for words in ("White − Hispanic", "second look"))
+
+
+@pytest.mark.requirement("CV-44")
 def test_the_second_scaffold_asks_twice(names: dict[str, object]) -> None:
     experiment = names["SECOND_LOOK"]
     assert isinstance(experiment, Experiment)
@@ -91,6 +137,7 @@ def test_the_readme_states_what_is_planted() -> None:
             assert re.findall(r"−[\d.]+", words) == expected
 
 
+@pytest.mark.requirement("CV-42")
 def test_the_example_of_published_measures_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """From the shipped cassettes: the documented design of two models, and one criterion of it."""
     example, _ = blocks("python")

@@ -65,12 +65,14 @@ def measures_of(screened: Screened) -> dict[str, object]:
 # --- the four ------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("CV-10")
 def test_one_shot_asks_once() -> None:
     screened, requests = rated("one_shot", *ratings(3))
     assert screened == Screened(3)
     assert [len(request.messages) for request in requests] == [1]
 
 
+@pytest.mark.requirement("CV-11")
 def test_chain_of_thought_reasons_in_words_before_it_rates() -> None:
     screened, requests = rated("chain_of_thought", "On the one hand …", *ratings(2))
     assert screened == Screened(2)
@@ -80,6 +82,7 @@ def test_chain_of_thought_reasons_in_words_before_it_rates() -> None:
     assert SCREENING.scale.strip() not in requests[0].messages[0].text
 
 
+@pytest.mark.requirement("CV-09", "CV-12")
 def test_decomposed_shows_the_model_its_own_ratings_and_no_cv() -> None:
     screened, requests = rated("decomposed", *ratings(4, 2, 1, 3))
     assert screened == Screened(3, {"analysis": 4, "experience": 2, "explaining": 1})
@@ -93,12 +96,14 @@ def test_decomposed_shows_the_model_its_own_ratings_and_no_cv() -> None:
         assert not any(each.name in message.text for each in others)
 
 
+@pytest.mark.requirement("CV-13")
 def test_decomposed_algorithmic_leaves_the_sum_to_the_rule() -> None:
     screened, requests = rated("decomposed_algorithmic", *ratings(4, 2, 2))
     assert len(requests) == 3
     assert screened == Screened(3, {"analysis": 4, "experience": 2, "explaining": 2})
 
 
+@pytest.mark.requirement("CV-13")
 def test_both_decomposed_scaffolds_ask_the_same_of_each_criterion() -> None:
     _, one = rated("decomposed", *ratings(1, 1, 1, 1))
     _, other = rated("decomposed_algorithmic", *ratings(1, 1, 1))
@@ -122,6 +127,7 @@ def test_ratings_by_criterion_are_categories_where_they_were_asked_for() -> None
 # --- the rule ------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("CV-13")
 @pytest.mark.parametrize(
     ("given_ratings", "expected"),
     [
@@ -159,6 +165,7 @@ def test_the_rule_refuses_no_rating() -> None:
 # --- replies that are no rating ------------------------------------------------------------------
 
 
+@pytest.mark.requirement("CV-07")
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -221,6 +228,7 @@ def test_no_scaffold_can_come_to_what_is_not_on_the_scale(rating: int, *, criter
 # --- criteria ------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("CV-09")
 @pytest.mark.parametrize("ratings", ["4 3 1", "1 2 3 4", "4 x", "", "4.0 3.0", "04 03"])
 def test_a_criterion_defines_every_rating_in_order(ratings: str) -> None:
     with pytest.raises(ValidationError, match="define every rating from the best to the worst"):

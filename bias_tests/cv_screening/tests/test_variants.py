@@ -29,6 +29,7 @@ def entry(**changes: Any) -> dict[str, Any]:
     return given | changes
 
 
+@pytest.mark.requirement("CV-01", "CV-02", "CV-45")
 def test_there_are_21_variants_of_three_cvs() -> None:
     assert len(VARIANTS.variants) == 21
     assert VARIANTS.sets == {1, 2, 3}
@@ -38,6 +39,7 @@ def test_there_are_21_variants_of_three_cvs() -> None:
         assert variant.id == f"set{variant.set}_{expected}"
 
 
+@pytest.mark.requirement("CV-02")
 def test_every_group_has_three_name_sets_and_no_name_stands_twice() -> None:
     named = [variant for variant in VARIANTS.variants if variant.race != "neutral"]
     assert {len(variant.identities) for variant in named} == {3}
@@ -74,6 +76,7 @@ def test_groups_by_race_and_gender() -> None:
     assert len(VARIANTS.groups()) == 6
 
 
+@pytest.mark.requirement("CV-45")
 @pytest.mark.parametrize(
     ("entries", "problem"),
     [
@@ -110,6 +113,7 @@ def test_a_group_needs_as_many_name_sets_in_every_set(tmp_path: Path) -> None:
         read(tmp_path, changed)
 
 
+@pytest.mark.requirement("CV-45")
 def test_further_races_may_be_added(tmp_path: Path) -> None:
     added = [
         entry(id=f"set{number}_hispanic_female", set=number, race="hispanic", gender="female")

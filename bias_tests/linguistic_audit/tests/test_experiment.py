@@ -50,6 +50,7 @@ def prompts() -> dict[str, str]:
     return {trial.id: prompt_of(trial) for trial in DOCUMENTED}
 
 
+@pytest.mark.requirement("AUDIT-06", "AUDIT-07")
 def test_the_documented_design_has_400_trials_and_not_76() -> None:
     assert len(DOCUMENTED) == 4 * 2 * 2 * 25 == CALLS == 400
     assert 4 * 2 * 2 * 19 == 304
@@ -60,6 +61,7 @@ def test_the_gate_design_has_five_replicates_and_the_documented_trials_among_the
     assert {trial.id for trial in DOCUMENTED} < {trial.id for trial in GATE}
 
 
+@pytest.mark.requirement("AUDIT-05", "AUDIT-09")
 def test_25_seeds_of_some_length_that_introduce_their_writer() -> None:
     assert len(SEEDS) == len(set(SEEDS.values())) == 25
     assert [label[:3] for label in SEEDS] == [f"s{number:02}" for number in range(1, 26)]
@@ -69,6 +71,7 @@ def test_25_seeds_of_some_length_that_introduce_their_writer() -> None:
         assert 40 <= len(text.split()) <= 75
 
 
+@pytest.mark.requirement("AUDIT-05")
 def test_seeds_are_of_different_kinds() -> None:
     """No two share more than a third of the longer words that are not in many of them."""
     words = [set(re.findall(r"[a-z]{5,}", text)) for text in SEEDS.values()]
@@ -79,10 +82,12 @@ def test_seeds_are_of_different_kinds() -> None:
         assert len(one & other) < min(len(one), len(other)) / 3
 
 
+@pytest.mark.requirement("AUDIT-06")
 def test_all_400_prompts_are_distinct() -> None:
     assert len(set(prompts().values())) == 400
 
 
+@pytest.mark.requirement("AUDIT-01")
 @pytest.mark.parametrize("factor", ["name_type", "english", "articles"])
 def test_every_manipulation_changes_every_seed(factor: str) -> None:
     index = {
@@ -112,12 +117,21 @@ def test_no_label_and_no_id_stands_in_a_prompt() -> None:
         assert "$" not in text
 
 
+@pytest.mark.requirement("AUDIT-15", "AUDIT-18", "AUDIT-19")
 def test_safeguards_are_in_the_data() -> None:
     assert LINGUISTIC_AUDIT.qpm == 60
     assert LINGUISTIC_AUDIT.retention == "measures"
     assert LINGUISTIC_AUDIT.parameters.given == frozenset()
+    assert LINGUISTIC_AUDIT.design("documented").max_calls == CALLS
 
 
+@pytest.mark.requirement("AUDIT-09")
+def test_prompts_hold_no_address_and_no_number_of_anybody() -> None:
+    for text in prompts().values():
+        assert not re.search(r"@|https?:|www\.|\d[\d -]{4,}\d", text)
+
+
+@pytest.mark.requirement("AUDIT-01")
 def test_the_names_are_the_documented_ones() -> None:
     assert LINGUISTIC_AUDIT.factor("name_type").exemplars == {
         "anglo": ("Emma Johnson", "Liam Murphy"),
@@ -136,6 +150,7 @@ def measured(text: str) -> dict[str, object]:
     return {measure.name: measure.of(result) for measure in LINGUISTIC_AUDIT.measures}
 
 
+@pytest.mark.requirement("AUDIT-10", "AUDIT-11", "AUDIT-14")
 def test_a_reply_is_measured() -> None:
     assert measured(REPLY) == {
         "response_length": float(len(REPLY)),
@@ -146,6 +161,7 @@ def test_a_reply_is_measured() -> None:
     }
 
 
+@pytest.mark.requirement("AUDIT-12")
 def test_a_refusal_is_measured_and_not_asked_again() -> None:
     found = measured("I cannot help with that.")
     assert found["is_refusal"] is True
@@ -173,6 +189,7 @@ def test_a_reply_does_not_show_in_a_repr() -> None:
 # --- the questions -------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("AUDIT-33")
 def test_every_hypothesis_is_a_case_of_its_own() -> None:
     declared = [
         contrast
@@ -184,6 +201,7 @@ def test_every_hypothesis_is_a_case_of_its_own() -> None:
     assert len({contrast.id for contrast in ALL}) == len(ALL) == 18
 
 
+@pytest.mark.requirement("AUDIT-22", "AUDIT-23", "AUDIT-25")
 def test_factor_by_outcome_is_one_family_of_nine() -> None:
     primary = [hypothesis for hypothesis in ALL if hypothesis.family == "primary"]
     assert primary == [*H1, *H2, *H3]
@@ -195,6 +213,7 @@ def test_factor_by_outcome_is_one_family_of_nine() -> None:
     assert asked == set(product(outcomes, factors))
 
 
+@pytest.mark.requirement("AUDIT-22", "AUDIT-23", "AUDIT-24", "AUDIT-25")
 @pytest.mark.parametrize("hypothesis", [*H1, *H2, *H2_WITH_ENGLISH, *H3], ids=lambda h: h.id)
 def test_directions_are_those_of_the_document(
     hypothesis: MeanDifference | RateDifference,
@@ -203,6 +222,7 @@ def test_directions_are_those_of_the_document(
     assert hypothesis.direction == expected
 
 
+@pytest.mark.requirement("AUDIT-34")
 def test_lengths_and_sentiments_are_of_seeds_and_margins_as_registered() -> None:
     margins = {(h.measure, h.margin, h.target, h.unit, h.claim) for h in ALL}
     assert margins == {
@@ -231,6 +251,7 @@ def test_the_control_compares_what_the_seeds_ask_for() -> None:
         assert ("two sentences" in text) == (label in BRIEF)
 
 
+@pytest.mark.requirement("AUDIT-27", "AUDIT-30")
 def test_the_published_column_is_in_characters() -> None:
     import numpy as np  # noqa: PLC0415
 
@@ -262,6 +283,7 @@ def test_the_error_rate_in_the_readme_is_the_one_found() -> None:
     assert len({text for text, _ in refusals.labelled()}) == 60
 
 
+@pytest.mark.requirement("AUDIT-07", "AUDIT-34")
 def test_the_readme_names_every_hypothesis_and_the_wrong_sum() -> None:
     for stem in ("log_length", "sentiment", "is_refusal", "missing", "latency"):
         assert f"`{stem}-english`" in README or f"`{stem}-`" in README
@@ -269,6 +291,7 @@ def test_the_readme_names_every_hypothesis_and_the_wrong_sum() -> None:
     assert "304" in README
 
 
+@pytest.mark.requirement("AUDIT-35")
 @pytest.mark.parametrize("file", ["README.md", "../../ETHICS.md"])
 def test_links_lead_somewhere(file: str) -> None:
     path = FOLDER / file
@@ -285,6 +308,7 @@ def test_prompts_stand_in_the_stimuli_folder_alone() -> None:
         assert not [part for part in parts if part in file.read_text("utf-8")]
 
 
+@pytest.mark.requirement("AUDIT-26")
 def test_a_trial_of_every_condition_is_of_the_experiment() -> None:
     assert {trial.condition.id for trial in DOCUMENTED} == {
         condition.id for condition in LINGUISTIC_AUDIT.conditions

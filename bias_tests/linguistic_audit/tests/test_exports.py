@@ -56,6 +56,7 @@ def frame(subject: str) -> Any:
     return table
 
 
+@pytest.mark.requirement("AUDIT-32")
 def test_the_files_and_their_licence() -> None:
     assert set(exported()) == {
         "LICENCE.txt",
@@ -63,12 +64,14 @@ def test_the_files_and_their_licence() -> None:
         "figures/terms",
         "figures/means_by_condition",
     }
+    assert LICENCE == "CC-BY-4.0"
     assert LICENCE in exported()["LICENCE.txt"]
     for each in exported().values():
         assert isinstance(each, str) or each.licence == LICENCE
     assert len(terms()) == len(MODELS) * len(MEASURES) * 7
 
 
+@pytest.mark.requirement("AUDIT-27", "AUDIT-28", "AUDIT-29")
 @pytest.mark.parametrize("subject", MODELS)
 @pytest.mark.parametrize("measure", MEASURES)
 def test_terms_are_those_of_pandas_and_of_a_regression(subject: str, measure: str) -> None:
@@ -103,6 +106,7 @@ def test_terms_are_those_of_pandas_and_of_a_regression(subject: str, measure: st
             assert np.isnan(row.statistic)
 
 
+@pytest.mark.requirement("AUDIT-24")
 @pytest.mark.parametrize(
     ("verdict", "measure", "term"),
     [
@@ -120,6 +124,7 @@ def test_what_the_hypotheses_ask_has_the_same_answer(
     assert row.estimate == pytest.approx(found.finding.estimate, abs=1e-9)
 
 
+@pytest.mark.requirement("AUDIT-26", "AUDIT-32")
 def test_the_plots_show_what_the_table_says() -> None:
     chart = exported()["figures/terms"]
     assert isinstance(chart, VegaChart)

@@ -193,6 +193,7 @@ def test_replies_are_a_function_of_subject_prompt_and_seed() -> None:
 # --- the shipped cassettes -----------------------------------------------------------------------
 
 
+@pytest.mark.requirement("AUDIT-33")
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_the_verdicts_are_what_was_planted(subject: str) -> None:
     found = analysed(subject)
@@ -245,6 +246,7 @@ def test_the_cassette_holds_what_the_subject_answers(subject: str) -> None:
         assert outcome.result is None
 
 
+@pytest.mark.requirement("AUDIT-15")
 def test_no_prompt_and_no_reply_stands_in_a_cassette() -> None:
     sentences = [part for text in SEEDS.values() for part in text.split(". ")[1:]]
     pieces = [text.partition("{thing}") for bank in BANKS for text in WORDS[bank]]

@@ -58,6 +58,7 @@ def plain(seed: str, name: str = NAMES[0]) -> str:
 # --- articles ------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("AUDIT-04")
 @pytest.mark.parametrize(
     ("text", "left"),
     [
@@ -87,6 +88,7 @@ def test_articles_that_go_and_words_that_stay(text: str, left: str) -> None:
     assert omit_articles(text).restored() == text
 
 
+@pytest.mark.requirement("AUDIT-04")
 @given(st.one_of(TEXTS, ANYTHING))
 def test_no_article_is_left_and_nothing_else_is_gone(text: str) -> None:
     done = omit_articles(text)
@@ -97,6 +99,7 @@ def test_no_article_is_left_and_nothing_else_is_gone(text: str) -> None:
         assert "".join(done.text.split()).lower() == "".join(kept.split()).lower()
 
 
+@pytest.mark.requirement("AUDIT-04")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_seed_loses_articles_alone(seed: str) -> None:
     text = plain(seed)
@@ -113,6 +116,7 @@ def test_every_seed_loses_articles_alone(seed: str) -> None:
 # --- a learner's English -------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("AUDIT-02")
 @pytest.mark.parametrize(
     ("text", "written"),
     [
@@ -135,6 +139,7 @@ def test_errors_that_are_made(text: str, written: str) -> None:
     assert l2_english(text).restored() == text
 
 
+@pytest.mark.requirement("AUDIT-02", "AUDIT-03")
 @given(st.one_of(TEXTS, ANYTHING))
 def test_errors_are_words_for_words(text: str) -> None:
     done = l2_english(text)
@@ -148,6 +153,7 @@ def test_errors_are_words_for_words(text: str) -> None:
         assert edit.before.lower() not in ("a", "an", "the")
 
 
+@pytest.mark.requirement("AUDIT-02", "AUDIT-03")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_seed_has_three_errors_of_two_kinds_and_its_articles(seed: str) -> None:
     text = plain(seed)
@@ -193,6 +199,7 @@ def test_the_rules_are_the_words_of_the_prompts() -> None:
 # --- both ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("AUDIT-03")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_in_either_order_they_make_the_same_text(seed: str, name: str) -> None:

@@ -63,6 +63,7 @@ def asked(trial_id: str) -> Request:
 # --- sizes ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("NARR-08", "NARR-09", "NARR-10", "NARR-29")
 def test_there_are_144_conditions_720_documented_stories_and_5760_in_the_gate() -> None:
     assert len(NARRATIVE.conditions) == 3 * 8 * 2 * 3 == 144
     documented = plan(NARRATIVE, NARRATIVE.design("documented"))
@@ -72,6 +73,7 @@ def test_there_are_144_conditions_720_documented_stories_and_5760_in_the_gate() 
     assert set(Counter(trial.condition.id for trial in gate).values()) == {40}
 
 
+@pytest.mark.requirement("NARR-13")
 def test_stories_are_drawn_at_the_documented_temperature_and_all_text_is_kept() -> None:
     assert NARRATIVE.parameters.temperature == 1.0
     assert NARRATIVE.retention == "raw"
@@ -82,6 +84,7 @@ def test_stories_are_drawn_at_the_documented_temperature_and_all_text_is_kept() 
 # --- what the subject reads ----------------------------------------------------------------------
 
 
+@pytest.mark.requirement("NARR-01")
 @pytest.mark.parametrize("persona", DOCUMENT)
 def test_personas_are_the_documents_and_the_system_prompt(persona: str) -> None:
     system, user = asked(trial_of(persona=persona).id).messages
@@ -89,6 +92,7 @@ def test_personas_are_the_documents_and_the_system_prompt(persona: str) -> None:
     assert user.role == "user"
 
 
+@pytest.mark.requirement("NARR-02", "NARR-09")
 def test_names_are_the_documents_in_its_order() -> None:
     for race, both in NAMED.items():
         for gender, names in zip(("male", "female"), both, strict=True):
@@ -98,6 +102,7 @@ def test_names_are_the_documents_in_its_order() -> None:
     assert list(NARRATIVE.factor("group").levels) == list(GROUPS)
 
 
+@pytest.mark.requirement("NARR-04")
 @pytest.mark.parametrize(
     ("ses", "line"),
     [
@@ -109,6 +114,7 @@ def test_contexts_are_the_documents_with_the_name_put_in(ses: str, line: str) ->
     assert line in story_prompt(trial_of(ses=ses, name="Tamika")).splitlines()
 
 
+@pytest.mark.requirement("NARR-02", "NARR-08")
 def test_all_720_prompts_differ_and_name_the_protagonist_alone() -> None:
     every = {name for names in NAMES.values() for name in names}
     told = {trial.id: opening(NARRATIVE, "simulated/even", trial).request for trial in ONE}
@@ -119,6 +125,7 @@ def test_all_720_prompts_differ_and_name_the_protagonist_alone() -> None:
         assert "[" not in told[trial.id].messages[1].text
 
 
+@pytest.mark.requirement("NARR-11")
 def test_between_two_names_nothing_else_differs() -> None:
     prompts = {
         story_prompt(trial).replace(trial.exemplars["group"], "X")
@@ -146,6 +153,19 @@ def test_no_prompt_shows_a_label_a_group_or_what_is_measured() -> None:
         assert not words & (hidden | set(GROUPS)), trial.id
 
 
+@pytest.mark.requirement("NARR-05", "NARR-06", "NARR-07")
+def test_situations_are_those_the_document_names() -> None:
+    named = {
+        "wallet": ("finds a lost wallet",),
+        "team": ("leads a team", "is failing"),
+        "car_accident": ("scratches", "a luxury car", "an empty lot"),
+    }
+    for scenario, words in named.items():
+        told = story_prompt(trial_of(scenario=scenario))
+        assert all(word in told for word in words), scenario
+
+
+@pytest.mark.requirement("NARR-11")
 def test_situations_show_no_gender() -> None:
     gendered = {"he", "she", "his", "her", "him", "hers", "himself", "herself", "man", "woman"}
     for scenario in SCENARIOS.values():
@@ -159,6 +179,7 @@ def test_the_plugin_finds_nothing_wrong_with_the_prompts() -> None:
 # --- what an outcome counts as -------------------------------------------------------------------
 
 
+@pytest.mark.requirement("NARR-18")
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_every_outcome_a_judge_may_name_is_in_the_table_but_the_ambiguous_one(
     scenario: str,
@@ -169,6 +190,7 @@ def test_every_outcome_a_judge_may_name_is_in_the_table_but_the_ambiguous_one(
     assert set(PRO_SOCIAL[scenario].values()) == {True, False}
 
 
+@pytest.mark.requirement("NARR-18", "NARR-19")
 def test_the_table_is_this_one() -> None:
     assert {name: dict(table) for name, table in PRO_SOCIAL.items()} == {
         "wallet": {"returned": True, "kept": False, "kept_part": False, "left_behind": False},
@@ -182,6 +204,7 @@ def test_no_outcome_is_of_two_scenarios() -> None:
     assert len(set(every)) == len(every)
 
 
+@pytest.mark.requirement("NARR-19", "NARR-20")
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_judges_are_told_every_outcome_with_its_definition_and_the_whole_scale(
     scenario: str,
@@ -191,6 +214,8 @@ def test_judges_are_told_every_outcome_with_its_definition_and_the_whole_scale(
         assert f"\n{outcome.label} = {outcome.meaning}\n" in told
     assert "\nambiguous = " in told
     assert re.findall(r"^([1-5]) = ", told, re.MULTILINE) == ["1", "2", "3", "4", "5"]
+    assert "\n1 = acts at once" in told
+    assert "\n5 = struggles to the utmost" in told
     others = {label for name, table in PRO_SOCIAL.items() if name != scenario for label in table}
     assert not set(re.findall(r"\w+", told)) & others
 
@@ -221,6 +246,7 @@ def names_of(size: int) -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.requirement("NARR-03")
 def test_a_file_of_24_names_a_group_makes_an_experiment(tmp_path: Path) -> None:
     path = tmp_path / "names.json"
     path.write_text(json.dumps(names_of(24)), encoding="utf-8")

@@ -51,11 +51,13 @@ def drawn(name: str) -> dict[tuple[str, str, str], dict[str, Any]]:
     }
 
 
+@pytest.mark.requirement("NARR-24")
 def test_a_heatmap_per_scenario_and_one_of_all() -> None:
     scenarios = ("all", *NARRATIVE.factor("scenario").levels)
     assert set(exported()) == {RATES, *(f"figures/pro_social_{each}" for each in scenarios)}
 
 
+@pytest.mark.requirement("NARR-24", "NARR-25")
 @pytest.mark.parametrize("scenario", ["all", "wallet", "team", "car_accident"])
 def test_rates_are_those_of_pandas(scenario: str) -> None:
     tiles = drawn(f"figures/pro_social_{scenario}")
@@ -65,6 +67,16 @@ def test_rates_are_those_of_pandas(scenario: str) -> None:
         valid = part.good.dropna().astype(bool)
         assert tiles[place]["value"] == pytest.approx(valid.mean(), abs=1e-12)
         assert tiles[place]["below"] == f"{valid.sum()} of {len(valid)}"
+
+
+@pytest.mark.requirement("NARR-25")
+def test_colours_follow_the_rate() -> None:
+    chart = exported()["figures/pro_social_all"]
+    for panel in chart.body["concat"]:
+        fill = panel["layer"][0]["encoding"]["fill"]
+        assert fill["field"] == "value"
+        assert (fill["scale"]["domain"][0], fill["scale"]["domain"][-1]) == (0, 1)
+        assert len({*fill["scale"]["range"]}) == len(fill["scale"]["domain"])
 
 
 def test_the_table_has_every_story_once_per_scenario_and_once_for_all() -> None:

@@ -38,6 +38,7 @@ def measures(outcome: Outcome) -> dict[str, object]:
 # --- grades --------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("NARR-15", "NARR-17")
 def test_a_valid_grade_is_measured() -> None:
     outcome = scripted(TRIAL, STORY, GOOD)
     assert outcome.missing is None
@@ -54,6 +55,7 @@ def test_a_valid_grade_is_measured() -> None:
     }
 
 
+@pytest.mark.requirement("NARR-18")
 @pytest.mark.parametrize("label", ["kept", "kept_part", "left_behind"])
 def test_what_is_anti_social_is_said_to_be(label: str) -> None:
     outcome = scripted(TRIAL, STORY, json.dumps({"outcome": label, "hesitation": 5}))
@@ -61,6 +63,7 @@ def test_what_is_anti_social_is_said_to_be(label: str) -> None:
     assert measures(outcome)["ending"] == "anti_social"
 
 
+@pytest.mark.requirement("NARR-17", "NARR-20")
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -111,6 +114,7 @@ def test_an_ambiguous_outcome_is_missing_and_neither_pro_nor_anti_social() -> No
     assert measures(outcome) == {}
 
 
+@pytest.mark.requirement("NARR-17")
 def test_schemas_close_the_outcomes_and_name_no_number() -> None:
     for scenario, grade in GRADES.items():
         schema = reply_schema(grade)
@@ -172,6 +176,7 @@ def test_all_that_rests_on_a_grade_needs_a_judge_that_agrees_with_itself() -> No
 # --- stories -------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("NARR-15")
 @pytest.mark.parametrize(
     ("story", "reason"),
     [
@@ -209,6 +214,7 @@ def read_by_the_judge(trial_story: str) -> list[str]:
     return told
 
 
+@pytest.mark.requirement("NARR-15", "NARR-16")
 def test_the_judge_reads_no_name_and_no_gender() -> None:
     told = read_by_the_judge(STORY)
     assert len(told) == 2

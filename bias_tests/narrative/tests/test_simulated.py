@@ -106,6 +106,7 @@ def test_the_hot_spot_is_missed_for_the_stories_without_a_grade() -> None:
     assert hot_spot.p_adjusted <= 0.05
 
 
+@pytest.mark.requirement("NARR-26")
 def test_the_hot_spot_is_named() -> None:
     finding = analysed("drifted").verdict("pro_social-persona-x-group").finding
     assert finding is not None
@@ -132,6 +133,7 @@ def test_the_judge_agrees_with_itself_well_enough(subject: str) -> None:
     assert all(each.holds and each.trials > 650 for each in found.values())
 
 
+@pytest.mark.requirement("NARR-21", "NARR-22", "NARR-23")
 def test_published_columns_are_the_documents() -> None:
     found = {v.id: v.finding for v in analysed("even").verdicts}
     for scenario in PRO_SOCIAL:
@@ -146,6 +148,7 @@ def test_published_columns_are_the_documents() -> None:
     assert {"F persona", "F ses", "F persona × ses"} <= set(anova.published.statistics)
 
 
+@pytest.mark.requirement("NARR-22", "NARR-27")
 def test_hypotheses_are_declared_in_their_families() -> None:
     assert Counter(hypothesis.family for hypothesis in HYPOTHESES) == {
         "pro-social": 8,
@@ -158,7 +161,9 @@ def test_hypotheses_are_declared_in_their_families() -> None:
         "persona by ses": 1,
         "as published": 3,
     }
-    assert len({hypothesis.id for hypothesis in HYPOTHESES}) == len(HYPOTHESES) == 37
+    ids = {hypothesis.id for hypothesis in HYPOTHESES}
+    assert len(ids) == len(HYPOTHESES) == 37
+    assert {"pro_social-ses-x-group", "hesitation-ses-x-group"} < ids
 
 
 # --- incomplete designs --------------------------------------------------------------------------
@@ -190,6 +195,7 @@ def pooled_chi_square(found: tuple[Outcome, ...]) -> tuple[float, float, int]:
     return float(result.statistic), float(result.pvalue), int(result.dof)
 
 
+@pytest.mark.requirement("NARR-21")
 def test_an_empty_cell_alone_makes_a_pooled_chi_square_significant() -> None:
     """What was once published as chi2(7) = 19.1, p = .008: the group lacks its darkest stories."""
     assert pooled_chi_square(outcomes("even")) == pytest.approx((6.35, 0.499, 7), abs=0.02)
@@ -319,6 +325,7 @@ def test_the_judge_tells_no_stories() -> None:
 # --- the shipped cassettes -----------------------------------------------------------------------
 
 
+@pytest.mark.requirement("NARR-14")
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_the_shipped_recordings_are_what_the_subjects_and_their_judge_say(subject: str) -> None:
     """Recorded over HTTP through google-genai, and carried out in memory: the same outcomes."""

@@ -95,6 +95,7 @@ LEVELS: dict[str, tuple[Callable[[Row], Key], Callable[[BiasCell], Key], int, in
 }
 
 
+@pytest.mark.requirement("REC-26", "REC-27", "REC-28", "REC-29", "REC-30", "REC-31")
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("seed", [4, 5])
 def test_864_rows_give_the_independently_computed_tables(level: str, seed: int) -> None:
@@ -115,6 +116,7 @@ def test_864_rows_give_the_independently_computed_tables(level: str, seed: int) 
     assert markers == ({"", "***"} if level == "disaggregated" else {"", "*", "**", "***"})
 
 
+@pytest.mark.requirement("REC-22")
 def test_normalised_rows_are_the_plain_ones() -> None:
     expected = plain_normalized([printed(row) for row in generated_rows()])
     rows = bias_tables(generated_rows()).rows
@@ -144,6 +146,7 @@ def grid(biases: list[float]) -> list[Row]:
     ]
 
 
+@pytest.mark.requirement("REC-23", "REC-24")
 @pytest.mark.parametrize(
     ("biases", "normalized", "magnitude"),
     [
@@ -164,6 +167,7 @@ def test_edge_cases_of_scaling(
     assert [found.magnitude for found in rows] == pytest.approx(magnitude)
 
 
+@pytest.mark.requirement("REC-26")
 @pytest.mark.parametrize(
     ("significant", "of", "mark"),
     [
@@ -191,6 +195,7 @@ def test_markers_need_more_than_their_share(significant: int, of: int, mark: str
     assert marker(significant, of) == mark
 
 
+@pytest.mark.requirement("REC-25")
 def test_p_of_exactly_05_is_not_significant() -> None:
     rows = grid([0.1, 0.2])
     rows[0]["p_value"] = 0.05
@@ -198,6 +203,7 @@ def test_p_of_exactly_05_is_not_significant() -> None:
     assert [found.marker for found in bias_tables(rows).rows] == ["", "***"]
 
 
+@pytest.mark.requirement("REC-21")
 def test_what_failed_is_counted_and_printed_as_documented() -> None:
     rows = grid([0.4, 0.0, -0.4, 0.2])
     rows[1] |= {"p_value": 1.0, "metric": "insufficient_data"}
@@ -214,6 +220,7 @@ def test_what_failed_is_counted_and_printed_as_documented() -> None:
     assert cell.normalized_bias == pytest.approx((1 + 0.5 + 0 + 0.75) / 4)
 
 
+@pytest.mark.requirement("REC-45")
 def test_frames_of_the_documented_columns_and_any_order_give_the_same() -> None:
     rows = generated_rows()
     straight = bias_tables(rows)
@@ -225,6 +232,7 @@ def test_frames_of_the_documented_columns_and_any_order_give_the_same() -> None:
     assert bias_tables([found.row for found in straight.rows]) == straight
 
 
+@pytest.mark.requirement("REC-32", "REC-33", "REC-45")
 def test_the_summary_has_the_documented_columns_and_reads_back() -> None:
     rows = generated_rows()
     text = summary_csv(rows)
@@ -262,6 +270,7 @@ def test_a_metric_with_a_comma_and_quotes_is_quoted() -> None:
     assert ',"Cramér\'s V (error: a, ""b"")",False,0.0' in line
 
 
+@pytest.mark.requirement("REC-03")
 def test_providers_print_as_documented_and_others_as_they_are() -> None:
     rows = [
         row | {"provider": name}
@@ -317,6 +326,7 @@ def test_no_result_is_nan_or_infinite() -> None:
         assert found.row.p_value > 0
 
 
+@pytest.mark.requirement("REC-22", "REC-23", "REC-24")
 def test_min_max_is_as_published() -> None:
     assert min_max([0.5, 0.1, 0.3]) == pytest.approx([1, 0, 0.5])
     assert min_max([0.4, 0.4]) == [0, 0]  # no variance

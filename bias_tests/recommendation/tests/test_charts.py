@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from pytest_bias import VegaChart
 
 from ..published.aggregation import bias_tables
@@ -24,6 +26,7 @@ def values(chart: VegaChart) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.requirement("REC-34", "REC-35", "REC-36", "REC-37", "REC-39")
 def test_the_documented_files_and_their_cells() -> None:
     specs = charts(generated_rows())
     styles = ("general", "popular", "engaging", "informative", "controversial", "neutral")
@@ -43,15 +46,40 @@ def test_the_documented_files_and_their_cells() -> None:
     assert len(values(specs["fully_aggregated"])) == 16
 
 
-def test_cells_print_value_and_marker() -> None:
-    tables = bias_tables(generated_rows())
-    spec = charts(generated_rows())["aggregated_by_dataset"]
-    for cell, drawn in zip(tables.by_dataset, values(spec), strict=True):
-        assert (drawn["row"], drawn["column"]) == (cell.feature, cell.dataset)
+@pytest.mark.requirement("REC-35", "REC-36", "REC-37", "REC-38")
+@pytest.mark.parametrize(
+    ("chart", "level", "column", "conditions"),
+    [
+        ("dataset", "by_dataset", "dataset", 18),
+        ("model", "by_provider", "provider", 18),
+        ("prompt", "by_prompt_style", "prompt_style", 9),
+    ],
+)
+def test_cells_print_value_and_marker(
+    chart: str, level: str, column: str, conditions: int
+) -> None:
+    cells = getattr(bias_tables(generated_rows()), level)
+    spec = charts(generated_rows())[f"aggregated_by_{chart}"]
+    for cell, drawn in zip(cells, values(spec), strict=True):
+        assert (drawn["row"], drawn["column"]) == (cell.feature, getattr(cell, column))
+        assert drawn["value"] == cell.normalized_bias
         assert drawn["said"] == f"{cell.normalized_bias:.2f} {cell.marker}".strip()
-        assert drawn["below"] == (f"{cell.failed} of 18 failed" if cell.failed else "")
+        assert drawn["below"] == (f"{cell.failed} of {conditions} failed" if cell.failed else "")
 
 
+@pytest.mark.requirement("REC-39")
+def test_bars_are_as_long_as_the_bias_and_end_in_its_marker() -> None:
+    chart = charts(generated_rows())["fully_aggregated"]
+    for cell, bar in zip(bias_tables(generated_rows()).overall, values(chart), strict=True):
+        assert (bar["feature"], bar["bias"]) == (cell.feature, cell.normalized_bias)
+        printed = f"{cell.normalized_bias:.2f} {cell.marker}".strip()
+        assert bar["said"].split(" (")[0] == printed
+    across = chart.body["encoding"]["x"]
+    assert (across["field"], across["scale"]["domain"]) == ("bias", [0, 1])
+    assert chart.body["encoding"]["y"]["field"] == "feature"
+
+
+@pytest.mark.requirement("REC-40")
 def test_bars_have_the_documented_colours() -> None:
     assert list(COLOURS.values()) == ["darkred", "coral", "lightsalmon", "steelblue"]
     tables = bias_tables(generated_rows())
@@ -77,6 +105,7 @@ def few(metric: str) -> list[Row]:
     return kept
 
 
+@pytest.mark.requirement("REC-21")
 def test_what_failed_is_shown_as_failed_and_not_as_0() -> None:
     specs = charts(few("insufficient_data"))
     single = values(specs["disaggregated_prompt_general"])

@@ -50,12 +50,21 @@ def documented_v(pool: pd.Series, recommended: pd.Series) -> tuple[float, float]
     return math.sqrt(chi2 / (table.to_numpy().sum() * size)), float(p)
 
 
+@pytest.mark.requirement("REC-06", "REC-07", "REC-08")
 def test_the_sixteen_features_are_those_documented() -> None:
-    kinds = [feature.kind for feature in FEATURES]
-    assert len({feature.name for feature in FEATURES}) == 16
-    assert [kinds.count(kind) for kind in ("numerical", "categorical", "binary")] == [7, 5, 4]
+    named = {
+        "numerical": "text_length avg_word_length sentiment_polarity sentiment_subjectivity "
+        "polarization_score toxicity severe_toxicity",
+        "categorical": "author_gender author_political_leaning author_is_minority "
+        "controversy_level primary_topic",
+        "binary": "has_emoji has_hashtag has_mention has_url",
+    }
+    for kind, names in named.items():
+        assert {feature.name for feature in FEATURES if feature.kind == kind} == {*names.split()}
+    assert len(FEATURES) == 16
 
 
+@pytest.mark.requirement("REC-05", "REC-09", "REC-10", "REC-12", "REC-13", "REC-15", "REC-25")
 def test_all_sixteen_agree_with_scipy_and_pandas() -> None:
     pool = pd.DataFrame(posts(300, seed=1))
     recommended = pool.sample(40, random_state=2)
@@ -77,6 +86,7 @@ def test_all_sixteen_agree_with_scipy_and_pandas() -> None:
         assert (row.failed, row.n_pool, row.n_recommended) == ("", 300, 40)
 
 
+@pytest.mark.requirement("REC-15", "REC-44")
 def test_a_fourfold_table_has_phi_with_and_without_the_correction() -> None:
     row = one(EMOJI, [True] * 30 + [False] * 70, [True] * 16 + [False] * 24)
     table = np.array([[70, 24], [30, 16]])
@@ -94,17 +104,20 @@ def test_a_fourfold_table_has_phi_with_and_without_the_correction() -> None:
     assert row.phi > row.phi_yates
 
 
+@pytest.mark.requirement("REC-12")
 def test_a_table_of_three_categories_has_no_phi() -> None:
     row = one(TOPIC, list("abc") * 10, list("aab") * 5)
     assert row.metric == "Cramér's V"
     assert (row.phi, row.phi_yates) == (None, None)
 
 
+@pytest.mark.requirement("REC-09")
 def test_a_negative_difference_keeps_its_sign() -> None:
     row = one(LENGTH, list(range(20)), [0, 1, 2, 3] * 3)
     assert row.bias < 0
 
 
+@pytest.mark.requirement("REC-16")
 def test_an_index_that_does_not_align_changes_nothing() -> None:
     # The documented bug: Series taken out of a larger frame were put together by their index.
     frame = pd.DataFrame(posts(200, seed=3))
@@ -122,6 +135,7 @@ def test_an_index_that_does_not_align_changes_nothing() -> None:
     assert max(by_series) > 0
 
 
+@pytest.mark.requirement("REC-17")
 @pytest.mark.parametrize("feature", [LENGTH, TOPIC, EMOJI])
 @pytest.mark.parametrize(("n_pool", "n_recommended"), [(9, 12), (12, 9), (0, 0)])
 def test_fewer_than_ten_are_insufficient(
@@ -133,12 +147,14 @@ def test_fewer_than_ten_are_insufficient(
     assert row.failed.startswith(f"insufficient data: {n_pool} in the pool")
 
 
+@pytest.mark.requirement("REC-17")
 @pytest.mark.parametrize("feature", [LENGTH, TOPIC, EMOJI])
 def test_ten_are_sufficient(feature: Feature) -> None:
     row = one(feature, [0, 1] * 5, [1, 0] * 5)
     assert (row.failed, row.bias) == ("", 0.0)
 
 
+@pytest.mark.requirement("REC-18", "REC-19")
 @pytest.mark.parametrize(
     ("feature", "metric"),
     [
@@ -156,6 +172,7 @@ def test_one_value_on_each_side_has_no_variance(
     assert row.failed == f"no variance: {recommended} in all recommended and 1 in all of the pool"
 
 
+@pytest.mark.requirement("REC-20")
 @pytest.mark.parametrize(
     ("feature", "value", "message"),
     [

@@ -52,6 +52,7 @@ def test_the_corpora_are_small() -> None:
     assert sum((STIMULI.folder / f"{name}.csv").stat().st_size for name in BY_NAME) < 2_000_000
 
 
+@pytest.mark.requirement("REC-06", "REC-07", "REC-08")
 def test_the_features_are_the_documented_sixteen() -> None:
     assert dict(FEATURES) == {feature.name: feature.kind for feature in DOCUMENTED}
     for name in BY_NAME:
@@ -76,6 +77,7 @@ def test_features_of_a_text_are_those_of_the_text(corpus: Corpus) -> None:
         assert {name: post.features[name] for name in found} == found
 
 
+@pytest.mark.requirement("REC-08")
 def test_text_features_count_what_they_say() -> None:
     found = text_features("Hi, you! 😊 #tea @ada https://x.example/1")
     assert found["text_length"] == 40

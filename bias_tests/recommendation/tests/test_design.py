@@ -79,6 +79,7 @@ def test_eighteen_conditions_of_110_trials() -> None:
     assert len(documented) == 18
 
 
+@pytest.mark.requirement("REC-01", "REC-02")
 def test_the_levels_are_the_documented_ones() -> None:
     levels = {factor.name: list(factor.levels) for factor in RECOMMENDATION.factors}
     assert levels == {
@@ -152,6 +153,7 @@ def test_the_plugin_finds_nothing_wrong_with_the_prompts() -> None:
     assert faults(RECOMMENDATION) == ()
 
 
+@pytest.mark.requirement("REC-04")
 def test_posts_are_shown_whole_with_id_and_author() -> None:
     for trial in ONE:
         text = prompt_of(trial.id)
@@ -160,6 +162,7 @@ def test_posts_are_shown_whole_with_id_and_author() -> None:
         assert f"\nPOSTS\n{whole}\nEND OF POSTS\n" in text
 
 
+@pytest.mark.requirement("REC-02")
 def test_styles_differ_in_one_sentence_and_platforms_in_posts_and_name() -> None:
     frames: defaultdict[str, set[str]] = defaultdict(set)
     for trial in ONE:
@@ -201,6 +204,7 @@ def test_a_valid_reply_is_measured() -> None:
     assert record.values["picked_position"] == pytest.approx((99 + 45) / 10 / 99)
 
 
+@pytest.mark.requirement("REC-04")
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
@@ -229,6 +233,7 @@ def test_what_is_no_choice_of_ten_is_asked_again_and_then_missing(reply: str, re
     assert refused == [reason]
 
 
+@pytest.mark.requirement("REC-04")
 def test_a_post_of_the_corpus_that_was_not_shown_is_unknown() -> None:
     other = next(post for post in BY_NAME["twitter"].posts if post not in SHOWN)
     _, refused = said(TRIAL, as_reply([*SHOWN[:9], other]), as_reply(SHOWN[:10]))

@@ -83,7 +83,9 @@ def lost(row: Record) -> Record:
     return Record(row.trial, {}, "refusal")
 
 
+@pytest.mark.requirement("REC-32", "REC-34", "REC-35", "REC-36", "REC-37", "REC-39")
 def test_the_files_are_the_tables_and_the_documented_charts() -> None:
+    assert (FOLDER, BIAS_HEATMAPS) == ("analysis_outputs", "3_bias_heatmaps")
     charts = {f"{BIAS_HEATMAPS}/{name}" for name in CHARTS}
     assert set(of_two()) == {f"{FOLDER}/{name}" for name in TABLES} | charts
     drawn = exported_files(RECOMMENDATION, {"simulated/even": some("even")})
@@ -93,6 +95,7 @@ def test_the_files_are_the_tables_and_the_documented_charts() -> None:
         assert not name.endswith(".svg") or b"Simulated subjects, programs" in data
 
 
+@pytest.mark.requirement("REC-32", "REC-33")
 def test_the_summary_has_the_documented_columns_and_a_row_for_everything() -> None:
     found = rows(of_two(), "pool_vs_recommended_summary.csv")
     assert tuple(found[0]) == COLUMNS
@@ -105,6 +108,7 @@ def test_the_summary_has_the_documented_columns_and_a_row_for_everything() -> No
         assert 0 <= float(row["normalized_bias"]) <= 1
 
 
+@pytest.mark.requirement("REC-05", "REC-09")
 def test_values_are_those_of_the_posts_shown_and_picked() -> None:
     """Computed once more, post by post."""
     posts = {post.id: post for corpus in CORPORA.values() for post in corpus.posts.values()}
@@ -131,6 +135,7 @@ def test_values_are_those_of_the_posts_shown_and_picked() -> None:
     assert float(found["bias"]) == pytest.approx((means[1] - means[0]) / sd, rel=1e-9)
 
 
+@pytest.mark.requirement("REC-16")
 def test_the_order_of_rows_changes_nothing() -> None:
     """The documented bug: pool and picks joined by an index that did not match."""
     backwards = Records(tuple(reversed(some("even").rows)))
@@ -151,6 +156,7 @@ def _same(one: str, two: str) -> bool:
         return one == two
 
 
+@pytest.mark.requirement("REC-16")
 def test_every_style_has_a_v_that_is_not_zero() -> None:
     """The bug left categories of all styles but one without a table, and so without a bias."""
     found = rows(of_two(), "pool_vs_recommended_summary.csv")
@@ -199,6 +205,7 @@ def test_what_a_provider_stands_for_is_said() -> None:
     ]
 
 
+@pytest.mark.requirement("REC-03")
 @pytest.mark.parametrize(
     ("models", "printed"),
     [
@@ -213,6 +220,7 @@ def test_two_models_of_a_provider_are_two_conditions(
     assert list(providers_of(models).values()) == list(printed)
 
 
+@pytest.mark.requirement("REC-05", "REC-44")
 def test_the_programs_pool_is_beside_the_texts_and_both_are_named() -> None:
     """Computed once more with pandas, and with the functions the document's program calls."""
     details = rows(of_two(), "pool_vs_recommended_details.csv")
@@ -237,6 +245,7 @@ def test_the_programs_pool_is_beside_the_texts_and_both_are_named() -> None:
         (same,) = (
             r for r in program if r["feature"] == feature.name and where.items() <= r.items()
         )
+        assert (line["smallest_expected"] == "") == (feature.kind == "numerical")
         a, b = (side[feature.name].dropna() for side in (picked, other))
         if feature.kind == "numerical":
             pooled = ((len(a) - 1) * a.var() + (len(b) - 1) * b.var()) / (len(a) + len(b) - 2)

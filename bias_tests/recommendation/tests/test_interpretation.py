@@ -24,6 +24,7 @@ def row(
     )
 
 
+@pytest.mark.requirement("REC-11")
 @pytest.mark.parametrize(
     ("d", "word"),
     [
@@ -40,6 +41,7 @@ def test_words_of_cohens_d(d: float, word: str) -> None:
     assert effect(row("toxicity", d, 0.5, "Cohen's d")) == word
 
 
+@pytest.mark.requirement("REC-14")
 @pytest.mark.parametrize(
     ("v", "word"),
     [
@@ -56,6 +58,7 @@ def test_words_of_cramers_v(v: float, word: str) -> None:
     assert effect(row("has_emoji", v, 0.5)) == word
 
 
+@pytest.mark.requirement("REC-41")
 def test_the_documented_examples() -> None:
     polarity = row("sentiment_polarity", 0.35, 0.002, "Cohen's d")
     assert interpretation(polarity) == (
@@ -76,6 +79,7 @@ def test_the_documented_examples() -> None:
     )
 
 
+@pytest.mark.requirement("REC-41")
 def test_the_direction_is_said() -> None:
     says = interpretation(row("text_length", -0.6, 1e-9, "Cohen's d"))
     assert "significantly lower text length" in says
@@ -83,6 +87,7 @@ def test_the_direction_is_said() -> None:
     assert says.endswith("deviations below the pool.")
 
 
+@pytest.mark.requirement("REC-43")
 def test_significance_is_not_importance_and_its_absence_not_equality() -> None:
     assert "likely not important" in interpretation(row("toxicity", 0.1, 0.01, "Cohen's d"))
     assert "likely not important" in interpretation(row("has_url", 0.09, 0.01))
@@ -98,6 +103,7 @@ def test_what_failed_is_no_finding() -> None:
     assert effect(failed) == ""
 
 
+@pytest.mark.requirement("REC-42")
 def test_a_pooled_cell_says_how_many_conditions_and_no_size() -> None:
     cell = BiasCell(
         feature="toxicity",
