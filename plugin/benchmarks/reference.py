@@ -1,4 +1,4 @@
-"""The pages that are made of the project's own tables: options, and the picture of the layers.
+"""The pages that are made of the project's own tables: options, commands, layers, requirements.
 
     python plugin/benchmarks/reference.py
 
@@ -12,10 +12,13 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from benchmarks import requirements
+from pytest_bias.cli.commands import command_line, commands_of
 from pytest_bias.settings.options import SECTIONS, Option
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "options.md"
+COMMANDS = ROOT / "docs" / "reference" / "commands.md"
 ARCHITECTURE = ROOT / "plugin" / "ARCHITECTURE.md"
 HOLDS = (
     "faces: hooks, console script",
@@ -64,6 +67,25 @@ def _code(text: str) -> str:
     return f"`{text}`" if text else ""
 
 
+def commands_page() -> str:
+    """Return the page of the command line."""
+    return "\n".join(_commands()) + "\n"
+
+
+def _commands() -> Iterator[str]:
+    yield "# Commands\n\n*Made by `plugin/benchmarks/reference.py` of `cli/commands.py`.*"
+    for parser in commands_of(command_line()):
+        example = (parser.epilog or "").removeprefix("Example:\n  ")
+        yield f"\n## {parser.prog}\n\n{parser.description}\n\n```sh\n{example}\n```"
+        taken = [each for each in parser._actions if each.dest != "help"]  # noqa: SLF001
+        yield from ["\n| takes | meaning |\n|---|---|"] * bool(taken)
+        for each in taken:
+            takes = str(each.metavar or "|".join(each.choices or ())) if each.nargs != 0 else ""
+            typed = " ".join(filter(None, [", ".join(each.option_strings), takes]))
+            bars, meaning = typed.replace("|", "\\|"), (each.help or "").replace("%%", "%")
+            yield f"| `{bars}` | {meaning} |"
+
+
 def layers() -> list[list[str]]:
     """Return the packages of each layer, from the top, as import-linter's contract has them."""
     project = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text(encoding="utf-8"))
@@ -91,3 +113,6 @@ def architecture_page(page: str) -> str:
 if __name__ == "__main__":
     ARCHITECTURE.write_text(architecture_page(ARCHITECTURE.read_text("utf-8")), encoding="utf-8")
     PAGE.write_text(options_page(), encoding="utf-8")
+    page = requirements.requirements_page(requirements.documents(), requirements.holdings())
+    requirements.PAGE.write_text(page, encoding="utf-8")
+    COMMANDS.write_text(commands_page(), encoding="utf-8")
