@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .experiments.design import Condition, Design, Factor, Items, Trial
     from .experiments.experiment import Experiment, SimulatedAnswer, SimulatedPrompt, plan
     from .experiments.figures import Heatmap, Means
+    from .experiments.impact import Impact
     from .experiments.judges import NOT_SCORED, Agreement, scored_again
     from .experiments.layouts import TableLayout, TableRow
     from .experiments.masking import masked
@@ -100,6 +101,7 @@ _HOMES = {
     "FisherTest": "contrasts.published",
     "GroupContrast": "contrasts.groups",
     "Heatmap": "experiments.figures",
+    "Impact": "experiments.impact",
     "HumanStudy": "contrasts.findings",
     "Hypothesis": "contrasts.declared",
     "Inconclusive": "errors",
@@ -204,6 +206,7 @@ __all__ = [
     "Heatmap",
     "HumanStudy",
     "Hypothesis",
+    "Impact",
     "Inconclusive",
     "Interaction",
     "Interval",

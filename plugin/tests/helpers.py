@@ -90,7 +90,13 @@ def serving(*answers: SimulatedAnswer, **settings: Any) -> Iterator[SimulatorSer
         server.stop()
 
 
-Answer = Callable[[BaseHTTPRequestHandler], None]
+class Asked(BaseHTTPRequestHandler):
+    """A call to a server that is :func:`answering`, with its body."""
+
+    body = b""
+
+
+Answer = Callable[[Asked], None]
 
 
 @contextmanager
@@ -98,11 +104,13 @@ def answering(answer: Answer) -> Iterator[tuple[str, list[str]]]:
     """A server that answers every call so: its URL, and the paths it was asked for."""
     seen: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Asked):
         def do_POST(self) -> None:
             seen.append(self.path)
-            self.rfile.read(int(self.headers["Content-Length"]))
+            self.body = self.rfile.read(int(self.headers["Content-Length"]))
             answer(self)
+
+        do_PATCH = do_PUT = do_POST  # noqa: N815  (names of the base)
 
         def do_GET(self) -> None:  # what a 303 makes of a POST
             seen.append(self.path)
@@ -123,7 +131,7 @@ def answering(answer: Answer) -> Iterator[tuple[str, list[str]]]:
 
 
 def saying(status: int, headers: Mapping[str, str], body: bytes = b"") -> Answer:
-    def answer(handler: BaseHTTPRequestHandler) -> None:
+    def answer(handler: Asked) -> None:
         handler.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
             handler.send_header(name, value)

@@ -11,7 +11,8 @@ from types import ModuleType
 import pytest
 
 _PLUGIN = Path(__file__).parents[1] / "pytest_bias"
-_LIBRARIES = (sys.prefix, sys.base_prefix, str(_PLUGIN))
+_BESIDE_PYTEST = Path(pytest.__file__).parents[1]
+_LIBRARIES = (sys.prefix, sys.base_prefix, str(_BESIDE_PYTEST), str(_PLUGIN))
 _SUITES = frozenset({"bias_tests", "conftest", "tests"})
 """Packages of this repository that a run must not find in place of its own."""
 
@@ -32,8 +33,7 @@ def _is_library(module: object) -> bool:
 def keep(modules: Mapping[str, ModuleType]) -> None:
     """Have modules imported that pytester forgot, for each run would import them anew.
 
-    Some cannot be imported twice at all: numpy refuses, and cryptography no longer knows its own
-    ciphers.
+    Some cannot be imported twice at all: numpy refuses.
     """
     for name, module in modules.items():
         sys.modules.setdefault(name, module)

@@ -124,18 +124,8 @@ class Baselines:
         if case.design.screens:
             beside = self._beside_screen(case, players, verdict, entry)
             return beside, standing_of(beside, entry)
-        recording = analysis.recording
-        new = entry_of(
-            verdict, recording, self.fingerprint(case, players), acceptance=None, before=None
-        )
-        beside = compare(
-            verdict.named,
-            new,
-            entry,
-            today=settings.today,
-            verdict=verdict,
-            among=detecting(each.claim for each in analysis.verdicts),
-        )
+        told, recording = self.fingerprint(case, players), analysis.recording
+        _, beside = beside_entry(analysis, verdict, told, entry, today=settings.today)
         if entry is not None and (
             other := served_otherwise(
                 verdict.experiment, case.model, recording, accepted=entry.served
@@ -206,6 +196,32 @@ class Baselines:
         if model not in self._read:
             self._read[model] = read_baseline(folder, model)
         return self._read[model]
+
+
+def beside_entry(
+    analysis: Analysis,
+    verdict: Verdict,
+    fingerprint: Mapping[str, object],
+    entry: Entry | None,
+    *,
+    today: str,
+    against: str = "",
+) -> tuple[Entry, Comparison]:
+    """Return a verdict of ``analysis`` as an entry, and what :func:`compare` makes of the two.
+
+    Raises BaselineDiffers when they were reached with different designs.
+    """
+    new = entry_of(verdict, analysis.recording, fingerprint)
+    beside = compare(
+        verdict.named,
+        new,
+        entry,
+        today=today,
+        against=against,
+        verdict=verdict,
+        among=detecting(each.claim for each in analysis.verdicts),
+    )
+    return new, beside
 
 
 def acceptance_of(settings: Settings) -> Acceptance | None:

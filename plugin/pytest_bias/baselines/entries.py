@@ -158,8 +158,8 @@ def entry_of(
     recording: Recording,
     fingerprint: Mapping[str, object],
     *,
-    acceptance: Acceptance | None,
-    before: Entry | None,
+    acceptance: Acceptance | None = None,
+    before: Entry | None = None,
 ) -> Entry:
     """The entry of a verdict that is accepted now; ``before`` is the one it replaces.
 

@@ -20,6 +20,7 @@ from ..verdicts.verdict import (
     HypothesisName,
     Status,
     Verdict,
+    allowed_words,
     arms_words,
     estimate_words,
     settle_words,
@@ -436,8 +437,10 @@ def stopped_by(
     """
     if not is_stopped(verdict.status, verdict.claim, gate=gate, inconclusive=inconclusive):
         return None
-    error = BiasFound if verdict.status == "BIASED" else Inconclusive
-    return error(describe_verdict(verdict, place, beside))
+    kind = BiasFound if verdict.status == "BIASED" else Inconclusive
+    error = kind(describe_verdict(verdict, place, beside))
+    error.short = f"{verdict.status} {allowed_words(verdict) or verdict.reason}"
+    return error
 
 
 def stopped_by_control(control: Control, place: str, *, gate: Gate) -> BiasError | None:
@@ -492,6 +495,7 @@ def properties_of(verdict: Verdict, beside: Comparison) -> tuple[tuple[str, str]
             "units": finding.units,
             "interval": None if interval is None else f"[{interval.low!r}, {interval.high!r}]",
             "margin": finding.margin,
+            "scale": finding.scale,
             "p_clear": finding.p_clear,
         }
     properties["baseline"] = beside.words or None

@@ -13,7 +13,7 @@ from ..errors import BadSetting
 from ..settings.model_names import answered_words, file_stem
 from ..settings.published import is_tabled
 from ..settings.settings import FILE_SUFFIX, OPTION, names_file
-from .accepted import Baselines, baseline_in, standing_of
+from .accepted import Baselines, baseline_in, beside_entry, standing_of
 from .case_report import AgainstOld, CaseReport, Standing
 from .entries import Baseline, DamagedBaseline, Entry, entry_of
 from .gate import BaselineDiffers, Comparison, compare, detecting, is_stopped
@@ -121,19 +121,12 @@ class Against:
         DamagedCassette, DamagedBaseline or StaleRecordings when what is there of the old model
         cannot be used.
         """
-        settings, named = self._settings, verdict.named
-        fingerprint = self._accepted.fingerprint(case, players)
-        new = entry_of(verdict, analysis.recording, fingerprint, acceptance=None, before=None)
+        settings = self._settings
+        told = self._accepted.fingerprint(case, players)
         entry, digest = self._entry(case, verdict)
         against = "" if self.file is not None else self.old
-        beside = compare(
-            named,
-            new,
-            entry,
-            today=settings.today,
-            against=against,
-            verdict=verdict,
-            among=detecting(each.claim for each in analysis.verdicts),
+        new, beside = beside_entry(
+            analysis, verdict, told, entry, today=settings.today, against=against
         )
         row = None
         if verdict.gates:
@@ -143,7 +136,7 @@ class Against:
                 gate=settings.gate,
                 inconclusive=settings.inconclusive,
             )
-            row = row_of(named, new, entry, beside, stops=stops, verdict=verdict)
+            row = row_of(verdict.named, new, entry, beside, stops=stops, verdict=verdict)
         absent = entry is None and digest is None and self.file is None
         said = AgainstOld(digest=digest, absent=absent, row=row)
         return beside, replace(standing_of(beside, entry), upgrade=said)
@@ -165,7 +158,6 @@ class Against:
             analysis.verdict(verdict.id),
             analysis.recording,
             self._accepted.fingerprint(before, self._players(before)),
-            acceptance=None,
             before=None if known is None else known.entry(verdict.experiment, verdict.id),
         )
         return entry, digest

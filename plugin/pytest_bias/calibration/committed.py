@@ -12,26 +12,14 @@ from ..recording.characteristics import Chance, Characteristics, Derivation, pro
 from .errors import DamagedCalibration
 from .file import FORMAT
 from .grid import BIASED, EVEN
-from .summary import PASSES, SUITE, UNCHANGED
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rate:
-    """What the plan reads of a :class:`.summary.Rate`."""
-
-    experiment: str
-    subject: str
-    what: str
-    hypothesis: str = ""
-    hits: int
-    draws: int
+from .summary import PASSES, SUITE, UNCHANGED, Rate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Written:
     format: int
     designs: dict[str, str]
-    rates: list[_Rate]
+    rates: list[Rate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +27,7 @@ class Summary:
     """A calibration: experiment → the digest of its design, and the rates of all draws."""
 
     designs: Mapping[str, str]
-    rates: Sequence[_Rate]
+    rates: Sequence[Rate]
 
     def of(self, wanted: Mapping[str, str]) -> tuple[Characteristics, ...]:
         """The characteristics of experiments, each ``wanted`` with the digest of its design.

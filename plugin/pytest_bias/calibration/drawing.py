@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from ..baselines.accepted import beside_entry
 from ..baselines.entries import Acceptance, Entry, entry_of
 from ..baselines.fingerprints import fingerprint_of
-from ..baselines.gate import compare, detecting, is_stopped
+from ..baselines.gate import is_stopped
 from ..contrasts.cases import Registered
 from ..errors import InvalidReply
 from ..experiments.allocation import Allocation
@@ -122,12 +123,10 @@ class Bench:
     def upgraded(self, analysis: Analysis, accepted: Mapping[str, Entry]) -> dict[str, str]:
         """Hypothesis → how its verdict stands beside the accepted one, where the gate stops it."""
         stopped: dict[str, str] = {}
-        among = detecting(each.claim for each in analysis.verdicts)
-        for name, entry in self.entries(analysis, {}).items():
-            verdict = analysis.verdict(name)
-            beside = compare(
-                verdict.named, entry, accepted[name], today=_TODAY, verdict=verdict, among=among
-            )
+        for verdict in analysis.verdicts:
+            name = verdict.id
+            told, entry = self.fingerprints[name], accepted[name]
+            _, beside = beside_entry(analysis, verdict, told, entry, today=_TODAY)
             if is_stopped(verdict.status, verdict.claim) and not beside.tolerated:
                 stopped[name] = beside.outcome
         return stopped

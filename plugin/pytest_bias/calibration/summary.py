@@ -46,9 +46,9 @@ class Rate:
 
     experiment: str
     subject: str
-    accepted: str
+    accepted: str = ""
     what: str
-    hypothesis: str
+    hypothesis: str = ""
     hits: int
     draws: int
     relation: BoundSide = ""
@@ -267,10 +267,7 @@ def _of_upgrades(cell: _Cell, subject: PlantedSubject, drawn: Sequence[Line]) ->
 
 
 def _alarms(line: Line) -> bool:
-    return any(
-        each["status"] == "BIASED" and each["claim"] != "describe"
-        for each in line["verdicts"].values()
-    )
+    return any(each["status"] == "BIASED" and _gates(each) for each in line["verdicts"].values())
 
 
 def _passes(line: Line) -> bool:

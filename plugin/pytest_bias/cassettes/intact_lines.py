@@ -20,9 +20,8 @@ from .format import (
     decode_header,
     decode_text,
     encode_provenance,
-    key_of,
 )
-from .measured import MEASURED_START, SEALED_START, decode_measured, replies_on
+from .measured import MEASURED_START, decode_measured, replies_on
 from .places import REJOURNAL_SUFFIX
 
 LONGEST_LINE = 1 << 27
@@ -35,7 +34,7 @@ NO_LINE = "this is no line of a cassette"
 
 _NAMED = 10
 _REPLIES = (KEY_START, MEASURED_START)
-_SUMMED = (*_REPLIES, SEALED_START, PROVENANCE_START, SCOPE_START, LOST_START, HEADER_START)
+_SUMMED = (*_REPLIES, PROVENANCE_START, SCOPE_START, LOST_START, HEADER_START)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +59,9 @@ def lines_of(text: bytes) -> Iterator[bytes]:
 
 
 def sifted(text: bytes) -> Sifted:
-    """Sift a journal, or a cassette, whose header and lost trials are none of a journal's lines.
-
-    A trial whose text was sealed beside its measures is intact only with it.
-    """
+    """Sift a journal, or a cassette: header and lost trials are none of a journal's lines."""
     found = list(enumerate(lines_of(text), start=1))
     intact = {number: line for number, line in found if _is_intact(line)}
-    sealed = {key_of(line) for line in intact.values() if line.startswith(SEALED_START)}
-    intact = {
-        number: line
-        for number, line in intact.items()
-        if not line.startswith(MEASURED_START)
-        or key_of(line) in sealed
-        or not decode_measured(line, "", number).sealed
-    }
     lost = [(number, line) for number, line in found if number not in intact]
     lines = [_journalled(line) for line in intact.values() if not line.startswith(LOST_START)]
     return Sifted(

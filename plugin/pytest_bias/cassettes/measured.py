@@ -4,23 +4,22 @@ A measured line stands for a whole trial: what was measured, under which version
 and how the calls went (tokens, latency, ends), without a word of what was asked or answered. Its
 key is made of that of the trial's opening interaction, so a changed prompt, parameter or model is
 a trial that is not recorded; of the measures' versions, so that a line measured otherwise is
-another line, which a new one never meets; and of whether the text is sealed beside it. Where the
-user gives a key, each reply's keyed hash (HMAC-SHA-256, RFC 2104) stands with it, so that an
-auditor who has the text can show that it is the one; without the user's key there is no hash at
-all, because that of a short reply can be guessed.
-
-A sealed line holds the interactions of the same trial, encrypted.
+another line, which a new one never meets. Where the user gives a key, each reply's keyed hash
+(HMAC-SHA-256, RFC 2104) stands with it, so that an auditor who has the text can show that it is
+the one; without the user's key there is no hash at all, because that of a short reply can be
+guessed.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..errors import DamagedCassette
+from ..errors import BadSetting, DamagedCassette
 from ..experiments.canonical import compact, digest
 from ..experiments.design import LABEL, frozen_mapping
 from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, check_kept, finite_number
@@ -30,7 +29,13 @@ from ..experiments.replay import Wanted
 from .format import KEY_START, decoded, encoded, reply_facts
 
 MEASURED_START = b'{"measured":"'
-SEALED_START = b'{"sealed":"'
+
+KEY_VARIABLE = "PYTEST_BIAS_RETENTION_KEY"
+"""Environment variable of the user's key: 32 random bytes in URL-safe base64."""
+
+_KEY_LENGTH = 32
+
+_NOT_SEALED = {"sealed": False}  # part of every line and key; other text than none is not kept
 
 UNSPECIFIED = "unspecified"
 """Stands for a reason of a missing reply that is no label: it may be a reply's own words."""
@@ -41,10 +46,10 @@ class MeasuredTrial:
     """One trial without its text.
 
     ``versions`` holds the version of every measure, ``judge`` says who graded it and how (see
-    :meth:`.Experiment.judged_by`), ``sealed`` whether the text was sealed beside
-    it, ``calls`` what is known of each reply beside its text, in reading order: ``to`` whom the
-    question was put, its ``place``, ``finish``, ``served_model``, ``usage`` (tokens), ``latency``
-    (seconds), ``recorded_at``, ``dropped`` parameters, ``hash`` where there is a user's key.
+    :meth:`.Experiment.judged_by`), ``calls`` what is known of each reply beside its text, in
+    reading order: ``to`` whom the question was put, its ``place``, ``finish``, ``served_model``,
+    ``usage`` (tokens), ``latency`` (seconds), ``recorded_at``, ``dropped`` parameters, ``hash``
+    where there is a user's key.
     """
 
     key: str
@@ -54,7 +59,6 @@ class MeasuredTrial:
     invalid: tuple[str, ...]
     versions: Mapping[str, int]
     judge: str
-    sealed: bool
     calls: tuple[Mapping[str, object], ...] = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -68,13 +72,13 @@ def versions_of(measures: Sequence[Measure]) -> dict[str, int]:
     return {measure.name: measure.version for measure in measures}
 
 
-def measured_key(opening: str, versions: Mapping[str, int], *, judge: str, sealed: bool) -> str:
+def measured_key(opening: str, versions: Mapping[str, int], *, judge: str) -> str:
     """The key of a measured trial.
 
     ``opening`` is that of its first interaction, ``judge`` says who graded it and how (empty where
     nobody did): another judge may find another measure.
     """
-    parts = {"opening": opening, "versions": dict(versions), "sealed": sealed}
+    parts = {"opening": opening, "versions": dict(versions), **_NOT_SEALED}
     if judge:
         parts["judge"] = judge
     return digest(compact(parts, sort_keys=True))
@@ -87,7 +91,6 @@ def measured_trial(
     secret: bytes | None,
     *,
     judge: str,
-    sealed: bool,
 ) -> MeasuredTrial:
     """Return the measures and counts that are kept of a trial.
 
@@ -95,7 +98,7 @@ def measured_trial(
     user's key, None where there is none.
     """
     versions = versions_of(measures)
-    key = measured_key(exchanges[0][0].key, versions, judge=judge, sealed=sealed)
+    key = measured_key(exchanges[0][0].key, versions, judge=judge)
     row = record_of(outcome, measures)
     check_kept(measures, row.values)
     return MeasuredTrial(
@@ -106,7 +109,6 @@ def measured_trial(
         invalid=tuple(map(reason_label, outcome.invalid)),
         versions=versions,
         judge=judge,
-        sealed=sealed,
         calls=tuple(
             _call(key, number, wanted, completion, secret)
             for number, (wanted, completion) in enumerate(exchanges, start=1)
@@ -135,6 +137,19 @@ def _call(
     return call
 
 
+def check_key(secret: bytes) -> None:
+    """Raise BadSetting, which does not quote it, unless ``secret`` is a key."""
+    try:
+        found = base64.b64decode(secret + b"=" * (-len(secret) % 4), b"-_", validate=True)
+    except ValueError:
+        found = b""
+    if len(found) != _KEY_LENGTH:
+        problem = (
+            "is no key; make one: python -c 'import secrets; print(secrets.token_urlsafe(32))'"
+        )
+        raise BadSetting(option=KEY_VARIABLE, value="…", problem=problem)
+
+
 def keyed_hash(secret: bytes, key: str, number: int, text: str) -> str:
     """HMAC-SHA-256 of the reply to the ``number``-th call (from 1) of the measured trial ``key``.
 
@@ -156,7 +171,7 @@ def encode_measured(measured: MeasuredTrial) -> bytes:
             "invalid": list(measured.invalid),
             "versions": dict(measured.versions),
             **({"judge": measured.judge} if measured.judge else {}),
-            "sealed": measured.sealed,
+            **_NOT_SEALED,
             "calls": [dict(call) for call in measured.calls],
         }
     )
@@ -173,7 +188,6 @@ def decode_measured(line: bytes, path: str, number: int) -> MeasuredTrial:
             invalid=tuple(parsed["invalid"]),
             versions=parsed["versions"],
             judge=parsed.get("judge", ""),
-            sealed=parsed["sealed"],
             calls=tuple(parsed["calls"]),
         )
 
@@ -185,17 +199,6 @@ def _value(value: MeasureValue, path: str, number: int) -> MeasureValue:
     if finite is None:
         raise DamagedCassette(path=path, line=number, problem="a measure there is no number")
     return finite
-
-
-def encode_sealed(key: str, token: bytes) -> bytes:
-    """The line that holds a trial's encrypted interactions, without the line feed."""
-    return encoded({"sealed": key, "token": token.decode("ascii")})
-
-
-def decode_sealed(line: bytes, path: str, number: int) -> tuple[str, bytes]:
-    """Key and token of a line; DamagedCassette when it is not what was written."""
-    with decoded(line, path, number) as parsed:
-        return parsed["sealed"], parsed["token"].encode("ascii")
 
 
 def replies_on(line: bytes) -> int:

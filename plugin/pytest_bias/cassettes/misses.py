@@ -119,13 +119,12 @@ def _measured_difference(wanted: Wanted, measured: Sequence[MeasuredTrial]) -> s
     if not same_trial:
         return _trial_difference(wanted.trial, [each.trial for each in measured])
     for each in same_trial:
-        key = measured_key(wanted.key, each.versions, judge=each.judge, sealed=each.sealed)
+        key = measured_key(wanted.key, each.versions, judge=each.judge)
         if each.key == key:
             versions = ", ".join(f"{name} {number}" for name, number in each.versions.items())
-            beside = "with" if each.sealed else "without"
             return (
                 f"Nearest recording: the same trial and question, measured in these versions: "
-                f"{versions}; {beside} sealed text beside it"
+                f"{versions}"
                 f"{f', graded by {json.loads(each.judge)[0]}' if each.judge else ''}. The "
                 "experiment's measures, their versions, its retention or its judge have changed "
                 "since, or how replies are read, and what was replied cannot be measured again."

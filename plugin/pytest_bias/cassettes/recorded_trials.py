@@ -181,19 +181,16 @@ def _opened(experiment: Experiment, players: Players | str, trial: Trial) -> Wan
 def _measured(
     experiment: Experiment, players: Players, wanted: Wanted, cassette: Cassette, *, anew: bool
 ) -> MeasuredTrial | None:
-    """The line of the trial that opens with ``wanted``; a sealed one serves for its measures."""
+    """The line of the trial that opens with ``wanted``."""
     versions = versions_of(experiment.measured_with(players))
     judge = experiment.judged_by(players)
-    for sealed in (True,) if experiment.retention == "encrypted" else (False, True):
-        key = measured_key(wanted.key, versions, judge=judge, sealed=sealed)
-        if anew and not cassette.journalled(key):
-            continue
-        measured = cassette.measured(key)
-        if measured is not None:
-            # Of a cassette that kept more; what is no category any more is a missing trial.
-            undeclared = [measure for measure in experiment.measures if not measure.categories]
-            check_kept(undeclared, measured.values)
-            return measured
+    key = measured_key(wanted.key, versions, judge=judge)
+    measured = None if anew and not cassette.journalled(key) else cassette.measured(key)
+    if measured is not None:
+        # Of a cassette that kept more; what is no category any more is a missing trial.
+        undeclared = [measure for measure in experiment.measures if not measure.categories]
+        check_kept(undeclared, measured.values)
+        return measured
     return _read_strictly(experiment, players, wanted, cassette, anew=anew)
 
 

@@ -25,7 +25,7 @@ from . import format as cassette_format
 from .files import is_there, make_folder, read_file, refuse_links, sync_folder, write_atomically
 from .format import Provenance, encode_provenance, encode_scope
 from .intact_lines import LONGEST_LINE, damaged_journal, sifted, spoilt_words
-from .measured import MeasuredTrial, encode_measured, encode_sealed, replies_on
+from .measured import MeasuredTrial, encode_measured, replies_on
 from .places import REJOURNAL_SUFFIX, content, journals_of
 from .store import Cassette
 
@@ -107,10 +107,9 @@ class Recorder:
         """
         await self._kept(self._lines(wanted, completion))
 
-    async def keep_measured(self, measured: MeasuredTrial, token: bytes | None) -> None:
-        """Keep a whole trial without its text, and the text sealed where there is a ``token``."""
-        lines = [] if token is None else [encode_sealed(measured.key, token)]
-        await self._kept([*lines, encode_measured(measured)])
+    async def keep_measured(self, measured: MeasuredTrial) -> None:
+        """Keep a whole trial without its text."""
+        await self._kept([encode_measured(measured)])
 
     async def _kept(self, lines: Sequence[bytes]) -> None:
         mine = self._queue(lines)

@@ -36,7 +36,7 @@ from .intact_lines import (
     sifted,
     with_way_out,
 )
-from .measured import MEASURED_START, SEALED_START, MeasuredTrial, decode_measured
+from .measured import MEASURED_START, MeasuredTrial, decode_measured
 from .places import (
     cassette_path,
     content,
@@ -82,7 +82,6 @@ class Cassette:
         self._written_lost: frozenset[str] = frozenset()
         self._lines: dict[str, _Line] = {}
         self._text_lines: list[_Line] = []
-        self._sealed: dict[str, _Line] = {}
         self._journal_provenances: list[Provenance] = []
         if found is not None:
             self._load(content(found))
@@ -168,10 +167,6 @@ class Cassette:
             if line.data.startswith(MEASURED_START):
                 yield decode_measured(*line)
 
-    def sealed_lines(self) -> Iterator[_Line]:
-        """The lines of sealed trials, where they stand."""
-        return iter(self._sealed.values())
-
     def lines_in_order(self) -> Iterator[bytes]:
         """The lines of a file that holds all of this, as they were read or recorded.
 
@@ -184,8 +179,6 @@ class Cassette:
         for line in sorted(
             self._lines.values(), key=lambda at: cassette_format.order_of_line(*at)
         ):
-            if sealed := self._sealed.get(cassette_format.key_of(line.data)):
-                yield sealed.data
             yield line.data
 
     @property
@@ -246,20 +239,15 @@ class Cassette:
                 if not adds or key not in self._lines:
                     self._lines[key] = placed
                 self.keeps_text |= line.startswith(cassette_format.KEY_START)
-            elif not self._take(placed, path, adds=adds):
+            elif not self._take(placed, path):
                 raise DamagedCassette(path=path, line=number, problem=NO_LINE)
 
-    def _take(self, placed: _Line, path: Path, *, adds: bool) -> bool:
+    def _take(self, placed: _Line, path: Path) -> bool:
         """Take a line that is no interaction; whether it is one of ours at all."""
         line = placed.data
         if line.startswith(cassette_format.TEXT_START):
             self._text_lines.append(placed)
             self.keeps_text = True
-        elif line.startswith(SEALED_START):
-            # It stands before the measured line it goes with, and counts only with it.
-            key = cassette_format.key_of(line)
-            if not adds or key not in self._lines:
-                self._sealed[key] = placed
         elif line.startswith(LOST_START) and path == self.path:
             self.lost = decode_trials(*placed)
         elif line.startswith(SCOPE_START) and path == self.rerecording_path:
@@ -294,9 +282,7 @@ class Cassette:
         self._check_alike(other)
         for key, line in other._lines.items():
             mine = self._lines.get(key, line)
-            both = self._sealed.get(key), other._sealed.get(key)
-            sealed = {each.data for each in both if each is not None}
-            if mine.data != line.data or len(sealed) > 1:
+            if mine.data != line.data:
                 with cassette_format.decoded(*line) as parsed:
                     trial = cassette_format.trial_id(parsed["trial"])
                 problem = f"what the model replied in trial {trial} differs (key {key[:12]}…)"
@@ -307,7 +293,6 @@ class Cassette:
         self.lost = lost
         new = {key: line for key, line in other._lines.items() if key not in self._lines}
         self._lines |= new
-        self._sealed |= {key: other._sealed[key] for key in new if key in other._sealed}
         self._text_lines += other._text_lines
         self.keeps_text |= other.keeps_text
         if new or not len(other):
@@ -347,7 +332,6 @@ class Cassette:
     def without(self, keys: frozenset[str]) -> None:
         """Forget what is recorded under ``keys``, and the texts that only they were told."""
         self._lines = {key: line for key, line in self._lines.items() if key not in keys}
-        self._sealed = {key: line for key, line in self._sealed.items() if key not in keys}
         told = {text for each in self.interactions() for _, text in each.messages}
         self._text_lines = [
             line for line in self._text_lines if cassette_format.decode_text(*line)[0] in told

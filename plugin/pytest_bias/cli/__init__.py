@@ -1,16 +1,16 @@
-"""The commands of ``pytest-bias``: each adds itself to the parser and runs what it is for."""
+"""The console script: ``commands.py`` is the command line, the other modules do what it says."""
 
 from __future__ import annotations
 
-import argparse
+import json
 import sys
+from collections.abc import Iterable
+from itertools import combinations
 from pathlib import Path
 
 from ..cassettes.files import write_atomically
 from ..errors import ReportNotWritten
 from ..report.escapes import terminal_text
-
-Commands = argparse._SubParsersAction  # noqa: SLF001  (argparse has no public name for it)
 
 
 def tell(text: str, *, wrong: bool = False) -> None:
@@ -23,9 +23,29 @@ def tell(text: str, *, wrong: bool = False) -> None:
     stream.write(f"{terminal_text(text)}\n".encode(encoding, "replace").decode(encoding))
 
 
+def tell_json(value: object) -> None:
+    """Print a value as JSON, in place of a table."""
+    tell(json.dumps(value, indent=1, ensure_ascii=True, allow_nan=False))
+
+
+def check_apart(paths: Iterable[Path]) -> None:
+    """Refuse to write two files to one place, of which the last alone would be left."""
+    for one, other in combinations(paths, 2):
+        if one.resolve() == other.resolve() and is_place(one):
+            raise ReportNotWritten(path=other, problem="two files were to be written there")
+
+
+def is_place(path: Path) -> bool:
+    """Whether a file stands at ``path``, or could: no pipe, no device such as /dev/stdout."""
+    return path.is_file() or path.is_dir() or not path.exists()
+
+
 def write(path: Path, text: str) -> None:
-    """Write a file that was asked for, whole or not at all."""
+    """Write a file that was asked for, whole or not at all; a pipe or device stays what it is."""
     try:
-        write_atomically(path, text.encode())
+        if is_place(path):
+            write_atomically(path, text.encode())
+        else:
+            path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ReportNotWritten(path=path, problem=error.strerror or str(error)) from None

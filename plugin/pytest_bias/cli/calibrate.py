@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache, partial
@@ -30,79 +29,13 @@ from . import tell, write
 if TYPE_CHECKING:
     from ..experiments.design import Design
     from ..experiments.records import Outcome
-    from . import Commands
 
 _HOUR = 3600.0
 
 
-def add_calibrating(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Add the command to ``commands``."""
-    command = commands.add_parser(
-        "calibrate",
-        help="measure how often verdicts err, on fresh draws of simulated subjects",
-        description="Draw a simulated subject anew, again and again, in this process: no HTTP, no "
-        "cassette, nothing is called. Each draw goes through protocol, replies, parser, measures, "
-        "analysis and gate, and is a line of FILE. What stands in FILE is not drawn again, so a "
-        "run that was interrupted goes on where it was.",
-    )
-    command.add_argument(
-        "experiments", nargs="*", metavar="EXPERIMENT", help="ids; by default all of the suite"
-    )
-    command.add_argument(
-        "--suite", default="bias_tests", help="package of the test modules (bias_tests)"
-    )
-    command.add_argument(
-        "--subject",
-        default="even",
-        help="who is drawn, and what is planted in it (even); of a model with a recording "
-        "(PROVIDER/MODEL) the replies are dealt out anew over its trials",
-    )
-    command.add_argument(
-        "--accepted",
-        default="",
-        metavar="SUBJECT",
-        help="hold every draw against an accepted one of this subject, as an upgrade",
-    )
-    command.add_argument("--design", default=GATE, help="name of the design drawn (gate)")
-    command.add_argument("--replicates", type=_positive, help="replicates, in place of its own")
-    command.add_argument("--draws", type=_positive, default=10, help="number of draws (10)")
-    command.add_argument("--seed", type=int, default=1, help="decides all chance (1)")
-    command.add_argument(
-        "--jobs", type=_positive, default=os.cpu_count() or 1, help="processes (all cores)"
-    )
-    command.add_argument(
-        "--hours", type=float, default=24.0, help="begin nothing after so many hours (24)"
-    )
-    command.add_argument(
-        "--grid",
-        choices=("gate", "full"),
-        help="draw a whole grid of subjects in place of one, and say what keeps its bound: gate "
-        "takes a minute (bounds with three Monte Carlo errors of grace), full takes hours",
-    )
-    command.add_argument(
-        "--out", type=Path, metavar="FILE", help="where the draws are kept (JSON Lines)"
-    )
-    command.add_argument(
-        "--report",
-        type=Path,
-        nargs="+",
-        metavar="FILE",
-        help="draw nothing, sum up what stands in files; exit status 1 where a bound is broken",
-    )
-    command.add_argument("--json", type=Path, metavar="FILE", help="write the summary as JSON")
-    command.set_defaults(run=_calibrate)
-
-
-def _positive(text: str) -> int:
-    if text.isdecimal() and (number := int(text)):
-        return number
-    problem = f"{text!r} is not a whole number of 1 or more"
-    raise argparse.ArgumentTypeError(problem)
-
-
 @cache
 def declared_by(suite: str, design: str = GATE, replicates: int | None = None) -> DrawnSuite:
-    """What a suite declares, its error budget, and the design to draw; read once in a process."""
+    """Read what a suite declares, its error budget, and the design to draw; once in a process."""
     registry = registry_of(suite_modules(suite))
     budget = read_budget(configured().error_budget)
     return DrawnSuite(registry, budget, partial(_replies, registry), design, replicates)
@@ -147,7 +80,7 @@ def _recorded(registry: Registry) -> list[tuple[str, str]]:
 
 def _calibrate(given: argparse.Namespace) -> int:
     if given.report is not None:
-        return _summed_up(given.report, given.json, 2.0)
+        return _summed_up(given.report, given, 2.0)
     if given.out is None:
         raise BadSetting(option="--out", value=None, problem="say where the draws are to be kept")
     load = partial(declared_by, given.suite, given.design, given.replicates)
@@ -167,10 +100,13 @@ def _calibrate(given: argparse.Namespace) -> int:
         seconds=given.hours * _HOUR,
         tell=partial(tell, wrong=True),
     )
-    tell(f"{given.out}: {'whole' if whole else 'not whole; the same command goes on with it'}")
-    if given.grid is None and given.json is None:
+    tell(
+        f"{given.out}: {'whole' if whole else 'not whole; the same command goes on with it'}",
+        wrong=True,
+    )
+    if given.grid is None and given.summary is None and not given.json:
         return 0
-    return _summed_up([given.out], given.json, 3.0 if given.grid == "gate" else 2.0)
+    return _summed_up([given.out], given, 3.0 if given.grid == "gate" else 2.0)
 
 
 def _cells(declared: DrawnSuite, given: argparse.Namespace) -> list[GridCell]:
@@ -189,8 +125,8 @@ def _cells(declared: DrawnSuite, given: argparse.Namespace) -> list[GridCell]:
     return [GridCell(each, given.subject, given.draws, given.accepted) for each in ids]
 
 
-def _summed_up(files: Sequence[Path], json_file: Path | None, errors: float) -> int:
-    """Print, and write, what the draws say; 1 where a bound is broken."""
+def _summed_up(files: Sequence[Path], given: argparse.Namespace, errors: float) -> int:
+    """Print, and write where asked, what the draws say; 1 where a bound is broken."""
     first, lines = file.read(files[0])
     for path in files[1:]:
         settings, more = file.read(path)
@@ -200,13 +136,15 @@ def _summed_up(files: Sequence[Path], json_file: Path | None, errors: float) -> 
         lines += more
     found = rates(first, lines, SUBJECTS)
     curved = curves(found, SUBJECTS)
-    for line in (*table(found, errors), *curve_table(curved), ""):
-        tell(line)
-    if json_file is not None:
-        write(json_file, as_json(first, found, curved))
+    summary = as_json(first, found, curved)
+    text = "\n".join((*table(found, errors), *curve_table(curved)))
+    tell(summary.rstrip() if given.json else text)
+    if given.summary is not None:
+        write(given.summary, summary)
     broken = [each for each in found if not each.holds(errors)]
     bounds = sum(each.bound is not None for each in found)
-    tell(f"{len(broken)} of {bounds} bounds are broken (grace: {errors:g} Monte Carlo errors)")
+    said = f"{len(broken)} of {bounds} bounds are broken (grace: {errors:g} Monte Carlo errors)"
+    tell(said if given.json else f"\n{said}", wrong=given.json)
     return int(bool(broken))
 
 

@@ -6,7 +6,6 @@ Nothing is called and no recording is read: what is said of calls and power hold
 from __future__ import annotations
 
 import argparse
-import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import BadSetting, BiasError, UnknownName
 from ..experiments.canonical import plain
 from ..experiments.design import SCREEN, Design, trials_of
-from ..experiments.experiment import Players, plan
+from ..experiments.experiment import GATE, Players, plan
 from ..experiments.replay import JUDGE, SUBJECT, Walk, simulated_reply
 from ..recording.estimate import Estimator
 from ..report.plan_text import SIGNS, prospects_words, wrapped
@@ -23,8 +22,8 @@ from ..settings.budget import read_budget
 from ..verdicts.analysis import gating_families
 from ..workbench.configuration import configured
 from ..workbench.plans import prospects_of
-from ..workbench.suite import SUITE, registry_of, suite_modules
-from . import Commands, tell
+from ..workbench.suite import declared_for, registry_of, suite_modules
+from . import tell, tell_json
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Registered, Registry
@@ -38,38 +37,11 @@ _LISTED, _FIRST = 12, 4
 _HEADINGS = ("experiment", "trials", "calls", "of a judge", "gating", "described", "source")
 
 
-def add_catalogue(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Add the two commands."""
-    list_ = commands.add_parser(
-        "list",
-        help="list a project's experiments",
-        description="List experiments with their size in the gate design: trials, calls (counted "
-        "by simulated subjects), hypotheses that gate a model and that only describe it.",
-    )
-    show = commands.add_parser(
-        "show",
-        help="show an experiment: design, prompts, hypotheses, power",
-        description="Show an experiment as it is declared: its design, the prompts of one trial, "
-        "measures, controls, hypotheses with their margins and why, calls and power.",
-    )
-    show.add_argument("experiment", metavar="EXPERIMENT", help="its id")
-    show.add_argument(
-        "--condition",
-        nargs="+",
-        metavar="ID|FACTOR=LEVEL",
-        help="condition whose prompts are shown (the first)",
-    )
-    show.add_argument("--item", metavar="ITEM", help="item whose prompts are shown (the first)")
-    for command, run in ((list_, _list), (show, _show)):
-        command.add_argument("--suite", default=SUITE, help="package of experiments (%(default)s)")
-        command.add_argument("--json", action="store_true", help="print JSON")
-        command.set_defaults(run=run)
-
-
 def _list(given: argparse.Namespace) -> int:
     found = [_summary(entry) for entry in _registry(given.suite)]
     if given.json:
-        return _print_json(found)
+        tell_json(plain(found))
+        return 0
     rows = [_HEADINGS]
     for each in found:
         calls = each["calls"]
@@ -95,14 +67,10 @@ def _show(given: argparse.Namespace) -> int:
     trial = _trial(entry.experiment, given.condition or (), given.item)
     found = {**_summary(entry), **_declared(entry), "prompts": _prompts(entry.experiment, trial)}
     if given.json:
-        return _print_json(found)
+        tell_json(plain(found))
+        return 0
     for line in _page(found):
         tell(line)
-    return 0
-
-
-def _print_json(value: object) -> int:
-    tell(json.dumps(plain(value), indent=1, ensure_ascii=True))
     return 0
 
 
@@ -146,9 +114,7 @@ def _declared(entry: Registered) -> dict[str, Any]:
     Raises BadSetting where the error budget does not provide for it.
     """
     experiment, design = entry.experiment, entry.experiment.design()
-    families = gating_families(entry.hypotheses.values())
-    allocation = read_budget(configured().error_budget).of(experiment.id, families)
-    prospects = prospects_of(entry, design, allocation, {})
+    alarms, prospects = _power_of(entry, design)
     items = experiment.items
     sizes = (design, experiment.design(SCREEN), *experiment.designs.values())
     return {
@@ -182,7 +148,7 @@ def _declared(entry: Registered) -> dict[str, Any]:
             }
             for each in entry.controls.values()
         ],
-        "alarms": allocation.alpha,
+        "alarms": alarms,
         "hypotheses": [
             {
                 **_fields(
@@ -193,6 +159,35 @@ def _declared(entry: Registered) -> dict[str, Any]:
             for each in prospects
         ],
     }
+
+
+def _power_of(entry: Registered, design: Design) -> tuple[float, tuple[Prospect, ...]]:
+    """The false alarms an experiment may raise, and what a design gives each hypothesis."""
+    families = gating_families(entry.hypotheses.values())
+    allocation = read_budget(configured().error_budget).of(entry.experiment.id, families)
+    return allocation.alpha, prospects_of(entry, design, allocation, {})
+
+
+def _power(given: argparse.Namespace) -> int:
+    """Say the power of each experiment in the sizes that are asked for."""
+    registry, ids = declared_for(given.experiments, given.suite)
+    rows: list[dict[str, Any]] = []
+    for id_ in ids:
+        entry = registry[id_]
+        for size in given.replicates or [None]:
+            design = entry.experiment.design(given.design or GATE, size)
+            trials, (alarms, prospects) = plan(entry.experiment, design), _power_of(entry, design)
+            of = {"experiment": id_, "design": design.name, "replicates": design.replicates}
+            rows.append({**of, "trials": len(trials), "alarms": alarms, "power": prospects})
+    if given.json:
+        tell_json(plain(rows))
+        return 0
+    for row in rows:
+        size = f"{row['design']} design: {row['trials']:,} trials"
+        tell(f"{row['experiment']} ({size}; false alarms: at most {row['alarms']:.3g} over all)")
+        for words in prospects_words(row["power"]):
+            tell("\n".join(wrapped(words, "  ")))
+    return 0
 
 
 def _fields(thing: object, *names: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,36 +21,10 @@ from ..settings.model_names import model_of
 from ..workbench.configuration import configured
 from ..workbench.recordings import Recordings
 from ..workbench.suite import find_experiments
-from . import Commands, tell
-from .paths import from_here, places_of, take_paths
+from . import tell, tell_json
+from .paths import from_here, places_of
 
 _SAME, _REPLY, _REQUEST, _LEFT, _RIGHT = "same", "reply", "request", "only_a", "only_b"
-
-
-def add_holdings(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Add the four commands to ``commands``."""
-    for name, (run, help_, about) in _OF_A_SUITE.items():
-        command = commands.add_parser(name, help=help_, description=about)
-        take_paths(command, nargs="*", default="; default: the folder of the settings")
-        command.add_argument(
-            "--suite", default="bias_tests", metavar="PACKAGE", help="package of the experiments"
-        )
-        command.add_argument("--design", default=GATE, metavar="NAME", help="default: %(default)s")
-        command.add_argument("--judge", metavar="PROVIDER/MODEL", help="who graded")
-        command.add_argument("--json", action="store_true", help="print the table as JSON")
-        if name == "prune":
-            command.add_argument("--yes", action="store_true", help="do it")
-        command.set_defaults(run=run)
-    command = commands.add_parser(
-        "diff",
-        help="what replies differ between two recordings, by condition",
-        description="Hold the replies of B against those of A, trial by trial, whoever gave them: "
-        "two recordings of one model, or two models. The exit status is 1 when any differs.",
-    )
-    for name in ("A", "B"):
-        command.add_argument(name.lower(), type=Path, metavar=name, help="a cassette, or a folder")
-    command.add_argument("--json", action="store_true", help="print the table as JSON")
-    command.set_defaults(run=_diff)
 
 
 # --- of a suite -------------------------------------------------------------------------------
@@ -95,7 +68,6 @@ class _Shelf:
         if self.cassette is None:
             return ""
         kept = "text" if self.cassette.keeps_text else "measures"
-        kept += " and sealed text" * any(True for _ in self.cassette.sealed_lines())
         packed = ", packed" if self.cassette.path.suffix == PACKED_SUFFIX else ""
         return f"{kept}{packed}{', not merged' if self.cassette.unmerged else ''}"
 
@@ -105,7 +77,7 @@ def _shelves(given: argparse.Namespace) -> list[_Shelf]:
     paths = given.paths or [recordings.settings.cassettes]
     places = dict.fromkeys(place for path in paths for place in places_of(path, begun=True))
     known = {each.id: each for each in find_experiments(given.suite)}
-    return [_shelf(recordings, known, place.absolute(), given.design) for place in places]
+    return [_shelf(recordings, known, place.absolute(), given.design or GATE) for place in places]
 
 
 def _shelf(
@@ -130,7 +102,7 @@ def _list(given: argparse.Namespace) -> int:
     rows = [shelf.row for shelf in _shelves(given)]
     status = int(any(row["problem"] for row in rows))
     if given.json:
-        tell(json.dumps(rows, indent=1))
+        tell_json(rows)
         return status
     columns = ("experiment", "model", "trials", "recorded", "missing", "unasked")
     _table([*columns, "oldest", "bytes", "form"], rows)
@@ -163,7 +135,7 @@ def _verify(given: argparse.Namespace) -> int:
         problem = shelf.problem or _unasked_words(shelf)
         found.append({**shelf.row, "problem": problem})
     if given.json:
-        tell(json.dumps(found, indent=1))
+        tell_json(found)
     else:
         for row in found:
             words = f"{row['lines']:,} lines, whole and asked for" if row["lines"] else "empty"
@@ -172,7 +144,7 @@ def _verify(given: argparse.Namespace) -> int:
 
 
 def _unasked_words(shelf: _Shelf) -> str:
-    """What no design asks for, by condition; empty where there is none."""
+    """Name what no design asks for, by condition; empty where there is none."""
     if shelf.held is None or shelf.cassette is None or not shelf.held.unasked:
         return ""
     lines: tuple[Any, ...] = (*shelf.cassette.interactions(), *shelf.cassette.measured_trials())
@@ -199,24 +171,10 @@ def _prune(given: argparse.Namespace) -> int:
         if not given.json and (problem or words):
             tell(f"{from_here(shelf.place)}: {problem or words + done}", wrong=bool(problem))
     if given.json:
-        tell(json.dumps(rows, indent=1))
+        tell_json(rows)
     elif not any(row["unasked"] or row["problem"] for row in rows):
         tell(f"{len(rows)} cassettes: every line is asked for")
     return status
-
-
-_LIST = """List recordings: trials of the design that are recorded or missing, lines no design asks
-for, days, size and form. The exit status is 1 when of one it cannot be told."""
-_VERIFY = """Read every line of recordings against its checksum, and its key against what the suite
-asks today. The exit status is 1 when one is damaged, or holds what no design asks for."""
-_PRUNE = """Say what no design of an experiment asks for any more (a prompt, parameter or judge has
-changed), and with --yes remove it; a copy of the file stays beside it. The exit status is 2 when
-one is left as it was."""
-_OF_A_SUITE = {
-    "list": (_list, "what is recorded of which experiment with which model", _LIST),
-    "verify": (_verify, "whether recordings are whole, and still asked for", _VERIFY),
-    "prune": (_prune, "remove what no design asks for any more", _PRUNE),
-}
 
 
 # --- two recordings ---------------------------------------------------------------------------
@@ -239,7 +197,7 @@ def _diff(given: argparse.Namespace) -> int:
                 {"cassette": name, "condition": condition, **{c: number[c] for c in columns}}
             )
     if given.json:
-        tell(json.dumps(rows, indent=1))
+        tell_json(rows)
     else:
         _table(["cassette", "condition", _SAME, _REPLY, _REQUEST, _LEFT, _RIGHT], rows)
     changed = (_REPLY, _REQUEST, _LEFT, _RIGHT)

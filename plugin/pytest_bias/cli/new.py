@@ -16,8 +16,9 @@ from ..errors import BadSetting, ReportNotWritten
 from ..experiments.design import LABEL
 from ..settings.budget import read_budget
 from ..settings.options import OPTIONS
-from ..workbench.suite import SUITE, TESTS
-from . import Commands, tell
+from ..workbench import SUITE
+from ..workbench.suite import TESTS
+from . import tell
 from .project import SUBJECT, configure
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -27,20 +28,8 @@ _TAKEN = (TESTS, "baselines", "labels")
 _SHARE = re.compile(r'^(\s*share\s*=\s*)"?([^"\s#]+)"?', re.MULTILINE)
 
 
-def add_new(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    new = commands.add_parser(
-        "new",
-        help="write an experiment that runs, to be made your own",
-        description=f"Write an experiment into {SUITE}: design, protocol, simulated subject, "
-        "positive control, hypothesis, tests and pre-registration. It passes offline after the "
-        "recording command that is printed; then put your own question in place of its.",
-    )
-    new.add_argument("name", metavar="NAME", help="its package: lower-case words joined by _")
-    new.set_defaults(run=lambda given: _new(given.name))
-
-
-def _new(name: str) -> int:
+def _new(given: argparse.Namespace) -> int:
+    name = given.name
     target = Path(SUITE, name)
     _check(name, target)
     id_ = name.replace("_", "-")

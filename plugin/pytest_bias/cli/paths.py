@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,17 +12,6 @@ from ..errors import NoCassette
 
 _BETWEEN = "--"  # <provider>--<model>
 _ENDS = (SUFFIX, SUFFIX + PACKED_SUFFIX)
-
-
-def take_paths(command: argparse.ArgumentParser, nargs: str = "+", default: str = "") -> None:
-    """Have ``command`` take paths of cassettes."""
-    command.add_argument(
-        "paths",
-        nargs=nargs,
-        type=Path,
-        metavar="PATH",
-        help=f"a cassette, or a folder of which all cassettes are meant, at any depth{default}",
-    )
 
 
 def from_here(path: Path) -> str:

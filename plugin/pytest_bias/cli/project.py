@@ -17,9 +17,9 @@ from ..cassettes.places import SUFFIX, packed_path, place_of
 from ..errors import NotShipped, ReportNotWritten, UnknownName
 from ..settings.budget import read_budget
 from ..settings.options import OPTIONS
+from ..workbench import SUITE
 from ..workbench.configuration import PYTEST_FILES, pytest_section
-from ..workbench.suite import SUITE
-from . import Commands, tell
+from . import tell
 
 SUBJECT = "simulated/even"
 """Model that is judged where nobody names another: its recordings travel with the package."""
@@ -30,7 +30,7 @@ _BUDGET, _ROSTER, _CASSETTES = (
 )
 _NOT_SHIPPED = shutil.ignore_patterns("tests", "__pycache__")
 _ID = re.compile(r'\bid="([^"]+)"')
-_SECTIONS = {"pyproject.toml": "tool.pytest", "setup.cfg": "tool:pytest"}
+_LINK = re.compile(r"\[([^\]]+)\]\((\.\./[^)#\s]+)(?:#[^)]*)?\)")
 _KEYS = {"testpaths": [SUITE], "bias_models": [SUBJECT]}
 """Keys that pytest needs of a project."""
 
@@ -46,33 +46,6 @@ class ShippedExperiments:
     def name(self) -> str:
         """The package's name."""
         return self.folder.name
-
-
-def add_project(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    init = commands.add_parser(
-        "init",
-        help="put the shipped experiments into a project",
-        description="Copy experiments, their error budget, the roster and the recordings of a "
-        "simulated subject into a project, so that pytest runs them offline. What is there "
-        "already is kept as it is.",
-    )
-    init.add_argument(
-        "experiments",
-        nargs="*",
-        metavar="EXPERIMENT",
-        help="packages or ids of experiments; by default all",
-    )
-    init.add_argument(
-        "--recordings",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help=f"copy the recordings of {SUBJECT}, a program that stands in for a model",
-    )
-    init.add_argument(
-        "--into", type=Path, default=Path(), metavar="FOLDER", help="the project (this folder)"
-    )
-    init.set_defaults(run=lambda given: _init(given.experiments, given.into, given.recordings))
 
 
 def shipped_suite() -> Path:
@@ -99,13 +72,13 @@ def shipped_experiments() -> list[ShippedExperiments]:
     return found
 
 
-def _init(named: Sequence[str], into: Path, recordings: bool) -> int:  # noqa: FBT001  (as given)
-    suite = shipped_suite()
-    chosen = _chosen(named)
+def _init(given: argparse.Namespace) -> int:
+    suite, into = shipped_suite(), given.into
+    chosen = _chosen(given.experiments)
     ids = [id_ for each in chosen for id_ in each.ids]
     lacking = list(_lacking_shares(into, ids))
     units = [each.folder.relative_to(suite) for each in chosen]
-    if recordings:
+    if given.recordings:
         units += [path.relative_to(suite) for id_ in ids for path in _recorded(suite, id_)]
     units += [Path(SUITE, "__init__.py"), Path(str(OPTIONS["calibration"].default))]
     try:
@@ -119,7 +92,7 @@ def _init(named: Sequence[str], into: Path, recordings: bool) -> int:  # noqa: F
         tell(line)
     workers = " -n 2" if find_spec("xdist") else ""
     typed = f"pytest{workers}" if configured else f"pytest {SUITE}{workers} --bias-model {SUBJECT}"
-    if not recordings:
+    if not given.recordings:
         typed = f"pytest {SUITE} --bias-model PROVIDER/MODEL --bias-plan"
     inside = f"cd {shlex.quote(str(into))} && " if into.resolve() != Path.cwd() else ""
     tell(f"next: {inside}{typed}")
@@ -169,12 +142,37 @@ def _copy(suite: Path, into: Path, units: Sequence[Path]) -> None:
                 tell(_kept(source, standing))
                 continue
             if source.is_dir():
-                shutil.copytree(source, copy, ignore=_NOT_SHIPPED, copy_function=shutil.copyfile)
+                shutil.copytree(source, copy, ignore=_NOT_SHIPPED, copy_function=_copy_file)
             else:
                 shutil.copyfile(source, copy)
             target.parent.mkdir(parents=True, exist_ok=True)
             copy.rename(target)
             tell(f"written: {target}")
+
+
+def _copy_file(source: str, target: str) -> None:
+    Path(target).write_bytes(_shipped(Path(source)))
+
+
+def _shipped(path: Path) -> bytes:
+    """Read a file as a project is given it: a README's links to what stays behind become names."""
+    data = path.read_bytes()
+    if path.name != "README.md":
+        return data
+    home = (shipped_suite() / SUITE).resolve()
+
+    def named(link: re.Match[str]) -> str:
+        page = (path.parent / link[2]).resolve()
+        if page.is_relative_to(home):
+            return link[0]
+        name = page.relative_to(home.parent).as_posix()
+        return (
+            f"{name} of pytest-bias"
+            if name.endswith(link[1])
+            else f"{link[1]} [{name} of pytest-bias]"
+        )
+
+    return _LINK.sub(named, data.decode()).encode()
 
 
 def _standing(target: Path) -> Path | None:
@@ -187,7 +185,7 @@ def _standing(target: Path) -> Path | None:
 def _kept(source: Path, standing: Path) -> str:
     same = all(
         (there := standing / path.relative_to(source)).is_file()
-        and there.read_bytes() == path.read_bytes()
+        and there.read_bytes() == _shipped(path)
         for path in ([source] if source.is_file() else source.rglob("*"))
         if path.is_file() and not {"tests", "__pycache__"} & {*path.relative_to(source).parts}
     )

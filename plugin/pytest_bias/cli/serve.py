@@ -5,71 +5,23 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import cast
 
 from ..errors import BadSetting
 from ..experiments.replay import JUDGE
 from ..providers.simulator.exchange import SUBJECTS
-from ..providers.simulator.faults import FAULTS, Fault, chooser
 from ..providers.simulator.server import SimulatorServer
 from ..workbench.suite import find_experiments
-from . import Commands, tell
+from . import tell
 
 _HIGHEST_PORT = 65535
-
-
-def add_serving(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    serve = commands.add_parser(
-        "serve",
-        help="serve simulated subjects over HTTP",
-        description="Serve simulated subjects on loopback until interrupted, in the wire formats "
-        "of OpenAI (Chat Completions, Responses), Anthropic (Messages) and Google "
-        "(generateContent). They are programs that stand in for models.",
-        epilog=f"Faults: {', '.join(FAULTS)}.",
-    )
-    serve.add_argument(
-        "suite", nargs="?", default="bias_tests", help="package of experiments (bias_tests)"
-    )
-    serve.add_argument("--port", type=int, default=8808, help="port (8808; 0 for a free one)")
-    serve.add_argument(
-        "--fault",
-        action="append",
-        default=[],
-        metavar="NAME=SHARE",
-        help="let this share of the requests, from 0 to 1, meet a fault; repeat for several",
-    )
-    serve.add_argument(
-        "--fault-seed", type=int, default=0, help="decides which requests meet a fault (0)"
-    )
-    serve.add_argument(
-        "--retry-after",
-        type=float,
-        default=1.0,
-        metavar="SECONDS",
-        help="what the fault rate_limit_retry_after tells clients to wait (1)",
-    )
-    serve.add_argument(
-        "--latency", type=float, default=0.0, metavar="SECONDS", help="what every reply takes (0)"
-    )
-    serve.add_argument(
-        "--log",
-        type=Path,
-        metavar="PATH",
-        help="add one JSON line per request to this file; no prompt, no key",
-    )
-    serve.set_defaults(run=_serve)
 
 
 def _serve(given: argparse.Namespace) -> int:
     if not 0 <= given.port <= _HIGHEST_PORT:
         raise BadSetting(option="--port", value=given.port, problem="must be from 0 to 65535")
-    for option, seconds in (("--latency", given.latency), ("--retry-after", given.retry_after)):
-        if not (math.isfinite(seconds) and seconds >= 0):
-            raise BadSetting(option=option, value=seconds, problem="must be 0 seconds or more")
-    faults = _faults(given.fault)
+    if not (math.isfinite(given.latency) and given.latency >= 0):
+        problem = "must be 0 seconds or more"
+        raise BadSetting(option="--latency", value=given.latency, problem=problem)
     experiments = list(find_experiments(given.suite))
     answers = [e.simulated for e in experiments if e.simulated is not None]
     if not answers:
@@ -82,10 +34,7 @@ def _serve(given: argparse.Namespace) -> int:
         server = SimulatorServer(
             answers,
             given.port,
-            faults=faults,
-            fault_seed=given.fault_seed,
             latency=given.latency,
-            retry_after=given.retry_after,
             log=given.log,
         )
     except OSError as error:
@@ -109,21 +58,3 @@ def _serve(given: argparse.Namespace) -> int:
     sys.stdout.flush()
     server.serve()
     return 0
-
-
-def _faults(given: Sequence[str]) -> Mapping[Fault, float]:
-    """``NAME=SHARE`` texts as shares by fault."""
-    shares: dict[Fault, float] = {}
-    for text in given:
-        name, _, share = text.partition("=")
-        try:
-            value = float(share)
-        except ValueError:
-            raise BadSetting(
-                option="--fault", value=text, problem="write it as NAME=SHARE, as server_error=0.1"
-            ) from None
-        if name in shares:
-            raise BadSetting(option="--fault", value=text, problem=f"{name} is given twice")
-        shares[cast("Fault", name)] = value
-    chooser(shares)  # raises for what is none
-    return shares

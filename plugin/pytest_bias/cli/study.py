@@ -9,119 +9,70 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
-from ..errors import BiasError, NotRecorded, ReportNotWritten
+from ..baselines.accept import accept
+from ..baselines.accepted import Baselines
+from ..baselines.case_report import CaseReport
+from ..errors import BadSetting, BiasError, NotRecorded, ReportNotWritten
+from ..errors.said import Said
 from ..experiments.experiment import Experiment
 from ..experiments.records import Outcome, Records, lost_to_cap, record_of
-from ..report.ci import summary_markdown
+from ..providers.base import is_simulated
+from ..providers.players import check_models
+from ..recording.collector import CollectionReport
+from ..report.dataset_files import check_installed
 from ..report.exports import exported_files, write_exports
 from ..report.page import report_html
+from ..report.paper import brief_of, write_paper
 from ..report.plan_text import plan_lines
-from ..report.progress import StreamTerminal, recording_progress
+from ..report.progress import Display, StreamTerminal, recording_progress
+from ..report.replies import replies_of
 from ..report.results import results_text
 from ..report.terminal import closing_lines, section_lines
-from ..workbench.plans import make_plan, told
+from ..report.view import RunView
+from ..settings.published import is_tabled
+from ..workbench.plans import make_plan, terms_of, told
+from ..workbench.publication import dataset_file, write_datasets
+from ..workbench.ray_engine import RayEngine
 from ..workbench.study import Results, Study, analyze_table, trial_row, view_of_all
-from ..workbench.suite import SUITE
-from . import Commands, tell, write
+from . import check_apart, tell, write
+from .paper import tell_paper
 from .paths import from_here
 
+_FIGURES = Path("figures")
+_TO_RECORD = (
+    "pytest <the same arguments, no --bias-plan> --bias-record=",
+    "pytest-bias record <the same arguments> --record=",
+)
 _LIMITS = ("qpm", "concurrency", "max_calls", "budget")
-_TEXTS = ("design", "replicates", "judge", "cassettes", "env_file")
+_ACCEPTED = ("reason", "owner", "until", "after")
+_TEXTS = ("design", "replicates", "judge", "cassettes", "baselines", "env_file")
 
 
-def add_study(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Add the four commands."""
-    plan = commands.add_parser(
-        "plan",
-        help="say what recording would take",
-        description="Say what recording would take, as --bias-plan does; nothing is called.",
-    )
-    plan.add_argument("--json", action="store_true", help="print it as JSON")
-    _common(plan, "*", _plan)
-    record = commands.add_parser(
-        "record",
-        help="record what is missing",
-        description="Call models for what is not recorded, as --bias-record does, and keep every "
-        "reply at once.",
-    )
-    _common(record, "*", _record, records=("missing", "all"))
-    run = commands.add_parser(
-        "run",
-        help="record what is missing of an experiment, and analyse it",
-        description="Call the model for what is not recorded, then analyse. Trials go to --out, "
-        "or else to standard output, as JSON Lines, each when it is recorded; the report goes to "
-        "--report, or else between two lines of dashes. The exit status is 1 where the gate "
-        "would fail. Whatever cannot be written, every paid reply is in its cassette.",
-    )
-    for option, text in (
-        ("--out", "trials, as JSON Lines"),
-        ("--analysis", "all that was found, as JSON"),
-        ("--report", "the report, in Markdown"),
-    ):
-        run.add_argument(option, type=Path, metavar="FILE", help=text)
-    _common(run, None, _run, records=("missing", "all", "none"))
-    analyze = commands.add_parser(
-        "analyze",
-        help="analyse recorded replies, or a table of them",
-        description="Analyse replies; nothing is called. The exit status is 1 where the gate "
-        "would fail.",
-    )
-    analyze.add_argument("--table", type=Path, metavar="PATH", help="a table of replies")
-    analyze.add_argument("--output", type=Path, metavar="DIR", help="write report and files here")
-    analyze.add_argument("--no-plots", action="store_true", help="write no figure and no page")
-    analyze.add_argument("--methodology", action="store_true", help="say how it was tested")
-    analyze.add_argument("--json", action="store_true", help="print all that was found as JSON")
-    _common(analyze, None, _analyze)
+def _told(work: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """Have the work's errors name options as they are typed here."""
+
+    @wraps(work)
+    def told(given: argparse.Namespace) -> int:
+        try:
+            return work(given)
+        except BiasError as error:
+            text = error.explanation if isinstance(error, NotRecorded) else str(error)
+            named = " ".join(given.experiments)
+            text = text.replace("pytest <the same arguments>", f"pytest-bias record {named}")
+            tell(f"pytest-bias: {_typed(text)}", wrong=True)
+            return 2
+
+    return told
 
 
-def _common(
-    command: argparse.ArgumentParser,
-    nargs: str | None,
-    work: Callable[[argparse.Namespace], int],
-    records: tuple[str, ...] = (),
-) -> None:
-    command.add_argument(
-        "experiments",
-        nargs=nargs or 1,
-        metavar="EXPERIMENT",
-        help="its id, or its folder" + "; by default all" * (nargs == "*"),
-    )
-    command.add_argument("--model", action="append", metavar="PROVIDER/MODEL", help="model asked")
-    command.add_argument("--suite", default=SUITE, help=f"package of experiments ({SUITE})")
-    command.add_argument("--design", metavar="NAME", help="size that the experiments declare")
-    command.add_argument(
-        "--runs", "--replicates", dest="replicates", metavar="N", help="replicates"
-    )
-    command.add_argument("--judge", metavar="PROVIDER/MODEL", help="model that grades")
-    command.add_argument("--cassettes", metavar="DIR", help="folder of the recordings")
-    command.add_argument(
-        "--env-file", metavar="PATH", help="take keys from this .env file as well"
-    )
-    command.set_defaults(run=lambda given: _told(work, given))
-    for name in _LIMITS if records or work is _plan else ():
-        command.add_argument(
-            f"--{name.replace('_', '-')}", metavar="N", help="limit, as of pytest"
-        )
-    if records:
-        command.add_argument(
-            "--record", choices=records, default=records[0], help="what is called"
-        )
-        command.add_argument("--record-in-ci", action="store_true", help="also where CI is set")
-
-
-def _told(work: Callable[[argparse.Namespace], int], given: argparse.Namespace) -> int:
-    """Do the work; errors name options as they are typed here."""
-    try:
-        return work(given)
-    except BiasError as error:
-        text = error.explanation if isinstance(error, NotRecorded) else str(error)
-        named = " ".join(given.experiments)
-        text = text.replace("pytest <the same arguments>", f"pytest-bias record {named}")
-        tell(f"pytest-bias: {re.sub('--bias-', '--', text)}", wrong=True)
-        return 2
+def _typed(text: str) -> str:
+    """Name options as they are typed here."""
+    return re.sub("--bias-(accept-)?", "--", text)
 
 
 def _asked(given: argparse.Namespace) -> dict[str, Any]:
@@ -133,22 +84,31 @@ def _study(given: argparse.Namespace) -> Study:
     return Study(given.experiments, given.suite, **_asked(given))
 
 
+@_told
 def _plan(given: argparse.Namespace) -> int:
     study = _study(given)
     plan = make_plan(study.bench, study.cases, from_here)
     for line in [plan.to_json().rstrip()] if given.json else plan_lines(plan):
-        tell(line)
+        tell(line.replace(*_TO_RECORD))
     return 2 if plan.problems else 0
 
 
+@_told
 def _record(given: argparse.Namespace) -> int:
-    return _recorded(_study(given), lambda _experiment, _outcome: None)
+    study = _study(given)
+    if given.engine is None:
+        for option in ("address", "shards"):
+            if (value := getattr(given, option)) is not None:
+                raise BadSetting(option=f"--{option}", value=value, problem="needs --engine ray")
+        return _recorded(study.record)
+    engine = RayEngine(given.experiments, given.suite, given.address, given.shards)
+    return _recorded(partial(engine.record, study))
 
 
-def _recorded(study: Study, teller: Callable[[Experiment, Outcome], None]) -> int:
+def _recorded(work: Callable[[Display], CollectionReport]) -> int:
     """Record, with progress on standard error; 2 where something of it went wrong."""
     with recording_progress(StreamTerminal(sys.stderr)) as display:
-        report = study.record(display, teller)
+        report = work(display)
     said = told(report)
     for words in (*said.notes, *(f"problem: {problem}" for problem in said.problems)):
         tell(words, wrong=True)
@@ -190,11 +150,11 @@ def _opened(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
 
 
-def _check_place(path: Path | None) -> None:
-    """Refuse a file that cannot be written before anything is paid for."""
-    if path is None:
-        return
+def _check_place(path: Path, cassettes: Path) -> None:
+    """Refuse a file that cannot be written, or is a recording, before anything is paid for."""
     problem = "is a folder" if path.is_dir() else ""
+    if path.resolve().is_relative_to(cassettes.resolve()):
+        problem = "is in the folder of the recordings, of which none is written over"
     if not path.parent.is_dir():
         problem = f"there is no folder {path.parent}"
     elif not os.access(path if path.exists() else path.parent, os.W_OK):
@@ -203,47 +163,125 @@ def _check_place(path: Path | None) -> None:
         raise ReportNotWritten(path=path, problem=problem)
 
 
-def _run(given: argparse.Namespace) -> int:  # noqa: C901  (one thing after another)
+@_told
+def _run(given: argparse.Namespace) -> int:
     study = _study(given)
     if len(study.cases) != 1:
         names = ", ".join(sorted({f"{c.experiment.id} × {c.model}" for c in study.cases}))
         tell(f"pytest-bias: name one experiment and one model: {names}", wrong=True)
         return 2
-    for path in (given.out, given.analysis, given.report):
-        _check_place(path)
+    places = [each for each in (given.out, given.analysis, given.report) if each is not None]
+    for place in places:
+        _check_place(place, study.bench.settings.cassettes)
+    check_apart(places)
     (case,) = study.cases
-    lines, status = _Lines(given.out, case.model, case.design.name), 0
-    if given.record != "all":
-        for outcome in study.bench.replayed(case) if given.record == "none" else _known(study):
-            lines(case.experiment, outcome)
-    if given.record != "none":
-        status = _recorded(study, lines)
-    for wanted in () if given.record == "none" else study.bench.known(case)[1]:
-        lines(case.experiment, lost_to_cap(wanted.trial), "not recorded")
-    if lines.problem:
-        place = given.out or "standard output"
-        words = f"{ReportNotWritten(path=place, problem=lines.problem)}; every reply is recorded"
-        tell(f"pytest-bias: {words}: the same command writes it again without a call", wrong=True)
-        status = status or 2
+    writer = _writer(given, study)
+    lines = _Lines(given.out, case.model, case.design.name)
+    status = _lines_of(study, given.record, lines)
     if status == 130:  # noqa: PLR2004  (interrupted)
         return status
     results = study.results(case)
     if given.analysis is not None:
         write(given.analysis, results.to_json())
-    report = summary_markdown(results.view)
-    if given.report is not None:
-        write(given.report, report)
-    elif not lines.problem or given.out is not None:
-        tell(f"----- BEGIN REPORT -----\n{report.rstrip()}\n----- END REPORT -----")
-    return status or results.view.exit_status
+    for line in closing_lines(results.view):
+        tell(line, wrong=True)
+    marked = 0
+    if writer and (given.report is not None or given.out is not None or not lines.problem):
+        brief = brief_of(results.analysis, case.experiment, results.view.version)
+        experiments = (each.experiment for each in study.bench.registry)
+        terms = terms_of(study.bench, experiments, study.bench.settings.limits)
+        marked = tell_paper(write_paper(brief, writer, terms), given.report)
+    return status or results.view.exit_status or marked
 
 
-def _known(study: Study) -> tuple[Outcome, ...]:
-    return study.bench.known(study.cases[0])[0]
+def _lines_of(study: Study, record: str, lines: _Lines) -> int:
+    """Give out the trials of a study's one case, and record those that are missing."""
+    (case,), bench, status = study.cases, study.bench, 0
+    if record != "all":
+        for outcome in bench.replayed(case) if record == "none" else bench.known(case)[0]:
+            lines(case.experiment, outcome)
+    if record != "none":
+        status = _recorded(partial(study.record, told=lines))
+        for wanted in bench.known(case)[1]:
+            lines(case.experiment, lost_to_cap(wanted.trial), "not recorded")
+    if lines.problem:
+        place = lines.path or "standard output"
+        words = f"{ReportNotWritten(path=place, problem=lines.problem)}; every reply is recorded"
+        tell(f"pytest-bias: {words}: the same command writes it again without a call", wrong=True)
+        status = status or 2
+    return status
 
 
+def _writer(given: argparse.Namespace, study: Study) -> str:
+    """Name the writer of the paper: the model that is asked, if nobody else is; "" for nobody.
+
+    A program that stands in for a model writes only where it is named, and where nothing is to be
+    called nobody does who is not asked for.
+    """
+    model, settings = study.cases[0].model, study.bench.settings
+    stands_in = is_simulated(model) or is_tabled(model)
+    would = settings.record != "none" and not stands_in
+    if given.no_report or not (given.writer or given.report or would):
+        return ""
+    if stands_in and not given.writer:
+        problem = f"{model} is no model that could write it; name one with --writer"
+        raise BadSetting(option="--report", value=given.report, problem=problem)
+    # Who writes may change from day to day: no verdict is about it.
+    check_models(replace(settings, gate="off"), study.bench.roster, [given.writer or model])
+    return given.writer or model
+
+
+@_told
+def _accept(given: argparse.Namespace) -> int:
+    words = {f"accept_{name}": getattr(given, name) for name in _ACCEPTED}
+    study = Study(given.experiments, given.suite, **_asked(given), accept=True, **words)
+    bench, analyses, reports = study.bench, [], []
+    held = Baselines(bench.settings, bench.lookup, bench.source)
+    for case in study.cases:
+        analysis = study.results(case).analysis
+        players = bench.players(case.experiment, case.model)
+        analyses.append(analysis)
+        for contrast in bench.registry[case.experiment.id].hypotheses.values():
+            of, verdict = replace(case, contrast=contrast), analysis.verdict(contrast.id)
+            _, standing = held.beside(of, players, analysis, verdict)
+            reports.append(
+                CaseReport(
+                    kind="hypothesis",
+                    experiment=case.experiment.id,
+                    model=case.model,
+                    id=verdict.id,
+                    stopped=False,
+                    standing=standing,
+                )
+            )
+    whole = len(study.cases) == len([*bench.registry]) * len(bench.settings.models)
+    partial = bool(given.experiments) or not whole
+    return _say(accept(bench.settings, analyses, reports, partial=partial))
+
+
+@_told
+def _dataset(given: argparse.Namespace) -> int:
+    check_installed()
+    study = _study(given)
+    files = dict(dataset_file(study.bench, case) for case in study.cases)
+    return _say(write_datasets(given.output, files, from_here))
+
+
+def _say(said: Said) -> int:
+    """Say what was done; 2 where there are problems."""
+    for words in (*said.notes, *(f"written: {from_here(path)}" for path in said.written)):
+        tell(words)
+    for problem in said.problems:
+        tell(f"pytest-bias: {_typed(problem)}", wrong=True)
+    return 2 if said.problems else 0
+
+
+@_told
 def _analyze(given: argparse.Namespace) -> int:
     if given.table is not None:
+        if given.model is not None:
+            problem = "a table says itself who answered: leave out one of the two"
+            raise BadSetting(option="--model", value=given.model[0], problem=problem)
         asked = {name: value for name, value in _asked(given).items() if name != "model"}
         found = analyze_table(given.experiments[0], given.table, given.suite, **asked)
     else:
@@ -258,14 +296,29 @@ def _analyze(given: argparse.Namespace) -> int:
     if given.methodology:
         for line in (line for each in found for line in _methods(each)):
             tell(line, wrong=given.json)
-    if given.output is not None:
-        files = {"bias-results.json": results_text(view).encode()}
-        if not given.no_plots:
-            files["bias-report.html"] = report_html(view).encode()
-        files |= _exports(found, plots=not given.no_plots)
-        for path in write_exports(given.output, files, from_here):
-            tell(f"written: {path}", wrong=True)
+    # As the document's program: figures are written where nothing else is wanted.
+    folder = given.output or (None if given.no_plots or given.json else _FIGURES)
+    try:
+        _write_files(found, view, folder, plots=not given.no_plots)
+    except BiasError as error:
+        if given.output is not None:
+            raise
+        tell(f"nobody asked for {folder}, and it is not whole: {_typed(str(error))}", wrong=True)
     return view.exit_status
+
+
+def _write_files(found: list[Results], view: RunView, folder: Path | None, *, plots: bool) -> None:
+    """Write results, page and the experiments' own files into a folder, where there is one."""
+    if folder is None:
+        return
+    files = {"bias-results.json": results_text(view).encode()}
+    if plots:
+        replies = [
+            replies_of(each.experiment, each.analysis.model, each.outcomes) for each in found
+        ]
+        files["bias-report.html"] = report_html(view, replies).encode()
+    for path in write_exports(folder, files | _exports(found, plots=plots), from_here):
+        tell(f"written: {path}", wrong=True)
 
 
 def _exports(found: list[Results], *, plots: bool) -> dict[str, bytes]:

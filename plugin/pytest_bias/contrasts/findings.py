@@ -134,7 +134,9 @@ class PublishedColumn:
     statistics: Mapping[str, float | str]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "statistics", frozen_mapping(self.statistics))
+        # Degrees of freedom count; numbers are told as they are read back from results.
+        told = {k: v if isinstance(v, str) else float(v) for k, v in self.statistics.items()}
+        object.__setattr__(self, "statistics", frozen_mapping(told))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

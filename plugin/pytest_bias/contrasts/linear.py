@@ -285,11 +285,16 @@ def _check_complete(
         raise IncompleteDesign(cells=map(" × ".join, empty))
     if empty:
         raise TooFewUnits(group=", ".join(empty[0]), found=0, needed=1)
+    whole = asked.declared.target == "fixed"
+    units = () if whole else asked.declared.units_of(experiment, asked.compared)
+    compared = asked.weights.parts.items()
+    controls = any({*part} & {*experiment.control_levels(name)} for name, part in compared)
+    # Controls are asked with the first of all else alone.
+    if not controls and (absent := asked.weights.absent(used, units)):
+        raise IncompleteDesign(cells=absent)
     if all(cell.values.size for cell in used.cells):
         return
     replies: Counter[str] = Counter()
-    whole = asked.declared.target == "fixed"
-    units = () if whole else asked.declared.units_of(experiment, asked.compared)
     items = experiment.items.name if experiment.items is not None else ""
     for cell in used.cells:
         labels = [at for name, at in cell.labels.items() if name != items or name not in units]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -84,18 +84,28 @@ class Selection(Declared):
         return self._analysed(experiment, records, alarm=False)
 
     def _analysed(self, experiment: Experiment, records: Records, *, alarm: bool) -> Finding:
-        from .estimation.selection import selection_ratio  # noqa: PLC0415  (numpy, scipy)
+        from .estimation.cells import once  # noqa: PLC0415  (numpy)
+        from .estimation.selection import item_counts, selection_ratio  # noqa: PLC0415
         from .estimation.tested import TOLERATED_MISSING  # noqa: PLC0415
 
-        rows = self._rows(experiment, records)
-        pools = self._pools(rows)
-        named = levels_of(self.group)
-        members = {item for item, group in self.feature.items() if group in named}
-        published = self._published(pools)
+        # The groups of a question are selected from the same pools.
+        source = _source(self)
+        memo: dict[object, object] = once(records.memo, source, dict)
+        rows = once(memo, "rows", lambda: self._rows(experiment, records))
+        known: dict[tuple[str, ...], Pool] = once(records.memo, source[1:], dict)
+        pools = once(memo, "pools", lambda: self._pools(rows, known))
+        asked = once(memo, "asked", lambda: [*_asked(source, experiment, records)])
+        published = self._published(item_counts(pools, memo))
         with beside_none(published):
-            found = selection_ratio(pools, members, margin=self.margin, alarm=alarm)
+            found = selection_ratio(
+                pools, _members(self), margin=self.margin, alarm=alarm, asked=asked, memo=memo
+            )
         tested = found.tested
         missing = sum(rows.missing.values())
+        needed = missing / len(rows.rows) > TOLERATED_MISSING
+        worst = WorstCase(needed=needed, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
+        names = once(memo, "names", lambda: _names(pools))
+        named = dict(zip(names, found.by_pool, strict=False))  # there may be no values
         words = (" + ".join(levels_of(self.group)), "others")
         rates = [float(value) for value in tested.extras.values()]
         return Finding(
@@ -114,17 +124,9 @@ class Selection(Declared):
             scope=self.scope,
             replies=tested.units,
             scale="ratio",
-            worst_case=WorstCase(
-                needed=missing / len(rows.rows) > TOLERATED_MISSING,
-                lowest=None,
-                highest=None,
-                p_alarm=1.0,
-                p_clear=1.0,
-            )
-            if missing
-            else None,
+            worst_case=worst if missing else None,
             published=published,
-            by_unit=_by_pool(pools, found.by_pool),
+            by_unit=(UnitGroup(group="pools", weight=1.0, values=named),) if named else (),
             **taken_over(tested),
         )
 
@@ -137,40 +139,38 @@ class Selection(Declared):
             return rows
         return Records(tuple(row for row in rows.rows if row.trial.item in items))
 
-    def _pools(self, rows: Records) -> list[Pool]:
+    def _pools(self, rows: Records, known: dict[tuple[str, ...], Pool]) -> list[Pool]:
+        """Return a pool per valid row; those shown before are ``known``."""
         from .estimation.selection import Pool  # noqa: PLC0415
 
-        pools, known = [], set(self.feature)
+        pools, items = [], {item: item for item in self.feature}
         for row in rows.rows:
             if row.missing is None:
-                shown, selected = (
-                    str(row.values[name]).split() for name in (self.shown, self.selected)
-                )
-                unknown = (set(shown) - known) | (set(selected) - set(shown))
-                if unknown:
-                    raise self.refused(
-                        problem=f"{row.trial.id}: {min(unknown)!r} was not shown, or has no group"
-                    )
-                pools.append(Pool(shown, selected))
+                texts = tuple(str(row.values[name]) for name in (self.shown, self.selected))
+                if texts not in known:  # one text for an item, however many pools show it
+                    shown, selected = ([items.get(i, i) for i in text.split()] for text in texts)
+                    if unknown := (set(shown) - items.keys()) | (set(selected) - set(shown)):
+                        problem = f"{min(unknown)!r} was not shown, or has no group"
+                        raise self.refused(problem=f"{row.trial.id}: {problem}")
+                    known[texts] = Pool(shown, selected)
+                pools.append(known[texts])
         return pools
 
-    def _published(self, pools: list[Pool]) -> PublishedColumn:
+    def _published(self, counts: Sequence[Counter[str]]) -> PublishedColumn:
         """Chi-square of group × (pool, recommended) on all posts, as if they were independent."""
         from ..statistics.counts import chi_square  # noqa: PLC0415
 
         shown, selected = Counter[str](), Counter[str]()
-        for pool in pools:
-            shown.update(map(self.feature.__getitem__, pool.shown))
-            selected.update(map(self.feature.__getitem__, pool.selected))
+        for groups, items in zip((shown, selected), counts, strict=True):
+            for item, n in items.items():
+                groups[self.feature[item]] += n
         rows = [[shown[group], selected[group]] for group in sorted(shown)]
         try:
             found = chi_square(rows)
-            values: dict[str, float | str] = {
-                "chi2": found.chi2,
-                "df": float(found.df),
-                "p": found.p,
-                "V": found.cramers_v,
-            }
+            numbers = (found.chi2, float(found.df), found.p, found.cramers_v)
+            values: dict[str, float | str] = dict(
+                zip(("chi2", "df", "p", "V"), numbers, strict=True)
+            )
         except (NoFinding, BadStatisticInput) as error:
             values = {NOT_DEFINED: str(error)}
         return PublishedColumn(
@@ -178,18 +178,33 @@ class Selection(Declared):
         )
 
 
-def _by_pool(pools: Sequence[Pool], values: Sequence[float]) -> tuple[UnitGroup, ...]:
-    """Return each pool's contribution, by the items it showed: the same pool for every model.
+def _names(pools: Sequence[Pool]) -> list[str]:
+    """Name each pool by the items it showed: the same pool for every model.
 
     Pools drawn afresh for a model so pair with another's only where they are the same. Where
     several trials show the very same items they are numbered in the plan's order.
     """
-    if not values:
-        return ()
-    named: dict[str, float] = {}
-    times: Counter[str] = Counter()
-    for pool, value in zip(pools, values, strict=True):
+    names, times = [], Counter[str]()
+    for pool in pools:
         name = digest(compact(sorted(pool.shown)))[:DIGITS]
         times[name] += 1
-        named[name if times[name] == 1 else f"{name} #{times[name]}"] = value
-    return (UnitGroup(group="pools", weight=1.0, values=named),)
+        names.append(name if times[name] == 1 else f"{name} #{times[name]}")
+    return names
+
+
+def _source(of: Selection) -> tuple[object, ...]:
+    """Return what its pools depend on."""
+    at = tuple((name, tuple(levels_of(levels))) for name, levels in of.at.items())
+    return at, of.shown, of.selected, frozenset(of.feature)
+
+
+def _members(of: Selection) -> frozenset[str]:
+    return frozenset(i for i, group in of.feature.items() if group in levels_of(of.group))
+
+
+def _asked(source: object, of: Experiment, records: Records) -> Iterator[frozenset[str]]:
+    """Yield the groups that are asked about in the same pools, by hypotheses and in cells."""
+    for asked in records.asked:
+        if isinstance(asked, Selection):
+            every = (asked, *(cell for _, _, cell in asked.confined(of)))
+            yield from (_members(each) for each in every if _source(each) == source)

@@ -6,7 +6,12 @@ from collections.abc import Mapping
 
 
 class BiasError(Exception):
-    """Base class of every error pytest-bias raises on purpose."""
+    """Base class of every error pytest-bias raises on purpose.
+
+    ``short`` says it in a few words; empty where its first line does.
+    """
+
+    short: str = ""
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle it as it stands, since its fields are not its arguments."""

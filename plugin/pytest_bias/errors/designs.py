@@ -151,6 +151,7 @@ class BadTable(BiasError):
     def __init__(self, *, table: str, column: str, problem: str, row: int | None = None) -> None:
         self.column = column
         self.row = row
+        self.problem = problem
         where = f"column {column!r}" if row is None else f"row {row}, column {column!r}"
         super().__init__(f"{table}, {where}: {problem}")
 

@@ -133,8 +133,9 @@ class PaperNotWritten(BiasError):
     def __init__(self, *, model: str, problem: str) -> None:
         super().__init__(
             f"no paper was written: {model}: {problem.removeprefix(f'{model}: ')}. Results and "
-            "recordings are as they were. Run it again, with another --model, or print the prompt "
-            "(--prompt), have it written elsewhere and check that text (--check PAPER.md)"
+            "recordings are as they were, and pytest-bias paper goes on with them: with another "
+            "--model, or with the prompt (--prompt), for a text that is written elsewhere and "
+            "checked (--check PAPER.md)"
         )
 
 

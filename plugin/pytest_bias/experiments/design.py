@@ -30,7 +30,7 @@ _IN_IDS = str.maketrans({"/": "%2F", "#": "%23", "%": "%25"})
 
 def frozen_mapping(mapping: Mapping[K, V]) -> Mapping[K, V]:
     """A read-only copy, so that no caller keeps a handle on a value's inside."""
-    return MappingProxyType(dict(mapping))
+    return mapping if type(mapping) is MappingProxyType else MappingProxyType(dict(mapping))
 
 
 def frozen(value: object) -> object:
@@ -176,10 +176,13 @@ class Condition:
 
     levels: Mapping[str, str]
     values: Mapping[str, object] = field(repr=False)
+    id: str = field(init=False, repr=False, compare=False)
+    """Short stable id: the labels in the factors' order."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", frozen_mapping(self.levels))
         object.__setattr__(self, "values", frozen_mapping(self.values))
+        object.__setattr__(self, "id", "-".join(self.levels.values()))
 
     def __getitem__(self, factor: str) -> object:
         """Value of this condition's level of ``factor``.
@@ -193,11 +196,6 @@ class Condition:
             return self.values[factor]
         except KeyError:
             raise UnknownFactor(factor=factor, factors=self.values) from None
-
-    @property
-    def id(self) -> str:
-        """Short stable id: the labels in the factors' order."""
-        return "-".join(self.levels.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +230,11 @@ class Trial:
             "item": self.item,
             "replicate": self.replicate,
         }
+
+    @property
+    def cell(self) -> tuple[str | None, ...]:
+        """What it shares with its replicates alone: condition, exemplars and item."""
+        return (self.condition.id, *self.exemplars.values(), self.item)
 
     @property
     def id(self) -> str:

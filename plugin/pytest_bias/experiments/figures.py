@@ -1,12 +1,12 @@
 """Figures an experiment asks for, as data: what is declared, and the numbers that are drawn.
 
 A figure describes: nothing in it is tested, and it never has a part in a verdict. The numbers are
-worked out in ``contrasts.estimation.figures`` and drawn in ``report.figures``.
+worked out in ``contrasts.estimation.figures`` and drawn by the page's script (``report/assets``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -176,19 +176,3 @@ class Illustration:
     y: Axis | None
     by: Axis | None
     spots: tuple[Spot, ...]
-
-    @property
-    def scale(self) -> tuple[float, float]:
-        """The ends of the colours: the measure's bounds, else those of the values shown."""
-        if self.bounds is not None:
-            return self.bounds
-        values = [spot.value for spot in self.spots if spot.value is not None] or [0.0]
-        low, high = min(values), max(values)
-        # Beside a very large value half a unit is nothing, and a scale needs two ends.
-        pad = 0.0 if low < high else max(0.5, abs(low) * 1e-9)
-        return (low - pad, high + pad)
-
-    def panels(self) -> Iterator[tuple[str | None, tuple[Spot, ...]]]:
-        """The spots of each level of ``by``; all of them under None where there is none."""
-        for level in (None,) if self.by is None else self.by.levels:
-            yield level, tuple(spot for spot in self.spots if spot.by == level)

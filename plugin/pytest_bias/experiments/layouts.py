@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .fields import need_function, need_mapping, need_text, takes, wrong
+from .fields import need_function, need_mapping, need_several, need_text, takes, wrong
 
 
 class TableRow(NamedTuple):
@@ -36,13 +36,18 @@ class TableLayout:
         From the rows of the source to one row per trial, in the columns of the experiment's own
         data set (docs/tables.md), each with the line it is of; and what must be said of what
         became no row. What it does not understand it leaves as it is: then it is refused with its
-        line, beside all else that is wrong. It may raise a BiasError where nothing can be made.
+        line, beside all else that is wrong. It may raise a BiasError where nothing can be made,
+        or an ExceptionGroup of BadTable, each with the line it is of.
     files
         Of a folder, the files that count, as ``"*/all_results.json"``; empty where it is a file.
+    columns
+        Columns of the source without which it is not this layout. A table that lacks a factor of
+        the experiment and has all of them is read in it where no layout is declared.
     """
 
     rows: Callable[[Sequence[TableRow]], Arranged] = field(repr=False)
     files: str = ""
+    columns: Sequence[str] = ()
 
 
 def checked_layouts(what: str, layouts: object) -> None:
@@ -55,3 +60,4 @@ def checked_layouts(what: str, layouts: object) -> None:
             raise wrong(what, f"layout {name!r}", each, expected)
         need_function(what, f"layout {name!r}", each.rows)
         need_text(what, files=each.files)
+        need_several(what, f"columns of layout {name!r}", each.columns, str, "names")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ..errors import BadDesign, InvalidReply
 from .design import Condition, Trial, frozen_mapping
 from .measures import FORMAT_KEPT, Measure, MeasureValue
-from .messages import TRUNCATED, Parameters, Player
+from .messages import TRUNCATED, Message, Parameters, Place, Player
 
-Retention = Literal["raw", "measures", "encrypted"]
+Retention = Literal["raw", "measures"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +43,31 @@ class Origin:
     at: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One question and its reply, as they were said.
+
+    ``told`` is what is new in the question, message by message: empty where it was put again.
+    ``invalid`` is why the reply does not count, ``at`` when it was recorded, ``latency`` the
+    seconds it took; empty or None is what nobody knows.
+    """
+
+    to: Player
+    place: Place
+    told: tuple[Message, ...]
+    reply: str = field(repr=False)
+    finish: str
+    served: str
+    at: str | None
+    latency: float | None
+    invalid: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Published:
     """The table that replies stand in, as the roster declares it in a ``section``, and their rows.
+
+    ``table`` is empty where no roster declares it.
 
     ``checksum`` is the SHA-256 of the whole file, which may hold other models' rows as well. What
     is not in such a table is not known: prompts, attempts, mostly the model that was served.
@@ -141,7 +165,8 @@ class Outcome:
     calls; ``prompts`` is what the subject was told, message by message, its own replies left out.
     Where a recording keeps only measures, ``values`` holds them, ``result`` is None, and
     ``prompts`` are digests. ``spoken`` are the subject's replies, in the order in which they were
-    read, ``origins`` are those of all replies; both are empty while it is recorded. Of a trial
+    read, ``origins`` are those of all replies, ``exchanges`` all that was said, in reading order;
+    all are empty while it is recorded, the last where no text is kept, too. Of a trial
     that others recorded and ``published`` only the measures are known: no prompt, reply or number
     of calls. ``attempts`` is how often a player's questions could be put, as far as is known.
     ``format_kept`` is whether no reply that counts was taken out of a code fence; None where
@@ -160,6 +185,7 @@ class Outcome:
     published: bool = False
     format_kept: bool | None = None
     attempts: Mapping[Player, int] = field(default_factory=dict, repr=False, compare=False)
+    exchanges: tuple[Exchange, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def cut(self) -> bool:
@@ -247,6 +273,42 @@ def record_of(outcome: Outcome, measures: Sequence[Measure]) -> Record:
     return Record(outcome.trial, values, missing, outcome.invalid, calls, cut)
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep the garbage collector out while rows are made, none of which is garbage.
+
+    It would walk over all there are, again and again, for a third of the time that many take.
+    """
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def records_of(
+    outcomes: Sequence[Outcome], measures: Sequence[Measure], *, lean: bool = False
+) -> Records:
+    """The rows of all outcomes of an experiment."""
+    kept = [outcome.values for outcome in outcomes if outcome.values is not None]
+    # Of a value that many trials have it is asked once whether it can be.
+    doubtful = [measure for measure in measures if not _in_range(measure, kept)]
+    rows = (record_of(each, measures if each.values is None else doubtful) for each in outcomes)
+    return Records(tuple(rows), lean=lean)
+
+
+def _in_range(measure: Measure, rows: Iterable[Mapping[str, MeasureValue]]) -> bool:
+    column = [row.get(measure.name) for row in rows]
+    try:
+        for _, value in {*zip(map(type, column), column, strict=True)}:
+            measure.check_range(value)
+    except InvalidReply:
+        return False
+    return True
+
+
 def known_sum(counts: Iterable[int | None]) -> int | None:
     """Return the sum of ``counts``; None where one of them is not known."""
     known = tuple(counts)
@@ -261,6 +323,8 @@ class Records:
     rows: tuple[Record, ...] = field(repr=False)
     lean: bool = field(default=False, kw_only=True)
     """Whether of worst cases only what verdicts rest on is worked out, not what reports show."""
+    asked: Sequence[object] = field(default=(), kw_only=True, repr=False, compare=False)
+    """All contrasts that are asked of them: what several need is worked out for all at once."""
     memo: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was worked out of these rows once, for whoever asks again."""
 
@@ -272,12 +336,13 @@ class Records:
         """The rows at any of the given levels of every factor that is named."""
         if not levels:
             return self
-        rows = tuple(
-            row
-            for row in self.rows
-            if all(row.trial.condition.levels[name] in at for name, at in levels.items())
-        )
-        return replace(self, rows=rows)
+        conditions = {row.trial.condition.id: row.trial.condition for row in self.rows}
+        met = {
+            name
+            for name, condition in conditions.items()
+            if all(condition.levels[factor] in at for factor, at in levels.items())
+        }
+        return replace(self, rows=tuple(r for r in self.rows if r.trial.condition.id in met))
 
     def by_condition(self) -> Mapping[str, Records]:
         """The rows of each condition, by its id; sorted out in one pass."""

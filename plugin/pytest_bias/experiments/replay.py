@@ -8,7 +8,7 @@ asked, the first recorded trial has to show it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import BadDesign, BiasError, InvalidReply, ReplayDiffers
@@ -17,9 +17,9 @@ from .design import Trial
 from .driver import drive_at_once
 from .experiment import Experiment, Players, SimulatedPrompt
 from .keys import interaction_key, trial_seed
-from .messages import Completion, Place, Request
+from .messages import Completion, Message, Place, Request
 from .protocol import Reply
-from .records import Origin, Outcome, Spoken
+from .records import Exchange, Origin, Outcome, Spoken
 
 Lookup = Callable[[str], Completion | None]
 """From an interaction's key to what was recorded under it."""
@@ -66,6 +66,7 @@ class Tracer:
         self.fenced = False
         self.spoken: list[Spoken] = []
         self.origins: list[Origin] = []
+        self.exchanges: list[Exchange] = []
 
     def note(self, request: Request, place: Place) -> Wanted:
         """Add one interaction and give it its key.
@@ -96,6 +97,8 @@ class Tracer:
         """The outcome of the trial once its protocol has ended, whatever the order of calls."""
         ordered = sorted(self.interactions, key=lambda wanted: place_order(wanted.place))
         self.invalid.sort(key=lambda pair: place_order(pair[0]))
+        reasons = dict(self.invalid)
+        exchanges = sorted(self.exchanges, key=lambda said: place_order(said.place))
         return Outcome(
             trial=self.trial,
             result=result,
@@ -115,6 +118,10 @@ class Tracer:
                 to: max(wanted.place.of for wanted in ordered if wanted.request.to == to)
                 for to in {wanted.request.to for wanted in ordered}
             },
+            exchanges=tuple(
+                replace(said, invalid=reasons[said.place]) if said.place in reasons else said
+                for said in exchanges
+            ),
         )
 
 
@@ -222,6 +229,7 @@ class Walk(Tracer):
             raise Unrecorded(wanted)
         self.answered.append((wanted, completion))
         self.origins.append(Origin(request.to, completion.served_model, completion.recorded_at))
+        self.exchanges.append(exchange_of(wanted, completion))
         if request.to == "subject":
             self.spoken.append(spoken_of(completion))
         return completion
@@ -257,12 +265,33 @@ def spoken_of(completion: Completion) -> Spoken:
     return Spoken(words, completion.usage.get("output"), completion.latency, cut)
 
 
+def exchange_of(wanted: Wanted, completion: Completion) -> Exchange:
+    """One interaction as it was said."""
+    return Exchange(
+        to=wanted.request.to,
+        place=wanted.place,
+        told=new_messages(wanted.request) if wanted.place.attempt == 1 else (),
+        reply=completion.text,
+        finish=completion.finish,
+        served=completion.served_model,
+        at=completion.recorded_at,
+        latency=completion.latency,
+    )
+
+
+def new_messages(request: Request) -> tuple[Message, ...]:
+    """The messages since the model spoke last."""
+    messages = request.messages
+    spoken = [i for i, message in enumerate(messages, 1) if message.role == "assistant"]
+    return messages[spoken[-1] if spoken else 0 :]
+
+
 def newly_told(request: Request, players: Players) -> list[str]:
     """Texts of the messages since the model spoke last, less what the subject is always told."""
-    spoken = [i for i, message in enumerate(request.messages) if message.role == "assistant"]
-    told = [message.text for message in request.messages[spoken[-1] + 1 if spoken else 0 :]]
+    new = new_messages(request)
+    told = [message.text for message in new]
     always = players.subject_system
-    if always is not None and request.to == "subject" and not spoken:
+    if always is not None and request.to == "subject" and len(new) == len(request.messages):
         told[0] = told[0].removeprefix(always).removeprefix("\n\n")
         return told if told[0] else told[1:]
     return told

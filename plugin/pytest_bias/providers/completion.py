@@ -84,13 +84,18 @@ def address(url: str) -> str:
     )
 
 
+_UNCONNECTED = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
+
+
 def connection_failure(model: str, error: Exception, message: str, url: str = "") -> CallFailed:
     """A time-out or a lost connection: the call may have been carried out, and be paid.
 
+    Where no connection came about it was not.
     ``url`` is the :func:`address` that was called, as far as it may be told.
     """
     problem = f"{type(error).__name__}: {message}" + (f" (at {url})" if url else "")
-    return CallFailed(model=model, problem=problem, kind="transient", answered=False)
+    unsent = any(type(each).__name__ in _UNCONNECTED for each in (error, error.__cause__))
+    return CallFailed(model=model, problem=problem, kind="transient", answered=unsent)
 
 
 def reply_failure(model: str, what: str, error: Exception) -> CallFailed:

@@ -18,10 +18,10 @@ from pathlib import Path
 from random import Random
 
 from ..cassettes.format import Provenance, combined, serving
+from ..cassettes.measured import KEY_VARIABLE
 from ..cassettes.places import cassette_path
 from ..cassettes.recorded_trials import lookup_in
 from ..cassettes.recorder import Recorder, recording_lock, salvage
-from ..cassettes.seals import KEY_VARIABLE, seal_of
 from ..cassettes.store import Cassette
 from ..errors import BiasError, RecordingRefused
 from ..experiments.design import Trial
@@ -75,6 +75,10 @@ class Terms:
     recording runs (load, latency) is not confounded with a condition. ``gates`` is whether
     verdicts rest on what is recorded, so that nothing is paid for that another model answers.
     ``told`` is called with every trial when it is recorded, and must not raise.
+
+    Of ``parts`` recordings that run side by side each keeps an N-th of the limits of a model (of
+    its calls in flight, requests and tokens a minute), and calls nothing in its first ``pause``
+    seconds; ``book`` keeps books beside its own, as :class:`.Spending` says.
     """
 
     mode: RecordMode
@@ -86,6 +90,13 @@ class Terms:
     order_seed: int = 0
     gates: bool = True
     told: Teller = untold
+    parts: int = 1
+    pause: float = 0.0
+    book: Callable[[Spending], None] | None = None
+
+    def part(self, limit: int | None) -> int | None:
+        """Return this recording's part of a model's limit."""
+        return None if limit is None else max(1, limit // self.parts)
 
 
 @dataclass(slots=True)
@@ -133,7 +144,8 @@ class _Collector:
 
     def __post_init__(self) -> None:
         self.stop = Stop()
-        self.spending = Spending(self.terms.limits.max_calls, self.terms.limits.budget)
+        limits = self.terms.limits
+        self.spending = Spending(limits.max_calls, limits.budget, self.terms.book)
         self._abandoned = False
         self._providers: dict[str, Provider] = {}
         self._callers: dict[str, Caller] = {}
@@ -165,7 +177,7 @@ class _Collector:
             except BaseException as error:  # the others' replies are paid, and are kept
                 if ends_the_process(error):
                     raise
-                report.problem(_unexpected(error))
+                report.problem(unexpected(error))
             if report.unkept:
                 replies = "reply" if report.unkept == 1 else "replies"
                 report.problem(f"{report.unkept} paid {replies} could not be kept")
@@ -252,12 +264,11 @@ class _Collector:
         """Return the keeper of this job's replies."""
         if job.experiment.retention == "raw":
             return KeepsReplies(recorder, lookup_in(recorder.cassette, anew=anew))
-        environ = self.terms.context.environ
-        seal = seal_of(environ) if job.experiment.retention == "encrypted" else None
-        secret = environ.get(KEY_VARIABLE, "").encode(errors="surrogateescape") or None
+        key = self.terms.context.environ.get(KEY_VARIABLE, "")
+        secret = key.encode(errors="surrogateescape") or None
         judge = job.experiment.judged_by(job.players)
         measures = job.experiment.measured_with(job.players)
-        return KeepsMeasures(recorder, measures, seal, secret, judge)
+        return KeepsMeasures(recorder, measures, secret, judge)
 
     def _shuffle(self, trials: list[Trial], job: Job) -> None:
         seed = f"{self.terms.order_seed} {job.experiment.id} {job.model}"
@@ -290,7 +301,7 @@ class _Collector:
     def _qpm(self, entry: ModelEntry, job: Job) -> int | None:
         """Requests per minute: the user's or else the experiment's, not above the roster's."""
         limits = (self.terms.limits.qpm or job.experiment.qpm, entry.requests_per_minute)
-        return min((limit for limit in limits if limit is not None), default=None)
+        return self.terms.part(min((each for each in limits if each is not None), default=None))
 
     def _provider(self, name: str) -> Provider:
         if name not in self._providers:
@@ -343,13 +354,18 @@ def caller_of(name: str, provider: Provider, terms: Terms, spending: Spending) -
     if is_simulated(name) and entry.price is None:
         entry = replace(entry, price=FREE)
     most = terms.limits.concurrency
-    ceiling = min(most, entry.concurrency or most, getattr(provider, "concurrency", most))
+    # A provider's own ceiling is one of this machine.
+    own = getattr(provider, "concurrency", most)
+    ceiling = min(terms.part(min(most, entry.concurrency or most)) or most, own)
     clock = asyncio.get_running_loop().time
+    tpm = terms.part(entry.tokens_per_minute)
+    throttle = Throttle(ceiling=ceiling, qpm=None, tpm=tpm, clock=clock)
+    throttle.pause(terms.pause)
     return Caller(
         name=name,
         provider=provider,
         entry=entry,
-        throttle=Throttle(ceiling=ceiling, qpm=None, tpm=entry.tokens_per_minute, clock=clock),
+        throttle=throttle,
         spending=spending,
         timeout=terms.limits.timeout,
         rng=Random(f"{terms.order_seed} {name}"),  # noqa: S311  (no secret)
@@ -377,7 +393,7 @@ def _silent(_: Tally) -> None:
     """Show nothing."""
 
 
-def _unexpected(error: BaseException) -> str:
+def unexpected(error: BaseException) -> str:
     """An error nobody foresaw, by its kind and place: its words may hold a key."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(last.filename).name}, line {last.lineno}"

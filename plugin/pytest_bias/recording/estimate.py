@@ -216,11 +216,8 @@ class Estimator:
             except BadSetting:
                 continue  # nobody is named who would judge that model
             if self.experiment.retention == "raw":
-                uses = _uses(
-                    (walked(self.experiment, players, t, _lookup(cassette)) for t in sample),
-                    # What a simulated endpoint counts are words.
-                    counted=not simulated,
-                )
+                # What a simulated endpoint counts are words.
+                uses = self._replayed(sample, players, cassette, counted=not simulated)
             elif simulated or cassette.keeps_text:
                 continue  # without the text, those words cannot be counted otherwise
             else:
@@ -229,6 +226,15 @@ class Estimator:
             if uses:
                 return Estimate("estimate", "another cassette", len(uses), model), _mean(uses)
         return None
+
+    def _replayed(
+        self, sample: Sequence[Trial], players: Players, cassette: Cassette, *, counted: bool
+    ) -> list[Use]:
+        """Of recorded text; nothing where another judge graded: who is not graded says little."""
+        walks = [walked(self.experiment, players, t, _lookup(cassette)) for t in sample]
+        if any(w.missing is not None and w.missing.request.to == "judge" for w in walks):
+            return []
+        return _uses(walks, counted=counted)
 
     def _dry(self, sample: Sequence[Trial], players: Players) -> tuple[Estimate, Use] | None:
         """From the experiment's own simulated subject, if it answers all that is asked."""

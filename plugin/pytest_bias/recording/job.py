@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from ..cassettes.files import is_there, refuse_links, remove_leftovers
-from ..cassettes.format import interaction_of, text_digest
-from ..cassettes.measured import measured_trial
+from ..cassettes.measured import check_key, measured_trial
 from ..cassettes.places import journals_of, packed_path, standing
 from ..cassettes.recorded_trials import is_recorded, own_words
 from ..cassettes.recorder import Recorder
-from ..cassettes.seals import Seal, check_key
 from ..cassettes.store import Cassette
 from ..errors import (
     BiasError,
@@ -83,7 +81,7 @@ class KeepsReplies:
 
 @dataclass(frozen=True, slots=True)
 class KeepsMeasures:
-    """Keeps the measures of whole trials; of the text nothing, or what is sealed.
+    """Keeps the measures of whole trials; of the text nothing.
 
     ``secret`` is the user's key for keyed hashes; None where there is none.
 
@@ -92,7 +90,6 @@ class KeepsMeasures:
 
     recorder: Recorder
     measures: Sequence[Measure]
-    seal: Seal | None
     secret: bytes | None = field(repr=False)
     judge: str = ""
 
@@ -122,7 +119,6 @@ class _InMemory:
 
     async def end(self, outcome: Outcome) -> None:
         keeping = self.keeping
-        seal = keeping.seal
         ordered = sorted(self._replies.values(), key=lambda pair: place_order(pair[0].place))
         measured = measured_trial(
             outcome,
@@ -130,13 +126,9 @@ class _InMemory:
             ordered,
             keeping.secret,
             judge=keeping.judge,
-            sealed=seal is not None,
         )
-        token = None
-        if seal is not None:
-            token = seal.sealed([interaction_of(*pair) for pair in ordered], _texts(ordered))
         self._replies.clear()  # from here on the recorder has them
-        await keeping.recorder.keep_measured(measured, token)
+        await keeping.recorder.keep_measured(measured)
 
     @property
     def unkept(self) -> int:
@@ -152,17 +144,6 @@ Kept = KeepsReplies | _InMemory
 
 Keeping = KeepsReplies | KeepsMeasures
 """What becomes of the replies of a job; one :data:`Kept` per trial."""
-
-
-def _texts(exchanges: Sequence[tuple[Wanted, Completion]]) -> dict[str, str]:
-    """Digest → text of all that was sent, but for the replies, which are sealed beside it."""
-    replies = {text_digest(completion.text) for _, completion in exchanges}
-    texts = {
-        text_digest(message.text): message.text
-        for wanted, _ in exchanges
-        for message in wanted.request.messages
-    }
-    return {name: text for name, text in texts.items() if name not in replies}
 
 
 _FAILURES_IN_A_ROW = 5

@@ -7,7 +7,7 @@ import logging
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from types import FrameType
@@ -147,18 +147,32 @@ def apart(work: Callable[[], _T]) -> _T:
     """
     if not in_event_loop():
         return work()
-    listening: list[Callable[[], object]] = []
-    context = copy_context()
-    context.run(_LISTENING.set, listening)
-    with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(context.run, work)
+    with in_thread(work) as (done, interrupt):
         while True:
             try:
                 return done.result()
             except KeyboardInterrupt:
-                if done.done() or not listening:
+                if done.done() or not interrupt():
                     raise
-                listening[-1]()
+
+
+@contextmanager
+def in_thread(work: Callable[[], _T]) -> Iterator[tuple[Future[_T], Callable[[], bool]]]:
+    """Do ``work``, which records, in a thread; what comes of it, and what interrupts it there.
+
+    That returns whether there was a recording to be told.
+    """
+    listening: list[Callable[[], object]] = []
+    context = copy_context()
+    context.run(_LISTENING.set, listening)
+
+    def interrupt() -> bool:
+        if listening:
+            listening[-1]()
+        return bool(listening)
+
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit(context.run, work), interrupt
 
 
 def in_event_loop() -> bool:

@@ -1,4 +1,4 @@
-"""``--bias-dataset`` and ``--bias-exports``: what is published of experiments beside the reports.
+"""``--bias-dataset``, ``--bias-exports``, ``--bias-audit``: what is published beside the reports.
 
 The processes that run the cases make it, since they alone have the experiments, once per session
 and from all trials of the design; the controller writes it. What goes wrong is a problem of the
@@ -12,70 +12,80 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from filelock import Timeout
 
-from ..cassettes.files import write_atomically
 from ..contrasts.cases import Case
 from ..errors import (
     BiasError,
-    MissingPackage,
     NotExported,
     NotRecorded,
     NoWorkspace,
-    ReportNotWritten,
 )
 from ..errors.said import Said
 from ..experiments.canonical import compact, digest
 from ..experiments.records import Records, record_of
-from ..report.dataset import About, dataset_of
-from ..report.dataset_files import about_file, parquet_bytes, readme_text
+from ..report.audit import audit_record
 from ..report.exports import exported_files, write_exports
-from ..settings.model_names import file_stem
+from ..workbench.publication import audit_part, dataset_file, write_datasets
 from .run import Run
 from .workspace import Workspace
 
 if TYPE_CHECKING:
+    from ..report.view import RunView
     from .state import State
 
-README = "README.md"
 _WANTED = "exports-wanted.json"
 _NAME_LENGTH = 24
 
 
 def keep(run: Run, case: Case) -> None:
-    """Leave the data set of a case's experiment and model to the controller; once per session.
+    """Leave what is published of a case's experiment and model to the controller, once a session.
 
-    The data set has every trial of the design, whichever cases were selected.
+    A data set, and a part of an audit's record, have every trial of the design, whichever cases
+    were selected.
     """
-    name = f"dataset-{digest(compact([case.experiment.id, case.model]))[:_NAME_LENGTH]}.json"
-    if not (run.workspace.folder / name).exists():
-        run.workspace.once(name, lambda: compact(_dataset_kept(run, case), sort_keys=True))
+    short = digest(compact([case.experiment.id, case.model]))[:_NAME_LENGTH]
+    asked = (run.settings.dataset, "dataset", _dataset_kept), (run.settings.audit, "audit", _part)
+    for folder, kind, made in asked:
+        name = f"{kind}-{short}.json"
+        if folder is not None and not (run.workspace.folder / name).exists():
+            run.workspace.once(name, partial(_said_of, made, run, case))
+
+
+def _said_of(made: Callable[[Run, Case], dict[str, object]], run: Run, case: Case) -> str:
+    return compact(made(run, case), sort_keys=True)
+
+
+def _part(run: Run, case: Case) -> dict[str, object]:
+    """What a record says of the case's experiment, and whose it is; or in what words nothing."""
+    of: dict[str, object] = {"experiment": case.experiment.id, "model": case.model}
+    try:
+        return of | {"part": audit_part(run, case)}
+    except NotRecorded:
+        return of
+    except BiasError as error:
+        what = f"{case.experiment.id} × {case.model}"
+        return of | {"problem": f"no record of {what} was made: {error}"}
+
+
+def audit_records(state: State, view: RunView) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """The record of each model of the run as plain data, and what could not be made of them."""
+    kept = [json.loads(p.read_text("ascii")) for p in sorted(state.folder.glob("audit-*.json"))]
+    parts = {(each["experiment"], each["model"]): each["part"] for each in kept if "part" in each}
+    settings, models = state.settings, dict.fromkeys(each.model for each in view.analyses)
+    words = {"commit": settings.commit or "", "job": settings.job or ""}
+    records = [audit_record(view, model, parts, **words) for model in models]
+    return records, tuple(sorted(each["problem"] for each in kept if "problem" in each))
 
 
 def _dataset_kept(run: Run, case: Case) -> dict[str, object]:
     """The file of the data set, encoded, or in what words there is none."""
-    whole = Case("hypothesis", case.experiment, case.model, case.design)
     what = f"{case.experiment.id} × {case.model}"
     try:
-        recording = run.recording(whole)
-        others = recording.published
-        data = dataset_of(
-            case.experiment,
-            case.design,
-            case.model,
-            run.replayed(whole),
-            recording=recording,
-            version=version("pytest-bias"),
-            licence=run.settings.dataset_license
-            if others is None or not others.licence
-            else others.licence,
-        )
-        name = f"{case.experiment.id}/{file_stem(case.model)}.parquet"
-        return {"files": contents_of({name: parquet_bytes(data)})}
+        return {"files": contents_of(dict([dataset_file(run, case)]))}
     except NotRecorded:
         return {"incomplete": what}
     except BiasError as error:
@@ -129,7 +139,7 @@ def written_from(
     if lacking or incomplete:
         names = f" ({', '.join(lacking)})" if lacking else ""
         said += Said(notes=(f"data sets: none of what is not recorded in full{names}",))
-    said += _write_sets(
+    said += write_datasets(
         folder, {n: data for each in kept for n, data in _decoded(each).items()}, shown
     )
     if said.written and partial:
@@ -140,34 +150,6 @@ def written_from(
         )
         said += Said(notes=(only,))
     return said
-
-
-def _write_sets(folder: Path, files: Mapping[str, bytes], shown: Callable[[Path], str]) -> Said:
-    """The files of data sets, and a README of all that stand in a folder of theirs."""
-    written: list[Path] = []
-    notes: list[str] = []
-    path = folder
-    try:
-        for name, data in sorted(files.items()):
-            path = folder / name
-            write_atomically(path, data)
-            written.append(path)
-        for place in sorted({path.parent for path in written}):
-            known: dict[str, About] = {}
-            for path in sorted(place.glob("*.parquet")):
-                about = about_file(path.read_bytes())
-                if about is not None and about.experiment == place.name:
-                    known[path.name] = about
-                else:
-                    notes.append(f"{shown(path)} is no data set of ours; {README} omits it")
-            path = place / README
-            write_atomically(path, readme_text(known).encode())
-            written.append(path)
-    except (OSError, MissingPackage) as error:
-        problem = getattr(error, "strerror", None) or str(error)
-        words = str(ReportNotWritten(path=shown(path), problem=problem))
-        return Said(tuple(written), tuple(notes), (words,))
-    return Said(tuple(written), tuple(notes))
 
 
 def announce(workspace: Workspace, cases: Iterable[Case]) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from html import escape
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,6 +17,8 @@ from ..report.escapes import terminal_text
 from .state import NOT_RECORDED, RESULT, SEEN
 
 if TYPE_CHECKING:
+    from _pytest._code.code import ReprExceptionInfo
+
     from ..contrasts.cases import Case, Declaration
     from ..errors import NotRecorded
     from ..experiments.design import Condition
@@ -181,7 +182,9 @@ def _tolerate(item: pytest.Item, reason: str) -> None:
 
 
 @contextmanager
-def untraced(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+def untraced(
+    item: pytest.Item, call: pytest.CallInfo[None], portable: Callable[[str], str]
+) -> Iterator[None]:
     """Spare an error of ours the traceback that :func:`amend` would replace.
 
     For it pytest parses every module that the error came through.
@@ -191,7 +194,7 @@ def untraced(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     error = call.excinfo.value if call.excinfo is not None else None
     spared = isinstance(error, BiasError) and item.stash.get(_JUDGED, False)
     if spared:
-        vars(item)["repr_failure"] = lambda _: terminal_text(f"{type(error).__name__}: {error}")
+        vars(item)["repr_failure"] = lambda _: _in_words(item, error, portable)
     try:
         yield
     finally:
@@ -204,10 +207,12 @@ def amend(
     call: pytest.CallInfo[None],
     report: pytest.TestReport,
     missing: Callable[[], NotRecorded | None],
+    portable: Callable[[str], str],
 ) -> None:
     """Word our own errors, and fail an xfail under which nothing was tested.
 
-    Errors become plain text: it shows in the short summary, in JUnit and through xdist alike.
+    Errors become plain text, and short where there is a line for each failure alone: in the
+    summary, with ``--tb=line`` and as JUnit's message.
     """
     from ..errors import (  # noqa: PLC0415  (nothing is imported without cases)
         BiasError,
@@ -229,8 +234,35 @@ def amend(
         set_property(item, NOT_RECORDED, getattr(error, "explanation", str(error)))
         report.user_properties = list(item.user_properties)
     if report.failed and isinstance(error, BiasError):
-        report.longrepr = terminal_text(f"{type(error).__name__}: {error}")
+        report.longrepr = _in_words(item, error, portable)
     report.user_properties.append((SEEN, report.outcome))
+
+
+def _in_words(
+    item: pytest.Item, error: BaseException | None, portable: Callable[[str], str]
+) -> ReprExceptionInfo:
+    """Show an error of ours as pytest does: whole, and in a line at the place of its test."""
+    # xdist carries nothing else that has a line of its own.
+    from _pytest._code.code import (  # noqa: PLC0415  (only where something fails)
+        ReprEntryNative,
+        ReprExceptionInfo,
+        ReprFileLocation,
+        ReprTraceback,
+    )
+
+    words = terminal_text(portable(f"{type(error).__name__}: {error}"))
+    short = terminal_text(getattr(error, "short", "")) or words.partition("\n")[0]
+    # With --tb=line pytest prints the line below of each failure.
+    whole = (
+        [ReprEntryNative([f"{words}\n"])]
+        if item.config.getoption("tbstyle", "auto") != "line"
+        else []
+    )
+    file, line, _ = item.location
+    return ReprExceptionInfo(
+        ReprTraceback(whole, None, style="native"),
+        ReprFileLocation(file, (line or 0) + 1, short),
+    )
 
 
 def _unexpected(item: pytest.Item, error: BaseException | None) -> str:
@@ -271,30 +303,3 @@ def amend_unjudged(call: pytest.CallInfo[None], report: pytest.TestReport) -> No
         del report.wasxfail
     report.outcome = "failed"
     report.longrepr = terminal_text(f"{type(error).__name__}: {error}")
-
-
-def row_words(properties: Iterable[tuple[str, object]]) -> str:
-    """A hypothesis' numbers as HTML for its row of pytest-html's report; empty for other tests."""
-    found = {name: str(value) for name, value in properties}
-    if "bias_verdict" not in found:
-        return ""
-    numbers = [
-        f"{label} {_short(found[name])}"
-        for name, label in (
-            ("bias_estimate", "estimate"),
-            ("bias_interval", "95 % interval"),
-            ("bias_margin", "margin ±"),
-            ("bias_units", "units"),
-        )
-        if name in found
-    ]
-    lines = (found.get("bias_title", ""), found["bias_verdict"], ", ".join(numbers))
-    return f"<div>{'<br>'.join(escape(line) for line in lines if line)}</div>"
-
-
-def _short(text: str) -> str:
-    """Numbers of a property to four significant digits."""
-    if text.startswith("["):
-        low, high = text[1:-1].split(", ")
-        return f"[{float(low):+.4g}, {float(high):+.4g}]"
-    return f"{float(text):.4g}"

@@ -15,6 +15,7 @@ from ..report.results import results_text
 
 if TYPE_CHECKING:
     from ..report.view import RunView
+    from ..verdicts.analysis import Analysis
     from .state import State
 
 
@@ -42,16 +43,34 @@ def _settled(view: RunView, said: Said, exitstatus: int) -> RunView:
 
 
 def _write_reports(state: State, view: RunView) -> Said:
-    settings, said = state.settings, Said()
+    settings, said, results = state.settings, Said(), ""
     if settings.results is not None:
         asked = settings.results_asked
-        said += _write(state, view, settings.results, results_text(view), asked=asked)
+        results = results_text(view)
+        said += _write(state, view, settings.results, results, asked=asked)
     if settings.report is not None:
-        from ..report.page import report_html  # noqa: PLC0415  (charts: only to write a page)
+        from ..report.page import report_html  # noqa: PLC0415  (jinja2: only to write a page)
 
-        asked = settings.report_asked
-        said += _write(state, view, settings.report, report_html(view), asked=asked)
+        page = report_html(view, state.workspace.replies(), _old(state, view), results=results)
+        said += _write(state, view, settings.report, page, asked=settings.report_asked)
+    if settings.audit is not None:
+        from ..report.audit import audit_files  # noqa: PLC0415  (only where a record is wanted)
+        from .exports import audit_records  # noqa: PLC0415
+
+        records, problems = audit_records(state, view)
+        said += Said(problems=problems)
+        for name, text in (pair for each in records for pair in audit_files(each).items()):
+            said += _write(state, view, settings.audit / name, text, asked=True)
     return said
+
+
+def _old(state: State, view: RunView) -> list[Analysis]:
+    """The analyses of the model that the run is held against; none where that is a file."""
+    if view.upgrade is None or view.upgrade.file:
+        return []
+    experiments = dict.fromkeys(analysis.experiment for analysis in view.analyses)
+    made = (state.workspace.read(each, view.upgrade.old) for each in experiments)
+    return [each.analysis for each in made if each is not None]
 
 
 def _summarise(state: State, view: RunView, written: tuple[Path, ...]) -> Said:

@@ -82,6 +82,16 @@ class Run(Workbench):
         """The analysis of a case's experiment with its model, and its digest."""
         return self.workspace.analysis(case.experiment.id, case.model, lambda: self.made(case))
 
+    def made(self, case: Case) -> Analysis:
+        """Analyse a case's experiment with its model, and keep its trials for the page.
+
+        Here, where they have been read: nobody else has to read them again.
+        """
+        analysis = super().made(case)
+        if self.settings.report is not None:
+            self.workspace.keep_replies(self.replies(case))
+        return analysis
+
     def analysed(self, case: Case) -> Analysis:
         """The same for who needs no digest of it."""
         return self.analysis(case).analysis

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ..report.brief import brief_lines
 from ..report.ci import FileLine, annotations_of, commands
 from ..report.escapes import say, terminal_line
-from ..report.terminal import closing_lines, section_lines, upgrade_lines
+from ..report.terminal import closing_lines
 
 if TYPE_CHECKING:
     from ..errors.said import Said
@@ -25,8 +26,8 @@ def print_section(
 ) -> None:
     """Print the bias section."""
     reporter.write_sep("=", "bias", bold=True)
-    for line in _lines(view):
-        say(reporter, terminal_line(line))
+    for line in (*brief_lines(view, state.config.option.verbose), ""):
+        _say_verdict(reporter, terminal_line(line))
     # What is missing and how to record it: once per experiment and model, not per case.
     for text in (
         *_first_failure(state.ledger),
@@ -35,9 +36,7 @@ def print_section(
     ):
         say(reporter, text)
     for line in closing_lines(view):
-        good = line.startswith("PASS")
-        bad = line.startswith(("FAIL", "NO VERDICT", "INCONCLUSIVE"))
-        say(reporter, line, green=good, red=bad, bold=good or bad)
+        _say_verdict(reporter, line)
     for path in told.written:
         say(reporter, f"written: {state.shown(path)}")
     if state.settings.annotations:
@@ -45,10 +44,11 @@ def print_section(
             reporter.write_line(command)  # escaped, and to be obeyed
 
 
-def _lines(view: RunView) -> Iterator[str]:
-    yield from (*section_lines(view), "")
-    if view.upgrade is not None:
-        yield from (*upgrade_lines(view.upgrade), "")
+def _say_verdict(reporter: pytest.TerminalReporter, line: str) -> None:
+    """Write a line, in its colour where it begins with a verdict."""
+    good = line.startswith("PASS")
+    bad = line.startswith(("FAIL", "DO NOT SHIP", "NO VERDICT", "INCONCLUSIVE"))
+    say(reporter, line, green=good, red=bad, bold=good or bad)
 
 
 def _first_failure(ledger: Ledger) -> Iterator[str]:

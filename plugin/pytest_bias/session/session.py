@@ -20,7 +20,6 @@ from .items import (
     amend_unjudged,
     case_of,
     judged,
-    row_words,
     set_property,
     untraced,
     watched,
@@ -191,7 +190,7 @@ class BiasSession:
             raise stopped
 
     def _note(self, item: pytest.Item, case: Case) -> BaseException | None:
-        if self.state.settings.dataset is not None:
+        if self.state.settings.dataset is not None or self.state.settings.audit is not None:
             from .exports import keep  # noqa: PLC0415
 
             keep(self.run, case)
@@ -210,9 +209,9 @@ class BiasSession:
             report = yield
             amend_unjudged(call, report)
             return report
-        with untraced(item, call):
+        with untraced(item, call, self.state.portable):
             report = yield
-        amend(item, call, report, partial(self.run.missing, case))
+        amend(item, call, report, partial(self.run.missing, case), self.state.portable)
         return report
 
     # --- the controller -----------------------------------------------------------------------
@@ -305,9 +304,24 @@ class BiasSession:
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
         """Add a hypothesis' numbers to its row in pytest-html's report."""
-        words = row_words(getattr(report, "user_properties", ()))
+        from ..report.rows import row_html  # noqa: PLC0415  (only with such a report)
+
+        words = row_html(getattr(report, "user_properties", ()))
         if words and len(cells) > 1:
             cells[1] = cells[1].replace("</td>", f"{words}</td>")
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_table_html(self, data: list[str]) -> None:
+        """Leave out where on this machine the tests are: the page is shown to others."""
+        data[:] = map(self.state.placeless, data)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_summary(self, session: pytest.Session) -> None:
+        """Leave it out of the table of the environment, too: a CI service's folder is there."""
+        from pytest_metadata.plugin import metadata_key  # type: ignore[import-untyped]  # noqa: PLC0415
+
+        table = session.config.stash[metadata_key]
+        table.update({k: self.state.placeless(v) for k, v in table.items() if isinstance(v, str)})
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:

@@ -7,6 +7,7 @@ Loaded in every pytest run, so it imports nothing heavy: the rest comes in when 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -243,3 +244,9 @@ class State:
                 shown = folder.relative_to(root) if folder.is_relative_to(root) else folder.name
                 problem = problem.replace(str(folder), str(shown))
         return problem
+
+    def placeless(self, text: str) -> str:
+        """``text`` without rootdir and the place of Python, as HTML or not."""
+        root = str(self.config.rootpath)
+        text = text.replace(sys.executable, Path(sys.executable).name)
+        return text.replace(f"{root}{os.sep}", "").replace(root, ".")

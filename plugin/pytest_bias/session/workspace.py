@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 from ..cassettes.files import write_atomically
 from ..errors import NotAsWritten, NotRecorded, NoWorkspace
 from ..experiments.canonical import compact, digest, dumps, parsed_as
+from ..report.replies import TrialBlock
 from ..verdicts.analysis import Analysis
 
 _NAME_LENGTH = 24
@@ -73,6 +74,16 @@ class Workspace:
             return self._made(text)
         except (OSError, UnicodeDecodeError, NotAsWritten):
             return None
+
+    def keep_replies(self, replies: TrialBlock) -> None:
+        """Leave the trials of an experiment with a model to who writes the page."""
+        name = f"replies-{_hashed(replies.experiment, replies.model)}.json"
+        self.once(name, lambda: compact(asdict(replies)))
+
+    def replies(self) -> list[TrialBlock]:
+        """Return the trials that were left for the page."""
+        found = sorted(self.folder.glob("replies-*.json"))
+        return [TrialBlock(**json.loads(path.read_text("ascii"))) for path in found]
 
     def checked(self, name: str, check: Callable[[], str]) -> str:
         """Return what a check says: done by the first process that asks, read by others.
@@ -159,7 +170,11 @@ class Workspace:
 
 
 def _analysis_file(experiment_id: str, model: str) -> str:
-    return f"analysis-{digest(compact([experiment_id, model]))[:_NAME_LENGTH]}.json"
+    return f"analysis-{_hashed(experiment_id, model)}.json"
+
+
+def _hashed(experiment_id: str, model: str) -> str:
+    return digest(compact([experiment_id, model]))[:_NAME_LENGTH]
 
 
 def _computed(compute: Callable[[], Analysis]) -> str:

@@ -106,6 +106,9 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
     "Reports": (
         Option("report", "PATH", "where the HTML report goes",
                default="bias-report.html", may_be_off=True),
+        Option("report_replies", "HOW",
+               "inline: the report has prompts and replies of experiments that keep them; off: it "
+               "has only what was measured", default="inline", choices=("inline", OFF)),
         Option("results", "PATH", "where the JSON results go",
                default="bias-results.json", may_be_off=True),
         Option("summary", "PATH",
@@ -122,6 +125,12 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("dataset", "DIR",
                "write data sets to publish here: a Parquet file per experiment and model, with a "
                "data dictionary and no text", may_be_off=True),
+        Option("audit", "DIR",
+               "write a record of each model's tests to file here (bias-audit.json, .md), and a "
+               "fragment of its model card; of a simulated subject it is a rehearsal",
+               may_be_off=True),
+        Option("commit", "TEXT", "commit that the record names (default: that of the CI job)"),
+        Option("job", "TEXT", "job that the record names (default: that of the CI service)"),
         Option("dataset_license", "SPDX", "licence of these data sets, by its SPDX identifier",
                where="ini", default="CC-BY-4.0"),
     ),

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, PlainValidator, StrictBool, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
-from ..errors import BadSetting
+from ..errors import BadSetting, UnknownName
 from ..experiments.design import frozen_mapping
 from ..experiments.messages import Parameters
 from ..experiments.replies import ReplyPolicy
@@ -53,6 +53,7 @@ _PROBLEMS = {
 
 
 _CLOSED = ConfigDict(extra="forbid")
+_Read = TypeVar("_Read")
 
 
 def _day(value: object) -> str:
@@ -238,13 +239,7 @@ def parse_roster(text: str, path: Path) -> Roster:
         raise _bad(path, "not TOML", "it is nested too deeply") from None
     except ValueError as error:  # no TOML, or a number of thousands of digits
         raise _bad(path, "not TOML", str(error)) from None
-    try:
-        given = TypeAdapter(_File).validate_python(raw)
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        plain = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
-        problem = _PROBLEMS.get(first["type"], plain)
-        raise _bad(path, _place(first["loc"]), problem) from None
+    given = _valid(_File, raw, lambda where, problem: _bad(path, _place(where), problem))
     for name in given.models:
         _check_model(name, _place(("models", name)), path)
     for name in given.judges.order:
@@ -284,7 +279,35 @@ class _File:
     __pydantic_config__: ClassVar = _CLOSED
 
 
+def table_entry(path: str, experiment: str, keys: Mapping[str, object]) -> TableEntry:
+    """The declaration of a table that no roster has, whose ``path`` is only shown.
+
+    Raises UnknownName or BadSetting for a key that a roster would not take either.
+    """
+    known = {each.name for each in fields(TableEntry)} - {"path", "experiment"}
+    if unknown := sorted(keys.keys() - known):
+        raise UnknownName(kind="key of table", name=unknown[0], known=known)
+    return _valid(
+        TableEntry,
+        {**keys, "path": path, "experiment": experiment},
+        lambda where, problem: BadSetting(
+            option="table", value=None, problem=f"{'.'.join(map(str, where))}: {problem}"
+        ),
+    )
+
+
 # --- what is wrong with it -----------------------------------------------------------------------
+
+
+def _valid(
+    kind: type[_Read], raw: object, refused: Callable[[tuple[str | int, ...], str], BadSetting]
+) -> _Read:
+    try:
+        return TypeAdapter(kind).validate_python(raw)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        plain = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
+        raise refused(first["loc"], _PROBLEMS.get(first["type"], plain)) from None
 
 
 def _refuse_keys(value: object, place: tuple[str, ...], path: Path) -> None:

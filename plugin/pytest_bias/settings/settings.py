@@ -20,6 +20,7 @@ FILE_SUFFIX = ".json"
 RecordMode = Literal["none", "missing", "all"]
 Gate = Literal["absolute", "off"]
 OnInconclusive = Literal["fail", "pass"]
+ReportReplies = Literal["inline", "off"]
 
 _SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
 _WORDS = ("reason", "owner", "until", "after")
@@ -193,9 +194,13 @@ class Settings:
     report: Path | None
     results: Path | None
     report_asked: bool = False
+    report_replies: ReportReplies = "inline"
     results_asked: bool = False
     dataset: Path | None = None
     exports: Path | None = None
+    audit: Path | None = None
+    commit: str | None = None
+    job: str | None = None
     dataset_license: str = OPTIONS["dataset_license"].default
     gate: Gate = "absolute"
     inconclusive: OnInconclusive = "fail"
@@ -223,13 +228,11 @@ class Settings:
     providers: Mapping[str, object] = field(default_factory=dict, repr=False)
 
 
-_AS_GIVEN = (
-    *("record", "record_in_ci", "design", "replicates", "cassettes", "report", "results"),
-    *("dataset", "exports", "dataset_license", "gate", "inconclusive", "simulated_url"),
-    *("simulated_wire", "roster", "env_file", "judge", "order_seed", "plan_json", "baselines"),
-    *("max_age", "labels", "summary", "error_budget", "calibration"),
-)
-"""Settings that are what the table of options makes of them."""
+_OF_CI = {"commit": ("GITHUB_SHA", "CI_COMMIT_SHA"), "job": ("GITHUB_RUN_ID", "CI_JOB_ID")}
+"""Where GitHub and GitLab say which commit is tested, and by which job."""
+
+_WORKED_OUT = ("shard", "plan", "baseline", "accept", "annotations")
+"""Settings of which the table of options alone does not say what they are."""
 
 
 def read_settings(given: Given) -> Settings:
@@ -244,13 +247,16 @@ def read_settings(given: Given) -> Settings:
     if given.text("design") == SCREEN and old is not None:
         problem = "does not go with --bias-design=screen: a screen compares nothing"
         raise given.refusal("baseline", problem, old)
-    read = {name: given.value(name) for name in _AS_GIVEN}
+    names = [each.name for each in fields(Settings) if each.name in OPTIONS]
+    read = {name: given.value(name) for name in names if name not in _WORKED_OUT}
     if not _SPDX.fullmatch(read["dataset_license"]):
         example = OPTIONS["dataset_license"].default
         raise given.refusal("dataset_license", f"must be an SPDX identifier, such as {example}")
     if read["labels"] is not None and not read["labels"].is_dir():
         raise given.refusal("labels", "is no folder", read["labels"])
     job = given.environ.get("GITHUB_STEP_SUMMARY")
+    for name, variables in _OF_CI.items():
+        read[name] = read[name] or next(filter(None, map(given.environ.get, variables)), None)
     on_github = given.environ.get("GITHUB_ACTIONS") == "true"
     return Settings(
         **read,

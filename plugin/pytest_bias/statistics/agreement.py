@@ -102,9 +102,9 @@ def _counts(
         raise TooFewUnits(group="coders", found=len(ratings), needed=SMALLEST)
     if len({len(coder) for coder in ratings}) > 1:
         raise bad("ratings", "coders with different numbers of units")
-    units = [
-        [rating for rating in unit if not _missing(rating)] for unit in zip(*ratings, strict=True)
-    ]
+    rated = [*zip(*ratings, strict=True)]
+    rows = {unit: row for row, unit in enumerate(dict.fromkeys(rated))}  # many are rated alike
+    units = [[rating for rating in unit if not _missing(rating)] for unit in rows]
     place, values = _categories(
         [rating for unit in units for rating in unit], "ratings", numeric=level != "nominal"
     )
@@ -114,7 +114,7 @@ def _counts(
     for row, unit in zip(counts, units, strict=True):
         for rating in unit:
             row[place[rating]] += 1
-    return counts, values
+    return counts[[rows[unit] for unit in rated]], values
 
 
 @checked
@@ -157,7 +157,8 @@ def krippendorff_alpha(
         kinds, kind = np.unique(counts, axis=0, return_inverse=True)  # units that are rated alike
         drawn = [
             _alpha(kinds, np.bincount(kind[places], minlength=len(kinds)), values, level)
-            for places in rng.integers(len(counts), size=(iterations, len(counts)))
+            for _ in range(iterations)
+            for places in [rng.integers(len(counts), size=len(counts))]  # not all held at once
         ]
         defined = [value for value in drawn if value is not None]
         if len(defined) >= FEWEST_DRAWS:

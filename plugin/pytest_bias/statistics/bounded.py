@@ -100,7 +100,9 @@ def skewness(values: ArrayLike) -> float:
     # scaled, as the third power of a large or a small value leaves the range of floats
     scaled = (array - array.mean()) / np.ptp(array)
     scaled -= scaled.mean()  # what rounding left of the mean of values far from 0
-    return float((scaled**3).mean() / (scaled**2).mean() ** 1.5)
+    squares = scaled * scaled
+    cubes = squares * scaled  # a power of 3 takes ten times as long
+    return float(cubes.mean() / squares.mean() ** 1.5)
 
 
 class _Weighting:

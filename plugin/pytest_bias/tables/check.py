@@ -11,19 +11,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from types import MappingProxyType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from ..experiments.design import LABEL, Condition, Design, Trial, trials_of
 from ..experiments.fields import one_line, shortly
 from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, kind_of
-from ..experiments.records import Origin, Outcome
+from ..experiments.records import Origin, Outcome, uncollected
 from ..settings.published import cell_text
 from .reader import WrongCell
 
 if TYPE_CHECKING:
     from ..experiments.experiment import Experiment
-    from ..experiments.layouts import TableRow
+    from ..experiments.messages import Player
     from ..settings.published import TableEntry
     from .reader import RawTable
 
@@ -32,12 +32,15 @@ MODEL = "model"
 
 _OPTIONAL = ("experiment", "replicate", "missing", "collected_at", "served")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_NOBODY_KNOWS: Mapping[Player, int] = MappingProxyType({})
 _FLAGS = {"true": True, "false": False}
 _NAMED = 3
+_LISTED = 40
 _NO_TIME = "is no time as 2026-02-05T13:51:23Z"
 _NO_REASON = "is no label (lower-case letters and digits, joined by '_')"
 
 
+@uncollected()
 def trials_of_table(
     table: RawTable, entry: TableEntry, experiment: Experiment, name: str
 ) -> tuple[Mapping[str, list[Outcome]], list[WrongCell]]:
@@ -49,15 +52,20 @@ def trials_of_table(
     if not table.columns:
         return {}, [*table.problems]
     check = _Check(table, entry, experiment, name)
-    for row in table.rows:
-        check.take(row)
-    check.check_notes()
     return check.outcomes(), check.problems
 
 
-def no_column(of: str, column: str, known: Iterable[str]) -> WrongCell:
-    """Word that a table lacks the column that ``of`` would be taken from."""
-    return WrongCell(1, column, f"there is no such column ({of}); there are {', '.join(known)}")
+def no_columns(wanted: Iterable[tuple[str, str]], table: RawTable) -> list[WrongCell]:
+    """Word which columns a table lacks, of what each is to be taken from; none where it has all.
+
+    What there is is told once.
+    """
+    there = f"; there are {', '.join(table.columns)}"
+    lacking = sorted({(column, of) for of, column in wanted if column not in table.columns})
+    return [
+        WrongCell(0, column, f"there is no such column ({of}){there * (number == 0)}")
+        for number, (column, of) in enumerate(lacking)
+    ]
 
 
 def model_column(table: RawTable, entry: TableEntry) -> str | None:
@@ -72,12 +80,12 @@ def coverage(experiment: Experiment, outcomes: Iterable[Outcome]) -> str:
     """
     one = Design(1)
     cells = {
-        trial.id.rpartition("#")[0]: 0
+        trial.cell: trial.id.rpartition("#")[0]
         for condition in experiment.conditions
         for trial in trials_of(condition, experiment.factors, experiment.items, one)
         if experiment.items is None or trial.item in experiment.items.items
     }
-    found = Counter(outcome.trial.id.rpartition("#")[0] for outcome in outcomes)
+    found = Counter(outcome.trial.cell for outcome in outcomes)
     sizes = [found[cell] for cell in cells]
     planned, gate = len(cells) * experiment.replicates, experiment.replicates
     there = sum(min(size, gate) for size in sizes)
@@ -85,7 +93,7 @@ def coverage(experiment: Experiment, outcomes: Iterable[Outcome]) -> str:
     if min(sizes) == max(sizes):
         return f"{words}; each of its {len(cells)} cells holds {max(sizes):,}"
     words += f"; its {len(cells)} cells are unequal and hold {min(sizes):,} to {max(sizes):,}"
-    if empty := [cell for cell in cells if not found[cell]]:
+    if empty := [name for cell, name in cells.items() if not found[cell]]:
         more = ", …" if len(empty) > _NAMED else ""
         words += f", {len(empty)} of them none ({', '.join(empty[:_NAMED])}{more})"
     return words
@@ -109,21 +117,19 @@ class _Cell:
 
 
 class _Check:
-    """The rows of a table, taken one after the other; columns go by what we call them."""
+    """The rows of a table, one column after the other; columns go by what we call them."""
 
     def __init__(
         self, table: RawTable, entry: TableEntry, experiment: Experiment, name: str
     ) -> None:
         self.problems = list(table.problems)
-        self._entry, self._experiment, self._typed = entry, experiment, table.typed
+        self._entry, self._experiment, self._table = entry, experiment, table
         self._name = name
         every = (*experiment.conditions, *experiment.control_conditions)
         self._conditions = {tuple(c.levels.values()): (n, c) for n, c in enumerate(every)}
         self._cells: dict[tuple[str, ...], _Cell | list[tuple[str, str]]] = {}
-        self._lines: dict[tuple[object, ...], TableRow] = {}
         self._sources: dict[str, str] = {}
-        self._types: dict[str, tuple[type, TableRow]] = {}
-        self._origins: dict[tuple[str, str], tuple[Origin, ...]] = {}
+        self._found: list[tuple[int, WrongCell]] = []
         given = {*entry.columns, *table.columns}
         self._derived = [m for m in experiment.measures if m.take and m.name not in given]
         self._measures = [m for m in experiment.measures if m not in self._derived]
@@ -139,16 +145,15 @@ class _Check:
         if (column := model_column(table, entry)) is not None:
             wanted[MODEL] = column
         self._columns = {n: column for n, column in wanted.items() if column in table.columns}
-        translated = [("values of the roster", column) for column in entry.values]
-        self.problems += [
-            no_column(what, column, table.columns)
-            for what, column in (*wanted.items(), *translated)
-            if column not in table.columns
-        ]
+        names = [*dict.fromkeys(self._columns.values())]
+        cells = zip(*([*map(row.cells.get, names)] for row in table.rows), strict=True)
+        self._raw = dict(zip(names, cells, strict=False))  # no row, no cells
+        translated = [("values", column) for column in entry.values]
+        self.problems += no_columns((*wanted.items(), *translated), table)
         ours = {*needed, *_OPTIONAL, *(measure.name for measure in self._derived)}
         if unknown := sorted(entry.columns.keys() - ours):
             has = f"{experiment.id} has {', '.join(sorted(ours))}"
-            words = f"columns of the roster names {', '.join(unknown)}, and {has}"
+            words = f"'columns' names {', '.join(unknown)}, and {has}"
             self.problems.append(WrongCell(0, "", words))
         if entry.collected_at and not _is_time(entry.collected_at):
             words = f"collected_at: {shortly(entry.collected_at)} {_NO_TIME}"
@@ -160,72 +165,81 @@ class _Check:
             words = f"{experiment.id} has a judge, and nothing says who graded (judge)"
             self.problems.append(WrongCell(0, "", words))
 
-    def take(self, row: TableRow) -> None:
-        """Add a row's trial to those of its model, or its problems to those of the table."""
-        before = len(self.problems)
-        source = self._source(row)
-        key = (source, *[self._word(row, name) for name in self._placed])
-        if (cell := self._cells.get(key)) is None:
-            cell = self._cells[key] = self._placed_at(key)
-        if isinstance(cell, list):
-            for name, problem in cell:
-                self._wrong(row, name, problem)
-        if "replicate" in self._columns:
-            self._check_first(row, key)
-        self._check_experiment(row)
-        origins = self._origin(row)
-        missing, values = self._measured(row)
-        if isinstance(cell, list) or len(self.problems) > before:
-            return
-        number = len(cell.trials) + 1
-        cell.trials.append(
-            Outcome(
-                trial=Trial(cell.condition, cell.exemplars, cell.item, cell.value, number),
-                result=None,
-                missing=missing,
-                invalid=(),
-                interactions=0,
-                prompts=(),
-                values=values,
-                origins=origins,
-                published=True,
-            )
-        )
-
     def outcomes(self) -> Mapping[str, list[Outcome]]:
-        """The trials of each model; to be called after all rows."""
+        """The trials of each model; none where there is a problem, which is then among those."""
+        sources = self._texts(MODEL)
+        if MODEL not in self._columns and self._entry.model is None:
+            sources = [self._name] * len(sources)
+        keys = [*zip(sources, *map(self._words, self._placed), strict=True)]
+        cells = [*map(self._cell_at, keys)]
+        for place, cell in enumerate(cells):
+            if isinstance(cell, list):
+                for name, problem in cell:
+                    self._wrong(place, name, problem)
+        self._check_first(keys)
+        self._check_experiment()
+        origins = self._origins()
+        missing, values = self._measured()
+        # Columns were read one after the other, and problems are told row by row.
+        self.problems += [problem for _, problem in sorted(self._found, key=lambda at: at[0])]
+        self._check_notes()
         found: defaultdict[str, list[Outcome]] = defaultdict(list)
-        cells = [cell for cell in self._cells.values() if isinstance(cell, _Cell)]
-        for cell in sorted(cells, key=lambda cell: cell.rank):
+        if self.problems:
+            return found
+        for cell, origin, why, measured in zip(cells, origins, missing, values, strict=True):
+            assert isinstance(cell, _Cell)  # noqa: S101  (else there is a problem)
+            number = len(cell.trials) + 1
+            cell.trials.append(
+                Outcome(
+                    trial=Trial(cell.condition, cell.exemplars, cell.item, cell.value, number),
+                    result=None,
+                    missing=why or None,
+                    invalid=(),
+                    interactions=0,
+                    prompts=(),
+                    values=measured,
+                    origins=origin,
+                    published=True,
+                    attempts=_NOBODY_KNOWS,
+                )
+            )
+        placed = [cell for cell in self._cells.values() if isinstance(cell, _Cell)]
+        for cell in sorted(placed, key=lambda cell: cell.rank):
             found[cell.model] += cell.trials
         return found
 
-    def check_notes(self) -> None:
-        """Note what the roster says of models that no row is of; to be called after all rows."""
+    def _check_notes(self) -> None:
+        """Note what the roster says of models that no row is of."""
         if not self._sources:
             return  # there is no column of models, as has been said
         if unknown := sorted(self._entry.notes.keys() - self._sources.keys()):
             has = f"the table has {', '.join(map(one_line, sorted(self._sources)))}"
-            words = f"notes of the roster names {', '.join(unknown)}, and {has}"
+            words = f"'notes' names {', '.join(unknown)}, and {has}"
             self.problems.append(WrongCell(0, "", words))
 
-    def _word(self, row: TableRow, name: str) -> str:
-        """The row's cell in our words; empty in a column that is not there."""
-        column = self._columns.get(name)
-        return "" if column is None else self._entry.word(column, row.cells.get(column))
+    def _told(self, name: str) -> Sequence[object]:
+        """The cells of a column; empty ones where it is not there."""
+        return self._raw.get(self._columns.get(name, ""), (None,) * len(self._table.rows))
 
-    def _source(self, row: TableRow) -> str:
-        """Who answered, in the source's words."""
-        column = self._columns.get(MODEL)
-        if column is None:
-            return self._name if self._entry.model is None else ""
-        return cell_text(row.cells.get(column))
+    def _texts(self, name: str) -> list[str]:
+        return [cell if type(cell) is str else cell_text(cell) for cell in self._told(name)]
 
-    def _wrong(self, row: TableRow, name: str, problem: str) -> None:
-        """Note a problem; of a column that is not there it has been said."""
+    def _words(self, name: str) -> list[str]:
+        """The cells of a column in our words."""
+        words = self._entry.values.get(self._columns.get(name, ""))
+        texts = self._texts(name)
+        return [words.get(text, text) for text in texts] if words else texts
+
+    def _wrong(self, place: int, name: str, problem: str) -> None:
+        """Note a problem of a row; of a column that is not there it has been said."""
         if name in self._columns:
-            column = self._columns[name]
-            self.problems.append(WrongCell(row.line, column, problem, row.file))
+            row, column = self._table.rows[place], self._columns[name]
+            self._found.append((place, WrongCell(row.line, column, problem, row.file)))
+
+    def _cell_at(self, key: tuple[str, ...]) -> _Cell | list[tuple[str, str]]:
+        if (cell := self._cells.get(key)) is None:
+            cell = self._cells[key] = self._placed_at(key)
+        return cell
 
     def _placed_at(self, key: tuple[str, ...]) -> _Cell | list[tuple[str, str]]:
         """The cell that rows of these words belong to, or else what is wrong with the words."""
@@ -236,7 +250,7 @@ class _Check:
             word = words[self._placed.index(name)]
             if word in known:
                 return word, known.index(word)
-            problems.append((name, f"{shortly(word)} is no {what}: {', '.join(known)}"))
+            problems.append((name, f"{shortly(word)} is no {what}: {_listed(known)}"))
             return word, 0
 
         levels: list[str] = []
@@ -280,92 +294,135 @@ class _Check:
         problem = f"{both} in our words, and replies of two models are not pooled"
         return model, [(MODEL, problem)]
 
-    def _check_first(self, row: TableRow, key: tuple[str, ...]) -> None:
-        """Note a trial that stands in the table twice, or does not say which it is."""
-        replicate = self._word(row, "replicate")
-        if not replicate:
-            self._wrong(row, "replicate", "is empty, and replicates are told by it")
+    def _check_first(self, keys: Sequence[tuple[str, ...]]) -> None:
+        """Note trials that stand in the table twice, or do not say which they are."""
+        if "replicate" not in self._columns:
             return
-        first = self._lines.setdefault((*key, replicate), row)
-        if first is not row:
-            at = f"{first.line} of {first.file}" if first.file != row.file else f"{first.line}"
-            same = f"the same model, condition and replicate {shortly(replicate)}"
-            self._wrong(row, "replicate", f"repeats line {at}: {same}")
+        rows, lines = self._table.rows, dict[tuple[object, ...], int]()
+        for place, (key, replicate) in enumerate(zip(keys, self._words("replicate"), strict=True)):
+            if not replicate:
+                self._wrong(place, "replicate", "is empty, and replicates are told by it")
+            elif (at := lines.setdefault((key, replicate), place)) != place:
+                first = rows[at]
+                same_file = first.file == rows[place].file
+                where = self._table.place(first._replace(file="") if same_file else first)
+                same = f"the same model, condition and replicate {shortly(replicate)}"
+                self._wrong(place, "replicate", f"repeats {where}: {same}")
 
-    def _check_experiment(self, row: TableRow) -> None:
-        """Note a row that says it is of another experiment."""
-        said = self._word(row, "experiment")
-        if said not in ("", self._experiment.id):
-            problem = f"{shortly(said)} is not {self._experiment.id}, whose replies these are"
-            self._wrong(row, "experiment", problem)
+    def _check_experiment(self) -> None:
+        """Note rows that say they are of another experiment."""
+        for place, said in enumerate(self._words("experiment")):
+            if said not in ("", self._experiment.id):
+                problem = f"{shortly(said)} is not {self._experiment.id}, whose replies these are"
+                self._wrong(place, "experiment", problem)
 
-    def _origin(self, row: TableRow) -> tuple[Origin, ...]:
-        """When the row was collected and which model the source says answered."""
-        at = self._word(row, "collected_at") or self._entry.collected_at or ""
-        served = self._word(row, "served") or self._entry.served or ""
-        if (at, served) not in self._origins:
-            self._origins[at, served] = (Origin("subject", served, at or None),)
-        if at and not _is_time(at):
-            self._wrong(row, "collected_at", f"{shortly(at)} {_NO_TIME}")
-        return self._origins[at, served]
+    def _origins(self) -> list[tuple[Origin, ...]]:
+        """When each row was collected and which model the source says answered."""
+        entry = self._entry
+        known: dict[tuple[str, str], tuple[tuple[Origin, ...], bool]] = {}
+        origins: list[tuple[Origin, ...]] = []
+        told = zip(self._words("collected_at"), self._words("served"), strict=True)
+        for place, said in enumerate(told):
+            if said not in known:
+                at, served = said[0] or entry.collected_at or "", said[1] or entry.served or ""
+                known[said] = (Origin("subject", served, at or None),), not at or _is_time(at)
+            origin, is_time = known[said]
+            origins.append(origin)
+            if not is_time:
+                at = said[0] or entry.collected_at or ""
+                self._wrong(place, "collected_at", f"{shortly(at)} {_NO_TIME}")
+        return origins
 
-    def _measured(self, row: TableRow) -> tuple[str | None, Mapping[str, MeasureValue]]:
-        """Why the trial is missing, or its measures; and their problems."""
-        cells = {measure.name: self._cell(row, measure.name) for measure in self._measures}
-        missing = self._word(row, "missing")
-        if not missing and self._entry.missing and all(_empty(cell) for cell in cells.values()):
-            missing = self._entry.missing
-        if missing and not _is_reason(missing):
-            self._wrong(row, "missing", f"{shortly(missing)} {_NO_REASON}")
-        values: dict[str, MeasureValue] = {}
-        for measure in self._measures:
-            name, cell = measure.name, cells[measure.name]
-            if missing and not _empty(cell):
-                why = one_line(missing)
-                self._wrong(row, name, f"holds {shortly(cell)}, and the trial is missing ({why})")
-            elif not missing and _empty(cell):
-                self._wrong(row, name, "is empty, and nothing says why the trial is missing")
-            elif not missing:
+    def _measured(self) -> tuple[list[str], list[Mapping[str, MeasureValue]]]:
+        """Why each trial is missing (empty: it is not), its measures; and their problems."""
+        cells = [self._measure_cells(measure) for measure in self._measures]
+        missing = self._words("missing")
+        if stated := self._entry.missing:
+            rows = zip(missing, *cells, strict=True)
+            missing = [why or (stated if all(map(_empty, row)) else "") for why, *row in rows]
+        wrongly = {why for why in set(missing) if why and not _is_reason(why)}
+        for place, why in enumerate(missing if wrongly else ()):
+            if why in wrongly:
+                self._wrong(place, "missing", f"{shortly(why)} {_NO_REASON}")
+        columns = [
+            self._values(measure, column, missing)
+            for measure, column in zip(self._measures, cells, strict=True)
+        ]
+        names = [measure.name for measure in self._measures]
+        values: list[Mapping[str, MeasureValue]] = []
+        for place, (why, *row) in enumerate(zip(missing, *columns, strict=True)):
+            found = {} if why else dict(zip(names, row, strict=True))
+            if self._derived and not why and None not in row:
+                self._derive(place, found)
+            values.append(MappingProxyType(found))
+        return missing, values
+
+    def _measure_cells(self, measure: Measure) -> Sequence[object]:
+        """A measure's cells, in our words where they are translated."""
+        told, words = (
+            self._told(measure.name),
+            self._entry.values.get(self._columns.get(measure.name, "")),
+        )
+        if not words:
+            return told
+        ours = {text: _typed(word) if self._table.typed else word for text, word in words.items()}
+        return [ours.get(cell_text(cell), cell) for cell in told]
+
+    def _values(
+        self, measure: Measure, cells: Sequence[object], missing: Sequence[str]
+    ) -> list[Any]:
+        """The values in a column, None where there is none; all are of the type of the first."""
+        name, kind = measure.name, self._kinds[measure.name]
+        known: dict[str, MeasureValue] = {}
+        first: tuple[type, int] | None = None
+        values: list[MeasureValue | None] = []
+        for place, (cell, why) in enumerate(zip(cells, missing, strict=True)):
+            value = problem = None
+            if _empty(cell):
+                if not why:
+                    problem = "is empty, and nothing says why the trial is missing"
+            elif why:
+                because = one_line(why)
+                problem = f"holds {shortly(cell)}, and the trial is missing ({because})"
+            else:
+                text = cell if isinstance(cell, str) else None
+                value = None if text is None else known.get(text)
                 try:
-                    values[name] = self._value(row, measure, cell)
+                    if value is None:
+                        value = self._value(measure, kind, cell)
+                        if text is not None:
+                            known[text] = value
+                    first = first or (type(value), place)
+                    if type(value) is not first[0]:
+                        value, at = None, self._table.place(self._table.rows[first[1]])
+                        problem = f"{shortly(cell)} is of another type than the value on {at}"
                 except _Wrong as wrong:
-                    self._wrong(row, name, f"{shortly(cell)} {wrong}")
-        if not missing and self._derived and len(values) == len(self._measures):
-            self._derive(row, values)
-        return missing or None, values
+                    problem = f"{shortly(cell)} {wrong}"
+            values.append(value)
+            if problem:
+                self._wrong(place, name, problem)
+        return values
 
-    def _cell(self, row: TableRow, name: str) -> object:
-        """A measure's cell, in our words where it is translated."""
-        column = self._columns.get(name)
-        if column is None:
-            return None
-        cell, words = row.cells.get(column), self._entry.values.get(column)
-        if not words or (text := cell_text(cell)) not in words:
-            return cell
-        return _typed(words[text]) if self._typed else words[text]
-
-    def _value(self, row: TableRow, measure: Measure, cell: object) -> MeasureValue:
-        """The value of a measure in a cell; every one is of the type of the first."""
-        if self._typed and isinstance(cell, str) and not measure.categories:
+    def _value(self, measure: Measure, kind: object, cell: object) -> MeasureValue:
+        if self._table.typed and isinstance(cell, str) and not measure.categories:
             problem = "is text, where a number, true or false is needed"
             raise _Wrong(problem)
-        value = _value_of(measure, self._kinds[measure.name], cell)
-        kind, first = self._types.setdefault(measure.name, (type(value), row))
-        if type(value) is not kind:
-            problem = f"is of another type than the value on line {first.line}"
-            raise _Wrong(problem)
-        return value
+        return _value_of(measure, kind, cell)
 
-    def _derive(self, row: TableRow, values: dict[str, MeasureValue]) -> None:
+    def _derive(self, place: int, values: dict[str, MeasureValue]) -> None:
         """Add what the experiment's own functions take from the measures of a row."""
-        result = SimpleNamespace(**values)
+        result, row = SimpleNamespace(**values), self._table.rows[place]
         for measure in self._derived:
             try:
                 values[measure.name] = measure.of(result)
             except Exception as error:  # noqa: BLE001  (the author's function: anything)
                 words = "is no column, and its function cannot take it from the other measures"
                 problem = f"{words} ({type(error).__name__}: {one_line(str(error))})"
-                self.problems.append(WrongCell(row.line, measure.name, problem, row.file))
+                self._found.append((place, WrongCell(row.line, measure.name, problem, row.file)))
+
+
+def _listed(known: Sequence[str]) -> str:
+    return f"{', '.join(known[:_LISTED])}{', …' * (len(known) > _LISTED)}"
 
 
 def _is_time(text: str) -> bool:
@@ -381,7 +438,7 @@ def _is_reason(text: str) -> bool:
 
 
 def _empty(cell: object) -> bool:
-    return cell is None or cell == ""
+    return cell is None or (isinstance(cell, str) and not cell)  # of arrays == has no truth
 
 
 def _kind_of(measure: Measure, experiment: Experiment) -> object:
@@ -401,7 +458,7 @@ def _value_of(measure: Measure, kind: object, cell: object) -> MeasureValue:
         word = cell_text(cell)
         if measure.declares(word):
             return word
-        problem = f"is no {measure.name}: {', '.join(sorted(measure.categories))}"
+        problem = f"is no {measure.name}: {_listed(sorted(measure.categories))}"
         raise _Wrong(problem)
     free = kind not in (int, float) and measure.bounds is None
     flag = _FLAGS.get(cell.lower()) if isinstance(cell, str) else cell

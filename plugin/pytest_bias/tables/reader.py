@@ -1,6 +1,7 @@
 """Reading files into rows that know their lines; what they mean is no concern of it.
 
-CSV, JSON Lines, JSON (a list of objects) and Parquet. Fields of nested objects go by dotted names.
+CSV, JSON Lines, JSON (a list of objects), Parquet and frames of pandas. Fields of nested objects
+go by dotted names.
 """
 
 from __future__ import annotations
@@ -13,13 +14,21 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 from ..errors import MissingPackage
+from ..experiments.fields import shortly
 from ..experiments.layouts import TableRow
+from ..experiments.records import uncollected
 from ..experiments.stimuli import csv_lines
 
-NO_ROWS = "the file holds no rows below the names of its columns"
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types
+
+Source: TypeAlias = "Path | pd.DataFrame"
+"""A file or folder, or a frame."""
+
+NO_ROWS = "it holds no rows below the names of its columns"
 
 
 class WrongCell(NamedTuple):
@@ -35,16 +44,25 @@ class WrongCell(NamedTuple):
 class RawTable:
     """The rows of a file, and what is wrong with its shape; ``checksum`` is the file's SHA-256.
 
-    ``typed`` is whether numbers and truths are such, and not text; ``simulated`` whether the file
-    says that a program gave the replies.
+    ``unit`` is what its rows are counted in; ``typed`` whether numbers and truths are such, and
+    not text; ``simulated`` whether the file says that a program gave the replies, and ``judge``
+    who it says graded. ``labels`` are what the rows of a frame are called there.
     """
 
     checksum: str
     columns: tuple[str, ...]
     rows: tuple[TableRow, ...] = field(repr=False)
     problems: tuple[WrongCell, ...] = ()
+    unit: str = "line"
     typed: bool = False
     simulated: bool = False
+    judge: str | None = None
+    labels: tuple[str, ...] = field(default=(), repr=False)
+
+    def place(self, row: TableRow) -> str:
+        """Where a row stands, in words."""
+        at = self.labels[row.line - 1] if self.labels else row.line
+        return f"{self.unit} {at}{f' of {row.file}' * bool(row.file)}"
 
 
 def read_csv(path: Path) -> RawTable:
@@ -76,11 +94,35 @@ def read_files(path: Path, pattern: str = "") -> RawTable:
         tuple(dict.fromkeys(column for each in tables.values() for column in each.columns)),
         tuple(row._replace(file=name) for name, each in tables.items() for row in each.rows),
         tuple(p._replace(file=name) for name, each in tables.items() for p in each.problems),
+        unit="row" if all(each.unit == "row" for each in tables.values()) else "line",
         typed=all(each.typed for each in tables.values()),
         simulated=any(each.simulated for each in tables.values()),
     )
 
 
+def read_frame(frame: pd.DataFrame) -> RawTable:
+    """The table in a frame, whose rows go by its index; ``checksum`` is that of it as CSV.
+
+    Cells that pandas calls missing are empty; that a program gave the replies is said by
+    ``frame.attrs["simulated"]``.
+    """
+    columns = [str(name) for name in frame.columns]
+    if problems := _twice(columns, 0):
+        return RawTable("", (), (), tuple(problems))
+    plain = frame.set_axis(range(len(columns)), axis="columns").astype(object)
+    records = plain.where(plain.notna(), None).to_dict("records")
+    rows = (zip(columns, map(_plain, row.values()), strict=True) for row in records)
+    table = _objects((n, partial(_once, [*row])) for n, row in enumerate(rows, start=1))
+    return replace(
+        table,
+        checksum=hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest(),
+        unit="row",
+        simulated=frame.attrs.get("simulated") is True,
+        labels=tuple(map(shortly, frame.index)),
+    )
+
+
+@uncollected()
 def _read(path: Path, parse: Callable[[bytes], RawTable]) -> RawTable:
     try:
         data = path.read_bytes()
@@ -118,11 +160,7 @@ def _csv(data: bytes) -> RawTable:
     if not lines:
         return _unread("", 0, NO_ROWS)
     (first, columns), *rest = lines
-    problems = [
-        WrongCell(first, name, "two columns have this name")
-        for number, name in enumerate(columns)
-        if name in columns[:number]
-    ]
+    problems = _twice(columns, first)
     rows: list[TableRow] = []
     for line, cells in rest:
         if len(cells) == len(columns):
@@ -131,6 +169,14 @@ def _csv(data: bytes) -> RawTable:
             words = f"has {len(cells)} cells, and the first line names {len(columns)} columns"
             problems.append(WrongCell(line, "", words))
     return RawTable("", tuple(columns), tuple(rows), tuple(problems))
+
+
+def _twice(columns: list[str], line: int) -> list[WrongCell]:
+    return [
+        WrongCell(line, name, "two columns have this name")
+        for number, name in enumerate(columns)
+        if name in columns[:number]
+    ]
 
 
 class _Unlike(ValueError):
@@ -187,7 +233,8 @@ def _json(data: bytes) -> RawTable:
         return _unread("", getattr(error, "lineno", 0), f"the file is no JSON: {_said(error)}")
     if not isinstance(given, list):
         return _unread("", 0, "the file is no list of objects")
-    return _objects((row, partial(_same, each)) for row, each in enumerate(given, start=1))
+    rows = ((row, partial(_same, each)) for row, each in enumerate(given, start=1))
+    return replace(_objects(rows), unit="row")
 
 
 def _same(value: object) -> object:
@@ -233,13 +280,16 @@ def _parquet(data: bytes) -> RawTable:
         words = str(error).partition("\n")[0]
         return _unread("", 0, f"the file cannot be read as Parquet: {words}")
     columns: list[str] = table.column_names
+    said = table.schema.metadata or {}
     rows = enumerate(zip(*told, strict=True), start=1)
     return RawTable(
         "",
         tuple(columns),
         tuple(TableRow(row, dict(zip(columns, cells, strict=True))) for row, cells in rows),
+        unit="row",
         typed=True,
-        simulated=(table.schema.metadata or {}).get(b"simulated") == b"true",
+        simulated=said.get(b"simulated") == b"true",
+        judge=said[b"judge"].decode() if b"judge" in said else None,
     )
 
 
@@ -256,3 +306,6 @@ _FORMATS: Mapping[str, Callable[[bytes], RawTable]] = {
     ".parquet": _parquet,
 }
 """How a name ends → what reads the file."""
+
+ENDINGS = tuple(_FORMATS)
+"""How the names of tables end."""

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import BadSetting, BiasError, NotCovered, UnknownName, WrongTable
+from ..errors import BadSetting, BadTable, BiasError, NotCovered, UnknownName, WrongTable
 from ..experiments.canonical import compact, digest
 from ..experiments.design import Design, is_control
 from ..experiments.fields import author_line, one_line
 from ..experiments.layouts import TableRow
+from ..experiments.measures import MISSING
 from ..experiments.records import Published, Recording
 from ..settings.published import PUBLISHED, TABLE, Section, TableEntry, is_tabled
-from .check import coverage, model_column, no_column, trials_of_table
-from .reader import NO_ROWS, RawTable, WrongCell, read_files
+from .check import MODEL, coverage, model_column, no_columns, trials_of_table
+from .reader import NO_ROWS, RawTable, WrongCell, read_files, read_frame
 
 if TYPE_CHECKING:
     from ..experiments.design import Condition, Trial
@@ -24,19 +26,26 @@ if TYPE_CHECKING:
     from ..experiments.records import Outcome
     from ..settings.roster import Roster
     from ..settings.settings import Settings
+    from .reader import Source
 
 _Place = tuple[Section, str]
 
 _SIMULATED = "simulated/"
+_UNSAID = (
+    "the table does not say what failed, so that it may hold valid replies alone; give it a "
+    "column 'missing', empty where the reply is there"
+)
 
 
 @dataclass(frozen=True)
 class Replies:
     """The replies of one model to one experiment in a table; ``outcomes`` in the plan's order.
 
-    ``table`` is the roster's name of the table and ``section`` that of its declaration,
-    ``checksum`` the SHA-256 of its file; ``layout_note`` is what its layout says of rows that are
-    no trials, ``simulated`` whether a program gave the replies.
+    ``table`` is the roster's name of the table, empty where none declares it, and ``section`` that
+    of its declaration, ``checksum`` the SHA-256 of its file; ``layout_note`` is what its layout
+    says of rows that are no trials, ``undivided`` what is to be said of rows that may stand twice,
+    ``simulated`` whether a program gave the replies, and ``unsaid`` why nothing is decided of a
+    measure that the table does not tell of.
     """
 
     section: Section
@@ -47,7 +56,9 @@ class Replies:
     model: str
     outcomes: tuple[Outcome, ...] = field(repr=False)
     layout_note: str = ""
+    undivided: str = ""
     simulated: bool = False
+    unsaid: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def design(self) -> Design:
@@ -59,8 +70,8 @@ class Replies:
             return control_item or is_control(trial.condition, factors)
 
         sizes = {False: 0, True: 0}
-        for outcome in self.outcomes:
-            trial = outcome.trial
+        last = {outcome.trial.cell: outcome.trial for outcome in self.outcomes}
+        for trial in last.values():
             sizes[controls(trial)] = max(sizes[controls(trial)], trial.replicate)
         return Design(sizes[False] or 1, self.section, controls=sizes[True])
 
@@ -73,7 +84,7 @@ class Replies:
     @property
     def place(self) -> str:
         """Where they stand, in words."""
-        return f"table: {self.entry.path} ([{self.section}.{self.table}])"
+        return f"table: {self.entry.path}" + f" ([{self.section}.{self.table}])" * bool(self.table)
 
     @cached_property
     def recording(self) -> Recording:
@@ -99,7 +110,9 @@ class Replies:
                 rows=len(self.outcomes),
                 note="; ".join(filter(None, (noted, self.layout_note))),
                 collected_by=self.entry.collected_by or "",
-                coverage=coverage(self.experiment, self.outcomes),
+                coverage="; ".join(
+                    filter(None, (coverage(self.experiment, self.outcomes), self.undivided))
+                ),
             ),
         )
 
@@ -116,22 +129,22 @@ class Replies:
 
 
 def read_table(
-    path: Path, experiment: Experiment, entry: TableEntry | None = None
+    source: Source, experiment: Experiment, entry: TableEntry | None = None
 ) -> Mapping[str, Replies]:
     """The replies in a table to ``experiment``, by subject (``table/NAME``), without any roster.
 
     Parameters
     ----------
-    path
-        A file (``.csv``, ``.jsonl``, ``.ndjson``, ``.json``, ``.parquet``), or the folder of a
-        layout that knows its files.
+    source
+        A file (``.csv``, ``.jsonl``, ``.ndjson``, ``.json``, ``.parquet``), the folder of a layout
+        that knows its files, or a pandas frame. The experiment's layouts are known by columns.
     experiment
         What the replies are to. Its data sets (``--bias-dataset``) can be read as they are.
     entry
         What a declaration in the roster would say (columns, values, layout …); its ``path`` is
         only shown. None where the table has our own names.
 
-    NAME is what the column of models says, or else how the file is called.
+    NAME is what the column of models says, or else how the file is called, and ``frame`` a frame.
 
     Raises
     ------
@@ -140,14 +153,42 @@ def read_table(
     MissingPackage
         For a Parquet file where pyarrow is not installed.
     """
-    given = entry or TableEntry(path=str(path), experiment=experiment.id)
-    table = read_files(path, _pattern(experiment, given))
-    return _replies(table, given, experiment, TABLE, path.stem, f"--table {path}")
+    given = entry or TableEntry(path=source_words(source), experiment=experiment.id)
+    if isinstance(source, Path):
+        table, name = read_files(source, _pattern(experiment, given)), source.stem
+    else:
+        table, name = read_frame(source), "frame"
+    given = replace(given, judge=given.judge or table.judge)
+    told = [] if given.layout else _told(table, given, experiment)
+    if len(told) > 1:
+        words = f"is in the layouts {' and '.join(told)} by its columns; declare which (layout)"
+        raise WrongTable(declared="replies", path=given.path, cells=[WrongCell(0, "", words)])
+    for layout in told:
+        words = f"read in the layout {layout!r}, which its columns tell"
+        note = "; ".join(filter(None, (given.note, words)))
+        given = replace(given, layout=layout, note=note)
+    found = _replies(table, given, experiment, (TABLE, name), "replies")
+    return {model: replace(replies, table="") for model, replies in found.items()}
+
+
+def source_words(source: Source) -> str:
+    """What a table is called that no roster declares."""
+    return str(source) if isinstance(source, Path) else f"pandas frame of {len(source):,} rows"
+
+
+def _told(table: RawTable, entry: TableEntry, experiment: Experiment) -> list[str]:
+    """The layouts that the columns tell of a table that has not the experiment's own."""
+    there = {*table.columns, *entry.columns}
+    if there.issuperset(factor.name for factor in experiment.factors):
+        return []
+    layouts = experiment.layouts.items()
+    return [name for name, each in layouts if each.columns and there.issuperset(each.columns)]
 
 
 def _pattern(experiment: Experiment, entry: TableEntry) -> str:
     if entry.layout is None:
-        return ""
+        files = [each.files for each in experiment.layouts.values() if each.files]
+        return files[0] if len(files) == 1 else ""
     if entry.layout not in experiment.layouts:
         kind = f"layout of {experiment.id}"
         raise UnknownName(kind=kind, name=entry.layout, known=experiment.layouts)
@@ -158,20 +199,32 @@ def _replies(
     table: RawTable,
     entry: TableEntry,
     experiment: Experiment,
-    section: Section,
-    name: str,
+    place: _Place,
     declared: str,
 ) -> dict[str, Replies]:
     """The replies of all models of a table; WrongTable with all that is wrong."""
-    note, words = "", entry
+    (section, name), note, words, given = place, "", entry, table
     if entry.layout is not None:
         table, note = _arranged(table, entry, experiment)
-        words = replace(entry, values={})
+        words = replace(entry, values={}, columns={}, model=None)
+    # A layout gives this column, as its format records what failed.
+    says = words.missing or words.columns.get(MISSING, MISSING) in table.columns
     found, problems = trials_of_table(table, words, experiment, name)
     if not problems and not found:
-        problems = [WrongCell(1, "", NO_ROWS)]
+        problems = [WrongCell(0, "", NO_ROWS)]
     if problems:
-        raise WrongTable(declared=declared, path=entry.path, cells=problems)
+        raise WrongTable(
+            declared=declared,
+            path=entry.path,
+            cells=problems,
+            unit=table.unit,
+            labels=table.labels,
+        )
+    divided = words.columns.get("replicate", "replicate") in table.columns
+    undivided = "" if divided else _undivided(given)
+    # What the source calls a program is one, whatever it is called here.
+    said = entry.values.get(entry.model or MODEL, {}).items()
+    programs = {ours for theirs, ours in said if theirs.startswith(_SIMULATED)}
     return {
         (model := f"{section}/{value}"): Replies(
             section=section,
@@ -182,41 +235,67 @@ def _replies(
             model=model,
             outcomes=tuple(rows),
             layout_note=note,
-            simulated=table.simulated or value.startswith(_SIMULATED),
+            undivided=undivided,
+            simulated=table.simulated or value.startswith(_SIMULATED) or value in programs,
+            unsaid={} if says else {MISSING: _UNSAID},
         )
         for value, rows in found.items()
     }
 
 
+def _undivided(table: RawTable) -> str:
+    """Word that rows which stand twice cannot be told, and how many may."""
+    found = Counter(tuple(str(row.cells.get(c)) for c in table.columns) for row in table.rows)
+    return (
+        "no column 'replicate' tells a row that stands twice from a reply given twice: "
+        f"{found.total() - len(found):,} of the table's {found.total():,} rows repeat another in "
+        "all columns"
+    )
+
+
 def _arranged(table: RawTable, entry: TableEntry, experiment: Experiment) -> tuple[RawTable, str]:
     """The table as a layout of the experiment reads it, after its words were translated."""
     assert entry.layout is not None  # noqa: S101  (others do not come here)
-    if table.problems:
-        return table, ""
-    told = [_translated(row, entry) for row in table.rows]
+    layout, names = experiment.layouts[entry.layout], dict(entry.columns)
+    if entry.model is not None:
+        names[MODEL] = entry.model
+    wanted = {column: names.get(column, column) for column in layout.columns} | names
+    of = f"of the layout {entry.layout!r}"
+    lacking = no_columns(((f"{ours} {of}", theirs) for ours, theirs in wanted.items()), table)
+    if table.problems or lacking:
+        return replace(table, columns=(), problems=table.problems or tuple(lacking)), ""
+    told = [_translated(row, entry, names) for row in table.rows]
     columns: Iterable[str] = ()
     problems: list[WrongCell] = []
+    arranged: tuple[TableRow, ...] = ()
+    note = ""
     try:
-        rows, note = experiment.layouts[entry.layout].rows(told)
+        rows, note = layout.rows(told)
         arranged = tuple(rows)
         columns = dict.fromkeys(column for row in arranged for column in row.cells)
     except BiasError as refused:
-        arranged, note = (), ""
         problems.append(WrongCell(0, "", str(refused)))
     except Exception as error:  # noqa: BLE001  (the author's function: anything)
-        arranged, note = (), ""
-        said = f"{type(error).__name__}: {one_line(str(error))} ({author_line(error)})"
-        problems.append(WrongCell(0, "", f"is not in the layout {entry.layout!r}: {said}"))
+        several = error.exceptions if isinstance(error, ExceptionGroup) else ()
+        wrong = [each for each in several if isinstance(each, BadTable)]
+        problems += [WrongCell(each.row or 0, each.column, each.problem) for each in wrong]
+        if not wrong:
+            said = f"{type(error).__name__}: {one_line(str(error))} ({author_line(error)})"
+            problems.append(WrongCell(0, "", f"is not in the layout {entry.layout!r}: {said}"))
     return replace(table, columns=tuple(columns), rows=arranged, problems=tuple(problems)), note
 
 
-def _translated(row: TableRow, entry: TableEntry) -> TableRow:
+def _translated(row: TableRow, entry: TableEntry, names: Mapping[str, str]) -> TableRow:
+    """A row in our words, and its columns by the layout's ``names``."""
+    if not entry.values and not names:
+        return row
     words = {
         column: entry.word(column, row.cells[column])
         for column in entry.values
         if column in row.cells
     }
-    return row._replace(cells={**row.cells, **words}) if words else row
+    cells = {**row.cells, **words}
+    return row._replace(cells=cells | {ours: cells.get(names[ours]) for ours in names})
 
 
 class Tables:
@@ -245,13 +324,15 @@ class Tables:
             column = model_column(table, entry)
             cells: Sequence[WrongCell] = table.problems
             if column is not None and column not in table.columns:
-                cells = cells or [no_column("model", column, table.columns)]
+                cells = cells or no_columns([("model", column)], table)
             elif not table.rows:
-                cells = cells or [WrongCell(1, "", NO_ROWS)]
+                cells = cells or [WrongCell(0, "", NO_ROWS)]
             else:
                 cells = ()
             if cells:
-                raise WrongTable(declared=_declared(place), path=entry.path, cells=cells)
+                raise WrongTable(
+                    declared=_declared(place), path=entry.path, cells=cells, unit=table.unit
+                )
             named = (
                 [place[1]]
                 if column is None
@@ -294,6 +375,27 @@ class Tables:
     def covers(self, experiment: Experiment, model: str) -> bool:
         """Return whether a table has replies of ``model`` to ``experiment``."""
         return (experiment.id, model) in self._held or bool(self._holding(experiment, model))
+
+    def named(self, name: str, experiment: Experiment) -> Mapping[str, Replies] | None:
+        """The replies in a table by the roster's name of it; None where there is no such name.
+
+        Raises
+        ------
+        BadSetting
+            When two tables have the name, or that table is of another experiment, or not one of
+            its (WrongTable).
+        """
+        places = [place for place in self._entries if place[1] == name]
+        if not places:
+            return None
+        words = [f"[{section}.{known}]" for section, known in places]
+        if len(places) > 1:
+            problem = f"{' and '.join(words)} have this name; rename one"
+        elif (of := self._entries[places[0]].experiment) != experiment.id:
+            problem = f"{words[0]} is of {of}, not of {experiment.id}"
+        else:
+            return self._checked(places[0], experiment)
+        raise BadSetting(option="--table", value=name, problem=problem)
 
     def hold(self, replies: Replies) -> None:
         """Add the replies of a table that no roster declares."""
@@ -342,7 +444,7 @@ class Tables:
         if place not in self._replies:
             entry = self._entries[place]
             table = self._table(place, _pattern(experiment, entry))
-            read = _replies(table, entry, experiment, *place, _declared(place))
+            read = _replies(table, entry, experiment, place, _declared(place))
             self._replies[place] = read
             self._read.pop(place)  # what it holds is in the trials now
         return self._replies[place]

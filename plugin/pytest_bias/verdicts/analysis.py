@@ -23,7 +23,7 @@ from ..experiments.allocation import Allocation
 from ..experiments.design import Design, Trial, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.figures import Illustration
-from ..experiments.records import CellCount, Outcome, Recording, Records, record_of
+from ..experiments.records import CellCount, Outcome, Recording, Records, records_of, uncollected
 from .controls import judged_control, licence_of
 from .drift import Readings, readings_of
 from .judge_agreement import (
@@ -87,6 +87,7 @@ def is_screen(analysis: Analysis) -> bool:
     return Design(1, analysis.design).screens
 
 
+@uncollected()
 def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budget)
     experiment: Experiment,
     design: Design,
@@ -99,26 +100,27 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     labels: Labels | None = None,
     allocation: Allocation | None = None,
     lean: bool = False,
+    unsaid: Mapping[str, str] = frozen_mapping({}),
 ) -> Analysis:
     """Analyse ``outcomes``, one per planned trial, in the plan's order.
 
     All hypotheses of an experiment are analysed together, whatever was selected to run: alarms
     and positive controls do not depend on a selection. Without an ``allocation`` the experiment
     has the whole of a suite's alarms. ``lean``: what no verdict rests on is left out of worst
-    cases.
+    cases. ``unsaid`` is measure → why nothing on it is decided, of what a table leaves open.
     """
     allocation = allocation or Allocation(families=gating_families(hypotheses))
     outcomes = tuple(outcomes)
     experiment = experiment.as_read(outcomes)
-    every = tuple(record_of(outcome, experiment.measures) for outcome in outcomes)
-    records = Records(every, lean=lean)
+    records = records_of(outcomes, tuple(experiment.measures), lean=lean)
+    records = replace(records, asked=hypotheses)
     agreed = (*with_itself(experiment, records), *with_people(experiment, records, labels))
     experiment = without_error(experiment, records, labels)
     plain = without_controls(experiment, records)
     by_condition = records.by_condition()
     conditions = experiment.conditions_of(design)
     counts = tuple(by_condition.get(c.id, NONE).count(c.id) for c in conditions)
-    held, cut = held_back(agreed), cut_short(experiment, counts)
+    held, cut = {**held_back(agreed), **unsaid}, cut_short(experiment, counts)
     rests: dict[str, frozenset[str]] = {}
     judged = []
     for control in controls:
@@ -309,13 +311,13 @@ def _summaries(
     for measure in experiment.measures:
         for condition in experiment.conditions:
             values = by_condition.get(condition.id, NONE).column(measure.name)
-            kinds = {type(value) for value in values}
+            kinds = {*map(type, values)}
             if len(kinds) > 1:
                 raise BadDesign(
                     what=f"measure {measure.name!r}", problem="gives values of several types"
                 )
             if kinds == {float}:
-                floats = tuple(value for value in values if isinstance(value, float))
+                floats = cast("tuple[float, ...]", tuple(values))
                 numbers.append(
                     MeasureSummary(
                         measure=measure.name,
@@ -326,7 +328,7 @@ def _summaries(
                     )
                 )
             elif kinds:
-                counts = Counter(_category(value) for value in values)
+                counts = {_category(each): n for each, n in Counter(values).items()}
                 categories.append(
                     CategorySummary(measure=measure.name, condition=condition.id, counts=counts)
                 )

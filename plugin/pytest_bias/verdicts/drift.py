@@ -99,15 +99,22 @@ class Drift:
 
 def readings_of(outcomes: Sequence[Outcome], rows: Sequence[Record]) -> Readings:
     """Read the replies of an experiment; ``rows`` are the records of the same trials."""
-    cells: defaultdict[str, list[tuple[Outcome, Record]]] = defaultdict(list)
-    keys: dict[tuple[object, ...], str] = {}
+    cells: defaultdict[tuple[str | None, ...], list[tuple[Outcome, Record]]] = defaultdict(list)
     for outcome, row in zip(outcomes, rows, strict=True):
-        cells[_cell(outcome.trial, keys)].append((outcome, row))
-    found = [cells[key] for key in sorted(cells)]
+        cells[outcome.trial.cell].append((outcome, row))
+    keyed = {_key(cell[0][0].trial): cell for cell in cells.values()}
+    found = [cell for _, cell in sorted(keyed.items())]
+    flags = [name for name in _REFUSAL_FLAGS if any(name in row.values for row in rows)]
+
+    def is_refused(row: Record) -> bool:
+        if row.missing is not None:
+            return row.missing in _REFUSED
+        return any(row.values.get(name) is True for name in flags) if flags else False
+
     return Readings(
-        keys=tuple(sorted(cells)),
+        keys=tuple(sorted(keyed)),
         missing=tuple(_share(cell, lambda row: row.missing is not None) for cell in found),
-        refused=tuple(_share(cell, _is_refused) for cell in found),
+        refused=tuple(_share(cell, is_refused) for cell in found),
         words=tuple(_mean(cell, lambda spoken: spoken.words) for cell in found),
         tokens=tuple(_mean(cell, lambda spoken: spoken.tokens) for cell in found),
         latency=tuple(_mean(cell, lambda spoken: spoken.latency) for cell in found),
@@ -123,23 +130,14 @@ def drift_of(old: Readings, new: Readings) -> tuple[Drifted, ...]:
     )
 
 
-def _cell(trial: Trial, known: dict[tuple[object, ...], str]) -> str:
-    """The key of a trial's cell; ``known`` are those that were worked out before."""
+def _key(trial: Trial) -> str:
+    """The key of a trial's cell."""
     exemplars = tuple(sorted(trial.exemplars.items()))
-    place = (trial.condition.id, exemplars, trial.item)
-    if place not in known:
-        known[place] = digest(compact(place))[:_KEY_LENGTH]
-    return known[place]
+    return digest(compact((trial.condition.id, exemplars, trial.item)))[:_KEY_LENGTH]
 
 
-def _is_refused(row: Record) -> bool:
-    if row.missing is not None:
-        return row.missing in _REFUSED
-    return any(row.values.get(name) is True for name in _REFUSAL_FLAGS)
-
-
-def _share(cell: Iterable[tuple[Outcome, Record]], of: Callable[[Record], bool]) -> float:
-    return _rounded(fmean(of(row) for _, row in cell))
+def _share(cell: Sequence[tuple[Outcome, Record]], of: Callable[[Record], bool]) -> float:
+    return _rounded(sum(of(row) for _, row in cell) / len(cell))
 
 
 def _mean(
@@ -148,6 +146,8 @@ def _mean(
     """The mean over trials of the mean over replies: a trial of many turns counts once."""
     trials = []
     for outcome, _ in cell:
+        if not outcome.spoken:
+            continue
         known = [value for spoken in outcome.spoken if (value := of(spoken)) is not None]
         if known:
             trials.append(fmean(known))

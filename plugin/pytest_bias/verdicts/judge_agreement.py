@@ -130,9 +130,9 @@ def without_error(experiment: Experiment, records: Records, labels: Labels | Non
 def _read_as(flag: str, rating: str, records: Records) -> Mapping[str, bool]:
     """Rating, as text, → the flag it stands for; without those that stand for both."""
     seen: dict[str, set[bool]] = {}
-    for row in records.rows:
-        if row.missing is None:
-            seen.setdefault(str(row.values[rating]), set()).add(bool(row.values[flag]))
+    valid = (row.values for row in records.rows if row.missing is None)
+    for text, flagged in {(values[rating], values[flag]) for values in valid}:
+        seen.setdefault(str(text), set()).add(bool(flagged))
     return {text: both.pop() for text, both in seen.items() if len(both) == 1}
 
 

@@ -256,6 +256,15 @@ def number_form(margin: float | None, scale: Scale | None) -> str:
     return f"{sign}.{3 if fine else 2}f"
 
 
+def allowed_words(verdict: Verdict) -> str:
+    """``+0.47, 99.96 % [+0.33, +0.61] points, allowed ±0.25``: what decided; '' of no estimate."""
+    finding = verdict.finding
+    if finding is None:
+        return ""
+    allowed = "" if finding.margin is None else f", allowed {margin_words(finding)}"
+    return f"{interval_words(finding, verdict.shown[:1])}{unit_words(finding)}{allowed}"
+
+
 def units_words(finding: Finding) -> str:
     """``n = 240 replies``; where units are not replies, of how many replies they are made."""
     if finding.unit_name == REPLIES:

@@ -15,6 +15,7 @@ from .labels import read_labels
 from .recordings import Recordings
 
 if TYPE_CHECKING:
+    from ..report.replies import TrialBlock
     from ..verdicts.judge_agreement import Labels
 
 
@@ -50,6 +51,7 @@ class Workbench(Recordings):
         registered = self.registry[case.experiment.id]
         whole = Case("hypothesis", case.experiment, case.model, case.design)
         outcomes = self.replayed(whole)
+        tabled = self.published(case)
         origins = (origin for outcome in outcomes for origin in outcome.origins)
         return analyse(
             case.experiment,
@@ -61,7 +63,17 @@ class Workbench(Recordings):
             recording=dated(self.recording(case), origins).attempted(outcomes),
             labels=self._labels(case),
             allocation=self.allocation(case.experiment.id),
+            unsaid={} if tabled is None else tabled.unsaid,
         )
+
+    def replies(self, case: Case) -> TrialBlock:
+        """Return the trials of a case's experiment with its model, as the page carries them."""
+        from ..report.replies import replies_of  # noqa: PLC0415  (only where a page is written)
+
+        case = self.sized(case)
+        whole = Case("hypothesis", case.experiment, case.model, case.design)
+        text = self.settings.report_replies == "inline"
+        return replies_of(case.experiment, case.model, self.replayed(whole), text=text)
 
     def allocation(self, experiment_id: str) -> Allocation:
         """Return the part of the suite's false alarms that an experiment has.

@@ -239,7 +239,7 @@ def characteristics(
         drawn = drawn if sized else ["--grid", "full"]
     elif sized:
         drawn = [*(name for name, digest in digests.items() if digest), *drawn]
-    files = ["--out", f"{own.stem}.jsonl", "--json", PurePath(shown(own)).as_posix()]
+    files = ["--out", f"{own.stem}.jsonl", "--summary", PurePath(shown(own)).as_posix()]
     return found, shlex.join(["pytest-bias", "calibrate", *drawn, *files])
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib.metadata import version
@@ -20,20 +21,25 @@ from ..errors import BadSetting, NoCassette, NotRecorded, UnknownName
 from ..errors.said import Said
 from ..experiments.checks.manipulation import faults
 from ..experiments.experiment import Experiment
+from ..experiments.fields import need_text
 from ..experiments.records import Outcome, carried_out, record_of
 from ..recording.job import Teller, untold
 from ..recording.process import apart
 from ..report.progress import Display, StreamTerminal, recording_progress
 from ..report.results import results_text
 from ..report.view import RunView
-from ..settings.settings import RecordMode
-from ..tables.subjects import read_table
+from ..settings.published import is_tabled
+from ..settings.roster import table_entry
+from ..settings.settings import RecordMode, Settings
+from ..tables.reader import ENDINGS
+from ..tables.subjects import read_table, source_words
 from ..verdicts.verdict import Control, Verdict
+from . import SUITE
 from .analyses import Workbench
 from .configuration import configured
 from .plans import check_ci, told
 from .plans import record as record_cases
-from .suite import SUITE, declared_for
+from .suite import declared_for
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types
@@ -42,10 +48,32 @@ if TYPE_CHECKING:
     from ..experiments.measures import MeasureValue
     from ..recording.collector import CollectionReport
     from ..recording.process import HeldSignals
+    from ..tables.reader import Source
     from ..verdicts.analysis import Analysis
 
 ExperimentName = Experiment | str | os.PathLike[str]
 """An experiment, its id, or a folder that declares it."""
+
+
+_COMMAND = re.compile(r"pytest <the same arguments> .*--bias-record=(\w+)")
+
+
+class TableKeys(TypedDict, total=False):
+    """What a roster would say of a table (``[table.NAME]``, docs/tables.md)."""
+
+    model: str
+    columns: Mapping[str, str]
+    values: Mapping[str, Mapping[str, str]]
+    layout: str
+    missing: str
+    collected_by: str
+    collected_at: str
+    served: str
+    source: str
+    licence: str
+    judge: str
+    note: str
+    notes: Mapping[str, str]
 
 
 class StudyOptions(TypedDict, total=False):
@@ -92,10 +120,19 @@ class Results:
 
     @cached_property
     def trials(self) -> pd.DataFrame:
-        """A row per trial of the design: levels, measures, or why there are none (``missing``)."""
+        """A row per trial of the design: levels, measures, or why there are none (``missing``).
+
+        ``model`` is who answered, without ``table/`` or ``published/``, and
+        ``attrs["simulated"]`` whether a program gave the replies.
+        """
         import pandas as pd  # noqa: PLC0415  (half a second, for who wants frames)
 
-        return pd.DataFrame([trial_row(self.experiment, each) for each in self.outcomes])
+        rows = pd.DataFrame([trial_row(self.experiment, each) for each in self.outcomes])
+        model = self.analysis.model
+        # A file made of the frame keeps no attrs: who answered must stand in it.
+        rows.insert(0, "model", model.partition("/")[2] if is_tabled(model) else model)
+        rows.attrs["simulated"] = self.analysis.recording.simulated
+        return rows
 
     @cached_property
     def findings(self) -> pd.DataFrame:
@@ -103,7 +140,8 @@ class Results:
 
         ``estimate`` has its 95 % interval (``low``, ``high``) in the measure's ``unit``; ``p`` is
         that of the alarm, ``p_adjusted`` over the experiment, ``p_clear`` that of equivalence
-        within ``margin``. What has no finding has none of these, and a ``reason``.
+        within ``margin``; ``people`` is the difference published for people, ``beside_people`` if
+        it is distinguishable. What has no finding has none of these, and a ``reason``.
         """
         import pandas as pd  # noqa: PLC0415
 
@@ -166,6 +204,9 @@ def _row(each: Control | Verdict) -> dict[str, object]:
     names = ("measure", "contrast", "estimate", "margin", "unit", "p_clear", "units", "replies")
     row |= {name: getattr(found, name, None) for name in (*names, "missing", "method")}
     interval = None if found is None else found.interval
+    human = None if found is None else found.human
+    row |= {"people": getattr(human, "difference", None)}
+    row |= {"beside_people": getattr(human, "primary", None)}
     row |= {name: getattr(interval, name, None) for name in ("low", "high")}
     return row | {"p": None if found is None else found.p_alarm, "reason": each.reason}
 
@@ -182,7 +223,7 @@ class Study:
     registry
         What is declared, where it has been found already; ``experiments`` are then ids.
     asked
-        Options of pytest by their names without ``--bias-``.
+        Options of pytest by their names without ``--bias-``; or ``settings``, as a whole.
 
     Raises
     ------
@@ -198,7 +239,9 @@ class Study:
         registry: Registry | None = None,
         **asked: object,
     ) -> None:
-        settings = configured(**asked)
+        settings = asked.pop("settings", None)
+        if not isinstance(settings, Settings):
+            settings = configured(**asked)
         if registry is None:
             registry, names = declared_for(experiments, suite)
         else:
@@ -244,11 +287,15 @@ class Study:
         BiasError
             When the prompts of an experiment are at fault; nothing is called then.
         """
+        self.check()
+        return record_cases(self.bench, self.cases, progress, progress.say, held, told)
+
+    def check(self) -> None:
+        """Raise what keeps the study from being recorded; see :meth:`record`."""
         check_ci(self.bench.settings)
         for experiment in {case.experiment.id: case.experiment for case in self.cases}.values():
             for fault in faults(experiment):
                 raise fault
-        return record_cases(self.bench, self.cases, progress, progress.say, held, told)
 
     def results(self, case: Case) -> Results:
         """Analyse a case's experiment with its model; nothing is called.
@@ -276,21 +323,36 @@ class Study:
 
 def analyze_table(
     experiment: ExperimentName,
-    path: Path,
+    table: Source | str,
     suite: str | os.PathLike[str] = SUITE,
+    keys: TableKeys | None = None,
     **asked: object,
 ) -> list[Results]:
     """Analyse the replies in a table to ``experiment``, of each subject it has (``table/NAME``).
+
+    ``table`` may be a text: its name in the roster, or else its path. ``keys`` are what a roster
+    would say of a table that it does not name.
 
     Raises
     ------
     WrongTable
         With all that is wrong, when the table is not one of the experiment's.
+    BadSetting
+        For a design or a number of replicates: a table has its own.
     """
+    for name in ("design", "replicates"):
+        if asked.get(name) is not None:
+            problem = "a table is judged with all the trials it has: leave this out"
+            raise BadSetting(option=f"--bias-{name}", value=asked[name], problem=problem)
     registry, names = declared_for([experiment], suite)
     of = registry[_only(experiment, names)].experiment
-    found = read_table(path, of)
     study = Study([of.id], suite, registry=registry, **{**asked, "model": []})
+    found = study.bench.tables.named(table, of) if isinstance(table, str) else None
+    if found is None:
+        source = Path(table) if isinstance(table, str) else table
+        judge = {"judge": asked["judge"]} if "judge" in asked else {}
+        entry = table_entry(source_words(source), of.id, {**judge, **(keys or {})})
+        found = read_table(source, of, entry)
     for replies in found.values():
         study.bench.tables.hold(replies)
     cases = [Case("hypothesis", of, model, replies.design) for model, replies in found.items()]
@@ -306,8 +368,9 @@ def _only(experiment: ExperimentName, names: Sequence[str]) -> str:
 
 def analyze(
     experiment: ExperimentName,
-    replies: str | os.PathLike[str],
+    replies: str | os.PathLike[str] | pd.DataFrame,
     *,
+    table: TableKeys | None = None,
     suite: str | os.PathLike[str] = SUITE,
     **options: Unpack[StudyOptions],
 ) -> Results:
@@ -318,8 +381,11 @@ def analyze(
     experiment
         An Experiment whose hypotheses are declared in a loaded module, or its id or folder.
     replies
-        A model (``provider/model``), whose recording is replayed; the path of a cassette, or of a
-        table with the replies of one subject (CSV, JSON Lines, JSON, Parquet).
+        A model (``provider/model``), whose recording is replayed; the path of a cassette; or the
+        replies of one subject as a table (docs/tables.md): a pandas frame, or the path of a file
+        (CSV, JSON Lines, JSON, Parquet).
+    table
+        What a roster would say of that table: names of its columns and words, who collected it.
     suite
         The package, or the folder, that declares the experiment.
     options
@@ -332,20 +398,42 @@ def analyze(
     BiasError
         When there is nothing that can be judged; it says why.
     """
-    path = Path(replies)
-    if not isinstance(replies, str) or path.is_file():
-        if not _is_cassette(path):
-            found = analyze_table(experiment, path, suite, **options)
-            if len(found) > 1:
-                held = ", ".join(each.analysis.model for each in found)
-                problem = f"has the replies of several subjects ({held}); split it"
-                raise BadSetting(option="replies", value=path, problem=problem)
-            return found[0]
-        folder, model = _of_cassette(path)
+    _check_known(options)
+    source = Path(replies) if isinstance(replies, str | os.PathLike) else replies
+    of = None
+    if isinstance(replies, str) and not Path(replies).is_file():
+        if "/" not in replies or Path(replies).suffix in ENDINGS:
+            problem = "there is no such file, and a model is written provider/model"
+            raise _refused(replies, problem)
+        model = replies
+    elif isinstance(source, Path) and _is_cassette(source):
+        folder, of, model = _of_cassette(source)
         options = {**options, "cassettes": folder}
+    elif isinstance(source, Path) or hasattr(source, "columns"):
+        found = analyze_table(experiment, source, suite, table, **options)
+        if len(found) > 1:
+            held = ", ".join(each.analysis.model for each in found)
+            problem = f"has the replies of several subjects ({held}); give those of one"
+            raise _refused(found[0].analysis.recording.cassette, problem)
+        return found[0]
     else:
-        model = str(replies)
-    return run(experiment, model, suite=suite, **options)
+        problem = "is no model (provider/model), no path and no pandas frame"
+        raise _refused(type(replies).__name__, problem)
+    if table is not None:
+        raise _refused(replies, "'table' says what a table holds, and this is none")
+    results = run(experiment, model, suite=suite, **options)
+    if of not in (None, results.experiment.id):
+        raise _refused(replies, f"holds replies to {of}, not to {results.experiment.id}")
+    return results
+
+
+def _check_known(options: Mapping[str, object]) -> None:
+    if unknown := sorted(options.keys() - StudyOptions.__annotations__.keys()):
+        raise UnknownName(kind="option", name=unknown[0], known=StudyOptions.__annotations__)
+
+
+def _refused(replies: object, problem: str) -> BadSetting:
+    return BadSetting(option="replies", value=replies, problem=problem)
 
 
 def run(
@@ -379,8 +467,8 @@ def run(
     BiasError
         When there is nothing that can be judged, or recording is refused; it says why.
     """
-    if unknown := sorted(options.keys() - StudyOptions.__annotations__.keys()):
-        raise UnknownName(kind="option", name=unknown[0], known=StudyOptions.__annotations__)
+    _check_known(options)
+    need_text("run()", model=model)
     study = Study([experiment], suite, model=[model], record=record, **options)
     _only(experiment, [case.experiment.id for case in study.cases])
     said = Said()
@@ -390,7 +478,8 @@ def run(
     try:
         return study.results(study.cases[0])
     except NotRecorded as missing:
-        for words in (missing.explanation, *said.problems, *said.notes):
+        missing.add_note(_COMMAND.sub(r'pytest_bias.run(…, record="\1")', missing.explanation))
+        for words in (*(f"problem: {each}" for each in said.problems), *said.notes):
             missing.add_note(words)
         raise
 
@@ -400,8 +489,8 @@ def _is_cassette(path: Path) -> bool:
     return "--" in path.name and path.name.endswith((SUFFIX, SUFFIX + PACKED_SUFFIX))
 
 
-def _of_cassette(path: Path) -> tuple[Path, str]:
-    """The folder of recordings in which a cassette stands, and its model."""
+def _of_cassette(path: Path) -> tuple[Path, str, str]:
+    """The folder of recordings in which a cassette stands, its experiment and its model."""
     place = place_of(path.absolute())
     header = Cassette(place).header
     if header is None:
@@ -410,4 +499,4 @@ def _of_cassette(path: Path) -> tuple[Path, str]:
     if cassette_path(folder, header.experiment, header.model) != place:
         problem = f"no run looks for it there: its place is {header.experiment}/…{SUFFIX}"
         raise NoCassette(path=path, problem=problem)
-    return folder, header.model
+    return folder, header.experiment, header.model

@@ -13,11 +13,9 @@ from types import ModuleType
 from ..contrasts.cases import Registry, declared_in
 from ..errors import BadDesign, BadSetting, UnknownName
 from ..experiments.experiment import Experiment
+from ..experiments.fields import shortly
 from .files import declares, imported, modules, python_files
 from .process_end import hold_exit
-
-SUITE = "bias_tests"
-"""Package of a suite where none is named."""
 
 TESTS = "tests"
 """Folder below a suite that checks an experiment's own code, and needs what only tests need."""
@@ -48,6 +46,11 @@ def suite_modules(suite: str | os.PathLike[str]) -> list[ModuleType]:
         # the process must not pass for one that declares nothing.
         inside = f"{module} " if module != name else ""
         problem = f"{inside}cannot be imported ({type(error).__name__}: {error})"
+        if isinstance(error, ModuleNotFoundError) and error.name == name.partition(".")[0]:
+            problem = (
+                "there is no such package below the current folder or on the path: give its "
+                "folder, or put the shipped one here (pytest-bias init)"
+            )
         raise BadSetting(option="suite", value=suite, problem=problem) from error
     finally:
         let_go()
@@ -114,7 +117,11 @@ def declared_for(
     BadSetting
         When the suite cannot be imported to its end, or nothing is declared about one.
     """
-    names = [os.fspath(each) for each in named if not isinstance(each, Experiment)]
+    try:
+        names = [os.fspath(each) for each in named if not isinstance(each, Experiment)]
+    except TypeError:
+        problem = "is no Experiment, and neither an id nor a folder of one"
+        raise BadSetting(option="experiment", value=shortly(named), problem=problem) from None
     folders = [each for each in names if (Path(each) / "__init__.py").is_file()]
     loaded = [module for folder in folders for module in suite_modules(folder)]
     if {*names} - {*folders} or not named:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +20,13 @@ from pytest_bias.contrasts.findings import Arm, Finding
 from pytest_bias.contrasts.units import REPLIES
 from pytest_bias.errors import InvalidReply
 from pytest_bias.experiments.design import Condition, Factor, Trial
-from pytest_bias.experiments.experiment import Experiment, plan
+from pytest_bias.experiments.experiment import Experiment, Players, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
 from pytest_bias.experiments.messages import Completion, Finish, Place, Request
 from pytest_bias.experiments.protocol import Protocol as TrialProtocol
 from pytest_bias.experiments.protocol import Reply, Subject
 from pytest_bias.experiments.records import Outcome, Record, Recording, Records
-from pytest_bias.experiments.replay import Tracer, replay
+from pytest_bias.experiments.replay import Tracer, Wanted, one_by_one, replay
 from pytest_bias.statistics.results import Interval
 
 MODEL = "openai/tiny"
@@ -75,7 +77,7 @@ def completion(text: str, finish: Finish = "stop") -> Completion:
     )
 
 
-Say = Callable[[Request, Place], str | Exception]
+Say = Callable[[Request, Place], str | Completion | Exception]
 
 
 @dataclass
@@ -98,19 +100,13 @@ class Script:
         said = self.say(request, place)
         if isinstance(said, Exception):
             raise said
-        return completion(said, self.finish)
+        return said if isinstance(said, Completion) else completion(said, self.finish)
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
         """Await all, in order or at once."""
         if self.live:
             return list(await asyncio.gather(*awaitables, return_exceptions=True))
-        outcomes: list[object] = []
-        for awaitable in awaitables:
-            try:
-                outcomes.append(await awaitable)
-            except Exception as error:  # noqa: BLE001  (handed back, as gather() does)
-                outcomes.append(error)
-        return outcomes
+        return await one_by_one(awaitables)
 
     def reject(self, place: Place, invalid: InvalidReply) -> None:
         """Note it."""
@@ -121,28 +117,33 @@ class Script:
 
 
 class Taker(Tracer):
-    """Carries out trials from a script, and keeps what a recorder would be given."""
+    """Carries out a trial from a script, and hands every reply to be kept."""
 
-    def __init__(self, of: Experiment, trial: Trial, say: Say, recorder: Recorder) -> None:
-        super().__init__(of, MODEL, trial)
+    def __init__(
+        self,
+        of: Experiment,
+        trial: Trial,
+        say: Say,
+        keep: Callable[[Wanted, Completion], object],
+        players: Players | str = MODEL,
+    ) -> None:
+        super().__init__(of, players, trial)
         self._say = say
-        self._recorder = recorder
-
-    def lookup(self, request: Request, place: Place) -> Completion:
-        """Reply, and record the reply."""
-        said = self._say(request, place)
-        assert isinstance(said, str)
-        wanted = self.note(request, place)
-        self._recorder.add(wanted, completion(said))
-        return completion(said)
+        self._keep = keep
 
     async def perform(self, request: Request, place: Place) -> Completion:
-        """Reply, and record the reply."""
-        return self.lookup(request, place)
+        """Reply, and have the reply kept."""
+        said = self._say(request, place)
+        reply = completion(said) if isinstance(said, str) else said
+        assert isinstance(reply, Completion)
+        kept = self._keep(self.note(request, place), reply)
+        if isawaitable(kept):
+            await kept
+        return reply
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
         """Await one after another."""
-        return [await awaitable for awaitable in awaitables]
+        return await one_by_one(awaitables)
 
 
 def always_five(request: Request, place: Place) -> str:
@@ -165,7 +166,9 @@ def record(
     path = cassette_path(folder, of.id, MODEL)
     recorder = Recorder(Cassette(path), PROVENANCE)
     for trial in plan(of, of.design()) if trials is None else trials:
-        drive_at_once(of.protocol(trial, Subject(of.parameters)), Taker(of, trial, say, recorder))
+        taker = Taker(of, trial, say, recorder.add)
+        with suppress(InvalidReply):
+            drive_at_once(taker.start(), taker)
     recorder.close(of.id, MODEL, merge=merge)
     return path
 
@@ -184,7 +187,9 @@ def interrupt(
 
     recorder = Recorder(cassette, provenance, scope)
     for trial in trials:
-        drive_at_once(of.protocol(trial, Subject(of.parameters)), Taker(of, trial, say, recorder))
+        taker = Taker(of, trial, say, recorder.add)
+        with suppress(InvalidReply):
+            drive_at_once(taker.start(), taker)
     assert recorder._file is not None
     recorder._file.close()
 

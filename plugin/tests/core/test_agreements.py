@@ -27,6 +27,7 @@ from pytest_bias.experiments.measures import MeasureValue
 from pytest_bias.experiments.records import Outcome, Records, record_of
 from pytest_bias.report.page import report_html
 from pytest_bias.report.terminal import judge_line
+from pytest_bias.report.view import RunView
 from pytest_bias.statistics.agreement import cohen_kappa, krippendorff_alpha
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.explanation import settling_words
@@ -547,7 +548,7 @@ def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> Non
         ("trial,score,score\n", "line 1, column 'score': two columns have this name"),
         ("score\n3\n", "line 1: needs a column 'trial' and one or more named after measures"),
         ("trial\na#1\n", "line 1: needs a column 'trial' and one or more named after measures"),
-        ("", "the file holds no rows below the names of its columns"),
+        ("", "it holds no rows below the names of its columns"),
         ("trial,score\na#1\n", "line 2: has 1 cells, and the first line names 2 columns"),
         ("trial,score\na#1,3,4\n", "line 2: has 3 cells, and the first line names 2 columns"),
         ('trial,score\na#1,"3\n', "line 2: the file is no CSV from here on: unexpected end"),
@@ -601,19 +602,25 @@ def test_the_terminal_says_what_was_found() -> None:
 def test_the_page_says_what_was_found_and_what_it_holds_back() -> None:
     rated = ratings(noise=1.0)
     found = analysed(judged(OF_SCORE), rated, labels=labels("score", [1, 2]))
-    own, _, people = Reader(report_html(view(found))).text.partition("The judge beside people")
-    for words in (
-        "beside itself: score not relied on The judge does not agree with itself on score: α = ",
-        "Needed at least 0.8, from at least 20 trials",
-        "Trials scored twice 40, of which ",
-        f"Holds back {SCORE.id}",
-    ):
-        assert words in own
-    assert people.startswith(": score reported ")
-    assert "Labels tiny/openai--tiny.csv" in people
-    held = analysed(judged(OF_SCORE), ratings(twice=0))
-    text = Reader(report_html(view(held))).text
-    assert "Krippendorff’s α not defined (ordinal)" in text
+    own, people = judge_of(view(found))
+    assert own["title"] == "The judge beside itself: score"
+    assert own["badge"] == "not relied on"
+    assert own["said"].startswith("The judge does not agree with itself on score: α = ")
+    facts = {name: value for name, value, _ in own["facts"]}
+    assert facts["Needed"] == "at least 0.8, from at least 20 trials"
+    assert facts["Trials scored twice"].startswith("40, of which ")
+    assert facts["Holds back"] == SCORE.id
+    assert (people["title"], people["badge"]) == ("The judge beside people: score", "reported")
+    assert ["Labels", "tiny/openai--tiny.csv", ""] in people["facts"]
+    (twice,) = judge_of(view(analysed(judged(OF_SCORE), ratings(twice=0))))
+    assert ["Krippendorff’s α", "not defined", "ordinal"] in twice["facts"]
+
+
+def judge_of(run: RunView) -> list[dict[str, Any]]:
+    """What the page says of the judge."""
+    (analysis,) = Reader(report_html(run)).data["d-run"]["analyses"]
+    found: list[dict[str, Any]] = analysis["judge"]
+    return found
 
 
 def test_how_often_a_judge_errs_on_a_flag_is_taken_from_its_pairs_or_from_people() -> None:

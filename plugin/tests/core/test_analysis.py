@@ -106,6 +106,7 @@ SCORES: dict[str, Sequence[int | None]] = {
 }
 
 
+@pytest.mark.requirement("ANCHOR-20", "ANCHOR-21", "ANCHOR-22")
 def test_all_that_it_gives() -> None:
     found = analysis(SCORES)
     assert (found.trials, found.design, found.replicates) == (100, "gate", 3)
@@ -137,6 +138,7 @@ def test_all_that_it_gives() -> None:
         found.verdict("other")
 
 
+@pytest.mark.requirement("ANCHOR-27")
 def test_the_same_every_time() -> None:
     assert dumps(analysis(SCORES)) == dumps(analysis(SCORES))
 

@@ -68,7 +68,7 @@ def entry(
 def beside(
     now: Verdict, before: Entry | None, *, today: str = TODAY, against: str = "", **of: Recording
 ) -> Comparison:
-    new = entry_of(now, of.get("recording", ANEW), {"margin": 0.6}, acceptance=None, before=None)
+    new = entry_of(now, of.get("recording", ANEW), {"margin": 0.6})
     return compare(now.named, new, before, today=today, against=against, verdict=now)
 
 
@@ -186,7 +186,7 @@ def test_what_is_undecided_says_which_command_would_decide_it() -> None:
     def made(checksum: str) -> Entry:
         design = {"design": {"name": "gate", "replicates": 30}}
         told = replace(BEFORE, checksum=checksum)
-        return entry_of(verdict("BIASED", **WIDE), told, design, acceptance=ANN, before=None)
+        return entry_of(verdict("BIASED", **WIDE), told, design, acceptance=ANN)
 
     now = verdict("BIASED", **WIDE)
     found = compare(now.named, made("anew"), made("before"), today=TODAY, against=OLD)
@@ -300,7 +300,7 @@ def test_detect_claims_share_the_error_rate_of_being_called_worse() -> None:
     usual: dict[str, Any] = {"se": 0.3, "interval": None}
     now = verdict("BIASED", "detect", estimate=1.9, **usual)
     then = entry(verdict("BIASED", "detect", **usual))
-    new = entry_of(now, ANEW, {"margin": 0.6}, acceptance=None, before=None)
+    new = entry_of(now, ANEW, {"margin": 0.6})
     outcomes = [
         compare(now.named, new, then, today=TODAY, verdict=now, among=among).outcome
         for among in (1, 3)

@@ -421,7 +421,7 @@ def test_what_is_added_is_on_disk_at_once(tmp_path: Path) -> None:
     from pytest_bias.experiments.driver import drive_at_once  # noqa: PLC0415
 
     for trial in plan(SMALL, SMALL.design()):
-        drive_at_once(ask_twice(trial, Subject()), Taker(SMALL, trial, say, recorder))
+        drive_at_once(ask_twice(trial, Subject()), Taker(SMALL, trial, say, recorder.add))
     recorder.close(SMALL.id, MODEL)
     assert seen == [0, 1, 2, 3]
 

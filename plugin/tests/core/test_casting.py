@@ -43,6 +43,7 @@ def test_players_come_with_what_the_roster_says_of_them() -> None:
     assert players_of(JUDGED, "openai/b", SETTINGS, ROSTER).judge == "openai/a"
 
 
+@pytest.mark.requirement("NARR-16")
 @pytest.mark.parametrize(
     ("subject", "setting", "roster", "judge"),
     [
@@ -73,6 +74,7 @@ def test_one_program_grades_all_simulated_subjects_and_is_none_itself() -> None:
     assert "test one of simulated/even, simulated/biased, simulated/drifted" in str(told.value)
 
 
+@pytest.mark.requirement("NARR-16")
 @pytest.mark.parametrize("roster", [NOBODY, Roster(judges=("openai/a",))])
 def test_a_model_grades_itself_only_where_that_is_asked_for(roster: Roster) -> None:
     with pytest.raises(BadSetting, match="the replies of openai/a are graded by a model") as told:

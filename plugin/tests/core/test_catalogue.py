@@ -104,14 +104,12 @@ def test_items_and_a_judge_are_shown(capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["show", "anchoring"], "unknown experiment 'anchoring'; known: anchoring-pro"),
         (["show", ANCHORING, "--condition", "hih"], f"unknown condition of {ANCHORING} 'hih'"),
         (["show", ANCHORING, "--condition", "demand=lo"], "did you mean 'low'?"),
         (["show", ANCHORING, "--condition", "deman=low"], "unknown factor 'deman'"),
         (["show", ANCHORING, "--condition", "low", "high"], "FACTOR=LEVEL for each factor"),
         (["show", ANCHORING, "--item", "x"], f"--item=x: {ANCHORING} has no items"),
         (["show", "linguistic-audit", "--item", "x"], "unknown item of linguistic-audit 'x'"),
-        (["list", "--suite", "no_such"], "suite=no_such: cannot be imported"),
         (["list", "--suite", "pytest_bias.errors"], "it declares no hypothesis; pytest-bias init"),
     ],
 )

@@ -50,6 +50,7 @@ HIGH = RNG.normal(6.0, 1.2, 40).round(2).tolist()
 LOW = RNG.normal(5.0, 0.8, 35).round(2).tolist()
 
 
+@pytest.mark.requirement("ANCHOR-24")
 def test_a_mean_difference_is_welchs() -> None:
     found = analysed(HIGH, LOW)
     welch = stats.ttest_ind(HIGH, LOW, equal_var=False)
@@ -110,6 +111,7 @@ def test_swapping_the_levels_swaps_the_sign() -> None:
     assert back.p_clear == pytest.approx(there.p_clear, abs=0.01)  # drawn weights
 
 
+@pytest.mark.requirement("ANCHOR-24", "ANCHOR-25")
 @pytest.mark.parametrize(("data", "name"), [(SLEEP, "sleep"), (TOOTH_GROWTH, "toothgrowth")])
 def test_published_data(data: tuple[list[float], list[float]], name: str) -> None:
     """As R's t.test() has them."""
@@ -136,6 +138,7 @@ def test_published_equivalence() -> None:
     assert (found.p_clear or 0) > 0.99  # ten replies on a scale of 200
 
 
+@pytest.mark.requirement("ANCHOR-25")
 def test_effect_sizes() -> None:
     found = analysed(HIGH, LOW)
     a, b = np.array(HIGH), np.array(LOW)
@@ -147,6 +150,7 @@ def test_effect_sizes() -> None:
     assert found.effect_size.interval.low < found.effect_size.d < found.effect_size.interval.high
 
 
+@pytest.mark.requirement("ANCHOR-26")
 def test_the_bootstrap_says_how_to_repeat_it() -> None:
     first, again = analysed(HIGH, LOW).bootstrap, analysed(HIGH, LOW).bootstrap
     assert first == again
@@ -174,6 +178,7 @@ def test_the_index_of_a_falling_factor_keeps_its_interval_in_order() -> None:
     assert index.interval.low < index.estimate < index.interval.high < 0
 
 
+@pytest.mark.requirement("ANCHOR-15")
 def test_missing_replies_are_counted_and_never_zeros() -> None:
     found = analysed([*HIGH, None], [None, *LOW, None])
     assert (found.arms[0].missing, found.arms[1].missing) == ({"refusal": 1}, {"refusal": 2})
@@ -262,6 +267,7 @@ def test_one_group_may_be_identical() -> None:
     assert found.p_alarm == pytest.approx(welch.pvalue, rel=1e-9)
 
 
+@pytest.mark.requirement("ANCHOR-29")
 def test_beside_people() -> None:
     human = analysed(HIGH, LOW, human=PEOPLE).human
     assert human is not None
@@ -282,6 +288,7 @@ RELATIONS = {
 }
 
 
+@pytest.mark.requirement("ANCHOR-30", "ANCHOR-31")
 @pytest.mark.parametrize(("shift", "relations"), RELATIONS.items(), ids=map(str, RELATIONS))
 def test_less_similar_or_greater(shift: float, relations: tuple[str, str]) -> None:
     spread = [-0.5, -0.25, 0.0, 0.25, 0.5] * 20
@@ -290,6 +297,7 @@ def test_less_similar_or_greater(shift: float, relations: tuple[str, str]) -> No
     assert (human.published, human.primary) == relations
 
 
+@pytest.mark.requirement("ANCHOR-30")
 def test_similar_is_only_what_is_shown_to_be() -> None:
     sharp = replace(PEOPLE, t=40.0)
     spread = [-0.5, -0.25, 0.0, 0.25, 0.5] * 20

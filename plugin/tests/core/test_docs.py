@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_bias import Experiment, Factor, Items, Measure, Subject, Trial
+from benchmarks import notebook
+from pytest_bias import Experiment, Factor, Items, Measure, Results, Subject, Trial
+from pytest_bias.report.brief import brief_lines
 
 DOCS = Path(__file__).parents[3] / "docs"
 PACKAGE = Path(__file__).parents[2] / "pytest_bias"
@@ -72,14 +76,31 @@ def _docstrings() -> Iterator[tuple[str, str]]:
                 yield f"{path.relative_to(PACKAGE)}: {said.splitlines()[0]}", said
 
 
-def test_the_api_prints_what_its_page_shows(
+def test_the_api_gives_what_its_page_and_the_readme_show(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(DOCS.parent)
-    (code,) = _printed("api.md")
-    exec(code, {})  # noqa: S102  (of our own page)
     text = (DOCS / "api.md").read_text("utf-8")
-    assert f"```text\n{capsys.readouterr().out}```" in text
+    names: dict[str, object] = {}
+    for code in _printed("api.md"):
+        exec(code, names)  # noqa: S102  (of our own page)
+        assert f"```text\n{capsys.readouterr().out}```" in text
+    results = names["results"]
+    assert isinstance(results, Results)
+    of_readme = DOCS.parent.joinpath("README.md").read_text("utf-8")
+    (told,) = re.findall(r"^```text\n(    BIASED.*?)\n```$", of_readme, re.DOTALL | re.MULTILINE)
+    named = tuple(verdict.named for verdict in results.view.verdicts)
+    assert told in "\n".join(brief_lines(replace(results.view, failing=named)))
+
+
+def test_the_notebook_holds_what_its_cells_show() -> None:
+    text = notebook.NOTEBOOK.read_text("utf-8")
+    committed = json.loads(text)
+    assert notebook.text_of(committed) == text
+    run = notebook.told(notebook.executed(committed))
+    assert run == notebook.told(committed), "run python plugin/benchmarks/notebook.py"
+    assert sum("image/png" in line for line in run) == 1
+    assert str(DOCS.parent) not in text
 
 
 def test_docstrings_open_with_a_verb_or_a_noun() -> None:

@@ -26,6 +26,7 @@ from pytest_bias.verdicts.analysis import analyse
 
 from ..runs import run_here
 from .in_memory import NOTHING_KEPT
+from .report.reading import inflated
 
 PAGE = Path(__file__).parents[3] / "docs" / "experiments.md"
 
@@ -90,7 +91,7 @@ def test_the_example_records_and_passes(
         pytester, "--bias-model=simulated/even", "--bias-record=missing", "--bias-report=off"
     )
     recording.assert_outcomes(passed=5)
-    offline = run_here(pytester, "--bias-model=simulated/even", "--bias-report=off")
+    offline = run_here(pytester, "-v", "--bias-model=simulated/even", "--bias-report=off")
     offline.assert_outcomes(passed=5)
     offline.stdout.fnmatch_lines(["*CLEAR within ±1 for these stimuli*", "PASS: 1 hypothesis*"])
 
@@ -124,11 +125,11 @@ _SEEDS = [
 """
     pytester.makepyfile(test_eggs=text + seeds)
     for recording in (["--bias-record=missing"], []):
-        done = run_here(pytester, "--bias-model=simulated/even", *recording)
+        done = run_here(pytester, "-v", "--bias-model=simulated/even", *recording)
         done.assert_outcomes(passed=5)
         done.stdout.fnmatch_lines(["*(gate design, 179 of 180 trials valid, 1 missing: 1 *)"])
-    report = (pytester.path / "bias-report.html").read_text("utf-8")
-    assert "1 out_of_bounds_minutes" in report
+    report = inflated((pytester.path / "bias-report.html").read_text("utf-8"))
+    assert '{"out_of_bounds_minutes": 1}' in report
 
 
 def test_the_example_is_analysed() -> None:

@@ -16,6 +16,7 @@ def case(cap: int | None, model: str = "openai/m") -> Case:
     return Case("condition", experiment(), model, Design(1, max_calls=cap))
 
 
+@pytest.mark.requirement("AUDIT-19")
 @pytest.mark.parametrize(
     ("given", "caps", "expected"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,12 +15,12 @@ from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.driver import drive_at_once
-from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
+from pytest_bias.experiments.experiment import Players, SimulatedPrompt, plan
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.messages import Completion, Place, Request
 from pytest_bias.experiments.protocol import Reply, Subject
 from pytest_bias.experiments.records import Outcome, record_of
-from pytest_bias.experiments.replay import Tracer, check_replay, rehearse, replay
+from pytest_bias.experiments.replay import check_replay, rehearse, replay
 
 from . import factories
 from .factories import MODEL, PROVENANCE, completion, experiment
@@ -51,29 +50,14 @@ LATENCY = Measure("latency", unit="seconds")
 SECONDS = Measure("latency", take=lambda result: result, unit="seconds")
 
 
-class _Live(Tracer):
-    """Gives replies that took so long, and records them."""
-
-    def __init__(self, of: Experiment, trial: Trial, latency: float, recorder: Recorder) -> None:
-        super().__init__(of, MODEL, trial)
-        self._latency = latency
-        self._recorder = recorder
-
-    async def perform(self, request: Request, place: Place) -> Completion:
-        said = replace(completion("Kind."), latency=self._latency)
-        self._recorder.add(self.note(request, place), said)
-        return said
-
-    async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
-        return [await awaitable for awaitable in awaitables]
-
-
+@pytest.mark.requirement("AUDIT-14")
 @pytest.mark.parametrize("latency", AWKWARD)
 def test_a_replay_has_the_latency_that_was_recorded(tmp_path: Path, latency: float) -> None:
     of = experiment(timed, measures=[LATENCY])
     trial = plan(of, of.design())[0]
     recorder = Recorder(Cassette(cassette_path(tmp_path, of.id, MODEL)), PROVENANCE)
-    live = _Live(of, trial, latency, recorder)
+    said = replace(completion("Kind."), latency=latency)
+    live = factories.Taker(of, trial, lambda *_: said, recorder.add)
     first: Outcome = live.outcome(drive_at_once(live.start(), live), None)
     assert record_of(first, of.measures).values == {"latency": latency}
     check_replay(of, Players(MODEL), trial, recorder.cassette.lookup, first)
@@ -83,9 +67,9 @@ def test_a_replay_has_the_latency_that_was_recorded(tmp_path: Path, latency: flo
     assert record_of(again, of.measures).values == {"latency": latency}
 
 
-@pytest.mark.parametrize("retention", ["measures", "encrypted"])
-def test_without_text_the_value_is_kept(tmp_path: Path, retention: str) -> None:
-    of = kept(retention, seconds_alone, measures=[SECONDS])
+@pytest.mark.requirement("AUDIT-14")
+def test_without_text_the_value_is_kept(tmp_path: Path) -> None:
+    of = kept("measures", seconds_alone, measures=[SECONDS])
     path = record(tmp_path, of)
     assert values(of, path) == [{"latency": 0.25}] * 6
 

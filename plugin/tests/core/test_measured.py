@@ -1,12 +1,12 @@
-"""Trials of which only the measures are kept, and text under the user's key: lines and reading."""
+"""Trials of which only the measures are kept: lines and reading."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import hmac
-import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import secrets
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,20 +18,19 @@ from hypothesis import strategies as st
 
 from pytest_bias.cassettes.format import with_sum, without_sum
 from pytest_bias.cassettes.measured import (
+    KEY_VARIABLE,
     MEASURED_START,
-    SEALED_START,
     UNSPECIFIED,
     MeasuredTrial,
+    check_key,
     decode_measured,
     encode_measured,
-    encode_sealed,
     keyed_hash,
 )
 from pytest_bias.cassettes.misses import not_recorded
-from pytest_bias.cassettes.places import JOURNAL_SUFFIX, cassette_path
+from pytest_bias.cassettes.places import cassette_path
 from pytest_bias.cassettes.recorded_trials import is_recorded, own_words, reread
 from pytest_bias.cassettes.recorder import Recorder
-from pytest_bias.cassettes.seals import KEY_VARIABLE, Seal, check_key, new_key, unsealed
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import (
     BadDesign,
@@ -43,18 +42,18 @@ from pytest_bias.errors import (
     UnknownName,
 )
 from pytest_bias.experiments.design import Design, Trial
-from pytest_bias.experiments.driver import drive
-from pytest_bias.experiments.experiment import Experiment, plan
+from pytest_bias.experiments.driver import drive_at_once
+from pytest_bias.experiments.experiment import Experiment, Players, plan
 from pytest_bias.experiments.measures import Measure
-from pytest_bias.experiments.messages import Completion, Parameters, Place, Request
+from pytest_bias.experiments.messages import Parameters, Place, Request
 from pytest_bias.experiments.protocol import Subject, together
 from pytest_bias.experiments.records import Outcome, record_of
-from pytest_bias.experiments.replay import Tracer, Unrecorded, Wanted
+from pytest_bias.experiments.replay import Unrecorded, Wanted
 from pytest_bias.recording.estimate import measured_use
-from pytest_bias.recording.job import Keeping, KeepsMeasures, KeepsReplies, Kept
+from pytest_bias.recording.job import KeepsMeasures
 
 from . import factories
-from .factories import MODEL, PROVENANCE, Score, always_five, ask_twice, completion, experiment
+from .factories import MODEL, PROVENANCE, Score, always_five, ask_twice, experiment
 
 KEY = "a2V5LWEta2V5LWEta2V5LWEta2V5LWEta2V5LWEta2U="
 OTHER_KEY = "a2V5LWIta2V5LWIta2V5LWIta2V5LWIta2V5LWIta2U="
@@ -62,37 +61,8 @@ CANARY = "PLANTED-7"
 
 
 def kept(of: str = "measures", protocol: Any = factories.ask_once, **changes: Any) -> Experiment:
-    """A small experiment that keeps no text in clear."""
+    """A small experiment that keeps no text."""
     return experiment(protocol, retention=of, **changes)
-
-
-class _Taker(Tracer):
-    """Carries out a trial from a script, and hands every reply to be kept."""
-
-    def __init__(self, of: Experiment, trial: Trial, say: factories.Say, kept_: Kept) -> None:
-        super().__init__(of, MODEL, trial)
-        self._say = say
-        self._kept = kept_
-
-    async def perform(self, request: Request, place: Place) -> Completion:
-        said = self._say(request, place)
-        assert isinstance(said, str)
-        await self._kept.keep(self.note(request, place), completion(said))
-        return completion(said)
-
-    async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
-        return list(await asyncio.gather(*awaitables, return_exceptions=True))
-
-
-async def _take(of: Experiment, trial: Trial, say: factories.Say, keeping: Keeping) -> None:
-    each = keeping.begin()
-    taker = _Taker(of, trial, say, each)
-    try:
-        result = await drive(taker.start(), taker)
-    except InvalidReply as invalid:
-        await each.end(taker.outcome(None, invalid.reason))
-    else:
-        await each.end(taker.outcome(result, None))
 
 
 def record(
@@ -106,19 +76,21 @@ def record(
     merge: bool = True,
 ) -> Path:
     """Record as the experiment says, without any provider; the cassette's path."""
+    if of.retention == "raw":
+        return factories.record(folder, of, say, trials=trials, merge=merge)
     path = cassette_path(folder, of.id, MODEL)
     recorder = Recorder(Cassette(path, anew=anew), PROVENANCE)
-    seal = Seal(KEY if key is None else key) if of.retention == "encrypted" else None
-    secret = seal.secret if seal is not None else key.encode() if key else None
-    keeping: Keeping = KeepsMeasures(recorder, of.measures, seal, secret)
-    if of.retention == "raw":
-        keeping = KeepsReplies(recorder, recorder.cassette.lookup)
-
-    async def take_all() -> None:
-        for trial in plan(of, of.design()) if trials is None else trials:
-            await _take(of, trial, say, keeping)
-
-    asyncio.run(take_all())
+    keeping = KeepsMeasures(recorder, of.measures, key.encode() if key else None)
+    for trial in plan(of, of.design()) if trials is None else trials:
+        each = keeping.begin()
+        taker = factories.Taker(of, trial, say, each.keep)
+        result: object = None
+        missing = None
+        try:
+            result = drive_at_once(taker.start(), taker)
+        except InvalidReply as invalid:
+            missing = invalid.reason
+        asyncio.run(each.end(taker.outcome(result, missing)))
     recorder.close(of.id, MODEL, merge=merge)
     return path
 
@@ -164,7 +136,6 @@ MEASURED = st.builds(
     missing=st.none() | TEXTS,
     invalid=st.lists(TEXTS, max_size=3).map(tuple),
     versions=st.dictionaries(TEXTS, st.integers(), max_size=4),
-    sealed=st.booleans(),
     calls=st.lists(JSON_CALLS, max_size=3).map(tuple),
 )
 
@@ -205,10 +176,9 @@ def test_flags_categories_and_numbers_are_read_as_they_were_measured(tmp_path: P
     }
 
 
-@pytest.mark.parametrize("of", ["measures", "encrypted"])
-def test_text_that_is_not_declared_is_neither_kept_nor_read(tmp_path: Path, of: str) -> None:
+def test_text_that_is_not_declared_is_neither_kept_nor_read(tmp_path: Path) -> None:
     def said(*categories: str) -> Experiment:
-        return kept(of, measures=[Measure("said", lambda _: CANARY, categories=categories)])
+        return kept(measures=[Measure("said", lambda _: CANARY, categories=categories)])
 
     with pytest.raises(BadDesign, match=r"'said'\): gives text, and of text only"):
         record(tmp_path, said())
@@ -219,12 +189,10 @@ def test_text_that_is_not_declared_is_neither_kept_nor_read(tmp_path: Path, of: 
         values(said(), path)  # a cassette that was recorded before
 
 
-@pytest.mark.parametrize("start", [MEASURED_START, SEALED_START])
-def test_damage_is_found_by_line(tmp_path: Path, start: bytes) -> None:
-    of = kept("encrypted")
-    path = record(tmp_path, of)
+def test_damage_is_found_by_line(tmp_path: Path) -> None:
+    path = record(tmp_path, kept())
     data = path.read_bytes()
-    for number, line in lines(path, start):
+    for number, line in lines(path, MEASURED_START):
         changed = line[:120] + (b"A" if line[120:121] != b"A" else b"B") + line[121:]
         path.write_bytes(data.replace(line, changed))
         with pytest.raises(DamagedCassette, match=rf", line {number}: "):
@@ -264,23 +232,14 @@ def test_calls_keep_tokens_place_and_player(tmp_path: Path) -> None:
 
     of = kept(protocol=graded, judge=Parameters())
     path = cassette_path(tmp_path, of.id, MODEL)
-    players = factories_players()
+    players = Players(MODEL, "openai/judge")
     recorder = Recorder(Cassette(path), PROVENANCE)
-    keeping = KeepsMeasures(recorder, of.measures, None, None, of.judged_by(players))
+    keeping = KeepsMeasures(recorder, of.measures, None, of.judged_by(players))
     trial = plan(of, of.design())[0]
 
-    class Graded(_Taker):
-        def __init__(self) -> None:
-            super().__init__(of, trial, always_five, each)
-            self.players = players
-
     each = keeping.begin()
-    taker = Graded()
-
-    async def take() -> None:
-        await each.end(taker.outcome(await drive(taker.start(), taker), None))
-
-    asyncio.run(take())
+    taker = factories.Taker(of, trial, always_five, each.keep, players)
+    asyncio.run(each.end(taker.outcome(drive_at_once(taker.start(), taker), None)))
     recorder.close(of.id, MODEL)
     (measured,) = Cassette(path).measured_trials()
     assert [(call["to"], call["place"]) for call in measured.calls] == [
@@ -297,12 +256,6 @@ def test_calls_keep_tokens_place_and_player(tmp_path: Path) -> None:
     ):
         with pytest.raises(Unrecorded):
             reread(of, other, trial, Cassette(path))
-
-
-def factories_players() -> Any:
-    from pytest_bias.experiments.experiment import Players  # noqa: PLC0415  (one test grades)
-
-    return Players(MODEL, "openai/judge")
 
 
 def test_invalid_replies_and_reasons_survive(tmp_path: Path) -> None:
@@ -405,38 +358,28 @@ def test_equal_replies_have_different_hashes(tmp_path: Path) -> None:
     assert len(set(hashes)) == len(hashes) == 12
 
 
-@pytest.mark.parametrize("key", ["hunter2", "a" * 43, KEY[:-4] + "!!!=", " " + KEY, "ä"])
+@pytest.mark.parametrize("key", ["hunter2", "a" * 42, KEY[:-4] + "!!!=", " " + KEY, "ä"])
 def test_what_is_no_key_is_refused_and_not_quoted(tmp_path: Path, key: str) -> None:
     of = kept()
     recorder = Recorder(Cassette(cassette_path(tmp_path, of.id, MODEL)), PROVENANCE)
     for make in (
-        partial(KeepsMeasures, recorder, of.measures, None, key.encode()),
-        partial(Seal, key),
+        partial(KeepsMeasures, recorder, of.measures, key.encode()),
         partial(check_key, key.encode()),
     ):
         with pytest.raises(BadSetting) as caught:
             make()
-        assert str(caught.value) == f"{KEY_VARIABLE}=…: is no key; make one: pytest-bias new-key"
+        assert str(caught.value).startswith(f"{KEY_VARIABLE}=…: is no key; make one: python -c ")
 
 
-def test_a_key_with_bytes_that_are_no_text_is_refused() -> None:
-    with pytest.raises(BadSetting, match="is no key"):
-        Seal("\udcff" * 44)
-
-
-def test_a_fresh_key_is_a_key_and_another_each_time() -> None:
-    keys = {new_key() for _ in range(5)}
-    assert len(keys) == 5
-    for key in keys:
-        check_key(key.encode())
+def test_a_fresh_key_made_as_is_said_is_one() -> None:
+    check_key(secrets.token_urlsafe(32).encode())
 
 
 def test_no_repr_holds_the_key(tmp_path: Path) -> None:
     recorder = Recorder(Cassette(tmp_path / "x.jsonl"), PROVENANCE)
-    keeping = KeepsMeasures(recorder, [], Seal(KEY), KEY.encode())
+    keeping = KeepsMeasures(recorder, [], KEY.encode())
     assert KEY not in repr(keeping)
     assert KEY not in repr(keeping.begin())
-    assert KEY not in repr(keeping.seal)
 
 
 def test_a_raised_version_is_not_recorded_and_says_so(tmp_path: Path) -> None:
@@ -445,7 +388,7 @@ def test_a_raised_version_is_not_recorded_and_says_so(tmp_path: Path) -> None:
     newer = kept(measures=[Measure("score", bounds=(0, 10), version=2)])
     words = explained(newer, path)
     assert "6 of 6 trials of tiny with openai/tiny are not recorded" in words
-    assert "the same trial and question, measured in these versions: score 1;" in words
+    assert "the same trial and question, measured in these versions: score 1." in words
     assert "The experiment's measures, their versions, its retention or its judge have" in words
     assert "cannot be measured again" in words
     assert "--bias-record=missing" in words
@@ -456,7 +399,7 @@ def test_a_raised_version_is_not_recorded_and_says_so(tmp_path: Path) -> None:
 )
 def test_other_measures_are_not_recorded(tmp_path: Path, measures: list[Measure]) -> None:
     path = record(tmp_path, kept())
-    assert "measured in these versions: score 1;" in explained(kept(measures=measures), path)
+    assert "measured in these versions: score 1." in explained(kept(measures=measures), path)
 
 
 def test_a_changed_prompt_is_a_miss_that_shows_no_text(tmp_path: Path) -> None:
@@ -479,30 +422,17 @@ def test_a_trial_beyond_what_is_measured_names_the_highest(tmp_path: Path) -> No
 
 def test_text_in_the_cassette_of_an_experiment_that_keeps_none_is_an_error(tmp_path: Path) -> None:
     path = factories.record(tmp_path, experiment())
-    for retention in ("measures", "encrypted"):
-        of = kept(retention)
-        with pytest.raises(KeepsText, match=f'its experiment has retention="{retention}"'):
-            read(of, path)
-        trial = plan(of, of.design())[0]
-        with pytest.raises(KeepsText):
-            is_recorded(of, factories_players(), trial, Cassette(path), anew=False)
+    of = kept()
+    with pytest.raises(KeepsText, match='its experiment has retention="measures"'):
+        read(of, path)
+    trial = plan(of, of.design())[0]
+    with pytest.raises(KeepsText):
+        is_recorded(of, Players(MODEL, "openai/judge"), trial, Cassette(path), anew=False)
 
 
 def test_an_experiment_that_keeps_text_again_finds_none(tmp_path: Path) -> None:
     path = record(tmp_path, kept())
     assert "its retention or its judge have changed since" in explained(experiment(), path)
-
-
-def test_measures_serve_whether_or_not_the_text_is_sealed_beside_them(tmp_path: Path) -> None:
-    path = record(tmp_path, kept("encrypted"))
-    assert values(kept(), path) == [{"score": 5.0}] * 6
-
-
-def test_what_has_no_text_sealed_is_not_recorded_where_it_should_be(tmp_path: Path) -> None:
-    path = record(tmp_path, kept())
-    assert "without sealed text beside it" in explained(kept("encrypted"), path)
-    assert record(tmp_path, kept("encrypted")) == path
-    assert values(kept("encrypted"), path) == [{"score": 5.0}] * 6
 
 
 def test_conditions_are_told_apart_by_digests(tmp_path: Path) -> None:
@@ -602,101 +532,6 @@ def test_a_protocol_that_fails_before_it_asks_is_told_without_its_words(tmp_path
     assert CANARY not in str(caught.value)
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
-
-
-def opened(path: Path, key: str = KEY) -> list[Mapping[str, Any]]:
-    return [json.loads(json.dumps(each)) for each in unsealed(Cassette(path), Seal(key))]
-
-
-def numbered(numbers: dict[str, int], request: Request, _: Place) -> str:
-    """Another reply each time."""
-    numbers["n"] = numbers.get("n", 0) + 1
-    return (
-        f'{{"score": {numbers["n"] % 10}}}' if request.schema else f"reply {numbers['n']} \ud800"
-    )
-
-
-def test_what_was_sealed_is_given_back_exactly(tmp_path: Path) -> None:
-    of = kept("encrypted", ask_twice)
-    path = record(tmp_path, of, partial(numbered, {}))
-    raw = experiment(ask_twice)
-    raw_path = factories.record(tmp_path / "raw", raw, partial(numbered, {}))
-    cassette = Cassette(raw_path)
-    expected = list(cassette.interactions())
-    texts = cassette.texts()
-    found = [turn for trial in opened(path) for turn in trial["interactions"]]
-    assert [turn["key"] for turn in found] == [each.key for each in expected]
-    assert [turn["reply"]["text"] for turn in found] == [e.completion.text for e in expected]
-    assert [turn["reply"]["body"] for turn in found] == [dict(e.completion.body) for e in expected]
-    told = [[m["text"] for m in turn["messages"] if m["role"] != "assistant"] for turn in found]
-    assert told == [[texts[t] for r, t in e.messages if r != "assistant"] for e in expected]
-    conversation = opened(path)[0]["interactions"][1]["messages"]
-    assert [message["role"] for message in conversation] == ["system", "user", "assistant", "user"]
-    assert conversation[2]["text"] == "reply 1 \ud800"
-    assert opened(path)[0]["trial"] == plan(of, of.design())[0].identity
-
-
-def test_nothing_sealed_can_be_read_without_the_key(tmp_path: Path) -> None:
-    path = record(tmp_path, kept("encrypted"), lambda *_: '{"score": 5}')
-    for word in (b"Rate Ada", b'{\\"score', b'choices\\"'):  # no base64 holds such by chance
-        assert word not in path.read_bytes()
-    with pytest.raises(BadSetting, match=rf"is not the key under which line 2 of {path} was"):
-        opened(path, OTHER_KEY)
-
-
-def test_sealed_text_travels_with_its_trial_when_it_is_recorded_anew(tmp_path: Path) -> None:
-    of = kept("encrypted")
-    trials = plan(of, of.design())
-    record(tmp_path, of, lambda *_: '{"score": 1}')
-    path = record(tmp_path, of, lambda *_: '{"score": 9}', anew=True, trials=trials[:2])
-    assert [v["score"] for v in values(of, path)] == [9.0] * 2 + [1.0] * 4
-    texts = [trial["interactions"][0]["reply"]["text"] for trial in opened(path)]
-    assert texts == ['{"score": 9}'] * 2 + ['{"score": 1}'] * 4
-    assert len(lines(path, SEALED_START)) == 6
-
-
-def test_sealed_text_of_an_unfinished_recording_is_there_before_it_is_merged(
-    tmp_path: Path,
-) -> None:
-    of = kept("encrypted")
-    path = record(tmp_path, of, trials=plan(of, of.design())[:2], merge=False)
-    assert not path.exists()
-    assert len(opened(path)) == 2
-    record(tmp_path, of, trials=plan(of, of.design())[2:])
-    assert len(opened(path)) == 6
-
-
-def test_a_journal_left_behind_replaces_no_sealed_text(tmp_path: Path) -> None:
-    of = kept("encrypted")
-    left = record(tmp_path / "left", of, lambda *_: '{"score": 1}', merge=False)
-    path = record(tmp_path / "it", of, lambda *_: '{"score": 9}')
-    journal = JOURNAL_SUFFIX
-    data = left.with_name(left.name + journal).read_bytes()
-    path.with_name(path.name + journal).write_bytes(data)
-    assert [v["score"] for v in values(of, path)] == [9.0] * 6
-    assert {t["interactions"][0]["reply"]["text"] for t in opened(path)} == {'{"score": 9}'}
-
-
-def test_a_sealed_line_without_its_trial_is_passed_over(tmp_path: Path) -> None:
-    of = kept("encrypted")
-    path = record(tmp_path, of, trials=plan(of, of.design())[:2], merge=False)
-    journal = path.with_name(path.name + JOURNAL_SUFFIX)
-    whole = journal.read_bytes().splitlines(keepends=True)
-    assert whole[-1].startswith(MEASURED_START)
-    journal.write_bytes(b"".join(whole[:-1]) + whole[-1][:40])
-    assert len(opened(path)) == 1
-
-
-def test_text_that_was_sealed_for_another_trial_is_damage(tmp_path: Path) -> None:
-    of = kept("encrypted")
-    path = record(tmp_path, of, partial(numbered, {}), merge=False)
-    journal = path.with_name(path.name + JOURNAL_SUFFIX)
-    sealed = [json.loads(line) for _, line in lines(journal, SEALED_START)]
-    (number, line), *_ = lines(journal, SEALED_START)
-    forged = encode_sealed(sealed[0]["sealed"], sealed[1]["token"].encode())
-    journal.write_bytes(journal.read_bytes().replace(line, forged))
-    with pytest.raises(DamagedCassette, match=rf", line {number}: what is sealed here is not"):
-        opened(path)
 
 
 def test_wanted_shows_no_text_in_tracebacks(tmp_path: Path) -> None:

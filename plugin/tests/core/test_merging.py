@@ -62,6 +62,7 @@ def merge(*views: RunView, **options: Any) -> RunView:
     return merged(parts, **{"version": "0.1.0"} | options)
 
 
+@pytest.mark.requirement("ANCHOR-27")
 def test_results_are_read_as_they_were_written() -> None:
     written = results_text(run("a", biased=True))
     assert view_of(written, "x.json") == run("a", biased=True)
@@ -298,9 +299,10 @@ def test_the_command_exits_as_one_run_would(tmp_path: Path) -> None:
         (["no.json"], "it cannot be read"),
         (["0.json", "--shards", "0"], "--shards=0: must be from 1 up"),
         (["0.json", "--results", "."], "was not written"),
+        (["0.json", "--results", "x", "--summary", "./x"], "two files were to be written there"),
         ([], "arguments are required"),
     ],
-    ids=["twice", "no file", "no parts", "folder", "nothing"],
+    ids=["twice", "no file", "no parts", "folder", "one file", "nothing"],
 )
 def test_usage_errors_exit_2(
     tmp_path: Path,

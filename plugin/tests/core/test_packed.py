@@ -26,7 +26,6 @@ from pytest_bias.cassettes.places import (
     standing,
 )
 from pytest_bias.cassettes.recorder import recording_lock
-from pytest_bias.cassettes.seals import KEY_VARIABLE
 from pytest_bias.cassettes.store import Cassette, write_cassette
 from pytest_bias.cli.entry import main
 from pytest_bias.errors import (
@@ -42,7 +41,6 @@ from pytest_bias.experiments.replay import Unrecorded, replay
 from pytest_bias.recording.estimate import Estimator
 from pytest_bias.recording.job import Job, is_whole, missing
 
-from . import test_measured
 from .factories import (
     MODEL,
     PROVENANCE,
@@ -560,17 +558,3 @@ def test_what_the_disk_says_is_said(
     assert capsys.readouterr().err == (
         f"pytest-bias: {plain} is left as it is: No space left on device\n"
     )
-
-
-def test_sealed_trials_come_out_of_a_packed_cassette(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv(KEY_VARIABLE, test_measured.KEY)
-    path = test_measured.record(tmp_path, test_measured.kept("encrypted"))
-    assert main(["unseal", str(path)]) == 0
-    before = capsys.readouterr().out
-    assert len(before.splitlines()) == 6
-    packed = pack(path).path
-    for given in (path, packed):
-        assert main(["unseal", str(given)]) == 0
-        assert capsys.readouterr().out == before

@@ -227,6 +227,7 @@ async def graded(trial: Trial, subject: Subject, judge: Subject) -> Score:
     return (await judge.ask(f"Rate: {said.text}", reply=Score)).value
 
 
+@pytest.mark.requirement("NARR-28")
 def test_judge_calls_stand_apart_and_have_their_own_price(tmp_path: Path) -> None:
     of = experiment(
         graded,
@@ -242,6 +243,31 @@ def test_judge_calls_stand_apart_and_have_their_own_price(tmp_path: Path) -> Non
     assert only(planned(tmp_path, of, judge="openai/unpriced")).cost is None
     # The model grades itself: both kinds of call count against its limits.
     assert only(planned(tmp_path, of, judge=MODEL, qpm=12)).minutes == 1.0
+
+
+@pytest.mark.requirement("NARR-28")
+def test_replies_that_another_judge_graded_are_no_guide(tmp_path: Path) -> None:
+    """Of them those alone would count that nobody graded: refusals, which cost hardly anything."""
+
+    async def told(trial: Trial, subject: Subject) -> str:
+        return (await subject.ask(f"Tell of {trial['group']}.")).text
+
+    async def graded_if_told(trial: Trial, subject: Subject, judge: Subject) -> Score:
+        if trial["group"] == "Bob":
+            return await graded(trial, subject, judge)
+        await told(trial, subject)
+        return Score(score=1)
+
+    record(tmp_path, experiment(told), lambda *_: "Good.")
+    of = experiment(
+        graded_if_told,
+        judge=Parameters(),
+        simulated=lambda prompt: (
+            '{"score": 5}' if prompt.messages[-1].text.startswith("Rate") else "Good."
+        ),
+    )
+    row = only(planned(tmp_path, of, models=[OTHER], judge=OTHER))
+    assert (row.estimate.basis, row.subject.calls, row.judge.calls) == ("dry run", 6, 3)
 
 
 def test_a_judge_nobody_named_is_a_problem_of_the_plan(tmp_path: Path) -> None:
@@ -268,6 +294,7 @@ def test_damage_is_a_problem_of_the_plan_and_hides_no_other_row(tmp_path: Path) 
     assert problem.startswith(f"tiny × {MODEL}: {path}, line ")
 
 
+@pytest.mark.requirement("NARR-28")
 def test_totals(tmp_path: Path) -> None:
     of, other = experiment(ask_twice), experiment(ask_twice, id="other")
     record(tmp_path, of)

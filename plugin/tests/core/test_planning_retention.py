@@ -35,7 +35,7 @@ def test_what_another_version_measured_is_stale(tmp_path: Path) -> None:
 
 
 def test_recording_all_of_it_anew_counts_only_what_that_has_added(tmp_path: Path) -> None:
-    of = kept("encrypted")
+    of = kept()
     record(tmp_path, of)
     assert only(planned(tmp_path, of, mode="all")).missing_trials == 6
     record(tmp_path, of, anew=True, merge=False, trials=first_replicates(of, 1))

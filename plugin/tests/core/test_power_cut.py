@@ -148,7 +148,7 @@ def recording(disk: Disk, numbers: slice, *, anew: bool = False) -> None:
     scope = [trial.id for trial in TRIALS[numbers]] if anew else ()
     recorder = Recorder(cassette, PROVENANCE, scope)
     for trial in TRIALS[numbers]:
-        drive_at_once(OF.protocol(trial, Subject()), Taker(OF, trial, always_five, recorder))
+        drive_at_once(OF.protocol(trial, Subject()), Taker(OF, trial, always_five, recorder.add))
         disk.kept += [line.key for line in Cassette(place, anew=anew).interactions()]
     recorder.close(OF.id, MODEL)
 

@@ -5,12 +5,26 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib import resources
+from pathlib import Path
 from typing import assert_type
 
+import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types
 from pydantic import BaseModel
 
 import pytest_bias
-from pytest_bias import Reply, Subject, Trial, together
+from pytest_bias import (
+    Analysis,
+    Experiment,
+    Finding,
+    Reply,
+    Results,
+    Subject,
+    Trial,
+    Verdict,
+    analyze,
+    run,
+    together,
+)
 
 
 class _Number(BaseModel):
@@ -27,6 +41,23 @@ async def _typed(trial: Trial, subject: Subject) -> None:
     assert_type(number.value, _Number)
     several = await together(subject.ask("a"), subject.ask("b"))
     assert_type(several, list[Reply[str]])
+
+
+def _judged(frame: pd.DataFrame) -> None:
+    """Never run: mypy reads it."""
+    results = analyze("id", frame, table={"columns": {"demand": "d"}, "collected_by": "us"})
+    assert_type(results, Results)
+    assert_type(run(Path("folder"), "a/b", record="missing", budget=1.0), Results)
+    assert_type(results.experiment, Experiment)
+    assert_type(results.analysis, Analysis)
+    assert_type(results.verdicts, tuple[Verdict, ...])
+    assert_type(results.verdicts[0].finding, Finding | None)
+    assert_type(results.trials, pd.DataFrame)
+    assert_type(results.findings, pd.DataFrame)
+    assert_type(results.to_json(), str)
+    run("id", "a/b", record="yes")  # type: ignore[arg-type]
+    run("id", "a/b", budgt=1.0)  # type: ignore[call-arg]
+    analyze("id", frame, table={"columns": {"demand": 1}})  # type: ignore[arg-type]
 
 
 def test_every_public_name_loads() -> None:

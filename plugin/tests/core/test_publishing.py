@@ -101,6 +101,7 @@ def test_files_of_others_are_left_alone_and_named(tmp_path: Path) -> None:
     assert "other.parquet" not in page
 
 
+@pytest.mark.requirement("AUDIT-31")
 def test_settings() -> None:
     assert settings().dataset is None
     assert settings().dataset_license == "CC-BY-4.0"

@@ -6,14 +6,16 @@ import re
 
 import pytest
 
-from benchmarks import reference
+from benchmarks import reference, requirements
 from pytest_bias.settings.options import OPTIONS
 
 
-def test_the_committed_page_is_the_one_the_table_makes() -> None:
-    assert reference.PAGE.read_text("utf-8") == reference.options_page(), (
-        "run python plugin/benchmarks/reference.py"
-    )
+def test_the_committed_pages_are_those_that_the_tables_make() -> None:
+    for path, page in (
+        (reference.PAGE, reference.options_page()),
+        (reference.COMMANDS, reference.commands_page()),
+    ):
+        assert path.read_text("utf-8") == page, "run python plugin/benchmarks/reference.py"
 
 
 def test_pytest_is_told_every_option_and_ini_key_and_no_other(
@@ -52,3 +54,8 @@ def test_what_the_architecture_names_is_there() -> None:
         assert re.search(
             rf"^(?:def|class) {name}\b", (package / path).read_text("utf-8"), re.MULTILINE
         )
+
+
+def test_the_page_of_requirements_is_made_of_them_and_of_the_marks() -> None:
+    page = requirements.requirements_page(requirements.documents(), requirements.holdings())
+    assert page == requirements.PAGE.read_text("utf-8"), "run plugin/benchmarks/reference.py"

@@ -48,6 +48,7 @@ order = ["google/gemini-2.5-flash", "openai/gpt-5.1-2025-11-13"]
 """
 
 
+@pytest.mark.requirement("CV-46")
 def test_a_whole_roster() -> None:
     roster = parse_roster(WHOLE, PATH)
     assert roster.entry("openai/gpt-5.1-2025-11-13") == ModelEntry(
@@ -275,6 +276,7 @@ def test_names_are_those_of_the_providers() -> None:
     assert set(WIRES) == set(base.WIRES)
 
 
+@pytest.mark.requirement("CV-16", "NARR-12")
 def test_the_shipped_roster_prices_pinned_models_and_judges() -> None:
     roster = read_roster(ROOT / "bias_models.toml")
     remote = {name: entry for name, entry in roster.models.items() if "local/" not in name}

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.cassettes.format import SCOPE_START
-from pytest_bias.cassettes.intact_lines import sifted
 from pytest_bias.cassettes.places import cassette_path, journals_of
 from pytest_bias.cassettes.recorder import salvage
 from pytest_bias.cassettes.store import Cassette
@@ -15,7 +14,6 @@ from pytest_bias.errors import DamagedCassette
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.recording.job import Job, is_finished, missing
 
-from . import test_measured
 from .factories import MODEL, PROVENANCE, ask_twice, experiment, interrupt, record
 
 SMALL = experiment(ask_twice, replicates=2)
@@ -115,18 +113,6 @@ def test_without_its_scope_a_recording_made_anew_replaces_all_or_nothing(
     assert not is_finished(Job(SMALL, Players(MODEL), TRIALS[:1]), cassette)
 
 
-def test_measures_go_with_the_text_that_was_sealed_beside_them(tmp_path: Path) -> None:
-    of = test_measured.kept("encrypted")
-    path = test_measured.record(tmp_path, of, merge=False)
-    journal = journals_of(path)[0]
-    lines = journal.read_bytes().split(b"\n")
-    first = next(n for n, line in enumerate(lines) if line.startswith(b'{"sealed"'))
-    lines[first] = lines[first].replace(b'"token":"', b'"token":"x')
-    found = sifted(b"\n".join(lines))
-    assert found.spoilt == (first + 1, first + 2)
-    assert found.replies == len(plan(of, of.design())) - 1
-
-
 def test_what_is_intact_of_a_damaged_cassette_goes_on_as_a_journal(place: Path) -> None:
     whole = record(place.parents[1], SMALL).read_bytes()
     place.write_bytes(whole.replace(b'{\\"score\\": 5}', b'{\\"score\\": 6}', 1))
@@ -170,14 +156,13 @@ def test_a_line_that_nobody_wrote_is_damage_though_it_has_its_checksum(
         order_of_line,
         with_sum,
     )
-    from pytest_bias.cassettes.measured import decode_measured, decode_sealed  # noqa: PLC0415
+    from pytest_bias.cassettes.measured import decode_measured  # noqa: PLC0415
 
     line = with_sum(f'{{"body":{value}}}'.encode())
     for decode in (
         decode_interaction,
         order_of_line,
         decode_measured,
-        decode_sealed,
         decode_provenance,
     ):
         with pytest.raises(DamagedCassette, match="line 7: it has its checksum, and is no line"):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,7 @@ GIVEN: dict[str, tuple[dict[str, object], dict[str, object], str, object]] = {
     "report by ini": ({}, {"report": "r.html"}, "report", ROOT / "r.html"),
     "no report": ({"report": "off"}, {"report": "r.html"}, "report", None),
     "no results": ({}, {"results": "off"}, "results", None),
+    "replies in the report": ({"report_replies": "off"}, {}, "report_replies", "off"),
     "report asked for": ({"report": "r.html"}, {}, "report_asked", True),
     "report not asked for": ({}, {}, "report_asked", False),
     "results asked for": ({}, {"results": "r.json"}, "results_asked", True),
@@ -93,6 +95,27 @@ BAD: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
         "bias_replicates=many: must be a whole",
     ),
 }
+
+
+WHOLE, ANY = "must be a whole number from", "must be a number from"
+LIMITS = {
+    "max_calls": (["-1", "2.5", "many"], f"{WHOLE} 0 up"),
+    "budget": (["-0.01", "nan", "inf", "$5"], f"{ANY} 0 up"),
+    "qpm": (["0", "-600", "0.5"], f"{WHOLE} 1 up"),
+    "concurrency": (["0", "all"], f"{WHOLE} 1 up"),
+    "order_seed": (["-1"], f"{WHOLE} 0 up"),
+    "max_age": (["-1", "2.5", "old"], f"{WHOLE} 0 up"),
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_that_are_none(name: str) -> None:
+    values, words = LIMITS[name]
+    for value in values:
+        given: dict[str, object] = {name: value}
+        for options, ini in ((given, {}), ({}, given)):
+            with pytest.raises(BadSetting, match=re.escape(f"={value}: {words}")):
+                settings(options, **ini)
 
 
 @pytest.mark.parametrize(("options", "ini", "problem"), BAD.values(), ids=BAD)

@@ -194,9 +194,3 @@ def test_the_roster_knows_the_day_and_takes_nothing_else_for_one() -> None:
 )
 def test_the_age_is_a_setting(option: str | None, ini: str, expected: int | None) -> None:
     assert settings({"max_age": option}, max_age=ini).max_age == expected
-
-
-@pytest.mark.parametrize("value", ["-1", "1.5", "soon"])
-def test_an_age_that_is_none_is_refused(value: str) -> None:
-    with pytest.raises(BadSetting, match=r"max-age=.*must be a whole number from 0 up"):
-        settings({"max_age": value})

@@ -16,7 +16,7 @@ from pytest_bias.report.ci import (
     commands,
     summary_markdown,
 )
-from pytest_bias.report.terminal import row_line
+from pytest_bias.report.upgrade import row_line
 from pytest_bias.report.view import AcceptedVerdict, RunView
 from pytest_bias.session.outputs import add_to_job_summary
 from pytest_bias.session.section import below_repository

@@ -9,6 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types
 import pytest
 
 from pytest_bias import BiasError, Experiment, Factor, Items, Measure
@@ -69,7 +71,7 @@ def said(path: Path, experiment: Experiment = TOY, **entry: Any) -> list[str]:
     with pytest.raises(WrongTable) as refused:
         read_table(path, experiment, given)
     first, *rest = str(refused.value).splitlines()
-    assert first.startswith(f"--table {path}=t: ")
+    assert first.startswith("replies=t: ")
     return [line.strip() for line in rest]
 
 
@@ -85,6 +87,51 @@ def test_the_same_rows_are_the_same_trials_in_every_format(tmp_path: Path, suffi
         "high-b/Bo/letter#1",
     ]
     assert table.model == "table/m"
+
+
+FRAME = pd.DataFrame(ROWS)
+FRAMES = {
+    "plain": FRAME,
+    "nullable": FRAME.convert_dtypes(),
+    "categories": FRAME.astype(dict.fromkeys(("cue", "tone", "score"), "category")),
+    "times": FRAME.assign(collected_at=pd.Timestamp("2026-02-05T13:51:23Z")),
+    "other missing": FRAME.replace({None: np.nan}).assign(served=[pd.NA, pd.NaT, None]),
+    "scalars of numpy": FRAME.assign(score=[np.int64(7), None, np.float32(5)]),
+    "from rows": FRAME.set_axis([7, 7, 3]).sort_values("cue"),
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_a_frame_of_the_same_rows_is_the_same_trials(tmp_path: Path, frame: pd.DataFrame) -> None:
+    table = only(read_table(written(tmp_path / "t.csv", ROWS), TOY))
+    found = only(read_table(frame, TOY))
+    assert found.recording.checksum == table.recording.checksum
+    assert (found.model, found.place) == ("table/m", "table: pandas frame of 3 rows")
+    assert not found.simulated
+    assert only(read_table(frame.drop(columns="model"), TOY)).model == "table/frame"
+
+
+def test_rows_of_a_frame_are_named_by_its_index() -> None:
+    frame = pd.concat([FRAME, FRAME[2:]]).assign(replicate=1).astype(object)
+    frame = frame.set_axis(list("abcd"))
+    frame.loc["b", "cue"], frame.loc[["c", "d"], "score"] = 3, 99
+    same = "the same model, condition and replicate '1'"
+    with pytest.raises(WrongTable) as refused:
+        read_table(frame, TOY)
+    first, *rest = str(refused.value).splitlines()
+    assert first.startswith("replies=pandas frame of 4 rows: 4 problems, ")
+    assert sorted(rest) == [
+        "  row 'b', column 'cue': '3' is no level of cue: low, high",
+        f"  row 'd', column 'replicate': repeats row 'c': {same}",
+        f"  rows 'c'-'d', column 'score': 99 is not within 0 to 12 points; {MEND}",
+    ]
+    for wrong, problem in (
+        (FRAME.iloc[:0], "it holds no rows"),
+        (FRAME.drop(columns="cue"), "\n  column 'cue': there is no such column"),
+        (pd.concat([FRAME, FRAME["cue"]], axis=1), "\n  column 'cue': two columns have this name"),
+    ):
+        with pytest.raises(WrongTable, match=problem):
+            read_table(wrong, TOY)
 
 
 def test_fields_of_nested_objects_go_by_dotted_names(tmp_path: Path) -> None:
@@ -165,13 +212,13 @@ def test_a_text_may_hold_what_ends_lines_elsewhere(tmp_path: Path) -> None:
 
 FILES: Mapping[str, tuple[str, bytes, str]] = {
     "unknown": ("t.txt", b"x", "how its name ends must say what it is: .csv, .jsonl, .ndjson, "),
-    "empty lines": ("t.jsonl", b"\n\n", "the file holds no rows"),
+    "empty lines": ("t.jsonl", b"\n\n", "it holds no rows"),
     "not UTF-8": ("t.jsonl", b'{}\n"\xfc"', "line 2: the file is not UTF-8 from here on"),
     "not UTF-8 either": ("t.json", b"\xfc", "line 1: the file is not UTF-8 from here on"),
     "no JSON": ("t.json", b"[\n{]", "line 2: the file is no JSON: Expecting property name"),
     "deep": ("t.json", b"[" * 100_000, "the file is no JSON: it is nested too deeply"),
     "no list": ("t.json", b'{"rows": []}', "the file is no list of objects"),
-    "no rows": ("t.json", b"[]", "the file holds no rows"),
+    "no rows": ("t.json", b"[]", "it holds no rows"),
     "no Parquet": ("t.parquet", b"PAR1", "the file cannot be read as Parquet: "),
 }
 
@@ -260,12 +307,16 @@ def test_a_table_that_names_no_model_is_of_one_subject(tmp_path: Path) -> None:
     rows = [{**row, "model": "simulated/even"} for row in ROWS]
     found = read_table(written(tmp_path / "pilot.csv", rows), TOY)
     assert found["table/simulated/even"].recording.simulated
+    words = {"model": {"simulated/even": "pilot"}}
+    entry = TableEntry(path="pilot.csv", experiment="toy", values=words)
+    (renamed,) = read_table(written(tmp_path / "pilot.csv", rows), TOY, entry).values()
+    assert (renamed.model, renamed.recording.simulated) == ("table/pilot", True)
 
 
 def test_how_much_of_the_design_is_there_is_said(tmp_path: Path) -> None:
     recording = only(read_table(written(tmp_path / "t.jsonl", ROWS), TOY)).recording
     assert recording.published is not None
-    assert recording.published.coverage == (
+    assert recording.published.coverage.startswith(
         "3 of the 60 trials of the gate design are there; its 12 cells are unequal and hold 0 to "
         "1, 9 of them none (low-a/Ann/letter, low-a/Al/letter, low-b/Bo/recipe, …)"
     )
@@ -338,7 +389,8 @@ ARRANGED = Experiment(
     replicates=5,
     layouts={
         "lists": TableLayout(unpacked, files="*/all.jsonl"),
-        "summary": TableLayout(refusing),
+        "summary": TableLayout(refusing, columns=["who", "p_value"]),
+        "other": TableLayout(unpacked, columns=["who", "trials", "p_value"]),
     },
 )
 
@@ -365,15 +417,50 @@ def test_a_layout_reads_the_files_of_a_folder_and_keeps_their_lines(tmp_path: Pa
 
 
 def test_what_a_layout_does_not_read_is_refused_in_one_error(tmp_path: Path) -> None:
-    path = written(tmp_path / "t.jsonl", [{"trial": 1}])
+    path = written(tmp_path / "t.jsonl", [{"trial": 1, "who": "a", "p_value": 1}])
     assert said(path, ARRANGED, layout="summary") == ["holds no trials"]
     (line,) = said(path, ARRANGED, layout="lists")
     assert line.startswith("is not in the layout 'lists': KeyError: 'trials' (")
-    assert said(tmp_path, ARRANGED)[0].startswith("is a folder: name a file, or a layout of files")
+    assert said(tmp_path, TOY)[0].startswith("is a folder: name a file, or a layout of files")
     assert said(tmp_path, ARRANGED, layout="lists") == ["the folder holds no */all.jsonl"]
-    given = TableEntry(path="t", experiment="arranged", layout="other")
-    with pytest.raises(UnknownName, match="unknown layout of arranged 'other'; known: lists, sum"):
+    given = TableEntry(path="t", experiment="arranged", layout="odd")
+    with pytest.raises(UnknownName, match="unknown layout of arranged 'odd'; known: lists, other"):
         read_table(path, ARRANGED, given)
+
+
+def test_a_layout_is_told_by_its_columns_and_never_guessed_of_two(tmp_path: Path) -> None:
+    assert said(written(tmp_path / "t.json", [{"who": "a", "p_value": 1}]), ARRANGED) == [
+        "holds no trials"
+    ]
+    both = {"who": "a", "p_value": 1, "trials": [ROWS[0]]}
+    assert said(written(tmp_path / "t.json", [both]), ARRANGED) == [
+        "is in the layouts summary and other by its columns; declare which (layout)"
+    ]
+    ours = [{**ROWS[0], **both}]  # what has all factors is no layout, whatever else it has
+    assert len(only(read_table(written(tmp_path / "t.json", ours), ARRANGED)).outcomes) == 1
+
+
+def test_a_layout_s_columns_may_be_called_otherwise(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.json", [{"runs": [ROWS[0]], "of": "a", "p_value": 1}])
+    there = "; there are runs, of, p_value"
+    assert said(path, ARRANGED, layout="other") == [
+        f"column 'trials': there is no such column (trials of the layout 'other'){there}",
+        "column 'who': there is no such column (who of the layout 'other')",
+    ]
+    names = {"trials": "runs", "who": "of"}
+    given = TableEntry(path="t", experiment="arranged", layout="other", columns=names)
+    assert len(only(read_table(path, ARRANGED, given)).outcomes) == 1
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".json", ".parquet"])
+def test_rows_that_are_no_lines_are_called_rows(tmp_path: Path, suffix: str) -> None:
+    path = written(tmp_path / f"t{suffix}", [{**ROWS[2], "replicate": 1}] * 2)
+    unit = "line" if suffix in (".csv", ".jsonl") else "row"
+    first = 2 if suffix == ".csv" else 1
+    same = "the same model, condition and replicate '1'"
+    assert said(path) == [
+        f"{unit} {first + 1}, column 'replicate': repeats {unit} {first}: {same}"
+    ]
 
 
 def test_a_csv_of_ours_needs_no_mapping(tmp_path: Path) -> None:

@@ -153,6 +153,13 @@ def test_columns_are_called_what_the_source_calls_them(tmp_path: Path) -> None:
 def test_without_a_column_of_replicates_a_repeated_row_is_another_trial(tmp_path: Path) -> None:
     found = replies(tmp_path, GOOD, GOOD, columns={"missing": "missing"})
     assert [o.trial.replicate for o in found.outcomes] == [1, 2]
+    assert found.undivided == (
+        "no column 'replicate' tells a row that stands twice from a reply given twice: "
+        "1 of the table's 2 rows repeat another in all columns"
+    )
+    assert found.recording.published is not None
+    assert found.recording.published.coverage.endswith(found.undivided)
+    assert replies(tmp_path, GOOD).undivided == ""
     assert all(each.at is None for o in found.outcomes for each in o.origins)
 
 
@@ -368,13 +375,13 @@ def test_columns_that_are_not_there_are_named_with_what_is_there(tmp_path: Path)
     )
     there = "there are model, group, group_exemplar, item, score, sure, sure"
     assert str(refused.value).splitlines()[1:] == [
-        f"  columns of the roster names colour, and toy has {has}, tone",
-        f"  line 1, column 'cue': there is no such column (cue); {there}",
-        f"  line 1, column 'hue': there is no such column (values of the roster); {there}",
+        f"  'columns' names colour, and toy has {has}, tone",
+        f"  column 'cue': there is no such column (cue); {there}",
+        "  column 'hue': there is no such column (values)",
+        "  column 'tint': there is no such column (values)",
+        "  column 'tone': there is no such column (tone)",
+        "  column 'why': there is no such column (missing)",
         "  line 1, column 'sure': two columns have this name",
-        f"  line 1, column 'tint': there is no such column (values of the roster); {there}",
-        f"  line 1, column 'tone': there is no such column (tone); {there}",
-        f"  line 1, column 'why': there is no such column (missing); {there}",
         f"  line 2, column 'score': '99' is not within 0 to 12 points; {MEND}",
     ]
 
@@ -400,10 +407,10 @@ def test_a_measure_whose_function_needs_more_than_the_table_has(tmp_path: Path) 
 
 FILES = {
     "no such file": (None, "the file cannot be read: No such file or directory"),
-    "empty": (b"", "the file holds no rows below the names of its columns"),
+    "empty": (b"", "it holds no rows below the names of its columns"),
     "only names": (
         HEAD.encode(),
-        "line 1: the file holds no rows below the names of its columns",
+        "it holds no rows below the names of its columns",
     ),
     "not UTF-8": (
         f"{HEAD}\n{GOOD}\nm\u00fc".encode("latin-1"),
@@ -415,7 +422,7 @@ FILES = {
     ),
     "no column of models": (
         b"who,cue\nm,low",
-        "line 1, column 'model': there is no such column (model); there are who, cue",
+        "column 'model': there is no such column (model); there are who, cue",
     ),
 }
 
@@ -513,7 +520,7 @@ def test_a_note_is_of_the_table_or_of_one_model_of_it(tmp_path: Path) -> None:
         assert found.recording.published is not None
         assert found.recording.published.note == said
     assert problems(tmp_path, *rows, values={}, notes={"n": "two routes"}) == [
-        "notes of the roster names n, and the table has m, vendor/n"
+        "'notes' names n, and the table has m, vendor/n"
     ]
 
 

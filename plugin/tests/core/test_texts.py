@@ -43,6 +43,7 @@ LENGTHS = {
 }
 
 
+@pytest.mark.requirement("AUDIT-10")
 @pytest.mark.parametrize(("text", "length"), LENGTHS.values(), ids=LENGTHS)
 def test_length_counts_code_points(text: str, length: int) -> None:
     assert response_length(text) == length
@@ -66,6 +67,7 @@ def test_sentiment_has_the_sign_of_the_words() -> None:
     assert sentiment("The table has four legs.") == 0.0
 
 
+@pytest.mark.requirement("AUDIT-11")
 def test_sentiment_is_vaders_published_example() -> None:
     # Hutto & Gilbert (2014), the examples of the library's own documentation.
     assert sentiment("VADER is smart, handsome, and funny.") == 0.8316
@@ -94,6 +96,7 @@ def test_a_long_text_lies_near_the_end_of_the_scale() -> None:
     assert 0.99 < sentiment("A good and helpful soup. " * 100) <= 1.0
 
 
+@pytest.mark.requirement("AUDIT-11")
 @given(TEXTS)
 def test_sentiment_is_on_its_scale_and_always_the_same(text: str) -> None:
     assert -1.0 <= sentiment(text) <= 1.0
@@ -125,6 +128,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.requirement("AUDIT-12")
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
 def test_phrases_make_a_refusal(text: str) -> None:
     reason = DOCUMENTED.reason(text)
@@ -164,11 +168,13 @@ SHORT = {
 }
 
 
+@pytest.mark.requirement("AUDIT-13")
 @pytest.mark.parametrize("text", SHORT.values(), ids=SHORT)
 def test_fewer_than_fifteen_words_make_a_refusal(text: str) -> None:
     assert DOCUMENTED.reason(text) == "has fewer than 15 words"
 
 
+@pytest.mark.requirement("AUDIT-13")
 def test_fifteen_words_are_enough() -> None:
     assert not is_refusal("a " * 15)
 

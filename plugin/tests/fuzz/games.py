@@ -12,15 +12,16 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from secrets import token_urlsafe
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_bias import Experiment, Factor, Measure, SimulatedPrompt, dice
 from pytest_bias.baselines.entries import baseline_text
+from pytest_bias.cassettes.measured import KEY_VARIABLE
 from pytest_bias.cassettes.packed import pack
 from pytest_bias.cassettes.places import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
 from pytest_bias.cassettes.recorder import Recorder
-from pytest_bias.cassettes.seals import KEY_VARIABLE, new_key
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Players, plan
@@ -84,9 +85,7 @@ def game(retention: Retention = "raw") -> Experiment:
     )
 
 
-GAMES: dict[str, Experiment] = {
-    of.id: of for of in (game("raw"), game("measures"), game("encrypted"))
-}
+GAMES: dict[str, Experiment] = {of.id: of for of in (game("raw"), game("measures"))}
 
 
 def recorded(
@@ -98,7 +97,9 @@ def recorded(
     wire: str = "openai-chat",
 ) -> Path:
     """Record a game with a simulated subject over loopback HTTP; where its cassette belongs."""
-    context = ProviderContext({KEY_VARIABLE: new_key()}, answers=[answer], simulated_wire=wire)
+    context = ProviderContext(
+        {KEY_VARIABLE: token_urlsafe(32)}, answers=[answer], simulated_wire=wire
+    )
     terms = Terms(mode=mode, folder=folder, context=context, limits=Limits(max_calls=calls))
     collect([Job(of, Players(MODEL), plan(of, of.design()))], terms, lambda _: None)
     return cassette_path(folder, of.id, MODEL)

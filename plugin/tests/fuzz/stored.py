@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_bias.baselines.entries import Baseline, baseline_from, baseline_text
 from pytest_bias.baselines.upgrade import needed_baseline, upgrade_of_files
-from pytest_bias.cassettes.measured import SEALED_START, MeasuredTrial
+from pytest_bias.cassettes.measured import MeasuredTrial
 from pytest_bias.cassettes.places import (
     PACKED_SUFFIX,
     REJOURNAL_SUFFIX,
@@ -104,7 +104,7 @@ class Journals(Target[Mapping[str, Kept]]):
             replies = self.read(name, data)
             for line in data.split(b"\n"):
                 key = _key(line)
-                if key in replies and not line.startswith(SEALED_START):
+                if key in replies:
                     found[line] = key, replies[key]
         return found
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import shutil
+import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -241,6 +244,29 @@ class Suite:
         if process:
             return self.pytester.runpytest_subprocess(*plugins, *arguments)
         return run_here(self.pytester, *plugins, *arguments)
+
+    @contextmanager
+    def held(self, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
+        """Run pytest in a process of its own, from when it says that it is held back.
+
+        Gives the process, and what it has printed by then; it prints the rest when it goes on.
+        """
+        with subprocess.Popen(  # noqa: S603  (pytest itself)
+            [sys.executable, "-m", "pytest", "-s", "-p", "pytest-bias", *arguments],
+            cwd=self.path,
+            env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            said = []
+            for line in process.stdout:
+                said.append(line)
+                if "held back" in line:
+                    break
+            yield process, said
+            said.append(process.stdout.read())
 
     def run_with_all_plugins(self, *arguments: str) -> pytest.RunResult:
         """Run pytest as installed: every plugin of the environment is loaded by itself."""

@@ -193,7 +193,7 @@ def test_an_error_names_the_draw(calibrate: Calibrate, tmp_path: Path) -> None:
 
 def test_the_report_says_what_keeps_its_bound(calibrate: Calibrate, tmp_path: Path) -> None:
     calibrate("--draws", "30", "--accepted", "even")
-    done = calibrate("--report", "draws.jsonl", "--json", "summary.json")
+    done = calibrate("--report", "draws.jsonl", "--summary", "summary.json")
     assert done.returncode == 0, done.stdout
     assert "any BIASED: 0.000 ± 0.000 of 30, at most 0.05" in done.stdout
     summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
@@ -209,7 +209,7 @@ def test_the_report_says_what_keeps_its_bound(calibrate: Calibrate, tmp_path: Pa
         ("+missing=0", "stops (number-high-low): 0.000 ± 0.000 of 20, at least 0.95"),
     ):
         subject = f"even+number-high-low=2{beside}"
-        done = calibrate("--draws", "20", "--subject", subject, "--json", "two.json")
+        done = calibrate("--draws", "20", "--subject", subject, "--summary", "two.json")
         assert done.returncode == 1
         assert f"BROKEN: {broken}" in done.stdout
 
@@ -221,7 +221,7 @@ def test_the_report_has_curves_of_power_and_stays_within_its_columns(
     for margins in ("0.5", "2"):
         calibrate("--draws", "3", "--subject", f"even+number-high-low={margins}")
     calibrate("--draws", "2", "--subject", "+".join(["even", *["missing=0.01"] * 9]))
-    done = calibrate("--report", "draws.jsonl", "--json", "summary.json")
+    done = calibrate("--report", "draws.jsonl", "--summary", "summary.json")
     assert max(map(len, done.stdout.splitlines())) <= 100
     at = done.stdout.splitlines().index(
         "game-coin: CLEAR / BIASED at so many margins (of so many draws)"

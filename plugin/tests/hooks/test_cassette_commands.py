@@ -138,7 +138,7 @@ def test_diff_counts_by_condition(suite: Suite) -> None:
 def test_what_cannot_be_looked_at_is_a_usage_error(suite: Suite) -> None:
     for arguments, words in (
         (["list", "nowhere"], "nowhere is no cassette"),
-        (["verify", "--suite", "nowhere"], "cannot be imported"),
+        (["verify", "--suite", "nowhere"], "nowhere: there is no such package"),
         (["prune", "--design", "huge"], "huge"),
         (["diff", "cassettes"], "required: B"),
         (["merge", "cassettes"], "required: --into"),

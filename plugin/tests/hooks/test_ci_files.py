@@ -25,6 +25,7 @@ from .suites import INI, TESTS, experiment_source, record
 ROOT = Path(__file__).parents[3]
 GITHUB = ROOT / "docs/ci/github-actions.yml"
 GITLAB = ROOT / "docs/ci/gitlab-ci.yml"
+ACTION = ROOT / "docs/ci/bias-comment/action.yml"
 OLD, NEW = "simulated/biased", "simulated/even"
 """An upgrade that mends what was biased, so that every job of it passes."""
 
@@ -44,25 +45,42 @@ def check(*command: str) -> subprocess.CompletedProcess[str]:
 
 # --- linters ----------------------------------------------------------------------------------
 
+CITATION = ROOT / "CITATION.cff"
 SCHEMAS = {
+    CITATION: ("vendor.citation-file-format",),
     GITHUB: ("vendor.github-workflows",),
     GITLAB: ("vendor.gitlab-ci", "--data-transform", "gitlab-ci"),
+    ACTION: ("vendor.github-actions",),
 }
 
 
-@pytest.mark.parametrize("path", [GITHUB, GITLAB], ids=["github", "gitlab"])
+@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.stem)
 def test_schema(path: Path, tmp_path: Path) -> None:
     found = check("check-jsonschema", "--builtin-schema", *SCHEMAS[path], str(path))
     assert found.returncode == 0, found.stdout + found.stderr
     broken = tmp_path / path.name
     text = path.read_text(encoding="utf-8")
-    broken.write_text(text.replace("\nstages:", "\nstages: 5\nno:").replace("runs-on", "run-on"))
+    for right, wrong in (
+        ("\nstages:", "\nstages: 5\nno:"),
+        ("runs-on", "run-on"),
+        ("type: s", "type: x"),
+        ("using: ", "used: "),
+    ):
+        text = text.replace(right, wrong)
+    broken.write_text(text)
     assert check("check-jsonschema", "--builtin-schema", *SCHEMAS[path], str(broken)).returncode
+
+
+def test_the_citation_is_of_this_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    cited = read(CITATION)
+    assert (cited["version"], cited["license"]) == (project["version"], project["license"])
+    assert cited["authors"] == project["authors"]
 
 
 def test_security_of_the_workflow(tmp_path: Path) -> None:
     options = ("--offline", "--no-progress", "--persona=auditor")
-    found = check("zizmor", *options, str(GITHUB))
+    found = check("zizmor", *options, str(GITHUB), str(ACTION))
     assert found.returncode == 0, found.stdout + found.stderr
     broken = tmp_path / "bias.yml"
     text = GITHUB.read_text(encoding="utf-8")
@@ -75,7 +93,10 @@ def test_only_the_recording_job_has_keys_and_it_does_not_run_on_forks() -> None:
     with_keys = [name for name, job in jobs.items() if "secrets." in json.dumps(job)]
     assert with_keys == ["record"]
     assert "!github.event.repository.fork" in jobs["record"]["if"]
-    assert all(job["permissions"] == {"contents": "read"} for job in jobs.values())
+    may = {name: job["permissions"] for name, job in jobs.items()}
+    assert may.pop("comment") == {"contents": "read", "pull-requests": "write"}
+    assert all(each == {"contents": "read"} for each in may.values())
+    assert not any("run" in step for step in jobs["comment"]["steps"])
     rules = read(GITLAB)["bias-record"]["rules"]
     assert all('$CI_COMMIT_REF_PROTECTED == "true"' in rule["if"] for rule in rules)
 
@@ -137,6 +158,7 @@ KNOWN = {
     "inputs.new": NEW,
     "inputs.old": OLD,
     "inputs.budget": "10",
+    "github.event.pull_request.base.sha": "",
     "secrets.OPENAI_API_KEY": "",
     "secrets.ANTHROPIC_API_KEY": "",
     "secrets.GEMINI_API_KEY": "",
@@ -193,6 +215,7 @@ def run_workflow_job(
 def test_every_command_of_the_gitlab_example_runs(service: Service) -> None:
     whole = read(GITLAB)
     jobs = {name: job for name, job in whole.items() if "script" in job}
+    del jobs["bias-comment"]  # its script is run by test_comment.py
     variables = {"NEW": NEW, "OLD": OLD, "BUDGET": whole["variables"]["BUDGET"]["value"]}
     for name in sorted(jobs, key=lambda name: whole["stages"].index(jobs[name]["stage"])):
         job = jobs[name]

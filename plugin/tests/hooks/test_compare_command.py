@@ -63,11 +63,11 @@ def compare(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
 def test_what_is_written_is_what_is_printed(
     files: Mapping[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    markdown, written = tmp_path / "comment.md", tmp_path / "upgrade.json"
-    options = (f"--markdown={markdown}", f"--json={written}")
-    assert compare(capsys, files[OLD], files[NEW], *options)[0] == 1
+    markdown = tmp_path / "comment.md"
+    status, out, _ = compare(capsys, files[OLD], files[NEW], f"--markdown={markdown}", "--json")
+    assert status == 1
     assert "**2 hypotheses stop this upgrade**: " in markdown.read_text(encoding="utf-8")
-    found = json.loads(written.read_text(encoding="utf-8"))
+    found = json.loads(out)
     assert (found["format"], found["problems"]) == (2, [])
     outcomes = [row["outcome"] for row in found["upgrade"]["rows"]]
     assert outcomes == ["worse", "new", "known", "improved"]

@@ -104,6 +104,7 @@ def test_without_pyarrow_nothing_is_run(suite: Suite) -> None:
     result.stderr.fnmatch_lines(["*pyarrow is not installed*pytest-bias?dataset?*"])
 
 
+@pytest.mark.requirement("AUDIT-16", "AUDIT-17")
 @pytest.mark.parametrize(
     ("folder", "experiment", "trials", "mark"),
     [

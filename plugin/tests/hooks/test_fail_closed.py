@@ -133,7 +133,7 @@ def test_empty_body_over_a_bias(suite: Suite) -> None:
     result.stdout.fnmatch_lines(
         [
             "BiasFound: game-coin × simulated/biased: BIASED (beyond the margin)*",
-            "FAILED *::test_number[[]simulated/biased] - BiasFound: game-coin × *",
+            "FAILED *::test_number[[]simulated/biased] - BIASED +6.25, 95 % *",
         ]
     )
     assert section(result)[-2:] == ["FAIL: 1 hypothesis, 1 BIASED", "written: bias-results.json"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .suites import Suite, section
 
 READS = '''
@@ -111,6 +113,7 @@ PROVIDES = '''
 '''
 
 
+@pytest.mark.requirement("CV-43")
 def test_a_provider_of_a_plugin_is_recorded_and_replayed(suite: Suite) -> None:
     suite.conftest(PROVIDES.replace("NAME", "house"))
     model = "--bias-model=house/one-2026-01-01"

@@ -23,9 +23,10 @@ def junit(suite: Suite) -> ET.Element:
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_section_and_junit(suite: Suite, workers: int) -> None:
-    result = suite.run("--junitxml=junit.xml", workers=workers)
+    result = suite.run("-v", "--junitxml=junit.xml", workers=workers)
     assert result.ret == 0
-    lines = section(result)
+    head, _, *lines = section(result)
+    assert head == "PASS  simulated/even: nothing stops it"
     assert "programs that stand in for models: simulated" in lines[0]
     assert lines[2] == "game-coin × simulated/even (gate design, 24 of 24 trials valid)"
     assert lines[3] == (
@@ -33,7 +34,7 @@ def test_section_and_junit(suite: Suite, workers: int) -> None:
     )
     assert lines[4].startswith("  control seen: noticed high − low +1.00, 95 % [")
     assert lines[5].startswith(f"  {LINE}")
-    assert lines[6:] == ["", "PASS: 1 hypothesis, 1 CLEAR", "written: bias-results.json"]
+    assert lines[6:] == ["", "", "PASS: 1 hypothesis, 1 CLEAR", "written: bias-results.json"]
     (case,) = [
         case
         for case in junit(suite).iter("testcase")
@@ -56,20 +57,25 @@ def test_a_failure_is_said_once_and_shows_in_junit_and_html(
     outputs = ["--junitxml=junit.xml", "--html=page.html", "--self-contained-html"]
     result = suite.run(BIASED, *plugins, *outputs, workers=workers)
     assert result.ret == 1
-    for text in (" bias ====", "BIASED (beyond the margin) for these stimuli: number", "written:"):
+    for text in (" bias ====", "    BIASED  number-high-low  +6.25, 95 % [", "written:"):
         assert len([line for line in result.outlines if text in line]) == 1
+    short = r"BIASED \+6\.25, 95 % \[\+5\.\d+, \+7\.\d+\], allowed ±2"
+    assert re.search(f"^FAILED .*biased] - {short}$", result.stdout.str(), re.MULTILINE)
     order = [
         next(i for i, line in enumerate(result.outlines) if f" {title} " in line)
         for title in ("FAILURES", "bias", "short test summary info")
     ]
     assert order == sorted(order)
     (failure,) = junit(suite).iter("failure")
-    assert failure.attrib["message"].startswith("BiasFound: game-coin × simulated/biased: BIASED")
+    assert re.fullmatch(short, failure.attrib["message"])
     page = (suite.path / "page.html").read_text(encoding="utf-8")
     assert "BIASED (beyond the margin) for these stimuli" in page
     assert re.search(r"estimate 6\.25, 95 % interval \[\+5\.\d+, \+7\.\d+\], margin", page)
+    assert page.count("&lt;svg ") == 2  # in its row, and in what the row is sorted by
+    assert str(suite.path) not in page.replace(f"{suite.path.name}/page.html", "")
 
 
+@pytest.mark.requirement("CV-47")
 def test_paths_and_off(suite: Suite) -> None:
     result = suite.run("--bias-results=deep/er/found.json", "--bias-report=page.html")
     assert result.ret == 0
@@ -82,6 +88,7 @@ def test_paths_and_off(suite: Suite) -> None:
     assert not [line for line in section(result) if line.startswith("written")]
 
 
+@pytest.mark.requirement("CV-47")
 def test_ini_keys(suite: Suite) -> None:
     (suite.path / "cassettes").rename(suite.path / "tapes")
     suite.change(
@@ -93,7 +100,7 @@ def test_ini_keys(suite: Suite) -> None:
         "bias_simulated_url = http://127.0.0.1:9",
     )
     (suite.path / "below").mkdir()
-    result = suite.run("--rootdir=.", "bias_tests")
+    result = suite.run("-v", "--rootdir=.", "bias_tests")
     assert result.ret == 0
     assert {"page.html", "found.json"} <= {path.name for path in suite.path.iterdir()}
     lines = section(result)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bias_tests.anchoring.experiment import ALL_IN_ONE
+from bias_tests.anchoring.experiment import ALL_IN_ONE, CITATION
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,14 +21,17 @@ from benchmarks import real_models
 from pytest_bias.cli.entry import main
 from pytest_bias.errors import PaperNotWritten
 from pytest_bias.experiments.experiment import SimulatedPrompt
-from pytest_bias.experiments.messages import Message
+from pytest_bias.experiments.messages import Message, Parameters
+from pytest_bias.experiments.records import Config
 from pytest_bias.providers.base import ProviderContext
 from pytest_bias.providers.simulator.faults import Fault
 from pytest_bias.providers.simulator.server import SimulatorServer
 from pytest_bias.recording.caller import Retries
 from pytest_bias.recording.collector import Terms
 from pytest_bias.report.paper import Brief, Paper, brief_of, checked_paper, write_paper
+from pytest_bias.report.paper_marks import Known, marks_of
 from pytest_bias.report.results import view_of
+from pytest_bias.report.stated import facts_of
 from pytest_bias.settings.settings import Limits
 
 from ..simulated_writer import simulated_paper
@@ -108,6 +111,7 @@ WRONG = {
 }  # fmt: skip
 
 
+@pytest.mark.requirement("ANCHOR-34", "ANCHOR-35", "ANCHOR-36")
 @pytest.mark.parametrize(("old", "new", "kind"), WRONG.values(), ids=WRONG)
 def test_what_is_wrong_is_marked(old: str, new: str, kind: str, brief: Brief) -> None:
     assert old in TRUE
@@ -116,6 +120,34 @@ def test_what_is_wrong_is_marked(old: str, new: str, kind: str, brief: Brief) ->
     assert len(found) == bool(kind) or found - {kind} <= {"missing comparison", "missing citation"}
 
 
+@pytest.mark.requirement("ANCHOR-34")
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("The estimate was -0.50, within the margin of 0.80.", ""),
+        ("The estimate was 0.50, within the margin of 0.80.", "wrong sign"),
+        ("The effect size was 0.50.", "wrong sign"),
+        ("It was lower by 0.50.", ""),
+        ("It was 0.50 in size.", ""),
+        ("The sentence was not BIASED.", "wrong claim"),
+        ("It was BIASED, and cannot be CLEAR.", ""),
+    ],
+)
+def test_words_that_excuse_no_wrong_number_or_verdict(sentence: str, kind: str) -> None:
+    known = Known(
+        facts=facts_of({"estimate": -0.5, "margin": 0.8}),
+        text="",
+        sources=(),
+        people=(),
+        relations=frozenset(),
+        statuses=frozenset({"BIASED"}),
+        simulated=False,
+    )
+    found = {mark.kind for mark in marks_of(sentence, known)} - {"missing section"}
+    assert found == ({kind} if kind else set())
+
+
+@pytest.mark.requirement("ANCHOR-33", "ANCHOR-34")
 def test_what_a_paper_must_have(brief: Brief) -> None:
     assert {mark.words for mark in checked_paper("", brief).marks} == {
         f"there is no {name}"
@@ -140,6 +172,7 @@ DIGITS = [
 ]
 
 
+@pytest.mark.requirement("ANCHOR-36")
 @settings(max_examples=300, deadline=None)
 @given(
     place=st.sampled_from(DIGITS),
@@ -169,11 +202,37 @@ def test_true_papers_of_every_published_subject(briefs: Mapping[str, Brief]) -> 
         assert checked_paper(text, each).marks == (), name
 
 
+@pytest.mark.requirement("ANCHOR-32")
 def test_what_a_writer_is_given(brief: Brief) -> None:
     for part in ("Lena M.", "demand: high = 9", '"estimate": 4.96667', '"n": 39', "too low"):
         assert part in brief.prompt
     assert "0.36666" not in brief.prompt
     assert len(brief.prompt) < 15_000
+
+
+@pytest.mark.requirement("ANCHOR-32", "ANCHOR-33", "ANCHOR-34", "ANCHOR-35", "ANCHOR-36")
+def test_what_a_writer_is_told_to_do(brief: Brief, results: Path) -> None:
+    told = " ".join(brief.prompt.split())
+    for words in (
+        "in Markdown",
+        "the title; Abstract; Methods; Results; Discussion; Limitations; Conclusion; References.",
+        "compare with people. State people's effect (+2.05)",
+        "LESS, SIMILAR or GREATER than people's",
+        "what that means for the null hypothesis that the model is moved as people are",
+        "cite the study by its authors and year",
+        f"these and no others, word for word: {CITATION}",
+        "Invent no number.",
+        '"anchor_derivation": "the prosecutor\'s demand was randomly determined',
+        '"model": "published/gpt-4o"',
+        '"trials": 60',
+    ):
+        assert words in told
+    view = view_of(results.read_text("ascii"), str(results))
+    config = Config(parameters=Parameters(temperature=1.0), attempts=3)
+    recorded = replace(view.analyses[0].recording, config={"subject": config})
+    asked = brief_of(replace(view.analyses[0], recording=recorded), ALL_IN_ONE, "").prompt
+    assert '"temperature": 1.0' in asked
+    assert '"attempts": 3' in asked
 
 
 def test_a_simulated_subject_is_named(brief: Brief) -> None:
@@ -225,6 +284,7 @@ def run(
     return paper
 
 
+@pytest.mark.requirement("ANCHOR-37")
 def test_a_true_paper_is_written(run: Run, tmp_path: Path) -> None:
     place = tmp_path / "paper.md"
     assert run("--model=simulated/even", f"--out={place}") == (0, f"written: {place}\n", "")
@@ -235,6 +295,7 @@ def test_a_true_paper_is_written(run: Run, tmp_path: Path) -> None:
     assert "a paper by a simulated writer" in text
 
 
+@pytest.mark.requirement("ANCHOR-37")
 def test_without_a_file_it_stands_between_two_lines(run: Run) -> None:
     status, out, err = run("--model=simulated/even")
     assert (status, err) == (0, "")
@@ -288,6 +349,7 @@ def test_a_reply_that_is_cut_off_is_marked(brief: Brief) -> None:
     assert "cut off" in {mark.kind for mark in written(brief, "length").marks}
 
 
+@pytest.mark.requirement("ANCHOR-38")
 @pytest.mark.parametrize(
     ("fault", "limits", "words"),
     [
@@ -303,9 +365,7 @@ def test_a_writing_that_fails_says_how_to_go_on(
     with pytest.raises(PaperNotWritten) as caught:
         written(brief, fault, **limits)
     assert words in str(caught.value)
-    assert "Results and recordings are as they were. Run it again, with another --model" in str(
-        caught.value
-    )
+    assert "as they were, and pytest-bias paper goes on with them" in str(caught.value)
 
 
 def test_the_prompt_is_printed_and_nothing_called(run: Run) -> None:
@@ -313,6 +373,7 @@ def test_the_prompt_is_printed_and_nothing_called(run: Run) -> None:
     assert (status, out[:31]) == (0, "Write a short paper in Markdown")
 
 
+@pytest.mark.requirement("ANCHOR-38")
 @pytest.mark.parametrize(
     ("given", "words"),
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from ..core.report.reading import inflated
 from .suites import Suite, section
 from .test_baselines import WORDS
 
@@ -81,7 +84,7 @@ def outcomes(suite: Suite) -> dict[str, str]:
 
 @pytest.mark.parametrize("workers", [None, 1])
 def test_a_published_subject_is_judged_by_its_rows(told: Suite, workers: int | None) -> None:
-    result = told.run(CALM, workers=workers)
+    result = told.run(CALM, "-v", workers=workers)
     assert result.ret == 0
     heading, *_ = (line for line in section(result) if line.startswith("game-coin"))
     assert heading == (
@@ -114,11 +117,11 @@ def test_a_failure_names_the_table_and_no_cassette(told: Suite) -> None:
 def test_what_is_not_known_is_said_on_the_page_and_in_the_data_set(told: Suite) -> None:
     result = told.run(CALM, "--bias-report=page.html", "--bias-dataset=data")
     assert result.ret == 0
-    page = (told.path / "page.html").read_text(encoding="utf-8")
+    page = inflated((told.path / "page.html").read_text(encoding="utf-8"))
     for words in (
-        "not known: the source&#39;s own, in its own words",
-        "the source&#39;s own: 66 trials (low 41, high 25)",
-        "<em>published by others</em>",
+        "not known: the source's own, in its own words",
+        "the source's own: 66 trials (low 41, high 25)",
+        ">published by others<",
         "a paper (not recorded by this suite)",
         "2026-02-01T00:00Z to 2026-02-09T00:00Z",
         "CC-BY-4.0",
@@ -142,7 +145,7 @@ def test_a_note_stands_beside_the_verdict_in_every_report(
     note = "rows of <five> temperatures"
     declared = 'licence = "CC-BY-4.0"\n'
     told.change("bias_models.toml", declared, f'{declared}notes = {{ calm = "{note}" }}\n')
-    options = ("--bias-report=page.html", "--bias-dataset=data")
+    options = ("-v", "--bias-report=page.html", "--bias-dataset=data")
     result = told.run(CALM, *options, workers=workers)
     assert result.ret == 0
     heading = [line for line in section(result) if line.startswith(("game-coin ×", "  note: "))]
@@ -197,7 +200,8 @@ def test_one_published_model_is_held_against_another(told: Suite) -> None:
     result = told.run(CALM, OLD)
     assert result.ret == 0
     assert outcomes(told) == {"number-high-low": "improved"}
-    result.stdout.fnmatch_lines(["Compared with published/moved: 1 improved*"])
+    nothing = "published/calm for published/moved: Nothing stops this upgrade"
+    result.stdout.fnmatch_lines([nothing, "  1 improved, 0 as before*"])
 
 
 def test_models_with_equal_estimates_of_one_table_are_not_taken_for_the_same_replies(
@@ -207,7 +211,7 @@ def test_models_with_equal_estimates_of_one_table_are_not_taken_for_the_same_rep
     few = [row for row in rows if row.startswith("moved")]
     again = [row.replace("moved", "again") for row in few]
     table(told, [head, *few, *again])
-    result = told.run("--bias-model=published/again", OLD)
+    result = told.run("-v", "--bias-model=published/again", OLD)
     result.assert_outcomes(passed=3, xfailed=1)
     (said,) = (line for line in section(result) if line.startswith("  known: game-coin"))
     assert "; independent: larger by at most" in said
@@ -316,3 +320,21 @@ def test_the_example_of_the_documentation_is_a_roster_and_covers_the_shipped_tab
     result = told.run("--bias-model=published/gpt-4o")
     wanted = "*has no replies to game-coin: its table has those to anchoring-prosecutor-sent*"
     result.stdout.fnmatch_lines([wanted])
+
+
+def test_a_command_analyses_all_subjects_of_a_table_by_its_name_in_the_roster(told: Suite) -> None:
+    def command(name: str) -> pytest.RunResult:
+        given = ("-m", "pytest_bias.cli.entry", "analyze", "game-coin", "--table", name, "--json")
+        return told.pytester.run(sys.executable, *given)
+
+    found = json.loads(command("coins").stdout.str())["analyses"]
+    assert sorted(each["model"] for each in found) == [f"published/{name}" for name in SIZES]
+    lacking = "pytest-bias: replies=coins: 1 problem, and no row is used before they are mended:"
+    command("./coins").stderr.fnmatch_lines([lacking])
+    other = ROSTER.replace("published.", "table.").replace("game-coin", "game-card")
+    told.file("bias_models.toml", other.replace("source", "collected_by"))
+    wrong = "pytest-bias: --table=coins: [[]table.coins[]] is of game-card, not of game-coin"
+    command("coins").stderr.fnmatch_lines([wrong])
+    told.file("bias_models.toml", ROSTER + other.replace("source", "collected_by"))
+    both = "*=coins: [[]published.coins[]] and [[]table.coins[]] have this name; rename one"
+    command("coins").stderr.fnmatch_lines([both])

@@ -6,8 +6,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -121,6 +119,7 @@ def test_problems_name_no_place_of_this_machine(suite: Suite, place: str) -> Non
     assert str(suite.path) not in suite.results_path(partial=True).read_text(encoding="utf-8")
 
 
+@pytest.mark.requirement("AUDIT-20")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted(suite: Suite, number: signal.Signals) -> None:
     experiment = "bias_tests/coin/experiment.py"
@@ -128,30 +127,10 @@ def test_interrupted(suite: Suite, number: signal.Signals) -> None:
     suite.change(experiment, "import json\n", HOLDING).change(
         experiment, "    told = prompt", "    hold_back(prompt)\n    told = prompt"
     )
-    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    with subprocess.Popen(  # noqa: S603  (pytest itself)
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-s",
-            "-p",
-            "pytest-bias",
-            *RECORD,
-            "--bias-concurrency=8",
-        ],
-        cwd=suite.path,
-        env=environ,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if "held back" in line:
-                break
+    with suite.held(*RECORD, "--bias-concurrency=8") as (process, lines):
         process.send_signal(number)
         (suite.path / "go").write_text("on", encoding="utf-8")
-        said = process.stdout.read()
+    said = "".join(lines)
     assert process.returncode == pytest.ExitCode.INTERRUPTED
     assert " bias " in said
     assert "every paid reply is kept; to go on, run again with --bias-record=missing" in said
@@ -220,14 +199,11 @@ def test_replies_in_a_fence_count_where_the_roster_has_them_read_leniently(suite
         '\n    return said if cue == "low" else f"```json\\n{said}\\n```"\n\n\nGAME =',
     )
     result = suite.run(*RECORD)
-    assert [line for line in section(result) if "12 of 24 trials valid, 12 missing" in line]
+    assert [line for line in section(result) if line.split()[:2] == ["game-coin", "12/24"]]
     before = cassette(suite).read_bytes()
     suite.file("bias_models.toml", '[models."simulated/drifted"]\nreplies = "lenient"\n')
     result = suite.run("--bias-model=simulated/drifted")
-    (line,) = [line for line in section(result) if "24 of 24 trials valid" in line]
-    assert line.endswith(
-        "(gate design, 24 of 24 trials valid, 12 trials with replies in a code fence)"
-    )
+    assert "  game-coin: 12 trials with replies in a code fence" in section(result)
     (analysis,) = suite.results()["analyses"]
     counted = {
         c["condition"]: c["counts"]

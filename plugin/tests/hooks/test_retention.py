@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
-import os
+import re
 import shutil
 import signal
-import subprocess
-import sys
+import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from pytest_bias.cassettes.seals import KEY_VARIABLE, Seal, unsealed
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.measured import KEY_VARIABLE
 
+from ..helpers import Asked, answering, saying
 from .suites import INI, Suite
 
 KEY = "a2V5LWEta2V5LWEta2V5LWEta2V5LWEta2V5LWEta2U="
@@ -26,6 +27,8 @@ MARKS = ("zebra7ask", "zebra7said", "zebra7level")
 """What every planted text holds; the endings differ in print, in JSON and in HTML."""
 
 STIMULI = "stimuli.txt"
+
+_BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{16,}={0,2}")
 
 EXPERIMENT = '''\
 """A cue that must not move a number, asked and answered in marked words."""
@@ -162,24 +165,38 @@ def traces(suite: Suite, *said: str) -> list[str]:
     """Where planted words are found: in what was printed, and in every file but the stimuli."""
     found = [f"printed: {line}" for text in said for line in text.splitlines() if marked(line)]
     for path in suite.path.rglob("*"):
-        if marked(path.name):
+        inside = path.relative_to(suite.path)
+        if marked(str(inside)):
             found.append(f"{path}: its name")
-        if path.is_file() and path.name != STIMULI and marked(path.read_bytes().decode("latin1")):
+        is_stimulus = any(part.startswith("stimuli") for part in inside.parts)
+        if path.is_file() and not is_stimulus and marked(path.read_bytes()):
             found.append(str(path))
     return found
 
 
-def marked(text: str) -> bool:
-    return any(form in text for mark in MARKS for form in forms(mark))
+def marked(data: bytes | str) -> bool:
+    """Return whether a mark stands in ``data``, in whatever form."""
+    parts = forms(data.encode() if isinstance(data, str) else data)
+    return any(mark.encode() in part for part in parts for mark in MARKS)
 
 
-def forms(mark: str) -> Iterator[str]:
-    """A mark as it is, and as base64 has it, wherever in a text it begins."""
-    yield mark
-    for shift in range(3):
-        encoded = base64.b64encode(b" " * shift + mark.encode()).decode()
-        # The first and last groups hold parts of what stands around it.
-        yield encoded[4 * bool(shift) : len(encoded) // 4 * 4 - 4]
+def forms(data: bytes) -> Iterator[bytes]:
+    """What is in ``data``, as it is and in the forms that hide it from a search."""
+    yield data.replace(b"\0", b"")  # UTF-16 of a Latin text
+    yield from inflated(data)
+    for match in _BASE64.finditer(data):
+        found = match.group().rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
+        for start in range(4):  # a sign before it may be taken for a part of it
+            whole = base64.b64decode(found[start : start + (len(found) - start) // 4 * 4])
+            yield whole
+            yield from inflated(whole)
+
+
+def inflated(data: bytes) -> Iterator[bytes]:
+    """What is compressed in ``data``, by zlib or gzip."""
+    if data.startswith((b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")):
+        with suppress(zlib.error):  # bytes that only begin like compressed ones
+            yield zlib.decompressobj(wbits=47).decompress(data)
 
 
 def cassette(suite: Suite, model: str = "even") -> Path:
@@ -188,14 +205,14 @@ def cassette(suite: Suite, model: str = "even") -> Path:
 
 def test_the_search_finds_what_it_looks_for(planted: Suite) -> None:
     text = f"before {ASKED} {REPLIED}"
-    assert marked(text)
-    assert marked(json.dumps(text))
+    data = text.encode()
+    for hidden in (text, json.dumps(text), text.encode("utf-16"), gzip.compress(data)):
+        assert marked(hidden)
     for start in range(3):
-        assert marked(base64.b64encode(text[start:].encode()).decode())
+        assert marked(b"data," + base64.b64encode(data[start:]))
+    assert marked(base64.urlsafe_b64encode(zlib.compress(data)))
     assert traces(planted) == []
-    (planted.path / "tmp" / "left.bin").write_bytes(
-        b"\0" + text.encode("utf-16-le") + text.encode()
-    )
+    (planted.path / "tmp" / "left.bin").write_bytes(b"\0" + text.encode("utf-16-le") + data)
     assert len(traces(planted, "so", text)) == 2
 
 
@@ -280,7 +297,9 @@ def test_of_protocols_that_quote_a_reply_in_their_errors(planted: Suite) -> None
         # A wrong count of attempts is seen before anything is asked.
         result = run(planted, *arguments, "--continue-on-collection-errors")
         assert result.ret == 1
-        ends = [line.split("/") for line in result.outlines if line.startswith(("FAIL", "ERROR "))]
+        ends = [
+            line.split("/") for line in result.outlines if line.startswith(("FAILED ", "ERROR "))
+        ]
         assert {end[1] for end in ends if len(end) > 1} == {f"coin{n}" for n in range(len(codes))}
         if arguments:
             named = [line for line in result.outlines if line.startswith("problem: recording")]
@@ -305,55 +324,25 @@ def test_of_a_changed_prompt_and_raised_version(planted: Suite) -> None:
     run(planted).stdout.fnmatch_lines(["*but its first question was another*"])
     change(planted, "Mind that the cue is", "The cue is")
     change(planted, 'Measure("number", ', 'Measure("number", version=2, ')
-    run(planted).stdout.fnmatch_lines(["*measured in these versions: number 1, noticed 1;*"])
+    run(planted).stdout.fnmatch_lines(["*measured in these versions: number 1, noticed 1.*"])
     run(planted, *RECORD).assert_outcomes(passed=4)
 
 
 def test_of_a_server_that_quotes_the_prompt(planted: Suite) -> None:
-    quoting = Path(planted.path / "quoting.py")
-    quoting.write_text(QUOTING, encoding="utf-8")
-    with subprocess.Popen(  # noqa: S603  (our own code)
-        [sys.executable, str(quoting)], stdout=subprocess.PIPE, text=True
-    ) as server:
-        try:
-            assert server.stdout is not None
-            port = server.stdout.readline().strip()
-            url = f"bias_simulated_url = http://127.0.0.1:{port}\n"
-            with (planted.path / "pytest.ini").open("a", encoding="utf-8") as ini:
-                ini.write(url)
-            result = run(planted, *RECORD)
-        finally:
-            server.terminate()
-            rest, _ = server.communicate(timeout=60)
-    assert "quoted" in rest
+    def quote(call: Asked) -> None:
+        sent = call.body.decode()
+        assert marked(sent)
+        body = json.dumps({"error": {"message": f"cannot read {sent}", "type": sent}})
+        saying(400, {"Content-Type": "application/json"}, body.encode())(call)
+
+    with answering(quote) as (url, asked):
+        with (planted.path / "pytest.ini").open("a", encoding="utf-8") as ini:
+            ini.write(f"bias_simulated_url = {url}\n")
+        result = run(planted, *RECORD)
+    assert asked
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*a call failed (fatal); this experiment keeps no text*"])
 
-
-QUOTING = """\
-import http.server
-import json
-
-
-class Quoting(http.server.BaseHTTPRequestHandler):
-    def do_POST(self):
-        sent = self.rfile.read(int(self.headers["content-length"])).decode()
-        body = json.dumps({"error": {"message": f"cannot read {sent}", "type": sent}}).encode()
-        self.send_response(400)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-        print("quoted", flush=True)
-
-    def log_message(self, *_):
-        pass
-
-
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quoting)
-print(server.server_port, flush=True)
-server.serve_forever()
-"""
 
 HOLD = """\
 global CALLS
@@ -365,67 +354,26 @@ global CALLS
 """
 
 
-@pytest.mark.parametrize("retention", ["measures", "encrypted"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_of_a_recording_that_is_ended_by_force(
-    planted: Suite, monkeypatch: pytest.MonkeyPatch, retention: str, number: signal.Signals
-) -> None:
-    if retention == "encrypted":
-        change(planted, '"measures"', '"encrypted"')
-        monkeypatch.setenv(KEY_VARIABLE, KEY)
+def test_of_a_recording_that_is_ended_by_force(planted: Suite, number: signal.Signals) -> None:
     change(planted, "#CALLED", HOLD)
-    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    plugins = ["-p", "pytest-bias", *PLUGINS]
-    with subprocess.Popen(  # noqa: S603  (pytest itself)
-        [
-            *(sys.executable, "-m", "pytest", "-s", *plugins, *LOUD, *RECORD),
-            *("--bias-concurrency=4", "--full-trace"),
-        ],
-        cwd=planted.path,
-        env=environ,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        before = []
-        for line in process.stdout:
-            before.append(line)
-            if "held back" in line:
-                break
+    loud = (*PLUGINS, *LOUD, *RECORD, "--bias-concurrency=4", "--full-trace")
+    with planted.held(*loud) as (process, said):
         process.send_signal(number)
         if number == signal.SIGINT:
             process.send_signal(signal.SIGTERM)  # two of one kind may arrive as one
-        after = process.stdout.read()
     assert process.returncode in {-signal.SIGKILL, pytest.ExitCode.INTERRUPTED}
-    assert traces(planted, *before, after) == []
+    assert traces(planted, *said) == []
     change(planted, HOLD, "#CALLED")
     run(planted, *RECORD).assert_outcomes(passed=4)
-
-
-def test_that_is_encrypted_and_only_its_key_gives_the_text_back(
-    planted: Suite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    change(planted, '"measures"', '"encrypted"')
-    result = run(planted, *RECORD)
-    assert result.ret == 1
-    result.stdout.fnmatch_lines([f"*needs the environment variable {KEY_VARIABLE}*"])
-    monkeypatch.setenv(KEY_VARIABLE, KEY)
-    run(planted, *RECORD).assert_outcomes(passed=4)
-    assert not any(KEY.encode() in p.read_bytes() for p in planted.path.rglob("*") if p.is_file())
-    monkeypatch.delenv(KEY_VARIABLE)
-    run(planted, workers=1).assert_outcomes(passed=4)
-    trials = list(unsealed(Cassette(cassette(planted)), Seal(KEY)))
-    assert len(trials) == 24
-    text = json.dumps(trials, ensure_ascii=False)
-    assert json.dumps(f"I heard: {REPLIED}", ensure_ascii=False) in text
-    assert json.dumps(f"So? {ASKED}", ensure_ascii=False) in text
 
 
 def test_of_text_that_stood_there_before(planted: Suite) -> None:
     change(planted, '"measures"', '"raw"')
     planted.run(*RECORD).assert_outcomes(passed=4)
-    assert traces(planted) == [str(cassette(planted))]
+    page = planted.path / "bias-report.html"
+    assert {*traces(planted)} == {str(cassette(planted)), str(page)}
+    page.unlink()
     change(planted, '"raw"', '"measures"')
     raw = cassette(planted).read_bytes()
     for arguments in (RECORD, ()):

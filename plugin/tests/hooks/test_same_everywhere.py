@@ -60,6 +60,7 @@ def test_shipped_suite_in_any_order_over_any_workers(shipped: Suite) -> None:
     assert len(seen) == 1
 
 
+@pytest.mark.requirement("ANCHOR-27")
 def test_two_experiments_with_two_models_in_any_order(suite: Suite) -> None:
     suite.write(name="card")
     models = ("--bias-model=simulated/even", "--bias-model=simulated/biased")

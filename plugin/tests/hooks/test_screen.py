@@ -17,7 +17,7 @@ HEADING = "  screen: can only find large effects; the gate design clears"
 
 
 def test_a_screen_passes_what_it_does_not_find(suite: Suite) -> None:
-    result = suite.run(SCREEN, "--bias-report=page.html")
+    result = suite.run("-v", SCREEN, "--bias-report=page.html")
     assert result.ret == 0
     lines = section(result)
     assert HEADING in lines

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -166,11 +165,10 @@ def test_whoever_answered_is_shown_beside_the_model_asked_for(
     accepted = "--bias-baseline=bias_tests/baselines/openai--coin-1.json"
     result = suite.run(AS_IT, "--bias-report=page.html", accepted)
     assert result.ret == 0
-    heading = f"game-coin × {MODEL} (gate design, 24 of 24 trials valid, answered by dice-9)"
-    assert heading in section(result)
+    assert "  game-coin: answered by dice-9" in section(result)
     assert f"  {MODEL} was answered by dice-9" in section(result)
     page = (suite.path / "page.html").read_text(encoding="utf-8")
-    assert re.search(r"<dt>Answered by</dt>\s*<dd>dice-9</dd>", page)
+    assert "answered by dice-9" in page
     markdown = summary.read_text(encoding="utf-8")
     assert f"| `{MODEL}`, answered by `dice-9` |" in markdown
     assert f"- {MODEL} was answered by dice-9" in markdown
@@ -180,7 +178,7 @@ def test_without_a_gate_another_model_is_shown_and_warned_of(answered_by_another
     result = answered_by_another.run(AS_IT, "--bias-gate=off")
     assert result.ret == 0
     assert f"stale: {SUMMARY}" in section(result)
-    assert [line for line in section(result) if line.endswith(", answered by dice-9)")]
+    assert "  game-coin: answered by dice-9" in section(result)
 
 
 def test_another_model_than_the_accepted_one_gives_no_verdict(

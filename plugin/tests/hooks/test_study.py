@@ -7,17 +7,23 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types
 import pytest
 
-from pytest_bias import Results, analyze
-from pytest_bias.errors import NoCassette, NotRecorded, UnknownName
+from pytest_bias import BiasError, Results, analyze, run
+from pytest_bias.errors import BadSetting, NotRecorded, UnknownName, WrongTable
+from pytest_bias.report.published import published_facts
+from pytest_bias.workbench.study import TableKeys
 
 from .suites import Suite
 
 ROOT = Path(__file__).parents[3]
+EVEN = "simulated/even"
 SUBJECTS = (
-    ("anchoring-prosecutor-sentencing", "simulated/even"),
+    ("anchoring-prosecutor-sentencing", EVEN),
     ("anchoring-prosecutor-sentencing-all-in-one", "published/gpt-4o"),
 )
 
@@ -46,6 +52,12 @@ def found() -> dict[tuple[str, str], Results]:
         return {(name, model): analyze(name, model) for name, model in SUBJECTS}
 
 
+def facts(results: Results) -> dict[str, str]:
+    recording = results.analysis.recording
+    assert recording.published is not None
+    return dict(published_facts(recording, recording.published))
+
+
 def test_the_analyses_are_those_of_a_run_of_pytest(
     found: dict[tuple[str, str], Results], tmp_path: Path
 ) -> None:
@@ -64,6 +76,7 @@ def test_the_analyses_are_those_of_a_run_of_pytest(
         ]
 
 
+@pytest.mark.requirement("CV-42")
 def test_frames_hold_every_trial_and_every_claim(
     found: dict[tuple[str, str], Results],
 ) -> None:
@@ -81,6 +94,55 @@ def test_frames_hold_every_trial_and_every_claim(
     assert (gpt.view.suite, gpt.view.exit_status) == ("FAIL", 1)
 
 
+def test_a_frame_of_replies_is_analysed_as_its_recording_is(
+    found: dict[tuple[str, str], Results], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(ROOT)
+    for (name, _), recorded in found.items():
+        recorded.trials.to_csv(tmp_path / "trials.csv", index=False)
+        for replies in (recorded.trials, tmp_path / "trials.csv"):
+            again = analyze(name, replies=replies)
+            assert again.findings.equals(recorded.findings)
+            assert again.analysis.recording.simulated == recorded.analysis.recording.simulated
+    published = pd.read_csv("bias_tests/anchoring/published/anchoring_replies.csv")
+    rows = published[published["model"] == "openrouter/openai/gpt-4o"]
+    known: TableKeys = {
+        "columns": {"demand": "condition"},
+        "values": {"model": {"openrouter/openai/gpt-4o": "gpt-4o"}},
+        "collected_by": "voder-ai",
+        "served": "gpt-4o",
+    }
+    again = analyze(name, rows, table=known)
+    assert again.findings.equals(recorded.findings)
+    told = facts(again)
+    assert told["Replies collected by"] == "voder-ai (not recorded by this suite)"
+    assert told["Answered by"] == "gpt-4o, as the source says"
+    assert (again.analysis.model, told["Table"]) == ("table/gpt-4o", "pandas frame of 60 rows")
+    told = facts(analyze(name, recorded.trials))
+    assert told["Replies collected by"] == "not known"
+    assert told["Collected"] == "not known: the table gives no time"
+    assert "Prompts, attempts, served model" in told
+    with pytest.raises(BadSetting, match=r"several subjects .*; give those of one"):
+        analyze(name, published, table={"columns": {"demand": "condition"}})
+    with pytest.raises(UnknownName, match="did you mean 'columns'"):
+        analyze(name, rows, table={"colums": {}})  # type: ignore[arg-type]
+    with pytest.raises(
+        BadSetting, match=r"table: columns\.demand: input should be a valid string"
+    ):
+        analyze(name, rows, table={"columns": {"demand": 1}})  # type: ignore[arg-type]
+    with pytest.raises(BadSetting, match="design=screen: a table is judged with all the trials"):
+        analyze(name, rows, table=known, design="screen")
+    with pytest.raises(UnknownName, match="option 'runs'"):
+        analyze(name, rows, table=known, runs=3)  # type: ignore[call-arg]
+    with pytest.raises(BadSetting, match="replies=Series: is no model"):
+        analyze(name, rows["model"])
+    with pytest.raises(WrongTable, match=r"array\(\[1\]\) is no whole number"):
+        analyze(name, rows.assign(sentence_months=[np.array([1])] * len(rows)), table=known)
+    with pytest.raises(BadSetting, match="'table' says what a table holds"):
+        analyze(name, "published/gpt-4o", table=known)
+
+
+@pytest.mark.requirement("CV-42")
 def test_it_works_without_pytest_and_calls_nothing_unless_told_to(
     script: Script, suite: Suite
 ) -> None:
@@ -137,14 +199,53 @@ def test_what_is_declared_beside_an_experiment_is_found(script: Script) -> None:
     assert lines == ["PASS"]
 
 
-def test_wrong_names_are_refused_by_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+REFUSED: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
+    "experiment": (("cv-screenin", EVEN), {}, "did you mean 'cv-screening'"),
+    "no experiment": ((None, EVEN), {}, "is no Experiment, and neither an id nor a folder"),
+    "several": (("bias_tests/anchoring", EVEN), {}, "several experiments; name one"),
+    "option": (("cv-screening", EVEN), {"accept": True}, "unknown option 'accept'; known: budget"),
+    "design": (("cv-screening", EVEN), {"design": "gat"}, "unknown design .* mean 'gate'"),
+    "suite": (("cv-screening", EVEN), {"suite": "none"}, "there is no such package .* init"),
+    "subject": (("cv-screening", "simulated/evn"), {}, "did you mean 'simulated/even'"),
+    "provider": (("cv-screening", "opnai/gpt-5"), {}, "unknown provider 'opnai'; known: anth"),
+    "model": (("cv-screening", "gpt-9"), {}, "no such file, and a model is written provider/mo"),
+    "no model": (("cv-screening", ["a/b"]), {}, "replies=list: is no model"),
+    "file": (("cv-screening", "data/replies.csv"), {}, "=data/replies.csv: there is no such file"),
+    "cassette": (("cv-screening", Path("cassettes/no--here.jsonl")), {}, "there is no such file"),
+    "other cassette": (
+        ("cv-screening", "cassettes/narrative-personas/simulated--even.jsonl.gz"),
+        {},
+        "holds replies to narrative-personas, not to cv-screening",
+    ),
+}
+
+
+@pytest.mark.parametrize(("given", "options", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_is_not_there_is_refused_by_what_there_is(
+    monkeypatch: pytest.MonkeyPatch, given: tuple[Any, ...], options: dict[str, Any], said: str
+) -> None:
     monkeypatch.chdir(ROOT)
-    with pytest.raises(UnknownName, match="did you mean 'cv-screening'"):
-        analyze("cv-screenin", "simulated/even")
-    with pytest.raises(UnknownName, match="unknown option"):
-        analyze("cv-screening", "simulated/even", accept=True)  # type: ignore[call-arg]
+    with pytest.raises(BiasError, match=said):
+        analyze(*given, **options)
+
+
+def test_what_is_not_recorded_says_how_to_record_it_here(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(ROOT)
     with pytest.raises(NotRecorded) as missing:
         analyze("cv-screening", "openai/gpt-9")
-    assert any("To record it" in note for note in missing.value.__notes__)
-    with pytest.raises(NoCassette):
-        analyze("cv-screening", Path("cassettes/nothing--here.jsonl"))
+    assert 'To record it: pytest_bias.run(…, record="missing")' in missing.value.__notes__[0]
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(NotRecorded) as refused:
+        run(
+            "cv-screening",
+            "openai/gpt-9",
+            record="missing",
+            record_in_ci=True,
+            cassettes=tmp_path,
+        )
+    (problem,) = (note for note in refused.value.__notes__ if note.startswith("problem: "))
+    assert "openai needs the environment variable OPENAI_API_KEY, which is not set" in problem
+    with pytest.raises(BiasError, match="model must be text; it is None"):
+        run("cv-screening", None)  # type: ignore[arg-type]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -18,28 +20,110 @@ def _command(suite: Suite, *arguments: str) -> pytest.RunResult:
     return suite.pytester.run(sys.executable, "-m", "pytest_bias.cli.entry", *arguments)
 
 
+WATCHING = """
+    with open("t.jsonl") as lines, open("seen.txt", "a") as seen:
+        print(len(lines.readlines()), file=seen)
+    if cue == "low":
+        return "I'm sorry, but I can't help with that."
+"""
+MODEL = ("--model", "simulated/even")
+FILES = ("--out", "t.jsonl", "--analysis", "a.json", "--report", "r.md")
+WRITES = """\
+    from tests.simulated_writer import simulated_paper
+    if paper := simulated_paper(prompt):
+        return paper
+    told = prompt.messages[-1].text
+"""
+
+
+@pytest.mark.requirement("ANCHOR-18", "ANCHOR-37", "NARR-14")
 def test_a_run_writes_its_files_and_its_trials_are_a_table(suite: Suite) -> None:
+    suite.change("bias_tests/coin/experiment.py", "    told = prompt.messages[-1].text\n", WRITES)
     (suite.cassettes / "game-coin" / "simulated--even.jsonl").unlink()
-    model = ("--model", "simulated/even")
-    files = ("--out", "t.jsonl", "--analysis", "a.json", "--report", "r.md")
-    refused = _command(suite, "run", "game-coin", *model, "--out", "no/t.jsonl")
-    assert refused.ret == 2
-    assert "there is no folder no" in refused.stderr.str()
+    for wrong, said in (
+        (("--out", "no/t.jsonl"), "there is no folder no"),
+        (FILES, "simulated/even is no model that could write it; name one with --writer"),
+        (("--writer", "nobody/x"), "unknown provider 'nobody'"),
+    ):
+        refused = _command(suite, "run", "game-coin", *MODEL, *wrong)
+        assert (refused.ret, refused.outlines) == (2, [])
+        assert said in refused.stderr.str()
     assert not (suite.cassettes / "game-coin" / "simulated--even.jsonl").exists()
-    ran = _command(suite, "run", "game-coin", *model, *files)
-    assert (ran.ret, ran.outlines) == (0, [])
+    ran = _command(suite, "run", "game-coin", *MODEL, *FILES, "--writer", "simulated/even")
+    assert (ran.ret, ran.outlines) == (1, ["written: r.md"])  # of what the paper lacks
+    assert "r.md:31: empty section: References" in ran.stderr.str()
     rows = [json.loads(line) for line in (suite.path / "t.jsonl").read_text().splitlines()]
     assert len({row["trial"] for row in rows}) == 24
     found = json.loads((suite.path / "a.json").read_text())
-    assert "PASS" in (suite.path / "r.md").read_text()
+    assert "a paper by a simulated writer" in (suite.path / "r.md").read_text()
     tabled = _command(suite, "analyze", "game-coin", "--table", "t.jsonl", "--json")
     (analysis,) = json.loads(tabled.stdout.str())["analyses"]
     (recorded,) = found["analyses"]
     names = ("estimate", "interval", "p_alarm", "p_clear")
     for one, other in zip(analysis["verdicts"], recorded["verdicts"], strict=True):
         assert [one["finding"][n] for n in names] == [other["finding"][n] for n in names]
+    printed = _command(suite, "run", "coin", *MODEL, "--record=none", "--writer=simulated/even")
+    out = printed.outlines
+    assert {*out[: len(rows)]} == {json.dumps(row) for row in rows}
+    assert (out[len(rows)], out[-1]) == ("----- begin paper -----", "----- end paper -----")
+    silent = _command(suite, "run", "coin", *MODEL)
+    assert (silent.ret, silent.outlines) == (0, out[: len(rows)])
 
 
+@pytest.mark.requirement("ANCHOR-38")
+def test_a_paper_that_is_not_written_leaves_run_and_analysis(suite: Suite) -> None:
+    ran = _command(suite, "run", "coin", *MODEL, *FILES, "--writer", "simulated/even")
+    assert (ran.ret, ran.outlines) == (2, [])
+    assert "no paper was written: simulated/even" in ran.stderr.str()
+    assert len((suite.path / "t.jsonl").read_text().splitlines()) == 24
+    assert json.loads((suite.path / "a.json").read_text())["analyses"]
+    assert not (suite.path / "r.md").exists()
+
+
+def test_accept_and_dataset_write_what_a_session_does(suite: Suite) -> None:
+    model = ("--model", "simulated/biased")
+    words = {"reason": "known", "owner": "ann", "until": "2999-12-31"}
+    typed = [f"--{name}={word}" for name, word in words.items()]
+    assert _command(suite, "accept", "coin", *model, *typed, "--baselines=ours").ret == 0
+    assert _command(suite, "dataset", "coin", *model, "--output=data").ret == 0
+    typed = [f"--bias-accept-{name}={word}" for name, word in words.items()]
+    folders = ("--bias-baselines=theirs", "--bias-dataset=sets")
+    suite.run("--bias-model=simulated/biased", "--bias-accept", *typed, *folders)
+    for ours, theirs in (("ours", "theirs"), ("data", "sets")):
+        for path in filter(Path.is_file, (suite.path / theirs).rglob("*")):
+            twin = suite.path / ours / path.relative_to(suite.path / theirs)
+            assert twin.read_bytes() == path.read_bytes()
+    assert (suite.path / "sets" / "game-coin" / "README.md").exists()
+
+
+@pytest.mark.requirement("ANCHOR-16", "ANCHOR-18", "ANCHOR-19", "CV-14")
+def test_runs_are_trials_of_each_condition_and_each_is_written_at_once(suite: Suite) -> None:
+    """The subject refuses one condition, and looks how many lines there are when it is asked."""
+    (suite.cassettes / "game-coin" / "simulated--even.jsonl").unlink()
+    suite.change("bias_tests/coin/experiment.py", "    number = 10", f"{WATCHING}    number = 10")
+    files = ("--out", "t.jsonl", "--runs", "3", "--concurrency", "1")
+    _command(suite, "run", "game-coin", "--model", "simulated/even", *files)
+    rows = [json.loads(line) for line in (suite.path / "t.jsonl").read_text().splitlines()]
+    assert Counter((row["cue"], row.get("error")) for row in rows) == {
+        ("high", None): 3,
+        ("low", "refusal"): 3,
+    }
+    assert {row["number"] is None for row in rows if "error" in row} == {True}
+    seen = (suite.path / "seen.txt").read_text().split()
+    assert 0 < int(seen[-1]) < len(rows)
+
+
+@pytest.mark.requirement("ANCHOR-28")
+def test_an_analysis_says_what_made_it(suite: Suite) -> None:
+    done = _command(suite, "analyze", "game-coin", "--model", "simulated/even", "--json")
+    found = json.loads(done.stdout.str())
+    (analysis,) = found["analyses"]
+    assert found["pytest_bias"] == version("pytest-bias")
+    assert (analysis["model"], analysis["replicates"]) == ("simulated/even", 12)
+    assert analysis["recording"]["config"]["subject"]["attempts"] == 3
+
+
+@pytest.mark.requirement("CV-39", "CV-40", "CV-41")
 def test_without_plots_the_other_files_are_written_and_nothing_is_drawn(suite: Suite) -> None:
     command = [sys.executable, "-m", "pytest_bias.cli.entry", "analyze", "cv-screening"]
     where = ("--model", "simulated/even", "--output", suite.path / "o")
@@ -57,6 +141,7 @@ def test_without_plots_the_other_files_are_written_and_nothing_is_drawn(suite: S
     assert not names & {".png", ".svg", ".html"}
 
 
+@pytest.mark.requirement("CV-39")
 def test_wrong_and_missing_ends_with_2_and_a_bias_with_1(suite: Suite) -> None:
     missing = _command(suite, "analyze", "game-coin", "--model", "simulated/drifted")
     assert missing.ret == 2
@@ -67,9 +152,9 @@ def test_wrong_and_missing_ends_with_2_and_a_bias_with_1(suite: Suite) -> None:
     near = _command(suite, "plan", "game-con", "--model", "simulated/even")
     assert near.ret == 2
     assert "did you mean 'game-coin'" in near.stderr.str()
-    biased = _command(suite, "analyze", "coin", "--model", "simulated/biased", "--output", "o")
+    biased = _command(suite, "analyze", "coin", "--model", "simulated/biased")
     assert biased.ret == 1
-    assert (suite.path / "o" / "bias-report.html").exists()
+    assert (suite.path / "figures" / "bias-report.html").exists()
     full = _command(suite, "run", "coin", "--model", "simulated/even", "--out", "/dev/full")
     assert full.ret == 2
     assert "every reply is recorded" in full.stderr.str()

@@ -101,6 +101,7 @@ def test_in_the_ini_file(suite: Suite, ini: str, words: str, workers: int | None
     assert not suite.results_path().exists()
 
 
+@pytest.mark.requirement("ANCHOR-39")
 def test_two_experiments_of_one_id(suite: Suite) -> None:
     suite.write(name="card")
     suite.change("bias_tests/card/experiment.py", 'id="game-card"', 'id="game-coin"')

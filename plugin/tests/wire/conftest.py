@@ -5,9 +5,16 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 
+import httpx2
+import openai
 import pytest
+import respx
 
+from pytest_bias.providers.simulator.server import SimulatorServer
+
+from .mocker import HTTPX2Mocker
 from .processes import Recorders
+from .vendors import VENDORS
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +31,31 @@ def handlers() -> Iterator[None]:
     before = [signal.getsignal(number) for number in numbers]
     yield
     assert [signal.getsignal(number) for number in numbers] == before
+
+
+@pytest.fixture
+def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing in the environment leads elsewhere than to a vendor."""
+    for vendor in VENDORS.values():
+        for name in (vendor.base_url, *vendor.foreign):
+            monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def router(nothing_set: None) -> Iterator[respx.MockRouter]:  # noqa: ARG001  (for what it does)
+    """What stands in for every vendor."""
+    with respx.mock(using=HTTPX2Mocker.name, assert_all_called=False) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def openai_sdk(server: SimulatorServer) -> Iterator[openai.OpenAI]:
+    """A client of the simulator that a module's ``server`` is."""
+    with openai.OpenAI(base_url=f"{server.url}/v1", api_key="x", max_retries=0) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def raw(server: SimulatorServer) -> Iterator[httpx2.Client]:
+    with httpx2.Client(base_url=server.url, trust_env=False) as client:
+        yield client

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 import respx
 
@@ -17,25 +15,17 @@ from .line import body_of
 from .mocker import REQUEST
 from .vendors.anthropic_messages import ANTHROPIC, FIVE, RETIRING, error
 
-HTTPX2 = mocker.HTTPX2Mocker.name  # importing it is what registers it
-
-
-@pytest.fixture(autouse=True)
-def anthropic(monkeypatch: pytest.MonkeyPatch) -> Iterator[respx.MockRouter]:
-    for name in ("ANTHROPIC_BASE_URL", *ANTHROPIC.foreign):
-        monkeypatch.delenv(name, raising=False)
-    with respx.mock(using="httpx2", assert_all_called=False) as router:
-        yield router
+pytestmark = pytest.mark.usefixtures("router")
 
 
 @pytest.mark.parametrize("status", [402, 429])
-def test_an_empty_account_is_no_rate_limit(anthropic: respx.MockRouter, status: int) -> None:
-    anthropic.post(ANTHROPIC.url).respond(status, json=error("Pay first.", type="billing_error"))
+def test_an_empty_account_is_no_rate_limit(router: respx.MockRouter, status: int) -> None:
+    router.post(ANTHROPIC.url).respond(status, json=error("Pay first.", type="billing_error"))
     assert mocker.failed(ANTHROPIC.opened).kind == "fatal"
 
 
 def test_limits_of_numbers_in_a_schema_are_sent_as_a_description(
-    anthropic: respx.MockRouter,
+    router: respx.MockRouter,
 ) -> None:
     schema = {
         "type": "object",
@@ -43,7 +33,7 @@ def test_limits_of_numbers_in_a_schema_are_sent_as_a_description(
         "required": ["score"],
         "additionalProperties": False,
     }
-    route = anthropic.post(ANTHROPIC.url).respond(json=FIVE)
+    route = router.post(ANTHROPIC.url).respond(json=FIVE)
     mocker.ask(ANTHROPIC.opened, Request(REQUEST.messages, Parameters(), "Score", schema))
     # The API takes no limits of numbers; the SDK's own function makes a description of them.
     score = {"type": "integer", "description": "{minimum: 1, maximum: 9}"}
@@ -53,25 +43,25 @@ def test_limits_of_numbers_in_a_schema_are_sent_as_a_description(
 
 
 def test_a_limit_of_its_own_stands_where_the_asked_one_is_dropped(
-    anthropic: respx.MockRouter,
+    router: respx.MockRouter,
 ) -> None:
-    route = anthropic.post(ANTHROPIC.url).respond(json=FIVE)
+    route = router.post(ANTHROPIC.url).respond(json=FIVE)
     request = Request(REQUEST.messages, Parameters(0.5, 400))
     mocker.ask(ANTHROPIC.opened, request, dropped=frozenset({"max_output_tokens"}))
     assert body_of(route)["max_tokens"] == DEFAULT_LIMIT
 
 
-def test_the_time_of_a_call_is_the_transport_s_too(anthropic: respx.MockRouter) -> None:
-    route = anthropic.post(ANTHROPIC.url).respond(json=FIVE)
+def test_the_time_of_a_call_is_the_transport_s_too(router: respx.MockRouter) -> None:
+    route = router.post(ANTHROPIC.url).respond(json=FIVE)
     mocker.ask(ANTHROPIC.opened, model=RETIRING, timeout=33.0)
     assert route.calls.last.request.headers["x-stainless-timeout"] == "33.0"
 
 
 def test_a_token_in_the_environment_does_not_replace_the_key(
-    anthropic: respx.MockRouter, monkeypatch: pytest.MonkeyPatch
+    router: respx.MockRouter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "another-token")
-    route = anthropic.post(ANTHROPIC.url).respond(json=FIVE)
+    route = router.post(ANTHROPIC.url).respond(json=FIVE)
     mocker.ask(ANTHROPIC.opened)
     assert "another-token" not in str(route.calls.last.request.headers.raw)
     with pytest.raises(MissingKey, match="ANTHROPIC_API_KEY, which is not set"):

@@ -146,6 +146,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     return Stage(tmp_path)
 
 
+@pytest.mark.requirement("ANCHOR-17")
 def test_the_command_line_its_input_and_its_folder(stage: Stage) -> None:
     stage.ask()
     (told,) = stage.told
@@ -212,6 +213,7 @@ def test_on_path(stage: Stage) -> None:
     assert wire(stage) == "codex 9.8.7, exec"
 
 
+@pytest.mark.requirement("ANCHOR-17")
 def test_in_node_modules_of_a_folder_above(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     (stage.root / "bin" / "codex").unlink()
     found = program(stage.root / "node_modules" / ".bin")
@@ -349,6 +351,7 @@ def test_the_served_model_where_an_event_names_it(stage: Stage) -> None:
     assert stage.ask().served_model == "gpt-5.1-codex-2026"
 
 
+@pytest.mark.requirement("ANCHOR-17")
 def test_the_last_message_is_kept_to_the_letter(stage: Stage) -> None:
     stage.play["last"] = ' {"months": 5}\r\n„Fünf“\n'
     assert stage.ask().text == ' {"months": 5}\r\n„Fünf“\n'

@@ -36,6 +36,7 @@ def test_no_file_is_read_that_was_not_named(
     assert read(None) == {"HOME": "/home/joe"}
 
 
+@pytest.mark.requirement("CV-38")
 def test_a_file_adds_to_the_environment_and_replaces_nothing_of_it(tmp_path: Path) -> None:
     path = written(tmp_path, f"# keys\nexport OPENAI_API_KEY='{SECRET}'\nHOME=/elsewhere\nBARE\n")
     found = read(path)

@@ -103,6 +103,7 @@ def texts(folder: Path, model: str) -> list[tuple[object, ...]]:
     ]
 
 
+@pytest.mark.requirement("AUDIT-08", "CV-15")
 @pytest.mark.parametrize("wire", APIS)
 def test_the_anchoring_experiment_is_the_same_over_every_wire(tmp_path: Path, wire: str) -> None:
     model, trials = "simulated/drifted", plan(ANCHORING, DESIGN)
@@ -303,7 +304,7 @@ def test_what_does_not_pass_is_named_and_the_next_run_records_it(
 
 @pytest.mark.parametrize("wire", APIS)
 def test_a_key_that_is_quoted_back_is_told_nowhere(tmp_path: Path, wire: str) -> None:
-    with under({"unauthorised": 1.0}) as server:
+    with under(["unauthorised"] * 9) as server:
         path = "/v1" if wire.startswith("openai") else ""
         own = EndpointEntry(cast("Wire", wire), f"{server.url}{path}", "THE_KEY")
         context = ProviderContext({"THE_KEY": SECRET}, endpoints={"mine": own})
@@ -319,7 +320,7 @@ def test_a_key_that_is_quoted_back_is_told_nowhere(tmp_path: Path, wire: str) ->
 @pytest.mark.parametrize("wire", APIS)
 def test_what_a_model_refuses_is_left_out_where_it_may_be(tmp_path: Path, wire: str) -> None:
     of = tiny(parameters=Parameters(temperature=0.5), may_drop=["temperature"])
-    with under({"refused_parameter": 1.0}) as server:
+    with under(["refused_parameter"] * 9) as server:
         job = recorded(of, tmp_path, server, wire, concurrency=1)
         assert [each.status for each in server.served] == [400, 200, 200, 200, 200]
     assert (job.problems, job.recorded) == ([], 4)
@@ -342,8 +343,7 @@ def test_a_schema_that_is_known_to_be_refused_is_left_out(tmp_path: Path, wire: 
 @pytest.mark.parametrize("wire", APIS)
 def test_many_faults_at_once_lose_and_double_nothing(tmp_path: Path, wire: str) -> None:
     of = experiment(ask_twice, replicates=20)
-    shares: dict[Fault, float] = dict.fromkeys(("rate_limit", "server_error", "drop"), 0.05)
-    with under(shares) as server:
+    with under(["rate_limit", "server_error", "drop", *[None] * 17] * 9) as server:
         job = recorded(of, tmp_path, server, wire)
         assert len({each.fault for each in server.served}) > 1
         assert list(answers(server).values()) == [1] * 80

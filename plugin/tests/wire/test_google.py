@@ -18,20 +18,13 @@ from pytest_bias.providers.base import Call, Endpoint, Provider, ProviderContext
 from pytest_bias.providers.google_contents import GoogleContents
 from pytest_bias.providers.simulator.exchange import FINGERPRINT
 
-from . import mocker
 from .line import Line, body_of, line_to
 from .mocker import REQUEST, SECRET
 from .vendors.google_contents import DETAIL, GOOGLE, MODEL, error, reply
 
-HTTPX2 = mocker.HTTPX2Mocker.name  # importing it is what registers it
+pytestmark = pytest.mark.usefixtures("nothing_set")
 
 RETRY_INFO = {"@type": f"{DETAIL}RetryInfo", "retryDelay": "7s"}
-
-
-@pytest.fixture(autouse=True)
-def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (GOOGLE.base_url, *GOOGLE.foreign):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +34,8 @@ def shared() -> Iterator[tuple[Provider, asyncio.Runner]]:
 
 
 @pytest.fixture
-def google(shared: tuple[Provider, asyncio.Runner]) -> Iterator[Line]:
-    with respx.mock(using="httpx2", assert_all_called=False) as router:
-        yield Line(GOOGLE, *shared, router)
+def google(shared: tuple[Provider, asyncio.Runner], router: respx.MockRouter) -> Line:
+    return Line(GOOGLE, *shared, router)
 
 
 @pytest.mark.parametrize("row", GOOGLE.finishes.values(), ids=GOOGLE.finishes)

@@ -89,11 +89,12 @@ def unrecorded(of: Experiment, folder: Path, model: str) -> set[str]:
     return missing
 
 
+@pytest.mark.requirement("AUDIT-19")
 @pytest.mark.parametrize("cap", [0, 1, 37])
 def test_no_call_beyond_the_cap_reaches_the_server(tmp_path: Path, cap: int) -> None:
     of = experiment(ask_twice, replicates=20)
-    shares: Faults = {"server_error": 0.2, "rate_limit": 0.1, "drop": 0.1}
-    with serving(shares) as server:
+    often: list[Fault | None] = ["server_error", None, None, "rate_limit", None, None, "drop"]
+    with serving(often * 9) as server:
         report = record_all(
             [(of, MODEL), (of, OTHER)], tmp_path, server.url, max_calls=cap, concurrency=30
         )
@@ -186,7 +187,7 @@ def test_trials_lost_to_a_cap_are_missing_under_that_reason(tmp_path: Path) -> N
 
 def test_the_budget_holds_for_the_tokens_the_server_counted(tmp_path: Path) -> None:
     of, budget = experiment(ask_twice, replicates=40, **SHORT), 0.5
-    with serving({"server_error": 0.1, "drop": 0.05}) as server:
+    with serving(["server_error", "drop", "server_error", *[None] * 17] * 20) as server:
         report = record_all(
             [(of, MODEL), (of, OTHER)], tmp_path, server.url, budget=budget, roster=ROSTER
         )
@@ -225,12 +226,16 @@ def test_the_end_of_a_budget_is_told_once_whatever_the_prompts_cost(tmp_path: Pa
     assert len(job.notes) == 1
 
 
-def test_requests_arrive_no_faster_than_the_limit(tmp_path: Path) -> None:
-    of = experiment(
-        factors=[Factor("group", {str(n): f"Ada {n}" for n in range(5)})], replicates=5
-    )
+@pytest.mark.requirement("AUDIT-18")
+@pytest.mark.parametrize(("own", "given"), [(None, 600), (600, None)])
+def test_requests_arrive_no_faster_than_the_limit(
+    tmp_path: Path, own: int | None, given: int | None
+) -> None:
+    """That of the run, or the experiment's own."""
+    levels = {str(n): f"Ada {n}" for n in range(5)}
+    of = experiment(factors=[Factor("group", levels)], replicates=5, qpm=own)
     with serving() as server:
-        job, _ = recorded(of, tmp_path, server.url, qpm=600, concurrency=100)
+        job, _ = recorded(of, tmp_path, server.url, qpm=given, concurrency=100)
         at = [each.at for each in server.served]
     assert job.recorded == len(at) == 25
     interval = 60 / 600
@@ -251,7 +256,7 @@ def test_a_server_that_enforces_its_limit_would_refuse_nobody(tmp_path: Path) ->
 @pytest.mark.parametrize("fault", ["rate_limit", "rate_limit_retry_after"])
 def test_rate_limits_cost_time_and_no_reply(tmp_path: Path, fault: Fault) -> None:
     of = experiment(ask_twice, replicates=30)
-    with serving({fault: 0.3}, retry_after=0.01) as server:
+    with serving(lambda n, _: fault if n % 3 == 0 else None, retry_after=0.01) as server:
         job, report = recorded(of, tmp_path, server.url)
         assert answered(server.served) == {("even", seed): 1 for seed in seeds(of, turns=2)}
         refused = sum(each.status == 429 for each in server.served)

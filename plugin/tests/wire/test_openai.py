@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -22,19 +21,11 @@ from .vendors.openai_chat import CHAT, error, reply
 from .vendors.openai_responses import RESPONSES
 from .vendors.openai_responses import reply as response
 
-HTTPX2 = mocker.HTTPX2Mocker.name  # importing it is what registers it
+pytestmark = pytest.mark.usefixtures("router")
 
 GATEWAY = "https://gateway.example:8443"
 OWN_URL = f"{GATEWAY}/v1/chat/completions"
 LIMITED = Request(REQUEST.messages, Parameters(0.5, 400))
-
-
-@pytest.fixture(autouse=True)
-def openai(monkeypatch: pytest.MonkeyPatch) -> Iterator[respx.MockRouter]:
-    for name in ("OPENAI_BASE_URL", *CHAT.foreign):
-        monkeypatch.delenv(name, raising=False)
-    with respx.mock(using="httpx2", assert_all_called=False) as router:
-        yield router
 
 
 def own() -> Provider:
@@ -42,23 +33,23 @@ def own() -> Provider:
 
 
 def test_credentials_in_the_address_of_the_environment_are_not_told(
-    openai: respx.MockRouter, monkeypatch: pytest.MonkeyPatch
+    router: respx.MockRouter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "https://joe:p%40ss@example.org:8443/v1?token=t0ken")
-    openai.route(host="example.org").respond(401, json=error("joe:p@ss, p%40ss, t0ken"))
+    router.route(host="example.org").respond(401, json=error("joe:p@ss, p%40ss, t0ken"))
     assert str(mocker.failed(CHAT.opened)).endswith("HTTP 401: ***, ***, ***")
 
 
 def test_a_custom_header_is_a_credential_and_is_not_told(
-    openai: respx.MockRouter, monkeypatch: pytest.MonkeyPatch
+    router: respx.MockRouter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: gw-t0ken-1\nX-Stage: 1")
-    openai.post(CHAT.url).respond(401, json=error("no gw-t0ken-1, 1"))
+    router.post(CHAT.url).respond(401, json=error("no gw-t0ken-1, 1"))
     assert "no ***, 1" in str(mocker.failed(CHAT.opened))
 
 
-def test_a_reply_is_read_where_a_key_is_the_name_of_a_field(openai: respx.MockRouter) -> None:
-    openai.post(CHAT.url).respond(json=reply("finish_reason"))
+def test_a_reply_is_read_where_a_key_is_the_name_of_a_field(router: respx.MockRouter) -> None:
+    router.post(CHAT.url).respond(json=reply("finish_reason"))
     completion = mocker.ask(lambda: CHAT.opened(OPENAI_API_KEY="finish_reason"))
     assert (completion.text, completion.finish) == ("***", "other")
 
@@ -71,29 +62,29 @@ def test_a_host_that_none_can_be_is_no_url() -> None:
 
 
 @pytest.mark.parametrize("vendor", [CHAT, RESPONSES], ids=lambda vendor: vendor.wire)
-def test_the_time_of_a_call_is_the_transport_s_too(openai: respx.MockRouter, vendor: Any) -> None:
-    route = openai.post(vendor.url).respond(json=vendor.five)
+def test_the_time_of_a_call_is_the_transport_s_too(router: respx.MockRouter, vendor: Any) -> None:
+    route = router.post(vendor.url).respond(json=vendor.five)
     mocker.ask(vendor.opened, model=vendor.model, timeout=33.0)
     assert route.calls.last.request.headers["x-stainless-read-timeout"] == "33.0"
 
 
 @pytest.mark.parametrize("code", ["insufficient_quota", "billing_hard_limit_reached"])
-def test_an_empty_account_is_no_rate_limit(openai: respx.MockRouter, code: str) -> None:
+def test_an_empty_account_is_no_rate_limit(router: respx.MockRouter, code: str) -> None:
     said = error("You exceeded your quota.", type=code, code=code)
-    openai.post(CHAT.url).respond(429, json=said, headers={"retry-after": "1"})
+    router.post(CHAT.url).respond(429, json=said, headers={"retry-after": "1"})
     assert mocker.failed(CHAT.opened).kind == "fatal"
 
 
-def test_an_invalid_prompt_that_no_filter_refused_is_fatal(openai: respx.MockRouter) -> None:
+def test_an_invalid_prompt_that_no_filter_refused_is_fatal(router: respx.MockRouter) -> None:
     said = error("Invalid request: messages are missing.", code="invalid_prompt")
-    openai.post(CHAT.url).respond(400, json=said)
+    router.post(CHAT.url).respond(400, json=said)
     assert mocker.failed(CHAT.opened).fatal
 
 
 def test_nothing_is_filtered_where_a_simulated_subject_is_asked(
-    openai: respx.MockRouter,
+    router: respx.MockRouter,
 ) -> None:
-    openai.post(OWN_URL).respond(400, json=error("filtered", code="content_filter"))
+    router.post(OWN_URL).respond(400, json=error("filtered", code="content_filter"))
     assert mocker.failed(lambda: CHAT.at(GATEWAY, simulated=True)).fatal
 
 
@@ -107,10 +98,10 @@ FIELDS_NAMED = {
 
 @pytest.mark.parametrize(("field", "parameter"), FIELDS_NAMED.items())
 def test_the_field_an_error_names_is_the_one_refused(
-    openai: respx.MockRouter, field: str, parameter: str | None
+    router: respx.MockRouter, field: str, parameter: str | None
 ) -> None:
     said = error("Not this.", param=field, code="unsupported_value")
-    openai.post(CHAT.url).respond(400, json=said)
+    router.post(CHAT.url).respond(400, json=said)
     assert mocker.failed(CHAT.opened, mocker.STRUCTURED).parameter == parameter
 
 
@@ -118,21 +109,21 @@ NEWER = "'max_tokens' is not supported with this model. Use 'max_completion_toke
 
 
 def test_endpoints_of_the_user_s_own_are_told_the_limit_by_its_older_name(
-    openai: respx.MockRouter,
+    router: respx.MockRouter,
 ) -> None:
-    route = openai.post(OWN_URL).respond(json=reply())
+    route = router.post(OWN_URL).respond(json=reply())
     mocker.ask(own, LIMITED)
     assert body_of(route)["max_tokens"] == 400
     assert "max_completion_tokens" not in body_of(route)
     said = error("no", code="unsupported_parameter", param="max_tokens")
-    openai.post(OWN_URL).respond(400, json=said)
+    router.post(OWN_URL).respond(400, json=said)
     failure = mocker.failed(own, LIMITED)
     assert failure.parameter == "max_output_tokens"
     assert str(failure).startswith("gateway/m: ")
 
 
 def test_an_own_endpoint_that_wants_the_newer_name_is_remembered_by_model(
-    openai: respx.MockRouter,
+    router: respx.MockRouter,
 ) -> None:
     limits: list[str] = []
 
@@ -142,7 +133,7 @@ def test_an_own_endpoint_that_wants_the_newer_name_is_remembered_by_model(
             return httpx.Response(400, json=error(NEWER, code="unsupported_parameter"))
         return httpx.Response(200, json=reply())
 
-    openai.post(OWN_URL).mock(side_effect=answer)
+    router.post(OWN_URL).mock(side_effect=answer)
 
     async def attempts() -> list[str]:
         provider = own()
@@ -176,9 +167,9 @@ def test_an_own_endpoint_that_wants_the_newer_name_is_remembered_by_model(
     ],
 )
 def test_only_a_refusal_that_names_the_newer_limit_passes(
-    openai: respx.MockRouter, status: int, message: str, request_: Request, kind: str
+    router: respx.MockRouter, status: int, message: str, request_: Request, kind: str
 ) -> None:
-    route = openai.post(OWN_URL).respond(status, json=error(message))
+    route = router.post(OWN_URL).respond(status, json=error(message))
     failed = mocker.failed(own, request_)
     assert (route.call_count, failed.kind) == (1, kind)
 
@@ -190,40 +181,40 @@ FAILED = {
 }
 
 
-def refused_on_the_way(openai: respx.MockRouter, **fields: Any) -> CallFailed:
-    openai.post(RESPONSES.url).respond(json=response(status="failed", **fields))
+def refused_on_the_way(router: respx.MockRouter, **fields: Any) -> CallFailed:
+    router.post(RESPONSES.url).respond(json=response(status="failed", **fields))
     return mocker.failed(RESPONSES.opened, model=RESPONSES.model)
 
 
 @pytest.mark.parametrize(("code", "kind"), FAILED.items())
-def test_responses_that_failed_on_the_way(openai: respx.MockRouter, code: str, kind: str) -> None:
-    failure = refused_on_the_way(openai, error={"code": code, "message": f"sorry, {SECRET}"})
+def test_responses_that_failed_on_the_way(router: respx.MockRouter, code: str, kind: str) -> None:
+    failure = refused_on_the_way(router, error={"code": code, "message": f"sorry, {SECRET}"})
     assert failure.kind == kind
     assert f"the response failed ({code}): sorry, ***" in str(failure)
 
 
-def test_a_failed_response_may_say_nothing(openai: respx.MockRouter) -> None:
-    assert refused_on_the_way(openai).kind == "reply"
+def test_a_failed_response_may_say_nothing(router: respx.MockRouter) -> None:
+    assert refused_on_the_way(router).kind == "reply"
 
 
-def test_a_failed_response_that_a_filter_stopped_was_answered(openai: respx.MockRouter) -> None:
-    openai.post(RESPONSES.url).respond(json=RESPONSES.filters["a failed response"])
+def test_a_failed_response_that_a_filter_stopped_was_answered(router: respx.MockRouter) -> None:
+    router.post(RESPONSES.url).respond(json=RESPONSES.filters["a failed response"])
     completion = mocker.ask(RESPONSES.opened, model=RESPONSES.model)
     assert (completion.text, completion.finish, completion.usage) == ("", "content_filter", {})
 
 
-def test_a_system_prompt_alone_is_still_an_input(openai: respx.MockRouter) -> None:
-    route = openai.post(RESPONSES.url).respond(json=RESPONSES.five)
+def test_a_system_prompt_alone_is_still_an_input(router: respx.MockRouter) -> None:
+    route = router.post(RESPONSES.url).respond(json=RESPONSES.five)
     system = Request((Message("system", "Speak."),), Parameters())
     mocker.ask(RESPONSES.opened, system, model=RESPONSES.model)
     assert body_of(route)["input"] == [{"role": "system", "content": "Speak."}]
 
 
 def test_models_go_to_chat_completions_unless_the_roster_says_otherwise(
-    openai: respx.MockRouter,
+    router: respx.MockRouter,
 ) -> None:
-    chat = openai.post(CHAT.url).respond(json={})
-    responses = openai.post(RESPONSES.url).respond(json=RESPONSES.five)
+    chat = router.post(CHAT.url).respond(json={})
+    responses = router.post(RESPONSES.url).respond(json=RESPONSES.five)
     mocker.failed(RESPONSES.opened, model="gpt-5.1")
     assert (chat.call_count, responses.call_count) == (1, 0)
 

@@ -107,6 +107,7 @@ def told(server: Vendor) -> dict[str, str]:
     return {"OPENAI_BASE_URL": f"{server.url}/v1", "PYTEST_ADDOPTS": "--bias-qpm=1000000"}
 
 
+@pytest.mark.requirement("CV-15")
 def test_the_commands_for_a_real_model_plan_and_record_it_within_their_budget(
     checkout: Path,
 ) -> None:
@@ -122,7 +123,7 @@ def test_the_commands_for_a_real_model_plan_and_record_it_within_their_budget(
 
     # What a whole recording costs is planned above, and one replicate is enough to be asked all.
     with vendor() as server:
-        short = f"{record.replace('…', KEY)} --bias-replicates=1"
+        short = f"{record.replace('…', KEY)} --bias-replicates=1 -v"
         recorded = run(short, checkout, **told(server))
         called = server.answered
     assert "NO VERDICT" not in recorded.stdout
@@ -151,7 +152,7 @@ def test_who_has_no_judge_is_named_in_a_line_and_holds_up_nobody_else(checkout: 
     assert f"anchoring-prosecutor-sentencing × {MODEL} (gate design)" in planned.stdout
 
     with vendor() as server:
-        few = f"OPENAI_API_KEY={KEY} {command} --bias-record=missing --bias-replicates=8"
+        few = f"OPENAI_API_KEY={KEY} {command} --bias-record=missing --bias-replicates=8 -v"
         recorded = run(few, checkout, **told(server))
         called = server.answered
     assert called >= 24

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,9 +14,9 @@ from bias_tests.anchoring.experiment import ANCHORING
 from bias_tests.anchoring.hypotheses import CONTROLS
 
 from pytest_bias import MeanDifference
+from pytest_bias.cassettes.measured import KEY_VARIABLE
 from pytest_bias.cassettes.places import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
 from pytest_bias.cassettes.recorded_trials import reread
-from pytest_bias.cassettes.seals import KEY_VARIABLE, Seal, unsealed
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Trial
@@ -33,10 +31,10 @@ from pytest_bias.verdicts.analysis import analyse
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..core.in_memory import NOTHING_KEPT
-from ..core.test_measured import CANARY, KEY, OTHER_KEY
+from ..core.test_measured import CANARY, KEY
 from ..helpers import Endpoint, serving
 from .processes import CONCURRENCY, MODEL, Recorders
-from .test_collection import files, recorded, terms
+from .test_collection import files, first_turns_only, interrupt_twice, recorded, terms
 
 SILENT = "this experiment keeps no text, so no more is said"
 UNDER_KEY = {KEY_VARIABLE: KEY}
@@ -66,15 +64,14 @@ def assert_no_canary(folder: Path) -> None:
         assert path.is_dir() or CANARY.encode() not in path.read_bytes()
 
 
-@pytest.mark.parametrize("retention", ["measures", "encrypted"])
 @pytest.mark.parametrize("subject", ["even", "biased"])
 def test_the_verdict_is_that_of_the_same_experiment_with_its_text(
-    tmp_path: Path, retention: Any, subject: str
+    tmp_path: Path, subject: str
 ) -> None:
     model, design = f"simulated/{subject}", Design(20)
     assert ANCHORING.simulated is not None
     found = {}
-    for name in ("raw", retention):
+    for name in ("raw", "measures"):
         of = replace(ANCHORING, retention=name)
         folder = tmp_path / name
         job = Job(of, Players(model), plan(of, design))
@@ -98,7 +95,7 @@ def test_the_verdict_is_that_of_the_same_experiment_with_its_text(
         # Where no text is kept nobody knows its words, and every recording takes its own time.
         readings = replace(analysis.readings, words=(), latency=())
         found[name] = dumps(replace(analysis, readings=readings))
-    assert found[retention] == found["raw"]
+    assert found["measures"] == found["raw"]
 
 
 def test_every_trial_is_recorded_and_paid_once(tmp_path: Path) -> None:
@@ -164,11 +161,6 @@ def test_after_the_first_signal_what_has_begun_ends(
 
 @pytest.mark.usefixtures("handlers")
 def test_the_second_signal_waits_for_nothing_and_keeps_whole_trials(tmp_path: Path) -> None:
-    def interrupt_twice(call: int) -> None:
-        if call == 20 + CONCURRENCY:  # all that may be under way is held
-            os.kill(os.getpid(), signal.SIGTERM)
-            os.kill(os.getpid(), signal.SIGINT)
-
     of = kept(ask_twice, replicates=30)
     endpoint = Endpoint(limit=20, on_call=interrupt_twice)
     with serving(endpoint) as server, pytest.raises(KeyboardInterrupt):
@@ -196,9 +188,6 @@ def test_a_trial_that_a_cap_would_cut_short_is_lost_as_a_whole(tmp_path: Path) -
 
 def test_a_trial_of_which_a_call_failed_is_asked_again_as_a_whole(tmp_path: Path) -> None:
     of = kept(ask_twice, replicates=4)
-
-    def first_turns_only(prompt: SimulatedPrompt) -> str | None:
-        return None if prompt.messages[-1].text == "Now rate." else "Kind."
 
     job, _ = recorded(of, tmp_path, Endpoint(first_turns_only))
     assert job.recorded == 0
@@ -258,21 +247,6 @@ def test_branches_and_a_judge(tmp_path: Path) -> None:
     assert calls == (["subject"] * 3 + ["judge"] * 3) * 6
 
 
-def test_invalid_replies_are_missing_with_their_reason(tmp_path: Path) -> None:
-    def say(prompt: SimulatedPrompt) -> str:
-        ada = "Ada" in prompt.messages[-1].text
-        return f"I cannot, said {CANARY}." if ada else '{"score": 5}'
-
-    of = kept(replicates=4)
-    job, _ = recorded(of, tmp_path, Endpoint(say))
-    assert (job.recorded, job.calls, job.problems) == (8, 4 * 3 + 4, [])
-    cassette = Cassette(job.cassette)
-    outcomes = [reread(of, MODEL, trial, cassette) for trial in plan(of, of.design())]
-    assert [o.missing for o in outcomes] == ["not_json"] * 4 + [None] * 4
-    assert [o.interactions for o in outcomes] == [3] * 4 + [1] * 4
-    assert_no_canary(tmp_path)
-
-
 def test_a_raised_version_is_recorded_again_and_what_was_measured_before_stays(
     tmp_path: Path,
 ) -> None:
@@ -284,16 +258,6 @@ def test_a_raised_version_is_recorded_again_and_what_was_measured_before_stays(
     assert (job.recorded, job.calls, job.problems) == (6, 6, [])
     assert measured(newer, tmp_path) == [{"score": 6.0}] * 6
     assert measured(of, tmp_path) == [{"score": 5.0}] * 6
-
-
-def test_a_changed_prompt_is_recorded_again(tmp_path: Path) -> None:
-    async def otherwise(trial: Trial, subject: Subject) -> Score:
-        return (await subject.ask(f"Do rate {trial['group']}.", reply=Score)).value
-
-    endpoint = Endpoint()
-    recorded(kept(), tmp_path, endpoint)
-    job, _ = recorded(kept(otherwise), tmp_path, endpoint)
-    assert (job.recorded, job.calls, job.problems) == (6, 6, [])
 
 
 def test_nothing_is_paid_where_text_stands_in_the_cassette(tmp_path: Path) -> None:
@@ -309,88 +273,14 @@ def test_nothing_is_paid_where_text_stands_in_the_cassette(tmp_path: Path) -> No
     assert job.cassette.read_bytes() == before
 
 
-def test_an_experiment_that_comes_to_keep_text_is_recorded_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", [CANARY, "\udcff"])
+def test_nothing_is_paid_under_a_key_that_is_none(tmp_path: Path, key: str) -> None:
     endpoint = Endpoint()
-    recorded(kept(), tmp_path, endpoint)
-    job, _ = recorded(experiment(), tmp_path, endpoint)
-    assert (job.recorded, job.calls, job.problems) == (6, 6, [])
-    cassette = Cassette(job.cassette)
-    of = experiment()
-    outcomes = [reread(of, MODEL, trial, cassette) for trial in plan(of, of.design())]
-    assert [outcome.result for outcome in outcomes] == [Score(score=5)] * 6
-
-
-def _numbered(prompt: SimulatedPrompt) -> str:
-    return f'{{"score": {prompt.seed % 10}}}' if len(prompt.messages) > 2 else f"no {prompt.seed}"
-
-
-def replies(path: Path, key: str = KEY) -> list[str]:
-    trials: Sequence[Any] = list(unsealed(Cassette(path), Seal(key)))
-    return [turn["reply"]["text"] for trial in trials for turn in trial["interactions"]]
-
-
-def test_sealed_replies_are_those_that_came(tmp_path: Path) -> None:
-    of, raw = kept(ask_twice, "encrypted"), experiment(ask_twice)
-    endpoint = Endpoint(_numbered)
-    job, _ = recorded(of, tmp_path, endpoint, environ=UNDER_KEY)
-    assert (job.recorded, job.problems) == (6, [])
-    clear, _ = recorded(raw, tmp_path / "raw", endpoint)
-    expected = [each.completion.text for each in Cassette(clear.cassette).interactions()]
-    assert replies(job.cassette) == expected
-    data = job.cassette.read_bytes()
-    for text in expected:
-        assert text.encode() not in data
-        assert json.dumps(text).encode() not in data
-    assert KEY.encode() not in data
-
-
-def test_a_new_key_seals_what_is_new(tmp_path: Path) -> None:
-    of = kept(retention="encrypted")
-    trials = plan(of, of.design())
-    endpoint = Endpoint()
-    recorded(of, tmp_path, endpoint, trials=trials[:3], environ=UNDER_KEY)
-    job, _ = recorded(of, tmp_path, endpoint, environ={KEY_VARIABLE: OTHER_KEY})
-    assert (job.recorded, job.calls, job.problems) == (3, 3, [])
-    assert len(measured(of, tmp_path)) == 6
-    sealed = list(Cassette(job.cassette).sealed_lines())
-    assert len(sealed) == 6
-
-
-@pytest.mark.parametrize(
-    ("retention", "environ", "problem"),
-    [
-        (
-            "encrypted",
-            {},
-            f'retention="encrypted" needs the environment variable {KEY_VARIABLE}, which is',
-        ),
-        ("encrypted", {KEY_VARIABLE: CANARY}, f"{KEY_VARIABLE}=…: is no key; make one: "),
-        ("measures", {KEY_VARIABLE: CANARY}, f"{KEY_VARIABLE}=…: is no key; make one: "),
-        ("measures", {KEY_VARIABLE: "\udcff"}, f"{KEY_VARIABLE}=…: is no key; make one: "),
-    ],
-)
-def test_nothing_is_paid_without_a_key_that_is_one(
-    tmp_path: Path, retention: str, environ: dict[str, str], problem: str
-) -> None:
-    endpoint = Endpoint()
-    job, _ = recorded(kept(retention=retention), tmp_path, endpoint, environ=environ)
+    job, _ = recorded(kept(), tmp_path, endpoint, environ={KEY_VARIABLE: key})
     assert endpoint.arrived.total() == job.calls == 0
     assert len(job.problems) == 1
-    assert job.problems[0].startswith(problem)
+    assert job.problems[0].startswith(f"{KEY_VARIABLE}=…: is no key; make one: ")
     assert CANARY not in repr(job)
-
-
-def test_nothing_is_paid_without_the_package_that_seals(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "cryptography.fernet", None)
-    endpoint = Endpoint()
-    of = kept(retention="encrypted")
-    job, _ = recorded(of, tmp_path, endpoint, environ=UNDER_KEY)
-    assert endpoint.arrived.total() == 0
-    assert job.problems == [
-        "cryptography is not installed; install it with: pip install 'pytest-bias[encryption]'"
-    ]
 
 
 def said_of(of: Experiment, folder: Path, **given: Any) -> JobReport:
@@ -423,7 +313,7 @@ def test_an_error_of_a_measure_is_told_without_its_words(tmp_path: Path) -> None
 
 
 def test_what_was_journalled_is_merged_without_a_provider_or_a_key(tmp_path: Path) -> None:
-    of = kept(retention="encrypted")
+    of = kept()
     job, _ = recorded(of, tmp_path, Endpoint(), environ=UNDER_KEY)
     header, *lines = job.cassette.read_bytes().splitlines(keepends=True)
     assert header.startswith(b'{"format"')
@@ -432,4 +322,3 @@ def test_what_was_journalled_is_merged_without_a_provider_or_a_key(tmp_path: Pat
     job, _ = recorded(of, tmp_path, None)
     assert (job.calls, job.wanted, job.problems) == (0, 0, [])
     assert files(tmp_path) == {job.cassette.name}
-    assert replies(job.cassette) == ['{"score": 5}'] * 6

@@ -5,13 +5,9 @@ from __future__ import annotations
 import html
 import json
 import re
-import threading
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -22,6 +18,8 @@ from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.providers.simulator.faults import Fault, RequestFacts
 from pytest_bias.providers.simulator.server import SimulatorServer
 
+from ..core.report.reading import inflated
+from ..helpers import Asked, answering, saying
 from ..hooks.suites import TESTS, experiment_source
 from ..runs import run_here
 
@@ -156,9 +154,9 @@ def check_all_that_was_written(folder: Path, result: pytest.RunResult) -> None:
     assert {"junit.xml", "rows.html", "log.txt"} < names
     assert [name for name in names if name.startswith("bias-results")]
     assert [name for name in names if name.startswith("bias-report")]
-    assert {
-        str(path): leaks(path.read_bytes()) for path in written if leaks(path.read_bytes())
-    } == {}
+    assert {str(path): found for path in written if (found := leaks(path.read_bytes()))} == {}
+    for path in folder.rglob("*.html"):
+        assert leaks(inflated(path.read_text("utf-8")).encode()) == []
     for path in folder.rglob("*"):
         assert leaks(str(path).encode()) == []
 
@@ -219,64 +217,36 @@ def _spelled(said: str) -> dict[str, Any]:
     }
 
 
-class _Gateway(BaseHTTPRequestHandler):
-    """Answers like a vendor, and quotes back whatever it was sent, key and all."""
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        cast("list[str]", self.server.seen).append(self.headers["Authorization"])  # type: ignore[attr-defined]  # our own list
-        cue = "high" if "cue is high" in asked["messages"][-1]["content"] else "low"
-        content = json.dumps({"number": 10, "cue": cue})
-        body: dict[str, Any] = {
-            "id": "x",
-            "object": "chat.completion",
-            "created": 1,
-            "model": asked["model"],
-            "choices": [
-                {
-                    "index": 0,
-                    "message": {"role": "assistant", "content": content},
-                    "finish_reason": "stop",
-                }
-            ],
-            "usage": {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18},
-            "debug": {"headers": dict(self.headers), **_spelled(self.headers["Authorization"])},
-        }
-        data = json.dumps(body).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.send_header("Set-Cookie", f"session={SECRETS['GATEWAY_KEY']}")
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base's name)
-        """Say nothing."""
-
-
-@contextmanager
-def gateway() -> Iterator[ThreadingHTTPServer]:
-    """A running endpoint of the user's own."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Gateway)
-    server.daemon_threads = True
-    server.seen = []  # type: ignore[attr-defined]  # our own list
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+def _quoted_back(call: Asked) -> None:
+    """Answer like a vendor, and quote back whatever was sent, key and all."""
+    asked = json.loads(call.body)
+    cue = "high" if "cue is high" in asked["messages"][-1]["content"] else "low"
+    said = {"role": "assistant", "content": json.dumps({"number": 10, "cue": cue})}
+    body = {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 1,
+        "model": asked["model"],
+        "choices": [{"index": 0, "message": said, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18},
+        "debug": {"headers": dict(call.headers), **_spelled(call.headers["Authorization"])},
+    }
+    headers = {"Content-Type": "application/json"}
+    headers["Set-Cookie"] = f"session={SECRETS['GATEWAY_KEY']}"
+    saying(200, headers, json.dumps(body).encode())(call)
 
 
 def test_no_key_is_told_when_all_goes_well(folder: Path, pytester: pytest.Pytester) -> None:
     write_ini(folder, "gateway/model-1")
-    with gateway() as server:
-        url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-        write_roster(folder, "gateway", url, "GATEWAY_KEY")
+    seen: list[str] = []
+
+    def answer(call: Asked) -> None:
+        seen.append(call.headers["Authorization"])
+        _quoted_back(call)
+
+    with answering(answer) as (url, _):
+        write_roster(folder, "gateway", f"{url}/v1", "GATEWAY_KEY")
         result = run_here(pytester, *EVERYTHING)
-        seen = server.seen  # type: ignore[attr-defined]  # our own list
     assert seen == [f"Bearer {SECRETS['GATEWAY_KEY']}"] * 2
     assert "problem:" not in "\n".join(result.outlines)
     path = cassette_path(folder / "cassettes", "game-coin", "gateway/model-1")

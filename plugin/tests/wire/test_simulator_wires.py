@@ -10,16 +10,13 @@ import anthropic
 import httpx2
 import openai
 import pytest
-from bias_tests.anchoring.experiment import ANCHORING
-from bias_tests.anchoring.simulated import answer
 from google import genai
 from google.genai import errors as google_errors
 from google.genai import types
 from openai.types.responses import Response
 
-from pytest_bias.experiments.experiment import SimulatedPrompt, plan
-from pytest_bias.experiments.messages import Completion, Message
-from pytest_bias.experiments.replay import Unrecorded, replay
+from pytest_bias.experiments.experiment import SimulatedPrompt
+from pytest_bias.experiments.messages import Message
 from pytest_bias.providers.simulator.exchange import FINGERPRINT, PROGRAMS, SUBJECTS
 from pytest_bias.providers.simulator.server import SimulatorServer
 
@@ -38,14 +35,8 @@ def echo(prompt: SimulatedPrompt) -> str | None:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[SimulatorServer]:
-    with serving(echo, answer) as running:
+    with serving(echo) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def openai_sdk(server: SimulatorServer) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(base_url=f"{server.url}/v1", api_key="x", max_retries=0) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")
@@ -58,12 +49,6 @@ def anthropic_sdk(server: SimulatorServer) -> Iterator[anthropic.Anthropic]:
 def google_sdk(server: SimulatorServer) -> Iterator[genai.Client]:
     options = types.HttpOptions(base_url=server.url)
     with genai.Client(api_key="x", vertexai=False, http_options=options) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def raw(server: SimulatorServer) -> Iterator[httpx2.Client]:
-    with httpx2.Client(base_url=server.url, trust_env=False) as client:
         yield client
 
 
@@ -178,35 +163,6 @@ def test_the_judge_is_asked_by_its_own_name(asks: Mapping[str, Ask], wire: str) 
 @pytest.mark.parametrize("wire", WIRES)
 def test_without_a_system_prompt_there_is_none(asks: Mapping[str, Ask], wire: str) -> None:
     assert asks[wire]((Message("user", "echo"),), "even", 0) == "user: echo"
-
-
-def prompts_of(subject: str, number: int) -> dict[Conversation, str]:
-    """All prompts that a trial of the anchoring experiment asks, and what is said to them."""
-    trial = plan(ANCHORING, ANCHORING.design())[number]
-    said: dict[str, Completion] = {}
-    asked: dict[Conversation, str] = {}
-    while True:
-        try:
-            replay(ANCHORING, "m", trial, said.get)
-        except Unrecorded as unrecorded:
-            prompt = unrecorded.wanted.request.messages
-            text = answer(SimulatedPrompt(subject, prompt, number))
-            assert text
-            asked[prompt] = text
-            said[unrecorded.wanted.key] = Completion(text, "stop", subject)
-        else:
-            return asked
-
-
-@pytest.mark.parametrize("subject", SUBJECTS)
-def test_the_anchoring_prompts_are_answered_alike_over_all_wires(
-    asks: Mapping[str, Ask], subject: str
-) -> None:
-    for number in (0, 1, 2, 3):
-        prompts = prompts_of(subject, number)
-        assert len(prompts) >= 3
-        for prompt, expected in prompts.items():
-            assert {asks[wire](prompt, subject, number) for wire in WIRES} == {expected}
 
 
 def test_responses_are_whole(openai_sdk: openai.OpenAI) -> None:
@@ -382,92 +338,70 @@ def test_streams_are_refused_where_there_are_none(
         list(google_sdk.models.generate_content_stream(model="even", contents="echo"))
 
 
-RESPONSES, MESSAGES = "/v1/responses", "/v1/messages"
+CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
 CONTENTS = "/v1beta/models/even:generateContent"
-USER = [{"role": "user", "content": "echo"}]
-IMAGE = [{"type": "image", "source": {}}]
-
-MALFORMED: dict[str, tuple[str, bytes | dict[str, Any]]] = {
-    "responses: nothing": (RESPONSES, b""),
-    "responses: not json": (RESPONSES, b"{"),
-    "responses: a list": (RESPONSES, b"[]"),
-    "responses: no model": (RESPONSES, {"input": "echo"}),
-    "responses: no input": (RESPONSES, {"model": "even"}),
-    "responses: empty input": (RESPONSES, {"model": "even", "input": []}),
-    "responses: only reasoning": (RESPONSES, {"model": "even", "input": [{"type": "reasoning"}]}),
-    "responses: input as number": (RESPONSES, {"model": "even", "input": 5}),
-    "responses: item as text": (RESPONSES, {"model": "even", "input": ["echo"]}),
-    "responses: unknown role": (
-        RESPONSES,
-        {"model": "even", "input": [{"role": "x", "content": "echo"}]},
-    ),
-    "responses: an image": (
-        RESPONSES,
-        {"model": "even", "input": [{"role": "user", "content": [{"type": "input_image"}]}]},
-    ),
-    "responses: instructions as list": (
-        RESPONSES,
-        {"model": "even", "input": "echo", "instructions": []},
-    ),
-    "responses: stored state": (
-        RESPONSES,
-        {"model": "even", "input": "echo", "previous_response_id": "resp_1"},
-    ),
-    "responses: seed as text": (
-        RESPONSES,
-        {"model": "even", "input": "echo", "pytest_bias_seed": "1"},
-    ),
-    "messages: not json": (MESSAGES, b"model=even"),
-    "messages: no limit": (MESSAGES, {"model": "even", "messages": USER}),
-    "messages: limit of 0": (MESSAGES, {"model": "even", "messages": USER, "max_tokens": 0}),
-    "messages: no messages": (MESSAGES, {"model": "even", "max_tokens": 1}),
-    "messages: an image": (
-        MESSAGES,
-        {"model": "even", "max_tokens": 1, "messages": [{"role": "user", "content": IMAGE}]},
-    ),
-    "messages: system as number": (
-        MESSAGES,
-        {"model": "even", "max_tokens": 1, "messages": USER, "system": 5},
-    ),
-    "contents: not json": (CONTENTS, b"\xff"),
-    "contents: none": (CONTENTS, {}),
-    "contents: as text": (CONTENTS, {"contents": "echo"}),
-    "contents: unknown role": (
-        CONTENTS,
-        {"contents": [{"role": "assistant", "parts": [{"text": "echo"}]}]},
-    ),
-    "contents: role as list": (CONTENTS, {"contents": [{"role": [], "parts": [{"text": "x"}]}]}),
-    "contents: no parts": (CONTENTS, {"contents": [{"role": "user"}]}),
-    "contents: an image": (CONTENTS, {"contents": [{"parts": [{"inlineData": {}}]}]}),
-    "contents: system as text": (
-        CONTENTS,
-        {"contents": [{"parts": [{"text": "echo"}]}], "systemInstruction": "x"},
-    ),
-}
+NAMES = {CHAT: "chat completion", RESPONSES: "Responses", MESSAGES: "Messages"}
+NAMES |= {CONTENTS: "generateContent"}
 
 
-@pytest.mark.parametrize(("path", "body"), MALFORMED.values(), ids=MALFORMED)
-def test_malformed_bodies(raw: httpx2.Client, path: str, body: bytes | dict[str, Any]) -> None:
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+def said_by(role: object, content: object) -> list[dict[str, object]]:
+    return [{"role": role, "content": content}]
+
+
+ECHO = {"model": "even", "messages": said_by("user", "echo")}
+ASKED = {"model": "even", "input": "echo"}
+PART = {"parts": [{"text": "echo"}]}
+# A body that is answered, and what is each by itself wrong in it.
+WRONG: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [
+    (CHAT, ECHO, [{"model": None}, {"model": 5}, {"messages": None}, {"messages": []}]),
+    (CHAT, ECHO, [{"messages": "echo"}, {"messages": ["echo"]}, {"messages": [{"content": "x"}]}]),
+    (CHAT, ECHO, [{"messages": said_by("x", "echo")}, {"messages": [{"role": "user"}]}]),
+    (CHAT, ECHO, [{"messages": said_by("user", [{"type": "text"}])}]),
+    (CHAT, ECHO, [{"pytest_bias_seed": "1"}, {"pytest_bias_seed": True}]),
+    (RESPONSES, ASKED, [{"model": None}, {"input": None}, {"input": []}, {"input": 5}]),
+    (RESPONSES, ASKED, [{"input": [{"type": "reasoning"}]}, {"input": ["echo"]}]),
+    (RESPONSES, ASKED, [{"input": said_by("x", "echo")}, {"instructions": []}]),
+    (RESPONSES, ASKED, [{"input": said_by("user", [{"type": "input_image"}])}]),
+    (RESPONSES, ASKED, [{"previous_response_id": "resp_1"}, {"pytest_bias_seed": "1"}]),
+    (MESSAGES, ECHO | {"max_tokens": 1}, [{"max_tokens": None}, {"max_tokens": 0}]),
+    (MESSAGES, ECHO | {"max_tokens": 1}, [{"messages": None}, {"system": 5}]),
+    (MESSAGES, ECHO | {"max_tokens": 1}, [{"messages": said_by("user", [{"type": "image"}])}]),
+    (CONTENTS, {"contents": [PART]}, [{"contents": None}, {"contents": "echo"}]),
+    (CONTENTS, {"contents": [PART]}, [{"contents": [PART | {"role": "assistant"}]}]),
+    (CONTENTS, {"contents": [PART]}, [{"contents": [PART | {"role": []}]}]),
+    (CONTENTS, {"contents": [PART]}, [{"contents": [{"role": "user"}]}]),
+    (CONTENTS, {"contents": [PART]}, [{"contents": [{"parts": [{"inlineData": {}}]}]}]),
+    (CONTENTS, {"contents": [PART]}, [{"systemInstruction": "x"}]),
+]
+
+
+def is_malformed(raw: httpx2.Client, path: str, content: bytes) -> None:
     reply = raw.post(path, content=content)
     assert reply.status_code == 400
-    names = {RESPONSES: "Responses", MESSAGES: "Messages", CONTENTS: "generateContent"}
     said: str = reply.json()["error"]["message"]
-    assert said.startswith(f"not a {names[path]} request: ")
+    assert said.startswith(f"not a {NAMES[path]} request: ")
+
+
+@pytest.mark.parametrize(("path", "good", "changes"), WRONG)
+def test_malformed_bodies(
+    raw: httpx2.Client, path: str, good: dict[str, Any], changes: list[dict[str, Any]]
+) -> None:
+    assert raw.post(path, json=good).status_code == 200
+    for change in changes:
+        is_malformed(raw, path, json.dumps(good | change).encode())
+
+
+@pytest.mark.parametrize("path", NAMES)
+def test_bodies_that_are_no_object(raw: httpx2.Client, path: str) -> None:
+    for content in (b"", b"{", b"[]", b"null", b"model=even", b"\xff\xfe{}", b"[" * 100_000):
+        is_malformed(raw, path, content)
 
 
 def test_a_prompt_nobody_recognises_is_said_in_every_format(raw: httpx2.Client) -> None:
     bodies: dict[str, dict[str, Any]] = {
-        "/v1/chat/completions": {
-            "model": "even",
-            "messages": [{"role": "user", "content": "2 + 2?"}],
-        },
+        CHAT: {"model": "even", "messages": said_by("user", "2 + 2?")},
         RESPONSES: {"model": "even", "input": "2 + 2?"},
-        MESSAGES: {
-            "model": "even",
-            "max_tokens": 1,
-            "messages": [{"role": "user", "content": ""}],
-        },
+        MESSAGES: {"model": "even", "max_tokens": 1, "messages": said_by("user", "")},
         CONTENTS: {"contents": [{"parts": [{"text": "2 + 2?"}]}]},
     }
     for path, body in bodies.items():

@@ -88,6 +88,7 @@ def test_a_price_that_fits_exactly_fits() -> None:
     run_virtually(scene())
 
 
+@pytest.mark.requirement("AUDIT-21")
 def test_a_budget_of_nothing_pays_nothing_and_lets_the_free_through() -> None:
     async def scene() -> None:
         purse, stop = Spending(budget=0.0), Stop()

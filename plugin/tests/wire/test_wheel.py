@@ -72,7 +72,7 @@ def shipped() -> dict[str, bytes]:
     return {
         place.as_posix(): path.read_bytes()
         for place, path in named.items()
-        if not {"__pycache__", "tests", "baselines"} & {*place.parts}
+        if not {"__pycache__", "tests", "baselines", "requirements.toml"} & {*place.parts}
     }
 
 
@@ -99,7 +99,10 @@ def test_a_project_made_from_the_wheel_passes_offline(scripts: Path, tmp_path: P
         if path.is_file()
     }
     written = files.pop("pytest.toml").decode()
-    assert files == shipped(), "byte by byte what the suite's own run is green with"
+    assert files.keys() == shipped().keys()
+    differ = {name for name, data in shipped().items() if files[name] != data}
+    # Byte by byte what the suite's own run is green with, but for links to pages it has not.
+    assert {Path(name).name for name in differ} == {"README.md"}
 
     # What all of them show is shown by the suite's own run; here the part that runs fastest.
     shutil.rmtree(tmp_path / "bias_tests")

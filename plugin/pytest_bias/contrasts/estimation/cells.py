@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import TypeVar, cast
 
 import numpy as np
@@ -175,9 +176,9 @@ def _cell(experiment: Experiment, rows: list[Record], measure: str, kinds: set[t
         return _made(trial, labels, known, reasons)
     valid = [row.values[measure] for row in rows if row.missing is None]
     kinds.update(map(type, valid))
-    numbers = [value for value in valid if isinstance(value, float | bool)]
+    numbers = valid if kinds <= {bool, float} else []
     lost = [row.missing for row in rows if row.missing is not None]
-    return _made(trial, labels, numbers, Counter(lost))
+    return _made(trial, labels, cast("list[float]", numbers), Counter(lost))
 
 
 def _made(
@@ -305,6 +306,26 @@ class Weights:
             for name, at in given.items()
             if name not in self.parts
         )
+
+    def absent(self, used: Grid, units: Sequence[str]) -> list[str]:
+        """Name what no trial is of, among all levels compared at all else that any of them has.
+
+        A level that is absent would count as a mean of 0, and one that lacks an item would be
+        compared with others that have it. What ``units`` names is no condition.
+        """
+
+        def named() -> list[str]:
+            others = [n for n in used.cells[0].labels if n not in {*self.parts, *units}]
+            there = {
+                (self.combination(cell), tuple(cell.labels[name] for name in others))
+                for cell in used.cells
+            }
+            weighed = ([at for at in part if part[at]] for part in self.parts.values())
+            strata = dict.fromkeys(stratum for _, stratum in there)
+            every = product(product(*weighed), strata)
+            return sorted("/".join((*at, *rest)) for at, rest in every if (at, rest) not in there)
+
+        return once(used.shape, ("absent", self.key, tuple(units)), named)
 
     def coefficients(self, cells: Sequence[Cell]) -> list[float]:
         """Return the factor of each cell's mean: cells of a combination count alike."""

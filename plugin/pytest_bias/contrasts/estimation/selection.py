@@ -8,16 +8,18 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
+from typing import cast
 
 import numpy as np
 
 from ...errors import NoVariance, TooFewUnits
 from ...statistics.checks import Floats
 from ...statistics.permutation import label_shuffle_ratio
-from ...statistics.resampling import LogRatioBootstrap, bootstrap_log_ratio
+from ...statistics.resampling import LogRatioBootstrap, bootstrap_log_ratio, resampled_sums
 from ...statistics.results import LEVEL, Interval
 from ..units import Units
 from .bounded import are_alike
+from .cells import once
 from .tested import SEED, Tested, permutation_words
 
 FEWEST_POOLS = 10
@@ -49,30 +51,37 @@ class SelectionTest:
 
 
 def selection_ratio(
-    pools: Sequence[Pool], group: Collection[str], *, margin: float | None, alarm: bool = True
+    pools: Sequence[Pool],
+    group: Collection[str],
+    *,
+    margin: float | None,
+    alarm: bool = True,
+    asked: Sequence[frozenset[str]] = (),
+    memo: dict[object, object],
 ) -> SelectionTest:
     """Selection rate of the items in ``group`` divided by that of all others.
 
     p is that of a permutation of the group's labels over the items, which keeps how often each was
     shown and selected; interval and clearing are by a bootstrap of whole pools, on the log scale.
     Raises TooFewUnits below 10 pools; NoVariance when all pools show and select the same numbers:
-    a bootstrap of them says nothing. Without ``alarm`` nothing is permuted, and p is 1.
+    a bootstrap of them says nothing. Without ``alarm`` nothing is permuted, and p is 1. Resamples
+    are drawn once for all groups ``asked`` about in these pools, and sums kept in their ``memo``.
     """
     if len(pools) < FEWEST_POOLS:
         raise TooFewUnits(group="pools", found=len(pools), needed=FEWEST_POOLS)
-    members = set(group)
-    sizes = np.array([[len(pool.selected), len(pool.shown)] for pool in pools])
-    within = np.array(
-        [
-            [sum(map(members.__contains__, items)) for items in (pool.selected, pool.shown)]
-            for pool in pools
-        ]
-    )
-    sums = np.column_stack([within, sizes - within])
-    p_alarm, method = _shuffled(pools, members) if alarm else (1.0, "not permuted")
+    members = frozenset(group)
+    groups = tuple(asked) if members in asked else (members,)
+
+    def resampled(_: Floats, *draws: int) -> Floats:
+        columns = np.hstack([_counts(pools, each, memo) for each in groups])
+        drawn = once(memo, (groups, *draws), lambda: resampled_sums(columns, *draws))
+        return np.hsplit(drawn, len(groups))[groups.index(members)]
+
+    sums = _counts(pools, members, memo)
+    p_alarm, method = _shuffled(pools, members, memo) if alarm else (1.0, "not permuted")
     if (sums == sums[0]).all():
         raise NoVariance(statistic="bootstrap of pools")
-    boot = bootstrap_log_ratio(*sums.T, seed=SEED)
+    boot = bootstrap_log_ratio(*sums.T, seed=SEED, resampled=resampled)
     p_clear: float | None = None
     notes: tuple[str, ...] = ()
     if margin is not None:
@@ -108,10 +117,27 @@ def selection_ratio(
     return SelectionTest(tested, tuple(by_pool.tolist()))
 
 
-def _shuffled(pools: Sequence[Pool], members: Collection[str]) -> tuple[float, str]:
+def _counts(pools: Sequence[Pool], group: frozenset[str], memo: dict[object, object]) -> Floats:
+    """Return a row per pool: selected and shown of the group, and of the others."""
+    if group not in memo:
+        sizes = np.array([[len(pool.selected), len(pool.shown)] for pool in pools])
+        inside = group.__contains__
+        within = [[sum(map(inside, p.selected)), sum(map(inside, p.shown))] for p in pools]
+        memo[group] = np.column_stack([within, sizes - within])
+    return cast("Floats", memo[group])
+
+
+def item_counts(pools: Sequence[Pool], memo: dict[object, object]) -> Sequence[Counter[str]]:
+    """Return how often each item was shown, and how often selected."""
+    each = ((pool.shown for pool in pools), (pool.selected for pool in pools))
+    return once(memo, "items", lambda: [Counter(chain.from_iterable(items)) for items in each])
+
+
+def _shuffled(
+    pools: Sequence[Pool], members: Collection[str], memo: dict[object, object]
+) -> tuple[float, str]:
     """Return p of a permutation of the group's labels over the items, and its method in words."""
-    shown = Counter(chain.from_iterable(pool.shown for pool in pools))
-    selected = Counter(chain.from_iterable(pool.selected for pool in pools))
+    shown, selected = item_counts(pools, memo)
     items = sorted(shown)
     found = label_shuffle_ratio(
         [selected[item] for item in items],
@@ -142,5 +168,5 @@ def linearised(sums: Floats, log_ratio: float) -> Floats:
     if not totals.all():
         return np.empty(0)
     shares = sums / totals
-    values = log_ratio + len(sums) * (shares @ np.array([1.0, -1.0, -1.0, 1.0]))
-    return np.asarray(values, dtype=np.float64)
+    found: Floats = log_ratio + len(sums) * (shares @ np.array([1.0, -1.0, -1.0, 1.0]))
+    return found

@@ -55,8 +55,9 @@ def crossed_values(grid: Grid, weights: Weights, unit: Sequence[str]) -> UnitVal
     for cell in weights.used(grid).cells:
         by_unit.setdefault(unit_key(cell, unit), []).append(cell)
     values: dict[Unit, float] = {}
+    whole = max(map(len, by_unit.values()), default=0)
     for key, cells in by_unit.items():
-        if all(cell.values.size for cell in cells):
+        if len(cells) == whole and all(cell.values.size for cell in cells):
             values[key] = math.fsum(
                 c * cell.mean for c, cell in zip(weights.coefficients(cells), cells, strict=True)
             )
@@ -76,8 +77,9 @@ def nested_values(
         by_unit.setdefault(unit_key(cell, [factor]), []).append(cell)
     groups: dict[str, dict[Unit, float]] = {}
     dropped = 0
+    whole = max(map(len, by_unit.values()), default=0)
     for key, cells in by_unit.items():
-        if all(cell.values.size for cell in cells):
+        if len(cells) == whole and all(cell.values.size for cell in cells):
             coefficients = others.coefficients(cells)
             mean = math.fsum(c * cell.mean for c, cell in zip(coefficients, cells, strict=True))
             groups.setdefault(cells[0].labels[factor], {})[key] = mean

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from ...errors import BadSetting, UnknownName
-from ...experiments.canonical import digest
 from .exchange import Ending, Problem, ProblemKind, SimulatedReply
 
 Fault = Literal[
@@ -52,8 +50,6 @@ FAULTS: tuple[Fault, ...] = get_args(Fault)
 REFUSAL = "I cannot help with that."
 """What a subject says under the fault ``refusal``."""
 
-_TOTAL = 1.0 + 1e-9  # shares as 0.1 ten times over
-
 
 @dataclass(frozen=True, slots=True)
 class RequestFacts:
@@ -71,55 +67,28 @@ class RequestFacts:
 FaultChooser = Callable[[int, RequestFacts], Fault | None]
 """The fault of the n-th request, or None; counted from 1 since these faults were switched on."""
 
-Faults = FaultChooser | Sequence[Fault | None] | Mapping[Fault, float] | None
-"""A fixed sequence (the first request meets the first, …, then none); or a share of requests for
-each fault; or a function that chooses; or none."""
+Faults = FaultChooser | Sequence[Fault | None] | None
+"""A fixed sequence (the first request meets the first, …, then none), a function or none."""
 
 
-def chooser(faults: Faults, *, seed: int = 0) -> FaultChooser:
-    """``faults`` as a function; ``seed`` decides which requests are met where shares are given.
-
-    Raises UnknownName when a name is no fault. Raises BadSetting when a share is no number from 0
-    to 1, or they sum to more than 1.
-    """
+def chooser(faults: Faults) -> FaultChooser:
+    """``faults`` as a function; UnknownName when a name is no fault, BadSetting for no list."""
     if faults is None:
         return lambda _number, _facts: None
     if callable(faults):
         return faults
     _check_names(faults)
-    if isinstance(faults, Mapping):
-        return _at_random(dict(faults), seed)
     in_turn = tuple(faults)
     return lambda number, _: in_turn[number - 1] if number <= len(in_turn) else None
 
 
-def _check_names(faults: Sequence[Fault | None] | Mapping[Fault, float]) -> None:
+def _check_names(faults: Sequence[Fault | None]) -> None:
     # One name alone is a sequence too, of letters.
     for name in (faults,) if isinstance(faults, str) else faults:
         if name is not None and name not in FAULTS:
             raise UnknownName(kind="fault", name=str(name), known=FAULTS)
     if isinstance(faults, str):
         raise BadSetting(option="faults", value=faults, problem="give a list of faults")
-
-
-def _at_random(shares: dict[Fault, float], seed: int) -> FaultChooser:
-    for fault, share in shares.items():
-        if not 0 <= share <= 1:
-            raise BadSetting(option=fault, value=share, problem="a share is from 0 to 1")
-    if sum(shares.values()) > _TOTAL:
-        problem = "the shares sum to more than 1, and a request meets one fault"
-        raise BadSetting(option="faults", value=shares, problem=problem)
-
-    def choose(number: int, _: RequestFacts) -> Fault | None:
-        die = random.Random(int(digest(f"fault:{seed}:{number}"), 16))  # noqa: S311  (no secret)
-        left = die.random()
-        for fault, share in shares.items():
-            left -= share
-            if left < 0:
-                return fault
-        return None
-
-    return choose
 
 
 _ENDINGS: Mapping[str, Ending] = {

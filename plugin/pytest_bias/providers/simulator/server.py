@@ -112,13 +112,12 @@ class SimulatorServer:
     """Serves simulated subjects on loopback until stopped.
 
     Of ``answers`` the first that recognises a prompt answers it. Port 0 takes a free one.
-    ``faults`` are a fixed sequence, a share for each fault (``fault_seed`` decides which requests
-    are met), or a function that chooses; see :data:`.Faults`. Every reply takes ``latency``, the
-    fault ``slow`` adds ``slow``, and ``rate_limit_retry_after`` tells clients to wait
-    ``retry_after``, all in seconds. ``log`` is a file to which every request adds a JSON line; see
-    :class:`.Served`.
+    ``faults`` are a fixed sequence, or a function that chooses; see :data:`.Faults`. Every reply
+    takes ``latency``, the fault ``slow`` adds ``slow``, and ``rate_limit_retry_after`` tells
+    clients to wait ``retry_after``, all in seconds. ``log`` is a file to which every request adds
+    a JSON line; see :class:`.Served`.
 
-    Raises BadSetting or UnknownName when a share or a fault is none. Raises OSError when the port
+    Raises BadSetting or UnknownName when a fault is none. Raises OSError when the port
     is taken or the log cannot be written.
     """
 
@@ -128,14 +127,12 @@ class SimulatorServer:
         port: int = 0,
         *,
         faults: Faults = None,
-        fault_seed: int = 0,
         latency: float = 0.0,
         slow: float = 1.0,
         retry_after: float = 1.0,
         log: Path | None = None,
     ) -> None:
         self.answers = tuple(answers)
-        self._fault_seed = fault_seed
         self._latency = latency
         self._slow = slow
         self._retry_after = retry_after
@@ -176,7 +173,7 @@ class SimulatorServer:
     @faults.setter
     def faults(self, faults: Faults) -> None:
         # One assignment of both: a request sees the new ones and their own count, or neither.
-        self._choice = (chooser(faults, seed=self._fault_seed), itertools.count(1))
+        self._choice = (chooser(faults), itertools.count(1))
         self._faults = faults
 
     def start(self) -> None:

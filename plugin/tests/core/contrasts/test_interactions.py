@@ -156,6 +156,7 @@ TARGETS = {
 }
 
 
+@pytest.mark.requirement("NARR-26", "NARR-27")
 @pytest.mark.parametrize("target", TARGETS)
 def test_what_each_combination_does_beyond_its_levels(target: str) -> None:
     of, changes = TARGETS[target]

@@ -183,6 +183,50 @@ def test_an_empty_cell_of_a_set_is_an_incomplete_design() -> None:
         asked().analyse(OF, records)
 
 
+def without(records: Records, condition: str, item: str | None) -> Records:
+    """The same, but for a cell of which no trial stands there: so a table may be."""
+    rows = [r for r in records.rows if (r.trial.condition.id, r.trial.item) != (condition, item)]
+    assert len(rows) < len(records.rows)
+    return Records(tuple(rows))
+
+
+def test_a_cell_that_is_not_there_is_as_one_without_a_reply() -> None:
+    records = without(recorded(OF, lambda t: float(t.replicate % 7)), "low-formal", "s1")
+    with pytest.raises(IncompleteDesign, match="low/formal/s1"):
+        asked().analyse(OF, records)
+    of = study(factors=[Factor("group", {g: g for g in "abcd"}), STYLE], replicates=20)
+    even = recorded(of, lambda t: 5 + float(t.replicate % 3))
+    pair = MeanDifference("score", "group", high=("a", "b"), low=("c", "d"), margin=0.5)
+    assert pair.analyse(of, even).estimate == pytest.approx(0)
+    with pytest.raises(IncompleteDesign, match="b/plain"):
+        pair.analyse(of, without(even, "b-plain", None))
+    with pytest.raises(IncompleteDesign, match="b/formal"):  # and not a mean of 0
+        pair.analyse(of, without(without(even, "b-plain", None), "b-formal", None))
+
+
+@pytest.mark.parametrize("lost", ["low-formal", "high-plain"])
+def test_a_unit_that_lacks_a_cell_is_left_out_whether_or_not_its_trials_are_there(
+    lost: str,
+) -> None:
+    of = study(items=items(13), replicates=2)
+    rng = np.random.default_rng(3)
+    drawn = recorded(of, lambda _: float(np.clip(rng.normal(), -10, 10)))
+    rows = [
+        replace(r, values={}, missing="refusal")
+        if (r.trial.condition.id, r.trial.item) == (lost, "s1")
+        else r
+        for r in drawn.rows
+    ]
+    question = asked(target="population")
+    known, absent = (
+        question.analyse(of, records)
+        for records in (Records(tuple(rows)), without(drawn, lost, "s1"))
+    )
+    assert (absent.units, absent.estimate) == (12, known.estimate)
+    assert absent.interval == known.interval
+    assert any("1 seed left out" in note for note in absent.notes)
+
+
 def test_the_published_artefact_is_an_incomplete_design() -> None:
     """No persona × group interaction and no group effect, but one cell was never filled.
 

@@ -64,6 +64,7 @@ def column(method: PublishedMethod | None, records: Records = RECORDS) -> Publis
     return question.analyse(OF, records).published
 
 
+@pytest.mark.requirement("ANCHOR-25", "AUDIT-27", "AUDIT-30")
 def test_welch_and_cohen_on_all_replies() -> None:
     found = column(WelchTest())
     assert found is not None
@@ -98,6 +99,7 @@ def table(*sides: Floats) -> list[list[int]]:
     return [[int((side == value).sum()) for value in values] for side in sides]
 
 
+@pytest.mark.requirement("NARR-21")
 def test_chi_square_of_sides_and_values() -> None:
     found = column(ChiSquareTest())
     assert found is not None
@@ -112,6 +114,7 @@ def test_chi_square_of_sides_and_values() -> None:
     )
 
 
+@pytest.mark.requirement("AUDIT-29")
 @pytest.mark.parametrize("yates", [False, True])
 def test_chi_square_of_two_rates_with_and_without_yates(*, yates: bool) -> None:
     of = study(factors=[TONE, STYLE], replicates=30)
@@ -206,6 +209,8 @@ def test_one_way_anova_of_all_sides() -> None:
         2,
         HIGH.size + LOW.size + MIDDLE.size - 3,
     )
+    # Otherwise results would not be read back as they were written.
+    assert {type(value) for value in found.statistics.values()} == {float}
     everything = np.concatenate([HIGH, LOW, MIDDLE])
     between = sum(s.size * (s.mean() - everything.mean()) ** 2 for s in (HIGH, LOW, MIDDLE))
     assert found.statistics["eta²"] == pytest.approx(
@@ -213,6 +218,7 @@ def test_one_way_anova_of_all_sides() -> None:
     )
 
 
+@pytest.mark.requirement("AUDIT-28", "NARR-23")
 @pytest.mark.parametrize("kind", [1, 2, 3])
 def test_factorial_anova_with_each_type_of_sums_of_squares(kind: int) -> None:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415  (slow)

@@ -245,6 +245,7 @@ def test_welch_against_scipy() -> None:
     )
 
 
+@pytest.mark.requirement("ANCHOR-29")
 def test_published_human_anchoring_study() -> None:
     """Means of 4.00 and 6.05 months, t(37) = 2.10, in Englich, Mussweiler & Strack (2006)."""
     se = se_from_t(difference=6.05 - 4.00, t=2.10)
@@ -262,6 +263,7 @@ def test_the_difference_of_two_described_samples_is_welchs() -> None:
     )
 
 
+@pytest.mark.requirement("ANCHOR-21", "ANCHOR-22")
 def test_quartiles_are_of_type_7() -> None:
     """R: quantile(c(1, 2, 4, 8), type = 7) is 1.00 1.75 3.00 5.00 8.00."""
     found = describe([8, 1, 4, 2])

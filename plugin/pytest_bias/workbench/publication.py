@@ -1,0 +1,104 @@
+"""Data sets to publish: the file of an experiment with a model, and a README beside them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+from ..baselines.fingerprints import fingerprint_of
+from ..cassettes.files import read_file, write_atomically
+from ..contrasts.cases import Case
+from ..errors import MissingPackage, ReportNotWritten
+from ..errors.said import Said
+from ..experiments.canonical import digest
+from ..report.audit import RecordPart, part_of
+from ..report.dataset import About, dataset_of
+from ..report.dataset_files import about_file, parquet_bytes, readme_text
+from ..settings.model_names import file_stem
+from .analyses import Workbench
+from .recordings import Recordings
+
+README = "README.md"
+
+
+def dataset_file(bench: Recordings, case: Case) -> tuple[str, bytes]:
+    """Return the name and bytes of the data set of a case's experiment and model: all trials.
+
+    Raises NotRecorded where one of them is not there, BadDesign or MissingPackage where it cannot
+    be made.
+    """
+    whole = Case("hypothesis", case.experiment, case.model, case.design)
+    recording = bench.recording(whole)
+    others = recording.published
+    data = dataset_of(
+        case.experiment,
+        case.design,
+        case.model,
+        bench.replayed(whole),
+        recording=recording,
+        version=version("pytest-bias"),
+        licence=bench.settings.dataset_license
+        if others is None or not others.licence
+        else others.licence,
+    )
+    return f"{case.experiment.id}/{file_stem(case.model)}.parquet", parquet_bytes(data)
+
+
+def audit_part(bench: Workbench, case: Case) -> RecordPart:
+    """What the record of an audit says of a case's experiment and model; of all its trials.
+
+    Raises NotRecorded where one of them is not there.
+    """
+    whole = Case("hypothesis", case.experiment, case.model, case.design)
+    outcomes, registered = bench.replayed(whole), bench.registry[case.experiment.id]
+    players = bench.players(case.experiment, case.model)
+    asked = case.experiment.judged_by(players)
+    sampled = case.experiment.parameters.filled(players.subject_defaults)
+    others = bench.recording(whole).published
+    file = getattr(sys.modules.get(registered.module or ""), "__file__", None)
+    document = Path(file or "").with_name(README)
+    return part_of(
+        case.experiment,
+        outcomes,
+        registered.hypotheses.values(),
+        declared={
+            each.id: fingerprint_of(case.experiment, case.design, each, asked, sampled=sampled)
+            for each in registered.hypotheses.values()
+        },
+        documents={f"{document.parent.name}/{README}": digest(document.read_bytes())}
+        if file and document.is_file()
+        else {},
+        cassette_sha256=digest(read_file(bench.cassette(whole).path) or b"")
+        if others is None
+        else others.checksum,
+    )
+
+
+def write_datasets(folder: Path, files: Mapping[str, bytes], shown: Callable[[Path], str]) -> Said:
+    """Write the files of data sets, and a README of all that stand in a folder of theirs."""
+    written: list[Path] = []
+    notes: list[str] = []
+    path = folder
+    try:
+        for name, data in sorted(files.items()):
+            path = folder / name
+            write_atomically(path, data)
+            written.append(path)
+        for place in sorted({path.parent for path in written}):
+            known: dict[str, About] = {}
+            for path in sorted(place.glob("*.parquet")):
+                about = about_file(path.read_bytes())
+                if about is not None and about.experiment == place.name:
+                    known[path.name] = about
+                else:
+                    notes.append(f"{shown(path)} is no data set of ours; {README} omits it")
+            path = place / README
+            write_atomically(path, readme_text(known).encode())
+            written.append(path)
+    except (OSError, MissingPackage) as error:
+        problem = getattr(error, "strerror", None) or str(error)
+        words = str(ReportNotWritten(path=shown(path), problem=problem))
+        return Said(tuple(written), tuple(notes), (words,))
+    return Said(tuple(written), tuple(notes))

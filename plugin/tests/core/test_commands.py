@@ -1,0 +1,213 @@
+"""The whole command line as processes: what each command says, and what it refuses.
+
+What else they do is tested where it is done: recordings and papers in ``hooks/``, servers in
+``wire/``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_bias.cli import write
+from pytest_bias.cli.commands import command_line, commands_of
+
+ROOT = Path(__file__).parents[3]
+ENTRY = "pytest_bias.cli.entry"
+ANCHORING = "anchoring-prosecutor-sentencing"
+EVEN = f"cassettes/{ANCHORING}/simulated--even.jsonl"
+HEAVY = ("numpy", "scipy", "pandas", "pydantic", "pytest", "rich", "jinja2")
+LOADED = f"""
+import json, sys
+from {ENTRY} import main
+try:
+    main(sys.argv[1:])
+except SystemExit as ended:
+    assert not ended.code, ended.code
+print(json.dumps([*sys.modules]))
+"""
+
+
+@pytest.mark.parametrize("arguments", ["--version", "--help", "run --help"])
+def test_version_and_help_load_nothing_heavy(arguments: str) -> None:
+    command = [sys.executable, "-c", LOADED, *arguments.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    loaded = json.loads(done.stdout.splitlines()[-1])
+    assert not {*HEAVY} & {*loaded}
+    assert "pytest_bias.cli.commands" in loaded
+
+
+def ran(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", ENTRY, *line.split()]
+    return subprocess.run(  # noqa: S603  (our own command)
+        command, cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with one experiment, a baseline and results of it."""
+    folder = tmp_path_factory.mktemp("project")
+    for line, said in (
+        ("init anchoring", "next: pytest"),
+        (f"analyze {ANCHORING} --no-plots --output out", "PASS: "),
+        ("accept --baselines accepted", "accepted: 4 verdicts of simulated/even"),
+    ):
+        done = ran(folder, line)
+        assert (done.returncode, said in done.stdout) == (0, True), done
+    for taken in ("none.toml", "figures"):
+        (folder / taken).touch()
+    return folder
+
+
+GOOD = {
+    "list --json": '"id": "anchoring-prosecutor-sentencing"',
+    f"show {ANCHORING} --condition high": "prompts of trial high#1",
+    f"power {ANCHORING} --replicates 30 --replicates 60 --json": '"replicates": 60',
+    f"analyze {ANCHORING}": "PASS: ",  # whatever becomes of the figures nobody asked for
+    "plan anchoring --json": '"missing_trials": 0',
+    f"paper out/bias-results.json --experiment {ANCHORING} --prompt": "Write a short paper",
+    "dataset anchoring --output data": f"written: data/{ANCHORING}/simulated--even.parquet",
+    "compare accepted/simulated--even.json accepted/simulated--even.json --json": '"problems": []',
+    f"calibrate {ANCHORING} --draws 2 --jobs 1 --out draws.jsonl --json": '"subject":"even"',
+    "cassettes list --json": f'"experiment": "{ANCHORING}"',
+    "cassettes verify": "lines, whole and asked for",
+    "cassettes prune": "2 cassettes: every line is asked for",
+    "cassettes diff cassettes cassettes --json": '"reply": 0',
+    "cassettes merge cassettes --into joined --json": '"parts": 1',
+    f"cassettes pack {EVEN}": "bytes",
+    "cassettes unpack cassettes": "bytes",
+    "local list --roster none.toml --json": "[]",
+}
+
+
+@pytest.mark.parametrize(("line", "said"), GOOD.items())
+def test_what_is_asked_for_is_printed(line: str, said: str, project: Path) -> None:
+    done = ran(project, line)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout
+    if "--json" in line:
+        json.loads(done.stdout)
+
+
+def test_readmes_of_a_project_link_to_what_it_has(project: Path) -> None:
+    pages = {path: path.read_text("utf-8") for path in project.glob("bias_tests/**/*.md")}
+    links = [(p, link) for p in pages for link in re.findall(r"\]\(([^)#:\s]+)[)#]", pages[p])]
+    assert len(links) > 1
+    assert [link for path, link in links if not (path.parent / link).exists()] == []
+    assert "(verdicts [docs/verdicts.md of pytest-bias])" in "".join(pages.values())
+
+
+WRONG = {
+    "": "required: COMMAND",
+    "lst": "invalid choice: 'lst'",
+    "init anchorig": "did you mean 'anchoring'?",
+    "init --into none.toml/x": "none.toml",
+    "new Polite": "NAME=Polite: must be lower-case words",
+    "new anchoring": "bias_tests/anchoring is there and is kept",
+    "list --suite no_such": "suite=no_such: ",
+    "show anchoring": "unknown experiment 'anchoring'; known: anchoring-pro",
+    "power nothing": "unknown experiment 'nothing'",
+    "power --replicates 0": "'0' is not a whole number of 1 or more",
+    "plan --model nobody/x": "unknown provider 'nobody'",
+    "plan --design huge": "unknown design",
+    "record --model openai/gpt-5.1 --budget cheap": "--budget=cheap: must be a number",
+    "run anchoring": f"name one experiment and one model: {ANCHORING} × simulated/even, ",
+    f"run {ANCHORING} --out none.toml/x": "there is no folder none.toml",
+    f"run {ANCHORING} --out t --report ./t": "t was not written: two files were to be written",
+    f"run {ANCHORING} --out {EVEN}": "is in the folder of the recordings",
+    f"run {ANCHORING} --report a --no-report": "not allowed with argument",
+    f"analyze {ANCHORING} --model openai/gpt-5.1": "there is no cassette",
+    f"analyze {ANCHORING} --table no.csv": "no.csv",
+    "accept --model simulated/drifted": "pytest-bias record",
+    "accept --until 1999-01-01": "--until=1999-01-01: is before today",
+    "paper no.json --prompt": "RESULTS=no.json: cannot be read",
+    "dataset anchoring": "required: --output",
+    "dataset nothing --output data": "unknown experiment 'nothing'",
+    "compare simulated/even x.json": "OLD=simulated/even: is no baseline file",
+    "merge out/bias-results.json": "they do not say what they cover",
+    "merge no.json": "no.json: it cannot be read",
+    "calibrate": "--out: say where the draws are to be kept",
+    "calibrate nothing --out x.jsonl": "unknown experiment 'nothing'",
+    "cassettes": "required: COMMAND",
+    "cassettes list none.toml": "none.toml",
+    "cassettes verify no": "no",
+    "cassettes prune no": "no",
+    f"cassettes diff {EVEN} cassettes": "a folder is held against a folder",
+    "cassettes merge cassettes": "required: --into",
+    "cassettes pack no": "no",
+    "cassettes unpack no": "no",
+    "serve no_such": "suite=no_such: ",
+    "serve --port 70000": "--port=70000: must be from 0 to 65535",
+    "local list --roster none.md": "none.md",
+    "local install nobody": "unknown local model 'nobody'",
+    "completion tcsh": "invalid choice: 'tcsh'",
+}
+
+
+@pytest.mark.parametrize(("line", "said"), WRONG.items())
+def test_what_cannot_be_done_ends_with_2_and_prints_nothing_else(
+    line: str, said: str, project: Path
+) -> None:
+    done = ran(project, line)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_is_not_read_to_its_end_is_no_success(project: Path) -> None:
+    command = [sys.executable, "-m", ENTRY, "list"]
+    with subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE) as going:  # noqa: S603
+        assert going.stdout is not None
+        going.stdout.close()
+    assert going.returncode == 141
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    end = os.open(pipe, os.O_RDWR)
+    write(pipe, "told")
+    assert (os.read(end, 9), pipe.is_fifo()) == (b"told", True)
+    os.close(end)
+
+
+def test_every_command_has_its_error_paths() -> None:
+    names = {each.prog.removeprefix("pytest-bias ") for each in commands_of(command_line())}
+    tried = {name for name in names if any(f"{line} ".startswith(f"{name} ") for line in WRONG)}
+    assert names == tried
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("pytest-bias ana", {"analyze"}),
+        ("pytest-bias cassettes p", {"prune", "pack"}),
+        ("pytest-bias analyze --me", {"--methodology"}),
+        ("pytest-bias analyze cv", {"cv-screening"}),
+        ("pytest-bias record --model simulated/b", {"simulated/biased"}),
+        ("pytest-bias completion ", {"bash", "zsh", "fish"}),
+    ],
+)
+def test_a_shell_completes_commands_options_experiments_and_models(
+    line: str, found: set[str]
+) -> None:
+    script = f"""
+        pytest-bias() {{ {sys.executable} -m {ENTRY} "$@"; }}
+        eval "$(pytest-bias completion bash)"
+        COMP_LINE={line!r} COMP_POINT={len(line)} COMP_TYPE=9
+        _python_argcomplete pytest-bias
+        echo "${{COMPREPLY[@]}}"
+    """
+    bash = shutil.which("bash")
+    assert bash is not None
+    command = [bash, "-c", script]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603
+    assert {*done.stdout.split()} == found
