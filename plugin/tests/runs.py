@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -50,6 +51,23 @@ class _Imports:
         self.found = libraries()
 
 
+@contextmanager
+def suites_apart() -> Iterator[None]:
+    """Hide the suites that are imported, and forget those that are imported meanwhile.
+
+    Another suite of the same name stands in another folder, and whatever declares a hypothesis is
+    found by later runs of this process.
+    """
+    hidden = {name for name in sys.modules if name.partition(".")[0] in _SUITES}
+    stay = {*sys.modules} - hidden
+    with pytest.MonkeyPatch.context() as here:
+        for name in hidden:
+            here.delitem(sys.modules, name)
+        yield
+        for name in {*sys.modules} - stay - {*libraries()}:
+            del sys.modules[name]
+
+
 def run_here(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     """Run pytest in this process, and leave nothing behind of the suite it ran.
 
@@ -57,10 +75,8 @@ def run_here(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     what they import) is run with :meth:`pytest.Pytester.runpytest_subprocess`.
     """
     imports = _Imports()
-    with pytest.MonkeyPatch.context() as here:
+    with pytest.MonkeyPatch.context() as here, suites_apart():
         here.setattr(os, "_exit", os._exit)  # the plugin holds it for good after a red run
-        for name in [name for name in sys.modules if name.partition(".")[0] in _SUITES]:
-            here.delitem(sys.modules, name)
         result = pytester.runpytest_inprocess(
             *arguments,
             plugins=[imports],

@@ -11,9 +11,11 @@ import pytest
 
 from pytest_bias.cli.entry import main
 
+from ..runs import suites_apart
 from .suites import Suite
 
 
+@suites_apart()
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -36,6 +38,7 @@ def test_no_engine(
     assert re.search(words, capsys.readouterr().err)
 
 
+@suites_apart()
 @pytest.mark.parametrize("option", [("--address", "auto"), ("--shards", "2")])
 def test_of_an_engine_that_is_not_asked_for(
     suite: Suite, capsys: pytest.CaptureFixture[str], option: tuple[str, str]
@@ -45,6 +48,7 @@ def test_of_an_engine_that_is_not_asked_for(
     assert "needs --engine ray" in capsys.readouterr().err
 
 
+@suites_apart()
 def test_nothing_is_started_where_nothing_is_missing(suite: Suite) -> None:
     suite.monkeypatch.setitem(sys.modules, "ray", None)
     suite.monkeypatch.chdir(suite.path)

@@ -23,7 +23,7 @@ from pytest_bias.workbench.shard_worker import ShardOrder, ShardWorker
 
 from ..helpers import Endpoint, serving
 from ..hooks.suites import INI, TESTS, experiment_source
-from ..runs import libraries
+from ..runs import suites_apart
 
 CLUSTER = """
 import os, sys, ray
@@ -255,16 +255,7 @@ def test_what_goes_wrong_in_a_worker_reaches_the_user(
     assert re.search(f"problem: recording .*{words}", said), said
 
 
-@pytest.fixture
-def forgetful() -> Iterator[None]:
-    """Forgets what is imported meanwhile, which other runs in this process would find declared."""
-    before = {*sys.modules}
-    yield
-    for name in {*sys.modules} - before - {*libraries()}:
-        del sys.modules[name]
-
-
-@pytest.mark.usefixtures("forgetful")
+@suites_apart()
 def test_no_call_is_sent_before_it_is_acknowledged(tmp_path: Path) -> None:
     package = tmp_path / "sharded"
     package.mkdir()
